@@ -1,0 +1,103 @@
+#include "args.h"
+
+#include "../model/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_OPTIONS 64
+
+int args_complain(const char *verb, const char *what, const char *why)
+{
+    fprintf(stderr, "elect%s%s: %s%s%s\n", *verb ? " " : "", verb, what, *what ? ": " : "", why);
+    return EXIT_USAGE;
+}
+
+static int unknown(const struct args *a, const char *name, size_t length,
+                   const struct option_spec *specs, size_t count)
+{
+    const char *names[MAX_OPTIONS];
+    struct text why;
+    for (size_t i = 0; i < count; i++)
+        names[i] = specs[i].name;
+    const char *nearest = text_nearest(name, length, names, count);
+    text_clear(&why);
+    if (nearest != NULL) {
+        text_add(&why, "unknown option, did you mean --");
+        text_add(&why, nearest);
+        text_add(&why, "?");
+    } else {
+        text_add(&why, "unknown option, see elect ");
+        text_add(&why, a->verb);
+        text_add(&why, " --help");
+    }
+    args_complain(a->verb, a->argv[a->at - 1], why.bytes);
+    return ARGS_BAD;
+}
+
+/* The value behind "=", or in the next word. */
+static int with_value(struct args *a, const struct option_spec *spec, int index,
+                      const char *attached, const char **value)
+{
+    const char *option = a->argv[a->at - 1];
+    *value = attached;
+    if (spec->value == NULL) {
+        if (attached == NULL)
+            return index;
+        args_complain(a->verb, option, "this option takes no value");
+        return ARGS_BAD;
+    }
+    if (attached == NULL) {
+        if (a->at == a->argc) {
+            struct text why;
+            text_clear(&why);
+            text_add(&why, "a value is missing: ");
+            text_add(&why, spec->value);
+            args_complain(a->verb, option, why.bytes);
+            return ARGS_BAD;
+        }
+        *value = a->argv[a->at++];
+    }
+    return index;
+}
+
+int args_next(struct args *a, const struct option_spec *specs, size_t count, const char **value)
+{
+    if (a->at == a->argc)
+        return ARGS_END;
+    char *word = a->argv[a->at++];
+    if (!a->only_words && strcmp(word, "--") == 0) {
+        a->only_words = true;
+        return args_next(a, specs, count, value);
+    }
+    if (a->only_words || word[0] != '-' || word[1] == '\0') {
+        *value = word;
+        return ARGS_WORD;
+    }
+    if (word[1] != '-') {
+        for (size_t i = 0; i < count; i++)
+            if (specs[i].letter == word[1] && (word[2] == '\0' || specs[i].value != NULL))
+                return with_value(a, &specs[i], (int)i, word[2] ? word + 2 : NULL, value);
+        return unknown(a, word + 1, strlen(word + 1), specs, count);
+    }
+    const char *name = word + 2, *equals = strchr(name, '=');
+    size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(specs[i].name) == length && memcmp(specs[i].name, name, length) == 0)
+            return with_value(a, &specs[i], (int)i, equals != NULL ? equals + 1 : NULL, value);
+    return unknown(a, name, length, specs, count);
+}
+
+void args_help_options(const struct option_spec *specs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s", specs[i].letter ? '-' : ' ',
+                 specs[i].letter ? specs[i].letter : ' ', specs[i].letter ? ", " : "  ",
+                 specs[i].name, specs[i].value ? " " : "", specs[i].value ? specs[i].value : "");
+        if (strlen(left) > 29)
+            printf("  %s\n%33s%s\n", left, "", specs[i].help);
+        else
+            printf("  %-29s  %s\n", left, specs[i].help);
+    }
+}

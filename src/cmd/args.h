@@ -1,0 +1,43 @@
+/* Command lines: one table per verb, from which both the parser and the help text are made. */
+#ifndef ELECT_ARGS_H
+#define ELECT_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { EXIT_FINE = 0, EXIT_BROKEN = 1, EXIT_NO_AGREEMENT = 2, EXIT_USAGE = 64, EXIT_IO = 74 };
+
+struct option_spec {
+    const char *name;  /* without the dashes */
+    char letter;       /* 0: none */
+    const char *value; /* NULL: a switch */
+    const char *help;
+};
+
+enum { ARGS_END = -1, ARGS_WORD = -2, ARGS_BAD = -3 };
+
+struct args {
+    const char *verb; /* for complaints */
+    int argc, at;
+    char **argv;
+    bool only_words; /* behind -- */
+};
+
+/* The index of the next option in `specs`, with its value; ARGS_WORD with a word; ARGS_BAD after
+ * having complained; ARGS_END. */
+int args_next(struct args *a, const struct option_spec *specs, size_t count, const char **value);
+
+/* "elect VERB: what: why", on stderr, in one line; returns EXIT_USAGE. */
+int args_complain(const char *verb, const char *what, const char *why);
+
+void args_help_options(const struct option_spec *specs, size_t count);
+
+/* A verb of the command. */
+struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv); /* argv[0] is the verb */
+    const char *summary;
+};
+int cmd_sim(int argc, char **argv);
+
+#endif

@@ -1,0 +1,112 @@
+/* The command: a table of verbs. */
+#include "args.h"
+
+#include "../model/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct verb verbs[] = {
+    {"sim", cmd_sim, "simulate an election: one, told step by step, or thousands"},
+};
+#define VERB_COUNT (sizeof verbs / sizeof verbs[0])
+
+static void print_help(void)
+{
+    puts("usage: elect [-o text|json] [-q] VERB [OPTIONS]\n"
+         "\n"
+         "Elect chooses one leader among the processes of a cluster.\n");
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
+    puts("  help     elect help VERB: the options of a verb\n"
+         "\n"
+         "  --version    print the version\n"
+         "\n"
+         "Exit: 0 fine, 1 expectation or invariant broken, 2 no agreement, 64 bad usage,\n"
+         "74 reading or writing failed.");
+}
+
+static const struct verb *find(const char *name)
+{
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+static int unknown_verb(const char *name)
+{
+    const char *names[VERB_COUNT + 1] = {[VERB_COUNT] = "help"};
+    struct text why;
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        names[i] = verbs[i].name;
+    const char *nearest = text_nearest(name, strlen(name), names, VERB_COUNT + 1);
+    text_clear(&why);
+    text_add(&why, "unknown verb, ");
+    text_add(&why, nearest != NULL ? "did you mean " : "see elect --help");
+    if (nearest != NULL) {
+        text_add(&why, nearest);
+        text_add(&why, "?");
+    }
+    return args_complain("", name, why.bytes);
+}
+
+static int help(const char *name)
+{
+    char *argv[] = {(char *)name, (char *)"--help", NULL};
+    const struct verb *verb = name != NULL ? find(name) : NULL;
+    if (verb != NULL)
+        return verb->run(2, argv);
+    if (name != NULL && strcmp(name, "help") != 0)
+        return unknown_verb(name);
+    print_help();
+    return EXIT_FINE;
+}
+
+/* Options may stand before the verb: returns where the verb is, or 0. */
+static int find_verb(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-')
+            return i;
+        if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
+            i++;
+    }
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    int at = find_verb(argc, argv);
+    if (at == 0) {
+        if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+            puts("elect " ELECT_VERSION);
+            return EXIT_FINE;
+        }
+        if (argc > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
+            return args_complain("", argv[1], "a verb is missing, see elect --help");
+        if (argc > 1)
+            return help(NULL);
+        return args_complain("", "", "a verb is missing, see elect --help");
+    }
+    if (strcmp(argv[at], "help") == 0)
+        return help(at + 1 < argc ? argv[at + 1] : NULL);
+    const struct verb *verb = find(argv[at]);
+    if (verb == NULL)
+        return unknown_verb(argv[at]);
+    char *name = argv[at]; /* options that stood before the verb move behind it */
+    memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
+    argv[1] = name;
+    return verb->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("elect: standard output");
+        return EXIT_IO;
+    }
+    return status;
+}

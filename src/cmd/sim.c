@@ -1,0 +1,366 @@
+/* elect sim: one election told step by step, or the statistics of thousands. */
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum own_option {
+    OPTION_BEGIN = SETTING_COUNT,
+    OPTION_CRASH,
+    OPTION_RECOVER,
+    OPTION_CUT,
+    OPTION_HEAL,
+    OPTION_CRASH_RATE,
+    OPTION_RUNS,
+    OPTION_TRACE,
+    OPTION_TRACE_FILE,
+    OPTION_REWRITE,
+    OPTION_OUTPUT,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_HELP,
+    OPTION_COUNT
+};
+
+static const struct option_spec options[OPTION_COUNT] = {
+#define X(name, key, value, text) {key, 0, value, text},
+    SETTINGS(X)
+#undef X
+        [OPTION_BEGIN] = {"begin", 0, "LIST|all", "who notices at time 0 (default: the lowest)"},
+    [OPTION_CRASH] = {"crash", 0, "ID@TIME", "this process crashes then"},
+    [OPTION_RECOVER] = {"recover", 0, "ID@TIME", "this process comes back then"},
+    [OPTION_CUT] = {"cut", 0, "0,1,2/3,4@TIME", "nothing passes between the parts from then on"},
+    [OPTION_HEAL] = {"heal", 0, "TIME", "all cuts are over then"},
+    [OPTION_CRASH_RATE] = {"crash-rate", 0, "P",
+                           "each process crashes in the first 4T with probability P, and recovers"},
+    [OPTION_RUNS] = {"runs", 0, "N", "N elections, run r with seed + r: statistics"},
+    [OPTION_TRACE] = {"trace", 0, "text|json|none", "the story; lines of JSON go to stderr"},
+    [OPTION_TRACE_FILE] = {"trace-file", 0, "FILE", "the story goes here instead"},
+    [OPTION_REWRITE] = {"rewrite", 0, NULL, "replace the story that the scenario expects"},
+    [OPTION_OUTPUT] = {"output", 'o', "text|json", "how the result is printed (default: text)"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing, the exit code tells"},
+    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "tell acknowledgements and heartbeats too"},
+    [OPTION_HELP] = {"help", 'h', NULL, "this text"},
+};
+
+static int print_help(void)
+{
+    puts("usage: elect sim SCENARIO [--rewrite] [--trace text|json|none] [-o text|json]\n"
+         "       elect sim --processes LIST [OPTIONS]\n"
+         "\n"
+         "Plays a scenario file, or an election that the options describe, and tells it step\n"
+         "by step. With --runs, plays thousands and prints statistics. Up to 64 processes;\n"
+         "8192 with bully and 16 million with chang-roberts, if nothing fails.\n");
+    args_help_options(options, OPTION_COUNT);
+    puts("\nTimes are in ticks. T = 2 x the largest delay + processing.\n"
+         "\nalgorithms:");
+    for (int a = 0; a < ELECT_ALGORITHM_COUNT; a++)
+        printf("  %-14s %s\n", elect_algorithm_name((enum elect_algorithm)a),
+               elect_algorithm_text((enum elect_algorithm)a));
+    puts("\nexit: 0 all agreed, or the scenario told its story; 1 expectation or invariant\n"
+         "broken; 2 no agreement; 64 bad usage; 74 writing failed\n"
+         "\nexamples:\n"
+         "  elect sim --algorithm bully --processes 0..7 --down 7 --begin 4\n"
+         "  elect sim --algorithm ring --processes 0..7 --down 7 --begin 2,5\n"
+         "  elect sim --algorithm chang-roberts --processes 3,32,5,80,6,12 --begin 3\n"
+         "  elect sim --processes 8 --begin all --runs 10000 --loss 0.1 --crash-rate 0.05");
+    return EXIT_FINE;
+}
+
+/* ---- what is asked ---- */
+
+static int complain(const char *option, const char *why)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s%s", *option ? "--" : "", option);
+    return args_complain("sim", what, why);
+}
+
+static bool set_begin(struct experiment *e, const char *value, struct text *complaint)
+{
+    e->begin_given = true;
+    e->begin_all = strcmp(value, "all") == 0;
+    if (e->begin_all)
+        return true;
+    if (!numbers_parse(&e->begin, value, complaint))
+        return false;
+    if (e->begin.count > 0)
+        return true;
+    text_add(complaint, "nobody: name those who begin, or all");
+    return false;
+}
+
+static bool add_fault(struct experiment *e, enum fault_kind kind, const char *value,
+                      struct text *complaint)
+{
+    if (e->faults == EXPERIMENT_MAX_FAULTS) {
+        text_add(complaint, "too many faults: at most 64");
+        return false;
+    }
+    e->fault[e->faults].kind = kind;
+    e->fault[e->faults++].text = value;
+    return true;
+}
+
+static bool choose(const char *value, const char *const *words, size_t count, int *choice,
+                   struct text *complaint)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i], value) == 0) {
+            *choice = (int)i;
+            return true;
+        }
+    }
+    return setup_unknown(complaint, "unknown ", value, words, count);
+}
+
+static bool set_probability(const char *value, uint32_t *parts, struct text *complaint)
+{
+    if (probability_parse(value, parts))
+        return true;
+    text_add(complaint, value);
+    text_add(complaint, " is no probability: write 0 to 1, such as 0.05");
+    return false;
+}
+
+static bool set_runs(struct request *r, const char *value, struct text *complaint)
+{
+    r->runs_given = true;
+    if (number_parse(value, 1000000000, &r->runs) && r->runs > 0)
+        return true;
+    text_add(complaint, value);
+    text_add(complaint, " is not a number from 1 to 1000000000");
+    return false;
+}
+
+static bool set_trace(struct request *r, const char *value, struct text *complaint)
+{
+    static const char *const words[] = {"text", "json", "none"};
+    int choice = 0;
+    bool fine = choose(value, words, 3, &choice, complaint);
+    r->trace = (enum trace_mode)(TRACE_TEXT + choice);
+    return fine;
+}
+
+static bool set_output(struct request *r, const char *value, struct text *complaint)
+{
+    static const char *const words[] = {"text", "json"};
+    int choice = 0;
+    bool fine = choose(value, words, 2, &choice, complaint);
+    r->json = choice == 1;
+    return fine;
+}
+
+static bool set_own(struct request *r, enum own_option option, const char *value,
+                    struct text *complaint)
+{
+    struct experiment *e = &r->experiment;
+    switch (option) {
+    case OPTION_BEGIN: return set_begin(e, value, complaint);
+    case OPTION_CRASH: return add_fault(e, CRASH, value, complaint);
+    case OPTION_RECOVER: return add_fault(e, RECOVER, value, complaint);
+    case OPTION_CUT: return add_fault(e, CUT, value, complaint);
+    case OPTION_HEAL: return add_fault(e, HEAL, value, complaint);
+    case OPTION_CRASH_RATE: return set_probability(value, &e->crash_rate, complaint);
+    case OPTION_RUNS: return set_runs(r, value, complaint);
+    case OPTION_TRACE: return set_trace(r, value, complaint);
+    case OPTION_TRACE_FILE: r->trace_file = value; return true;
+    case OPTION_REWRITE: return r->rewrite = true;
+    case OPTION_OUTPUT: return set_output(r, value, complaint);
+    case OPTION_QUIET: return r->quiet = true;
+    case OPTION_VERBOSE: return r->verbose = true;
+    case OPTION_HELP:
+    case OPTION_COUNT: break;
+    }
+    return false;
+}
+
+static bool set_file(struct request *r, const char *file)
+{
+    if (r->file != NULL) {
+        args_complain("sim", file, "one scenario at a time");
+        return false;
+    }
+    r->file = file;
+    return true;
+}
+
+/* EXIT_FINE, or the code to exit with; -1 after help. */
+static int parse(struct request *r, int argc, char **argv)
+{
+    struct args args = {.verb = "sim", .argc = argc, .at = 1, .argv = argv};
+    struct text complaint;
+    const char *value;
+    int option;
+    memset(r, 0, sizeof *r);
+    experiment_init(&r->experiment);
+    text_clear(&complaint);
+    while ((option = args_next(&args, options, OPTION_COUNT, &value)) != ARGS_END) {
+        if (option == ARGS_BAD || (option == ARGS_WORD && !set_file(r, value)))
+            return EXIT_USAGE;
+        if (option == ARGS_WORD)
+            continue;
+        if (option == OPTION_HELP)
+            return -1;
+        if (option < OPTION_TRACE)
+            r->not_with_file = options[option].name;
+        if (option < SETTING_COUNT ? !setup_set(&r->experiment.setup, (enum setting)option,
+                                                value != NULL ? value : "on", &complaint)
+                                   : !set_own(r, (enum own_option)option, value, &complaint))
+            return complain(options[option].name, complaint.bytes);
+    }
+    return EXIT_FINE;
+}
+
+/* What does not go together. */
+static int check(struct request *r)
+{
+    struct experiment *e = &r->experiment;
+    struct text complaint;
+    bool large = e->setup.processes.count > ELECT_MAX, many = r->runs_given;
+    bool traced = r->trace == TRACE_TEXT || r->trace == TRACE_JSON || r->trace_file != NULL;
+    text_clear(&complaint);
+    if (r->file != NULL && r->not_with_file != NULL)
+        return complain(r->not_with_file, "the scenario says this itself: leave one of them out");
+    if (r->file == NULL && r->rewrite)
+        return complain("rewrite", "name the scenario file to rewrite");
+    if (r->trace_file != NULL && (r->trace == TRACE_NONE || r->quiet))
+        return complain("trace-file", "there is no trace to write: leave out --trace none and -q");
+    if (many && (traced || r->verbose))
+        return complain("runs", "many elections are not told: leave out --trace, or --runs");
+    if (large && (traced || r->verbose))
+        return complain("trace", "above 64 processes the story is not told");
+    if (r->trace == TRACE_UNSAID)
+        r->trace = many || large || (r->json && r->trace_file == NULL) ? TRACE_NONE : TRACE_TEXT;
+    if (r->json && r->trace == TRACE_TEXT && r->trace_file == NULL)
+        return complain("trace", "with -o json the story needs --trace-file, or --trace json");
+    if (r->file != NULL)
+        return EXIT_FINE;
+    if (e->setup.processes.count == 0)
+        return complain("", "name a scenario file, or --processes: see elect sim --help");
+    e->setup.random_faults = e->crash_rate > 0 || (many && e->faults > 0);
+    if (!experiment_check(e, &complaint) || (large && !lab_check(e, &complaint)))
+        return complain("", complaint.bytes);
+    return EXIT_FINE;
+}
+
+/* ---- one election ---- */
+
+static void lab_shows(uint64_t delivered) { progress_show(delivered, 0, "messages delivered"); }
+
+static void outcome_of_lab(struct outcome *o, const struct setup *s, const struct lab_result *l)
+{
+    *o = (struct outcome){
+        .config = {.algorithm = s->algorithm, .form = s->form},
+        .agreed = l->agreed,
+        .leader = l->leader,
+        .time = l->time,
+        .delivered = l->delivered,
+        .failed_hops = l->failed_hops,
+    };
+    for (unsigned type = 0; type < ELECT_EVENT_COUNT; type++)
+        o->total += o->sent[type] = l->sent[type];
+}
+
+/* Where it is held depends on how many they are. */
+static bool hold(const struct request *r, uint64_t seed, struct play *p, struct outcome *o)
+{
+    const struct experiment *e = &r->experiment;
+    struct lab_result lab = {0};
+    struct text complaint;
+    if (e->setup.processes.count <= ELECT_MAX) {
+        experiment_play(e, seed, p);
+        outcome_of_play(o, p);
+        return true;
+    }
+    text_clear(&complaint);
+    if (!lab_run(e, seed, r->runs_given ? NULL : lab_shows, &lab, &complaint)) {
+        complain("", complaint.bytes);
+        return false;
+    }
+    outcome_of_lab(o, &e->setup, &lab);
+    return true;
+}
+
+static int run_one(const struct request *r, struct play *p)
+{
+    struct outcome o;
+    struct text last;
+    FILE *out = r->trace == TRACE_NONE || r->quiet ? NULL : trace_open(r);
+    struct story story = {.out = out, .mode = r->trace, .verbose = r->verbose};
+    if (out == NULL && r->trace != TRACE_NONE && !r->quiet)
+        return EXIT_USAGE;
+    p->tell = story_tell;
+    p->listener = &story;
+    bool held = hold(r, r->experiment.setup.seed, p, &o);
+    progress_clear();
+    if (!held)
+        return EXIT_USAGE;
+    if (!r->quiet && (r->json || o.world == NULL)) {
+        report_outcome(&o, NULL, r->json);
+    } else if (!r->quiet) {
+        text_clear(&last);
+        story_outcome(p, &last);
+        fputs(last.bytes, stdout);
+    }
+    return out != NULL ? trace_close(r, out, outcome_exit(&o)) : outcome_exit(&o);
+}
+
+/* ---- many elections ---- */
+
+/* The same command for a single run: without --runs and --seed, the detector as it was. */
+static void replay_command(const struct request *r, int argc, char **argv, bool detector,
+                           struct text *t)
+{
+    text_clear(t);
+    text_add(t, "elect sim");
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--runs") == 0 || strcmp(argv[i], "--seed") == 0) {
+            i++;
+            continue;
+        }
+        if (strncmp(argv[i], "--runs=", 7) == 0 || strncmp(argv[i], "--seed=", 7) == 0)
+            continue;
+        text_add(t, " ");
+        text_add(t, argv[i]);
+    }
+    if (r->experiment.setup.detector < 0 && detector)
+        text_add(t, " --detector on");
+}
+
+static int run_many(const struct request *r, struct play *p, int argc, char **argv)
+{
+    const struct setup *setup = &r->experiment.setup;
+    static struct statistics s;
+    struct text command;
+    s.processes = setup->processes.count;
+    s.seed = setup->seed;
+    for (uint64_t i = 0; i < r->runs; i++) {
+        struct outcome o;
+        if (!hold(r, setup->seed + i, p, &o))
+            return EXIT_USAGE;
+        statistics_add(&s, &o, setup->seed + i);
+        progress_show(i, r->runs, "runs");
+    }
+    progress_clear();
+    replay_command(r, argc, argv, s.config.detector, &command);
+    if (!r->quiet)
+        report_statistics(&s, command.bytes, r->json);
+    return s.violations > 0 ? EXIT_BROKEN : s.agreed < s.runs ? EXIT_NO_AGREEMENT : EXIT_FINE;
+}
+
+int cmd_sim(int argc, char **argv)
+{
+    static struct request r; /* these are too large for a stack */
+    static struct play p;
+    int status = parse(&r, argc, argv);
+    if (status == -1)
+        return print_help();
+    if (status == EXIT_FINE)
+        status = check(&r);
+    if (status != EXIT_FINE)
+        return status;
+    if (r.file != NULL)
+        return sim_scenario(&r);
+    return r.runs_given ? run_many(&r, &p, argc, argv) : run_one(&r, &p);
+}

@@ -1,0 +1,75 @@
+/* What `elect sim` was asked, and what came of it. */
+#ifndef ELECT_CMD_SIM_H
+#define ELECT_CMD_SIM_H
+
+#include "../model/narrate.h"
+#include "../sim/lab_run.h"
+#include "args.h"
+
+#include <stdio.h>
+
+enum trace_mode { TRACE_UNSAID, TRACE_TEXT, TRACE_JSON, TRACE_NONE };
+
+struct request {
+    struct experiment experiment;
+    const char *file;          /* a scenario, or NULL */
+    const char *not_with_file; /* an option that was given and makes no sense with a scenario */
+    const char *trace_file;
+    enum trace_mode trace;
+    bool rewrite, json, quiet, verbose, runs_given;
+    uint64_t runs;
+};
+
+/* One election, wherever it was held. */
+struct outcome {
+    struct elect_config config; /* algorithm and form, for the names of its messages */
+    const struct world *world;  /* NULL: it was held in the lab */
+    bool agreed;
+    uint32_t leader; /* an id, if agreed */
+    uint64_t time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks, heartbeats;
+    unsigned violations;
+    const struct violation *violation;
+};
+
+void outcome_of_play(struct outcome *o, const struct play *p);
+int outcome_exit(const struct outcome *o);
+void report_outcome(const struct outcome *o, const char *expectation, bool json);
+
+/* Many elections. */
+#define REPORT_MAX_SEEDS 10
+struct statistics {
+    struct elect_config config;
+    uint64_t processes, runs, seed, agreed, violations;
+    struct tally leader, time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks,
+        heartbeats;
+    unsigned failed;
+    uint64_t
+        failed_seed[REPORT_MAX_SEEDS]; /* the first ones without agreement, or with a violation */
+};
+void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed);
+void report_statistics(const struct statistics *s, const char *command, bool json);
+
+/* Whoever listens to a play. */
+struct story {
+    FILE *out; /* NULL: nobody reads along */
+    enum trace_mode mode;
+    bool verbose;
+    char *text; /* what was told, if it is collected */
+    size_t length, room;
+    bool collects, out_of_memory;
+};
+void story_tell(void *story, const struct world *w, const struct happening *h);
+void story_collect(struct story *s, const char *text, size_t length);
+void story_outcome(const struct play *p, struct text *t); /* the last lines */
+
+/* A bar on a terminal, nothing in a pipe. */
+void progress_show(uint64_t done, uint64_t total, const char *what);
+void progress_clear(void);
+
+int sim_scenario(const struct request *r);
+
+/* The file for --trace-file, or the stream it goes to without; NULL after having complained. */
+FILE *trace_open(const struct request *r);
+int trace_close(const struct request *r, FILE *out, int status);
+
+#endif

@@ -1,0 +1,240 @@
+/* elect sim FILE: plays a scenario, compares the story with the one in the file, or rewrites that.
+ */
+#include "sim.h"
+
+#include "../model/scenario.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_FILE (1 << 20)
+
+static int complain(const char *file, const char *why) { return args_complain("sim", file, why); }
+
+/* All of a text file, ending in NUL; NULL after having complained. */
+static char *read_file(const char *file)
+{
+    struct stat st;
+    FILE *in = fopen(file, "r");
+    char *text = NULL;
+    if (in == NULL || fstat(fileno(in), &st) != 0) {
+        complain(file, strerror(errno));
+    } else if (S_ISDIR(st.st_mode)) {
+        complain(file, "is a directory, not a scenario");
+    } else if ((text = malloc(MAX_FILE + 1)) != NULL) {
+        size_t length = fread(text, 1, MAX_FILE + 1, in);
+        const char *why = ferror(in)          ? "cannot be read"
+                          : length > MAX_FILE ? "is too large for a scenario (1 MiB)"
+                          : memchr(text, '\0', length) != NULL ? "is not a text file"
+                                                               : NULL;
+        if (why != NULL) {
+            complain(file, why);
+            free(text);
+            text = NULL;
+        } else {
+            text[length] = '\0';
+        }
+    }
+    if (in != NULL)
+        fclose(in);
+    return text;
+}
+
+/* ---- what differs ---- */
+
+struct lines {
+    const char **line;
+    size_t *length, count;
+};
+
+static bool split(const char *text, struct lines *l)
+{
+    size_t count = 1;
+    for (const char *s = text; (s = strchr(s, '\n')) != NULL; s++)
+        count++;
+    l->count = 0;
+    l->line = calloc(count, sizeof *l->line);
+    l->length = calloc(count, sizeof *l->length);
+    if (l->line == NULL || l->length == NULL)
+        return false;
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        l->line[l->count] = text;
+        l->length[l->count++] = length;
+        text += length + (text[length] == '\n');
+    }
+    return true;
+}
+
+static bool same(const struct lines *a, size_t i, const struct lines *b, size_t j)
+{
+    return a->length[i] == b->length[j] && memcmp(a->line[i], b->line[j], a->length[i]) == 0;
+}
+
+static void print_line(char mark, const struct lines *l, size_t i)
+{
+    fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
+}
+
+/* common[i][j]: the length of the longest common part of a from i on and b from j on. */
+static void print_diff(const struct lines *a, const struct lines *b)
+{
+    size_t width = b->count + 1;
+    uint32_t *common = calloc((a->count + 1) * width, sizeof *common);
+    size_t i = 0, j = 0;
+    if (common == NULL)
+        return;
+    for (size_t x = a->count; x-- > 0;)
+        for (size_t y = b->count; y-- > 0;) {
+            uint32_t down = common[(x + 1) * width + y], right = common[x * width + y + 1];
+            common[x * width + y] = same(a, x, b, y) ? common[(x + 1) * width + y + 1] + 1
+                                    : down > right   ? down
+                                                     : right;
+        }
+    while (i < a->count || j < b->count) {
+        if (i < a->count && j < b->count && same(a, i, b, j)) {
+            i++;
+            j++;
+        } else if (j == b->count ||
+                   (i < a->count && common[(i + 1) * width + j] >= common[i * width + j + 1])) {
+            print_line('-', a, i++);
+        } else {
+            print_line('+', b, j++);
+        }
+    }
+    free(common);
+}
+
+static void show_difference(const char *file, const char *expected, const char *told)
+{
+    struct lines a = {0}, b = {0};
+    fprintf(stderr, "elect sim: %s: the story differs (- expected, + told)\n", file);
+    if (split(expected, &a) && split(told, &b))
+        print_diff(&a, &b);
+    free(a.line);
+    free(a.length);
+    free(b.line);
+    free(b.length);
+}
+
+/* ---- rewriting ---- */
+
+/* Through a file beside it, so that the old one is whole until the new one is. */
+static int rewrite(const char *file, const char *text, size_t script, const char *told)
+{
+    char name[4096];
+    struct stat st;
+    if (snprintf(name, sizeof name, "%s.XXXXXX", file) >= (int)sizeof name)
+        return complain(file, "the name is too long");
+    int fd = mkstemp(name);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (out == NULL) {
+        complain(file, strerror(errno));
+        return EXIT_IO;
+    }
+    fwrite(text, 1, script, out);
+    fputs(told, out);
+    bool fine = stat(file, &st) == 0 && fchmod(fd, st.st_mode & 07777) == 0 && !ferror(out);
+    fine = fclose(out) == 0 && fine && rename(name, file) == 0;
+    if (fine)
+        return EXIT_FINE;
+    complain(file, strerror(errno));
+    unlink(name);
+    return EXIT_IO;
+}
+
+/* The part of the file that stays: all up to and with the ---- line, which may have to be added. */
+static int write_expectation(const struct request *r, const struct scenario *s, const char *text,
+                             const char *told)
+{
+    if (s->expects)
+        return rewrite(r->file, text, s->expected_offset, told);
+    size_t length = strlen(text);
+    const char *mark = length > 0 && text[length - 1] == '\n' ? "----\n" : "\n----\n";
+    char *script = malloc(length + strlen(mark) + 1);
+    if (script == NULL)
+        return complain(r->file, "not enough memory");
+    memcpy(script, text, length);
+    memcpy(script + length, mark, strlen(mark) + 1);
+    int status = rewrite(r->file, script, strlen(script), told);
+    free(script);
+    return status;
+}
+
+/* ---- playing ---- */
+
+static int judge(const struct request *r, const struct scenario *s, const struct play *p,
+                 const char *text, const struct story *story)
+{
+    struct outcome o;
+    const char *expected = text + s->expected_offset, *expectation = NULL;
+    outcome_of_play(&o, p);
+    int status = outcome_exit(&o);
+    if (r->rewrite) {
+        status = write_expectation(r, s, text, story->text);
+        expectation = "rewritten";
+    } else if (s->expects) {
+        status = strcmp(expected, story->text) == 0 ? EXIT_FINE : EXIT_BROKEN;
+        expectation = status == EXIT_FINE ? "met" : "broken";
+        if (status != EXIT_FINE && !r->quiet)
+            show_difference(r->file, expected, story->text);
+    }
+    if (r->json && !r->quiet)
+        report_outcome(&o, expectation, true);
+    return status;
+}
+
+/* Complaints about a scenario name its line. */
+static int complain_at(const char *file, unsigned line, const struct text *complaint)
+{
+    fprintf(stderr, "elect sim: %s:%u: %s\n", file, line, complaint->bytes);
+    return EXIT_USAGE;
+}
+
+/* Played once in silence: a scenario that stumbles over itself half-way prints nothing but why. */
+static int tell(const struct request *r, const struct scenario *s, struct play *p)
+{
+    struct text complaint;
+    unsigned line;
+    FILE *out = trace_open(r);
+    struct story aloud = {.out = out, .mode = r->trace, .verbose = r->verbose};
+    if (out == NULL)
+        return EXIT_USAGE;
+    p->tell = story_tell;
+    p->listener = &aloud;
+    scenario_play(s, p, &complaint, &line);
+    return trace_close(r, out, EXIT_FINE);
+}
+
+int sim_scenario(const struct request *r)
+{
+    static struct scenario s;
+    static struct play p;
+    struct story silent = {.collects = true};
+    struct text complaint, outcome;
+    unsigned line = 0;
+    int status;
+    char *text = read_file(r->file);
+    if (text == NULL)
+        return EXIT_USAGE;
+    p.tell = story_tell;
+    p.listener = &silent;
+    if (!scenario_parse(&s, text, &complaint, &line) || !scenario_play(&s, &p, &complaint, &line)) {
+        status = complain_at(r->file, line, &complaint);
+    } else {
+        text_clear(&outcome);
+        story_outcome(&p, &outcome);
+        story_collect(&silent, outcome.bytes, outcome.length);
+        status = r->quiet || r->trace == TRACE_NONE ? EXIT_FINE : tell(r, &s, &p);
+        if (!r->json && !r->quiet)
+            fputs(outcome.bytes, stdout);
+        if (status == EXIT_FINE)
+            status = judge(r, &s, &p, text, &silent);
+    }
+    free(silent.text);
+    free(text);
+    return status;
+}

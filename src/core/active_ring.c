@@ -1,0 +1,86 @@
+/*
+ * Election on a ring with an active list: elect(i) messages that carry one number each.
+ *
+ * Whoever notices that the leader has failed sends its own number round. The first number that a
+ * process sees makes it send its own number, THEN that one; every further number is added to its
+ * active list and passed on. When its own number comes back, every number ahead of it has been
+ * seen: the list is complete, and everybody finds the highest alone. No announcement is needed.
+ *
+ *            begin, or the first number
+ *   NORMAL ------------------------------> ELECTING     ring timer: begin again
+ *      ^------- own number is back ------------|
+ *
+ * Assumed: links keep the order (hop.c sees to that).
+ *
+ * Beyond the notes, each with its scenario in test/scenario/active-ring:
+ *  1. The own number goes first. The other way round the initiator's number
+ *     comes back too early and it elects itself.                               notes-order
+ *  2. Rounds: a number of a round that is over, or decided, is dropped.        second-election
+ *  3. Own number not back within T_ring: a new round.                          highest-dies
+ */
+#include "vocabulary.h"
+
+enum active_ring_event {
+    ELECT = ELECT_ELECT,
+    RING_TIMER = ELECT_RING_TIMER,
+};
+
+static void begin(struct process *p, enum rule why)
+{
+    new_round(p);
+    take_part(p);
+    become_active(p, me(p));
+    forward(p, ELECT, me(p), why);
+}
+
+static void join(struct process *p, number j)
+{
+    take_part(p);
+    become_active(p, me(p));
+    become_active(p, j);
+    forward(p, ELECT, me(p), JOINS);
+    forward(p, ELECT, j, JOINS);
+}
+
+static void decide(struct process *p)
+{
+    if (highest(active(p)) == me(p))
+        lead(p, DECIDES_ITSELF);
+    else
+        follow(p, highest(active(p)), DECIDES);
+}
+
+static void upon_elect(struct process *p, number j)
+{
+    if (decided(p)) {
+        nothing(p, DECIDED_BEFORE);
+    } else if (j == me(p)) {
+        if (takes_part(p))
+            decide(p);
+        else
+            begin(p, FORGOTTEN);
+    } else if (!takes_part(p)) {
+        join(p, j);
+    } else if (has(active(p), j)) {
+        nothing(p, KNOWS);
+    } else {
+        become_active(p, j);
+        forward(p, ELECT, j, ADDS);
+    }
+}
+
+static void upon(struct process *p, unsigned event, number from, const message *m)
+{
+    (void)from;
+    switch ((enum active_ring_event)event) {
+    case ELECT: upon_elect(p, m->origin); break;
+    case RING_TIMER: begin(p, RING_TIMEOUT); break;
+    }
+}
+
+ALGORITHM(active_ring) = {
+    .messages = SAYS(ELECT),
+    .ring = true,
+    .begin = begin,
+    .upon = upon,
+};

@@ -1,0 +1,106 @@
+/*
+ * The bully algorithm. H. Garcia-Molina, "Elections in a Distributed Computing System", IEEE
+ * Transactions on Computers C-31(1), 1982, in the form that textbooks teach.
+ *
+ * Whoever notices that the leader has failed asks every higher process. Nobody answers: it leads.
+ * Somebody does: that one takes over, and asks in turn. So the highest live process wins, and tells
+ * the others. A process that was down holds an election when it comes back; if it is the highest it
+ * takes the lead from whoever has it: hence the name.
+ *
+ *            begin                    OK
+ *   NORMAL --------> ELECTING ------------------> WAITING
+ *     ^                 | answer timer: win          | deadline: begin again
+ *     +-----------------+------- COORDINATOR --------+
+ *
+ * Assumed: a question is answered within T, and links lose nothing. Where that fails two processes
+ * can lead at once; heartbeats end it, the mandate prevents it.
+ *
+ * Beyond the paper, each with its scenario in test/scenario/bully:
+ *  1. An ELECTION starts another one only in a process that holds none.        lecture-crash
+ *  2. Who got an OK waits until begin + 2T: the one that took over may die.    took-over-dies
+ *  3. A leader answers with its COORDINATOR, to that sender alone.             nobody-leads
+ *  4. Anybody recovered holds an election, not just the highest. lecture-restart-lower
+ *  5. A lower announcer is challenged; a leader repeats its COORDINATOR.       lower-announces
+ */
+#include "vocabulary.h"
+
+enum bully_event {
+    ELECTION = ELECT_ELECTION,
+    OK = ELECT_OK,
+    COORDINATOR = ELECT_COORDINATOR,
+    ANSWER_TIMER = ELECT_ANSWER_TIMER,
+    DEADLINE_TIMER = ELECT_DEADLINE_TIMER,
+};
+
+static void win(struct process *p, enum rule why)
+{
+    send(p, COORDINATOR, tells_all(p) ? others(p) : lower(p));
+    lead(p, why);
+}
+
+static void begin(struct process *p, enum rule why)
+{
+    if (nobody(higher(p))) {
+        win(p, NOBODY_HIGHER);
+    } else {
+        send(p, ELECTION, higher(p));
+        start(p, ANSWER_TIMER);
+        start(p, DEADLINE_TIMER);
+        stand(p, ELECTING, why);
+    }
+}
+
+static void upon_election(struct process *p, number j)
+{
+    send(p, OK, only(j));
+    if (leads(p)) {
+        send(p, COORDINATOR, only(j));
+        nothing(p, LEADER_ANSWERS);
+    } else if (is(p, NORMAL)) {
+        begin(p, CHALLENGED);
+    } else {
+        nothing(p, ANSWERS);
+    }
+}
+
+static void upon_ok(struct process *p)
+{
+    if (is(p, ELECTING)) {
+        stop(p, ANSWER_TIMER);
+        stand(p, WAITING, STEPS_BACK);
+    } else {
+        nothing(p, is(p, WAITING) ? WAITS_ALREADY : OK_TOO_LATE);
+    }
+}
+
+static void upon_coordinator(struct process *p, number j)
+{
+    if (j > me(p)) {
+        follow(p, j, FOLLOWS);
+    } else if (leads(p)) {
+        send(p, COORDINATOR, only(j));
+        nothing(p, TELLS_LOWER);
+    } else if (is(p, NORMAL)) {
+        begin(p, LOWER_LEADS);
+    } else {
+        nothing(p, ELECTION_IS_ON);
+    }
+}
+
+static void upon(struct process *p, unsigned event, number from, const message *m)
+{
+    (void)m; /* who says it is all that matters */
+    switch ((enum bully_event)event) {
+    case ELECTION: upon_election(p, from); break;
+    case OK: upon_ok(p); break;
+    case COORDINATOR: upon_coordinator(p, from); break;
+    case ANSWER_TIMER: win(p, NOBODY_ANSWERED); break;
+    case DEADLINE_TIMER: begin(p, NO_COORDINATOR); break;
+    }
+}
+
+ALGORITHM(bully) = {
+    .messages = SAYS(ELECTION) | SAYS(OK) | SAYS(COORDINATOR),
+    .begin = begin,
+    .upon = upon,
+};

@@ -1,0 +1,68 @@
+/* The configuration: numbers become ranks, bounds become durations. */
+#include "elect.h"
+
+#include <string.h>
+
+/* Far from where T_ring of 64 processes would leave 32 bits. */
+#define MAX_BOUND 1000000u
+
+static void set_duration(struct elect_config *c, enum elect_event timer, uint32_t ticks)
+{
+    c->duration[timer - ELECT_FIRST_TIMER] = ticks;
+}
+
+/*
+ * A leader repeats itself every T; three of those may be lost. On a ring the highest process may be
+ * the last to hear that it leads, up to T_ring after the first one did: nobody may suspect it
+ * before.
+ */
+static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
+{
+    uint32_t n = c->n, t = 2 * t_m + t_p;
+    uint32_t t_ring = 2 * n * (t_m + t_p) + (n - 1) * t;
+    c->message_bound = t_m;
+    c->answer_bound = t;
+    set_duration(c, ELECT_HOP_TIMER, t);
+    set_duration(c, ELECT_ANSWER_TIMER, t);
+    set_duration(c, ELECT_DEADLINE_TIMER, 2 * t);
+    set_duration(c, ELECT_RING_TIMER, t_ring);
+    set_duration(c, ELECT_HEARTBEAT_TIMER, t);
+    set_duration(c, ELECT_SUSPICION_TIMER,
+                 (c->algorithm == ELECT_BULLY ? 0 : t_ring) + 3 * t + t_m);
+}
+
+enum elect_error elect_config_init(struct elect_config *config, enum elect_algorithm algorithm,
+                                   const uint16_t *ids, size_t n, uint32_t message_bound,
+                                   uint32_t processing_bound)
+{
+    memset(config, 0, sizeof *config);
+    if (n == 0)
+        return ELECT_EMPTY;
+    if (n > ELECT_MAX)
+        return ELECT_TOO_MANY;
+    if (message_bound == 0 || message_bound > MAX_BOUND || processing_bound > MAX_BOUND)
+        return ELECT_TOO_LONG;
+    config->algorithm = (uint8_t)algorithm;
+    config->n = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t rank = 0;
+        for (size_t j = 0; j < n; j++) {
+            if (i != j && ids[i] == ids[j])
+                return ELECT_TWICE;
+            rank = (uint8_t)(rank + (ids[j] < ids[i]));
+        }
+        config->id[rank] = ids[i];
+        config->ring[i] = rank;
+        config->place[rank] = (uint8_t)i;
+    }
+    set_durations(config, message_bound, processing_bound);
+    return ELECT_FINE;
+}
+
+uint8_t elect_rank(const struct elect_config *config, uint32_t id)
+{
+    for (uint8_t rank = 0; rank < config->n; rank++)
+        if (config->id[rank] == id)
+            return rank;
+    return ELECT_NOBODY;
+}

@@ -1,0 +1,88 @@
+/*
+ * The failure detector. A leader sends HEARTBEAT to all others; who hears nothing from its leader
+ * for the suspicion time begins an election. A heartbeat is also the announcement repeated: it
+ * repairs announcements that were lost, and tells leaders of each other after a partition.
+ *
+ * Heartbeats carry the round, so that on a ring the word of an earlier reign cannot undo a later
+ * one. Two leaders of one round: the lower one follows the higher, and so does everybody who hears
+ * both.
+ */
+#include "detector.h"
+
+#include "hop.h"
+
+void elect__suspect(struct process *p)
+{
+    p->about = p->node->leader;
+    if (!is(p, NORMAL))
+        nothing(p, ALREADY_ELECTING);
+    else if (leads(p))
+        nothing(p, LEADS_ITSELF);
+    else
+        p->algorithm->begin(p, p->about == ELECT_NOBODY ? NO_LEADER : SUSPECTS);
+}
+
+void elect__beat(struct process *p)
+{
+    if (leads(p)) {
+        send(p, ELECT_HEARTBEAT, others(p));
+        start(p, ELECT_HEARTBEAT_TIMER);
+    }
+    nothing(p, BEATS);
+}
+
+static void upon_lower_leader(struct process *p, number j, uint32_t round)
+{
+    if (leads(p) && round == p->node->round) {
+        send(p, ELECT_HEARTBEAT, only(j));
+        nothing(p, TELLS_LOWER);
+    } else if (is(p, NORMAL)) {
+        p->node->round = round;
+        p->algorithm->begin(p, LOWER_LEADS);
+    } else {
+        nothing(p, ELECTION_IS_ON);
+    }
+}
+
+static void upon_higher_leader(struct process *p, number j, uint32_t round)
+{
+    number leader = p->node->leader;
+    if (round == p->node->round && leader != ELECT_NOBODY && leader > j) {
+        nothing(p, STILL_FOLLOWS);
+        return;
+    }
+    if (round > p->node->round)
+        elect__enter_round(p, round);
+    follow(p, j, FOLLOWS_HEARTBEAT);
+}
+
+void elect__heartbeat(struct process *p, number j, const message *m)
+{
+    if (m->round < p->node->round) {
+        nothing(p, EARLIER_REIGN);
+    } else if (j == p->node->leader && m->round == p->node->round) {
+        if (p->config->detector)
+            start(p, ELECT_SUSPICION_TIMER);
+        nothing(p, HEARD_LEADER);
+    } else if (j < me(p)) {
+        upon_lower_leader(p, j, m->round);
+    } else {
+        upon_higher_leader(p, j, m->round);
+    }
+}
+
+void elect__watch(struct process *p, number leader_before, uint8_t state_before)
+{
+    if (!p->config->detector)
+        return;
+    bool led = state_before == NORMAL && leader_before == me(p);
+    bool same = state_before == p->node->state && leader_before == p->node->leader;
+    if (led && !leads(p))
+        stop(p, ELECT_HEARTBEAT_TIMER);
+    if (leads(p) && !led)
+        start(p, ELECT_HEARTBEAT_TIMER);
+    if (!is(p, NORMAL) || leads(p))
+        stop(p, ELECT_SUSPICION_TIMER);
+    else if (!same)
+        start(p, ELECT_SUSPICION_TIMER);
+}

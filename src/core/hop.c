@@ -1,0 +1,179 @@
+/*
+ * The links of the ring, below the verb `forward`: acknowledgement of every hop, order, successors
+ * that do not answer, and rounds.
+ *
+ * Invariants:
+ *  1. One message at a time is on its way to the next process; the rest waits in queue[], in order.
+ *     So a link is FIFO whatever the network does. queued == 0 if and only if the hop timer rests.
+ *  2. Within a round a process passes each (type, origin) on at most once. An acknowledgement can
+ *     therefore name the message itself: no sequence number is needed, and a duplicated or late
+ *     acknowledgement says nothing that is not true.
+ *  3. A successor that did not acknowledge within T is `silent`, and skipped, until it is heard
+ * from or the next round begins. With everybody else silent the ring is a loop of one.
+ *  4. Everything here belongs to the round of the node. A message of a higher round opens it; one
+ * of a lower round is dropped, and its acknowledgement says so: who recovered, and forgot the
+ * round, begins again beyond it.
+ */
+#include "hop.h"
+
+#include <assert.h>
+#include <string.h>
+
+static unsigned kind(unsigned type)
+{
+    return type == ELECT_ELECTION || type == ELECT_ELECT ? 0 : 1;
+}
+
+bool passed_on(const struct process *p, unsigned type, number origin)
+{
+    return has(p->node->passed[kind(type)], origin);
+}
+
+static number successor(const struct process *p)
+{
+    const struct elect_config *c = p->config;
+    unsigned place = c->place[me(p)];
+    for (unsigned i = 1; i < c->n; i++) {
+        number j = c->ring[(place + i) % c->n];
+        if (!has(p->node->silent, j))
+            return j;
+    }
+    return me(p);
+}
+
+static void transmit(struct process *p)
+{
+    struct elect_node *node = p->node;
+    node->next = successor(p);
+    send(p, node->queue[0].type, only(node->next));
+    struct elect_message *m = &p->out->send[p->out->sends - 1].message;
+    m->origin = node->queue[0].origin;
+    m->set = node->queue[0].set;
+    start(p, ELECT_HOP_TIMER);
+}
+
+/* Drops queue[0]: it has arrived, or there is no room and the ring timer will repair it. */
+static void drop_first(struct process *p)
+{
+    struct elect_node *node = p->node;
+    node->queued--;
+    memmove(&node->queue[0], &node->queue[1], node->queued * sizeof node->queue[0]);
+    memset(&node->queue[node->queued], 0, sizeof node->queue[0]);
+    node->next = 0;
+}
+
+void forward_list(struct process *p, unsigned type, number origin, set list)
+{
+    struct elect_node *node = p->node;
+    assert(!passed_on(p, type, origin));
+    node->passed[kind(type)] |= only(origin);
+
+    bool full = node->queued == ELECT_MAX_QUEUE;
+    if (full)
+        drop_first(p);
+    node->queue[node->queued++] =
+        (struct elect_hop){.type = (uint8_t)type, .origin = origin, .set = list};
+    if (full || node->queued == 1)
+        transmit(p);
+}
+
+void forward(struct process *p, unsigned type, number origin, enum rule why)
+{
+    forward_list(p, type, origin, 0);
+    nothing(p, why);
+}
+
+void multicast_list(struct process *p, unsigned type, set list)
+{
+    p->node->passed[kind(type)] |= only(me(p));
+    if (nobody(list & others(p)))
+        return;
+    send(p, type, list & others(p));
+    p->out->send[p->out->sends - 1].message.set = list;
+}
+
+void close_ring(struct process *p, set members) { p->node->silent = others(p) & ~members; }
+
+void become_active(struct process *p, number j) { p->node->active |= only(j); }
+
+void take_part(struct process *p)
+{
+    if (takes_part(p))
+        return;
+    p->node->state = ELECTING;
+    p->node->leader = ELECT_NOBODY;
+    start(p, ELECT_RING_TIMER);
+}
+
+void elect__enter_round(struct process *p, uint32_t round)
+{
+    struct elect_node *node = p->node;
+    assert(round > node->round);
+    node->round = round;
+    node->state = NORMAL;
+    node->active = node->silent = node->passed[0] = node->passed[1] = 0;
+    node->queued = node->next = 0;
+    memset(node->queue, 0, sizeof node->queue);
+    stop(p, ELECT_HOP_TIMER);
+    stop(p, ELECT_RING_TIMER);
+    p->opened = true;
+}
+
+void new_round(struct process *p) { elect__enter_round(p, p->node->round + 1); }
+
+void elect__hop_receive(struct process *p, number from, const message *m)
+{
+    bool over = m->round < p->node->round;
+    if (m->type != ELECT_LEADER) {
+        send(p, ELECT_ACK, only(from));
+        p->out->send[p->out->sends - 1].message = (struct elect_message){
+            .type = ELECT_ACK,
+            .what = m->type,
+            .origin = m->origin,
+            .round = m->round,
+            .seen = over ? p->node->round : m->round,
+        };
+    }
+    if (over) {
+        nothing(p, ROUND_IS_OVER);
+        return;
+    }
+    if (m->round > p->node->round)
+        elect__enter_round(p, m->round);
+    p->about = m->set != 0 && m->type != ELECT_ELECTION ? highest(m->set) : m->origin;
+    p->algorithm->upon(p, m->type, from, m);
+}
+
+void elect__hop_acked(struct process *p, number from, const message *m)
+{
+    struct elect_node *node = p->node;
+    const struct elect_hop *first = &node->queue[0];
+    if (m->seen > node->round && takes_part(p)) {
+        node->round = m->seen;
+        p->algorithm->begin(p, BEHIND);
+    } else if (node->queued > 0 && node->next == from && first->type == m->what &&
+               first->origin == m->origin && node->round == m->round) {
+        drop_first(p);
+        stop(p, ELECT_HOP_TIMER);
+        if (node->queued > 0)
+            transmit(p);
+        nothing(p, ACKED);
+    } else {
+        nothing(p, LATE_ACK);
+    }
+}
+
+void elect__hop_timeout(struct process *p)
+{
+    struct elect_node *node = p->node;
+    if (node->queued == 0) {
+        nothing(p, NOTHING);
+        return;
+    }
+    p->about = node->next;
+    if (node->next != me(p))
+        node->silent |= only(node->next);
+    transmit(p);
+    nothing(p, HOP_FAILED);
+    p->out->rule.b = node->next;
+}

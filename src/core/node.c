@@ -1,0 +1,157 @@
+/*
+ * A process: the algorithm, the links of the ring and the failure detector, joined behind one door.
+ * What comes from outside is checked here, once; behind the door there are only assertions.
+ */
+#include "detector.h"
+#include "hop.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
+    [ELECT_BULLY] = &elect__bully,
+    [ELECT_RING] = &elect__ring,
+    [ELECT_ACTIVE_RING] = &elect__active_ring,
+    [ELECT_CHANG_ROBERTS] = &elect__chang_roberts,
+};
+
+/* Rounds leave room to be counted on: nobody gets near this within a lifetime. */
+#define MAX_ROUND (UINT32_MAX / 2)
+
+static bool is_message(unsigned event)
+{
+    return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
+}
+
+static bool says(const struct algorithm *a, unsigned type) { return (a->messages >> type) & 1; }
+
+/* Could a process that keeps the rules have sent this to me? */
+static bool well_formed(const struct process *p, number from, const message *m)
+{
+    const struct algorithm *a = p->algorithm;
+    number n = p->config->n;
+    if (from >= n || m->origin >= n || m->round > MAX_ROUND || m->seen > MAX_ROUND)
+        return false;
+    if (m->type == ELECT_HEARTBEAT)
+        return from != me(p) && (a->ring || m->round == 0);
+    if (m->type == ELECT_ACK)
+        return a->ring && says(a, m->what) && m->what != ELECT_LEADER && m->seen >= m->round;
+    if (!says(a, m->type))
+        return false;
+    if (!a->ring)
+        return from != me(p) && m->round == 0 &&
+               (m->type == ELECT_ELECTION ? from < me(p) : m->type != ELECT_OK || from > me(p));
+    if (m->round == 0 || (m->type == ELECT_LEADER && (from == me(p) || !has(m->set, me(p)))))
+        return false;
+    if (a == &elect__ring)
+        return (m->set & ~everybody(p)) == 0 && has(m->set, m->origin);
+    return m->set == 0;
+}
+
+static void take(struct process *p, number from, const message *m)
+{
+    p->node->silent &= ~only(from); /* whoever speaks is not silent */
+    if (m->type == ELECT_HEARTBEAT)
+        elect__heartbeat(p, from, m);
+    else if (m->type == ELECT_ACK)
+        elect__hop_acked(p, from, m);
+    else if (p->algorithm->ring)
+        elect__hop_receive(p, from, m);
+    else
+        p->algorithm->upon(p, m->type, from, m);
+}
+
+/* A timer that ran out means something only in the state that started it. */
+static bool expected(const struct process *p, unsigned timer)
+{
+    if (timer == ELECT_DEADLINE_TIMER)
+        return !p->algorithm->ring && is(p, WAITING);
+    if (timer == ELECT_ANSWER_TIMER)
+        return !p->algorithm->ring && is(p, ELECTING);
+    return p->algorithm->ring && takes_part(p);
+}
+
+static void happen(struct process *p, unsigned event)
+{
+    if (event == ELECT_START && is(p, NORMAL))
+        p->algorithm->begin(p, STARTED);
+    else if (event == ELECT_SUSPECT || event == ELECT_SUSPICION_TIMER)
+        elect__suspect(p);
+    else if (event == ELECT_HEARTBEAT_TIMER)
+        elect__beat(p);
+    else if (event == ELECT_HOP_TIMER)
+        elect__hop_timeout(p);
+    else if (event >= ELECT_FIRST_TIMER && event < ELECT_EVENT_COUNT && expected(p, event))
+        p->algorithm->upon(p, event, me(p), NULL);
+    else
+        nothing(p, NOTHING);
+}
+
+static void clear(struct elect_output *out)
+{
+    memset(out, 0, sizeof *out);
+    out->rule.a = out->rule.b = ELECT_NOBODY;
+}
+
+void elect_step(const struct elect_config *config, struct elect_node *node,
+                const struct elect_input *in, struct elect_output *out)
+{
+    struct process p = {
+        .config = config,
+        .algorithm = algorithms[config->algorithm],
+        .node = node,
+        .out = out,
+        .about = in->from,
+    };
+    number leader = node->leader;
+    uint8_t state = node->state;
+
+    clear(out);
+    if (!is_message(in->event))
+        happen(&p, in->event);
+    else if (in->event == in->message.type && well_formed(&p, in->from, &in->message))
+        take(&p, in->from, &in->message);
+    else
+        nothing(&p, MALFORMED);
+
+    elect__watch(&p, leader, state);
+    out->announced = node->leader != leader;
+    assert(leader == ELECT_NOBODY || leader < config->n);
+    assert(is(&p, NORMAL) || node->leader == ELECT_NOBODY);
+}
+
+void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
+                uint8_t leader, struct elect_output *out)
+{
+    assert(me < config->n && (leader < config->n || leader == ELECT_NOBODY));
+    memset(node, 0, sizeof *node);
+    clear(out);
+    node->me = me;
+    node->leader = leader;
+    if (config->detector)
+        out->start = ELECT_TIMER_BIT(leader == me ? ELECT_HEARTBEAT_TIMER : ELECT_SUSPICION_TIMER);
+}
+
+bool elect_leads(const struct elect_node *node)
+{
+    return node->state == NORMAL && node->leader == node->me;
+}
+
+bool elect_sends(const struct elect_config *config, enum elect_event type)
+{
+    if (!says(algorithms[config->algorithm], type))
+        return false;
+    if (config->algorithm != ELECT_RING || type == ELECT_ELECTION)
+        return true;
+    return type == (config->form == ELECT_CIRCULATE ? ELECT_COORDINATOR : ELECT_LEADER);
+}
+
+struct elect_input elect_happens(enum elect_event event)
+{
+    return (struct elect_input){.event = (uint8_t)event, .from = ELECT_NOBODY};
+}
+
+struct elect_input elect_received(uint8_t from, const struct elect_message *m)
+{
+    return (struct elect_input){.event = m->type, .from = from, .message = *m};
+}

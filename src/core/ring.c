@@ -1,0 +1,105 @@
+/*
+ * Election on a ring with a list. A. S. Tanenbaum, "Modern Operating Systems", after G. Le Lann
+ * 1977.
+ *
+ * Whoever notices that the leader has failed sends a list with its own number to its successor.
+ * Each process adds itself and passes the list on. When it is back, everybody alive is on it: the
+ * highest leads, and the list goes round once more to say so (or is sent to all on it at once:
+ * multicast). Two lists at once are legal, both name the same highest.
+ *
+ *            begin, or a list passes
+ *   NORMAL --------------------------> ELECTING     ring timer: begin again
+ *      ^---------- announcement ----------|
+ *
+ * Beyond the book, each with its scenario in test/scenario/ring:
+ *  1. A list whose head has died is announced by the next one that is on it.   orphan
+ *  2. Nobody passes a list or an announcement on twice in a round.             announcer-dies
+ *  3. No announcement within T_ring: a new election with a new number.         list-lost
+ *  4. Who is left out and higher than the announced leader begins anew.        left-out
+ */
+#include "vocabulary.h"
+
+enum ring_event {
+    ELECTION = ELECT_ELECTION,
+    COORDINATOR = ELECT_COORDINATOR, /* form A: goes round */
+    LEADER = ELECT_LEADER,           /* form B: to everybody on the list at once */
+    RING_TIMER = ELECT_RING_TIMER,
+};
+
+static void begin(struct process *p, enum rule why)
+{
+    new_round(p);
+    take_part(p);
+    forward_list(p, ELECTION, me(p), only(me(p)));
+    nothing(p, why);
+}
+
+static void accept(struct process *p, set list)
+{
+    close_ring(p, list);
+    if (highest(list) == me(p))
+        lead(p, IS_HIGHEST);
+    else
+        follow(p, highest(list), ACCEPTS);
+}
+
+static void announce(struct process *p, set list, enum rule why)
+{
+    if (passed_on(p, COORDINATOR, me(p))) {
+        nothing(p, ANNOUNCED_BEFORE);
+    } else {
+        accept(p, list);
+        if (circulates(p))
+            forward_list(p, COORDINATOR, me(p), list);
+        else
+            multicast_list(p, LEADER, list);
+        nothing(p, why);
+    }
+}
+
+static void upon_election(struct process *p, number head, set list)
+{
+    if (head == me(p)) {
+        announce(p, list, LIST_BACK);
+    } else if (has(list, me(p))) {
+        announce(p, list, ORPHAN);
+    } else if (passed_on(p, ELECTION, head)) {
+        nothing(p, PASSED_ON_BEFORE);
+    } else {
+        take_part(p);
+        forward_list(p, ELECTION, head, with(list, me(p)));
+        nothing(p, APPENDS);
+    }
+}
+
+static void upon_coordinator(struct process *p, number announcer, set list)
+{
+    if (announcer == me(p)) {
+        nothing(p, ANNOUNCEMENT_BACK);
+    } else if (passed_on(p, COORDINATOR, announcer)) {
+        nothing(p, PASSED_ON_BEFORE);
+    } else if (highest(list) < me(p)) {
+        begin(p, LOWER_ANNOUNCED);
+    } else {
+        accept(p, list);
+        forward_list(p, COORDINATOR, announcer, list);
+    }
+}
+
+static void upon(struct process *p, unsigned event, number from, const message *m)
+{
+    (void)from;
+    switch ((enum ring_event)event) {
+    case ELECTION: upon_election(p, m->origin, m->set); break;
+    case COORDINATOR: upon_coordinator(p, m->origin, m->set); break;
+    case LEADER: accept(p, m->set); break;
+    case RING_TIMER: begin(p, RING_TIMEOUT); break;
+    }
+}
+
+ALGORITHM(ring) = {
+    .messages = SAYS(ELECTION) | SAYS(COORDINATOR) | SAYS(LEADER),
+    .ring = true,
+    .begin = begin,
+    .upon = upon,
+};

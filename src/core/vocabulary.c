@@ -1,0 +1,65 @@
+/* The verbs that every algorithm uses: each is one change of the node or one line of the output. */
+#include "vocabulary.h"
+
+#include <assert.h>
+
+static void obey(struct process *p, enum rule why)
+{
+    p->out->rule = (struct elect_rule){
+        .number = (uint8_t)why,
+        .a = p->about,
+        .b = p->node->leader,
+    };
+}
+
+void send(struct process *p, unsigned type, set to)
+{
+    if (nobody(to))
+        return;
+    assert(p->out->sends < ELECT_MAX_SENDS);
+    p->out->send[p->out->sends++] = (struct elect_send){
+        .to = to,
+        .message = {.type = (uint8_t)type, .origin = me(p), .round = p->node->round},
+    };
+}
+
+/* Within one step the last word on a timer counts. */
+void start(struct process *p, unsigned timer)
+{
+    p->out->start |= ELECT_TIMER_BIT(timer);
+    p->out->stop &= ~ELECT_TIMER_BIT(timer);
+}
+
+void stop(struct process *p, unsigned timer)
+{
+    p->out->stop |= ELECT_TIMER_BIT(timer);
+    p->out->start &= ~ELECT_TIMER_BIT(timer);
+}
+
+void stand(struct process *p, enum state s, enum rule why)
+{
+    p->node->state = (uint8_t)s;
+    p->node->leader = ELECT_NOBODY;
+    obey(p, why);
+}
+
+static void settle(struct process *p, number leader, enum rule why)
+{
+    p->node->state = NORMAL;
+    p->node->leader = leader;
+    p->node->active = 0;
+    stop(p, ELECT_ANSWER_TIMER);
+    stop(p, ELECT_DEADLINE_TIMER);
+    stop(p, ELECT_RING_TIMER);
+    obey(p, why);
+}
+
+void follow(struct process *p, number j, enum rule why)
+{
+    assert(j > me(p) && j < p->config->n);
+    settle(p, j, why);
+}
+
+void lead(struct process *p, enum rule why) { settle(p, me(p), why); }
+
+void nothing(struct process *p, enum rule why) { obey(p, why); }

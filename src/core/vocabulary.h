@@ -1,0 +1,95 @@
+/*
+ * The vocabulary of the algorithm files. Nouns are numbers and sets of them, verbs are effects. The
+ * last verb of a branch takes the rule that the branch obeys; a branch without an effect ends in
+ * nothing(), which says why.
+ *
+ * There is a second implementation of these words, for millions of processes: src/sim/lab.h.
+ */
+#ifndef ELECT_VOCABULARY_H
+#define ELECT_VOCABULARY_H
+
+#include "words.h"
+
+typedef uint8_t number; /* of a process; inside, that is its rank */
+typedef elect_set set;
+typedef struct elect_message message;
+
+/* One process during one step. */
+struct process {
+    const struct elect_config *config;
+    const struct algorithm *algorithm;
+    struct elect_node *node;
+    struct elect_output *out;
+    number about; /* whom this step is about: the sender, the suspect, whose number it is */
+    bool opened;  /* the message opened a round that this process did not know */
+};
+
+struct algorithm {
+    uint32_t messages; /* set of 1 << type: what it sends, and therefore takes */
+    bool ring;         /* its messages go from hop to hop */
+    void (*begin)(struct process *p, enum rule why);
+    void (*upon)(struct process *p, unsigned event, number from, const message *m);
+};
+#define SAYS(type)      (1u << (type))
+#define ALGORITHM(name) const struct algorithm elect__##name
+
+extern const struct algorithm elect__bully, elect__ring, elect__active_ring, elect__chang_roberts;
+
+/* Nouns: one process, or sets of them. */
+
+static inline number me(const struct process *p) { return p->node->me; }
+static inline set only(number j) { return (set)1 << j; }
+static inline set everybody(const struct process *p) { return ~(set)0 >> (64 - p->config->n); }
+static inline set others(const struct process *p) { return everybody(p) & ~only(me(p)); }
+static inline set lower(const struct process *p) { return only(me(p)) - 1; }
+static inline set higher(const struct process *p) { return others(p) & ~lower(p); }
+static inline set with(set s, number j) { return s | only(j); }
+static inline bool has(set s, number j) { return (s >> j) & 1; }
+static inline bool nobody(set s) { return s == 0; }
+static inline number highest(set s) { return (number)(63 - __builtin_clzll(s)); }
+
+/* Questions about oneself. */
+
+static inline bool is(const struct process *p, enum state s)
+{
+    return p->node->state == (uint8_t)s;
+}
+static inline bool leads(const struct process *p) { return elect_leads(p->node); }
+static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
+static inline bool decided(const struct process *p) { return is(p, NORMAL) && !p->opened; }
+static inline set active(const struct process *p) { return p->node->active; }
+static inline bool tells_all(const struct process *p)
+{
+    return p->config->announce == ELECT_TELL_ALL;
+}
+static inline bool circulates(const struct process *p)
+{
+    return p->config->form == ELECT_CIRCULATE;
+}
+
+/* Verbs. The linker knows them under a prefix: a library must not define, say, send(). */
+#define PREFIXED(name) __asm__("elect__" #name)
+
+void send(struct process *p, unsigned type, set to) PREFIXED(send);
+void start(struct process *p, unsigned timer) PREFIXED(start);
+void stop(struct process *p, unsigned timer) PREFIXED(stop);
+void stand(struct process *p, enum state s, enum rule why) PREFIXED(stand); /* without a leader */
+void follow(struct process *p, number j, enum rule why) PREFIXED(follow);
+void lead(struct process *p, enum rule why) PREFIXED(lead);
+void nothing(struct process *p, enum rule why) PREFIXED(nothing);
+
+/* Verbs of the rings, in hop.c. */
+
+/* Forget the last election, take the next number. */
+void new_round(struct process *p) PREFIXED(new_round);
+/* The ring timer runs from the first time in a round on. */
+void take_part(struct process *p) PREFIXED(take_part);
+void become_active(struct process *p, number j) PREFIXED(become_active);
+/* Whoever is no member is known to be silent. */
+void close_ring(struct process *p, set members) PREFIXED(close_ring);
+void forward(struct process *p, unsigned type, number origin, enum rule why) PREFIXED(forward);
+void forward_list(struct process *p, unsigned type, number origin, set list) PREFIXED(forward_list);
+void multicast_list(struct process *p, unsigned type, set list) PREFIXED(multicast_list);
+bool passed_on(const struct process *p, unsigned type, number origin) PREFIXED(passed_on);
+
+#endif

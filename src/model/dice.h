@@ -1,0 +1,24 @@
+/*
+ * Dice: xoshiro256** (Blackman, Vigna), seeded by splitmix64. Integers only, so that every compiler
+ * throws the same. Each kind of choice has dice of its own: more delays drawn change no crash.
+ */
+#ifndef ELECT_DICE_H
+#define ELECT_DICE_H
+
+#include "elect.h"
+
+#define DICE_CERTAIN 1000000000u /* probabilities are counted in parts of this */
+
+enum dice_kind { DICE_DELAY, DICE_LOSS, DICE_DUPLICATE, DICE_CRASH, DICE_SHUFFLE, DICE_KINDS };
+
+struct dice {
+    uint64_t state[4];
+};
+
+void dice_seed(struct dice *d, uint64_t seed, enum dice_kind kind);
+uint64_t dice_throw(struct dice *d);
+uint64_t dice_below(struct dice *d, uint64_t bound); /* uniform in 0 ... bound-1 */
+bool dice_chance(struct dice *d, uint32_t parts);    /* true with parts / DICE_CERTAIN */
+void dice_shuffle(struct dice *d, uint32_t *values, size_t count);
+
+#endif

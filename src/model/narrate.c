@@ -1,0 +1,271 @@
+#include "narrate.h"
+
+#include <string.h>
+
+static void add_id(const struct world *w, uint8_t rank, struct text *t)
+{
+    if (rank < w->config.n)
+        text_number(t, w->config.id[rank]);
+    else
+        text_add(t, "nobody");
+}
+
+static void add_ids(const struct world *w, elect_set set, struct text *t)
+{
+    for (elect_set rest = set; rest != 0; rest &= rest - 1) {
+        if (rest != set)
+            text_add(t, " ");
+        add_id(w, (uint8_t)__builtin_ctzll(rest), t);
+    }
+}
+
+/* "5, 6 and 7" */
+static void add_prose(const struct world *w, elect_set set, struct text *t)
+{
+    for (elect_set rest = set; rest != 0; rest &= rest - 1) {
+        if (rest != set)
+            text_add(t, (rest & (rest - 1)) == 0 ? " and " : ", ");
+        add_id(w, (uint8_t)__builtin_ctzll(rest), t);
+    }
+}
+
+/* A list is (head, set): its order is the ring's. */
+static void add_list(const struct world *w, uint8_t head, elect_set set, struct text *t)
+{
+    const struct elect_config *c = &w->config;
+    const char *gap = "[";
+    for (unsigned i = 0; i < c->n; i++) {
+        uint8_t rank = c->ring[(c->place[head] + i) % c->n];
+        if (set >> rank & 1) {
+            text_add(t, gap);
+            add_id(w, rank, t);
+            gap = " ";
+        }
+    }
+    text_add(t, "]");
+}
+
+static void add_time(const struct world *w, struct text *t)
+{
+    text_add(t, "[");
+    text_number(t, w->now);
+    text_add(t, "] ");
+}
+
+void narrate_message(const struct world *w, const struct elect_message *m, struct text *t)
+{
+    text_add(t, elect_event_name((enum elect_event)m->type));
+    if (m->type == ELECT_HEARTBEAT || w->config.algorithm == ELECT_BULLY)
+        return;
+    if (m->type == ELECT_ELECTION && m->set != 0) {
+        add_list(w, m->origin, m->set, t);
+        return;
+    }
+    text_add(t, "(");
+    add_id(w, m->set != 0 ? (uint8_t)(63 - __builtin_clzll(m->set)) : m->origin, t);
+    text_add(t, ")");
+}
+
+void narrate_rule(const struct world *w, const struct happening *h, struct text *t)
+{
+    const struct elect_rule *rule = &h->output.rule;
+    const char *s = elect_rule_text((enum elect_rule_number)rule->number);
+    elect_set everybody = ~(elect_set)0 >> (64 - w->config.n);
+    for (const char *mark; (mark = strchr(s, '%')) != NULL; s = mark + 2) {
+        text_add_bytes(t, s, (size_t)(mark - s));
+        switch (mark[1]) {
+        case 'p': add_id(w, h->rank, t); break;
+        case 'a': add_id(w, rule->a, t); break;
+        case 'b': add_id(w, rule->b, t); break;
+        case 'h': add_prose(w, everybody & ~(((elect_set)2 << h->rank) - 1), t); break;
+        case 'l': add_list(w, h->input.message.origin, h->input.message.set, t); break;
+        }
+    }
+    text_add(t, s);
+}
+
+static bool is_message(unsigned event)
+{
+    return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
+}
+
+static bool is_housekeeping(unsigned type) { return type == ELECT_ACK || type == ELECT_HEARTBEAT; }
+
+static void narrate_step(const struct world *w, const struct happening *h, bool verbose,
+                         struct text *t)
+{
+    if (verbose || !elect_rule_quiet((enum elect_rule_number)h->output.rule.number)) {
+        add_time(w, t);
+        if (is_message(h->input.event) && (verbose || h->input.event != ELECT_ACK)) {
+            add_id(w, h->rank, t);
+            text_add(t, " < ");
+            add_id(w, h->input.from, t);
+            text_add(t, " ");
+            narrate_message(w, &h->input.message, t);
+            text_add(t, ": ");
+        }
+        narrate_rule(w, h, t);
+        text_add(t, "\n");
+    }
+    for (unsigned i = 0; i < h->output.sends; i++) {
+        const struct elect_send *s = &h->output.send[i];
+        if (!verbose && is_housekeeping(s->message.type))
+            continue;
+        add_time(w, t);
+        add_id(w, h->rank, t);
+        text_add(t, " > ");
+        add_ids(w, s->to, t);
+        text_add(t, " ");
+        narrate_message(w, &s->message, t);
+        text_add(t, "\n");
+    }
+}
+
+static void narrate_lost(const struct world *w, const struct happening *h, bool verbose,
+                         struct text *t)
+{
+    static const char *const reasons[] = {
+        [LOST_ON_THE_WAY] = " is lost on the way",
+        [LOST_IN_CUT] = " is lost: no link between them",
+        [LOST_AT_THE_DEAD] = " is lost: the receiver is down",
+        [LOST_BY_HAND] = " is lost by hand",
+    };
+    if (!verbose && is_housekeeping(h->input.event))
+        return;
+    add_time(w, t);
+    add_id(w, h->input.from, t);
+    text_add(t, " > ");
+    add_id(w, h->rank, t);
+    text_add(t, " ");
+    narrate_message(w, &h->input.message, t);
+    text_add(t, reasons[h->fate]);
+    text_add(t, "\n");
+}
+
+static void narrate_fault(const struct world *w, const struct happening *h, struct text *t)
+{
+    const struct fault *f = &h->fault;
+    add_time(w, t);
+    switch ((enum fault_kind)f->kind) {
+    case CRASH:
+        add_id(w, f->rank, t);
+        text_add(t, " crashes\n");
+        break;
+    case RECOVER:
+        add_id(w, f->rank, t);
+        text_add(t, " recovers\n");
+        break;
+    case CUT:
+        text_add(t, "cut ");
+        for (unsigned i = 0; i < f->groups; i++) {
+            text_add(t, i > 0 ? " / " : "");
+            add_ids(w, f->group[i], t);
+        }
+        text_add(t, "\n");
+        break;
+    case HEAL: text_add(t, "heal\n"); break;
+    case CALM: text_add(t, "calm: from now on nothing is lost or duplicated\n"); break;
+    }
+}
+
+void narrate(const struct world *w, const struct happening *h, bool verbose, struct text *t)
+{
+    switch ((enum happened)h->what) {
+    case STEPPED: narrate_step(w, h, verbose, t); break;
+    case LOST: narrate_lost(w, h, verbose, t); break;
+    case FAULT:
+        narrate_fault(w, h, t);
+        if (h->fault.kind == RECOVER)
+            narrate_step(w, h, verbose, t);
+        break;
+    }
+}
+
+/* ---- the outcome ---- */
+
+static elect_set followers(const struct world *w, uint8_t leader, bool electing)
+{
+    elect_set set = 0;
+    for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
+        uint8_t rank = (uint8_t)__builtin_ctzll(rest);
+        const struct elect_node *node = &w->node[rank];
+        if ((node->state != ELECT_NORMAL) == electing && (electing || node->leader == leader))
+            set |= (elect_set)1 << rank;
+    }
+    return set;
+}
+
+static void add_disagreement(const struct world *w, struct text *t)
+{
+    const char *gap = "no agreement: ";
+    for (unsigned i = 0; i <= w->config.n; i++) {
+        uint8_t leader = i < w->config.n ? (uint8_t)i : ELECT_NOBODY;
+        elect_set set = followers(w, leader, false);
+        if (set == 0)
+            continue;
+        text_add(t, gap);
+        add_ids(w, set, t);
+        text_add(t, (set & (set - 1)) == 0 ? " follows " : " follow ");
+        add_id(w, leader, t);
+        if (leader != ELECT_NOBODY && !world_up(w, leader))
+            text_add(t, ", which is down");
+        gap = "; ";
+    }
+    elect_set electing = followers(w, 0, true);
+    if (electing != 0) {
+        text_add(t, gap);
+        add_ids(w, electing, t);
+        text_add(t, " still electing");
+    }
+}
+
+static void add_costs(const struct world *w, struct text *t)
+{
+    const struct books *b = &w->books;
+    const char *gap = ": ";
+    text_add(t, "sent ");
+    text_number(t, world_total(w));
+    for (unsigned type = ELECT_FIRST_MESSAGE; type < ELECT_FIRST_TIMER; type++) {
+        if (!elect_sends(&w->config, (enum elect_event)type))
+            continue;
+        text_add(t, gap);
+        text_add(t, elect_event_name((enum elect_event)type));
+        text_add(t, " ");
+        text_number(t, b->sent[type]);
+        gap = ", ";
+    }
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool shown;
+    } rest[] = {
+        {"delivered", b->delivered, true},
+        {"failed hops", b->failed_hops, w->config.algorithm != ELECT_BULLY},
+        {"heartbeats", b->heartbeats, w->config.detector},
+        {"time", w->changed, true},
+    };
+    for (unsigned i = 0; i < sizeof rest / sizeof rest[0]; i++) {
+        if (!rest[i].shown)
+            continue;
+        text_add(t, "   ");
+        text_add(t, rest[i].name);
+        text_add(t, " ");
+        text_number(t, rest[i].value);
+    }
+    text_add(t, "\n");
+}
+
+void narrate_outcome(const struct world *w, struct text *t)
+{
+    uint8_t leader = world_leader(w);
+    if (leader == ELECT_NOBODY) {
+        add_disagreement(w, t);
+    } else {
+        text_add(t, "leader ");
+        add_id(w, leader, t);
+        text_add(t, "   agreed by ");
+        add_ids(w, w->up, t);
+    }
+    text_add(t, "\n");
+    add_costs(w, t);
+}

@@ -1,0 +1,22 @@
+/*
+ * The story of a world, in the words of the lecture: a line for every step, with its reason, and a
+ * line for every message sent. Acknowledgements and heartbeats are told only where they change
+ * something, or to those who want to hear everything (verbose).
+ */
+#ifndef ELECT_NARRATE_H
+#define ELECT_NARRATE_H
+
+#include "text.h"
+#include "world.h"
+
+/* Zero or more lines, each ending in a newline, appended to `t`. */
+void narrate(const struct world *w, const struct happening *h, bool verbose, struct text *t);
+
+/* The reason alone: the rule of a step, filled in. */
+void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
+void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
+
+/* How it ended: who leads, whom everybody follows, what it cost. Two lines. */
+void narrate_outcome(const struct world *w, struct text *t);
+
+#endif

@@ -1,0 +1,37 @@
+/* Lists of numbers as people write them: 8, 0..7, 3,32,5 or 0..3 9 12..14. Kept as ranges, so that
+ * a million processes take no more room than one. */
+#ifndef ELECT_NUMBERS_H
+#define ELECT_NUMBERS_H
+
+#include "text.h"
+
+#define NUMBERS_MAX_RANGES 256
+
+struct numbers {
+    unsigned ranges;
+    uint64_t count;
+    struct {
+        uint32_t first, last;
+    } range[NUMBERS_MAX_RANGES];
+};
+
+/* False, with a complaint, unless all of `s` is a list. */
+bool numbers_parse(struct numbers *n, const char *s, struct text *complaint);
+bool numbers_have(const struct numbers *n, uint32_t value);
+bool numbers_repeat(const struct numbers *n, uint32_t *which); /* a number that is there twice */
+
+/* In the order given: for (i = NUMBERS_START; numbers_next(n, &i, &value);) */
+struct numbers_place {
+    unsigned range;
+    uint32_t offset;
+};
+#define NUMBERS_START ((struct numbers_place){0, 0})
+bool numbers_next(const struct numbers *n, struct numbers_place *i, uint32_t *value);
+
+/* One number at *s, which moves on behind it. */
+bool number_scan(const char **s, uint64_t limit, uint64_t *value);
+bool number_parse(const char *s, uint64_t limit, uint64_t *value); /* all of s */
+/* 0.05 -> 50000000 parts of 10^9 */
+bool probability_parse(const char *s, uint32_t *parts);
+
+#endif

@@ -1,0 +1,48 @@
+#include "play.h"
+
+/* How many suspicion times a cluster gets to come to rest. */
+#define PATIENCE 200
+
+void play_tell(struct play *p, const struct happening *h)
+{
+    if (p->tell != NULL)
+        p->tell(p->listener, &p->world, h);
+}
+
+void play_suspect(struct play *p, uint8_t rank)
+{
+    struct happening h;
+    world_suspect(&p->world, rank, &h);
+    play_tell(p, &h);
+}
+
+static uint64_t horizon(const struct world *w)
+{
+    uint64_t last = w->now;
+    if (w->fault_count > w->next_fault && w->fault[w->fault_count - 1].time > last)
+        last = w->fault[w->fault_count - 1].time;
+    return last +
+           PATIENCE * (uint64_t)w->config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+}
+
+static void judge(struct play *p)
+{
+    struct violation v;
+    if (p->violations < PLAY_MAX_VIOLATIONS && invariant_broken(&p->world, &v))
+        p->violation[p->violations++] = v;
+}
+
+void play_run(struct play *p, uint64_t until)
+{
+    struct world *w = &p->world;
+    struct happening h;
+    bool to_rest = until == WORLD_FOREVER, detector = w->config.detector;
+    if (to_rest)
+        until = horizon(w);
+    while (!(to_rest && detector && world_settled(w)) && world_next(w, until, &h))
+        play_tell(p, &h);
+    if (to_rest && (detector ? world_settled(w) : world_at_rest(w)))
+        judge(p);
+    if (!to_rest && w->now < until)
+        w->now = until;
+}

@@ -1,0 +1,346 @@
+#include "scenario.h"
+
+#include <string.h>
+
+#define VERBS(X)                                                                                   \
+    X(SUSPECT, "suspect")                                                                          \
+    X(RUN, "run")                                                                                  \
+    X(CRASH, "crash")                                                                              \
+    X(RECOVER, "recover")                                                                          \
+    X(CUT, "cut")                                                                                  \
+    X(HEAL, "heal")                                                                                \
+    X(DELIVER, "deliver")                                                                          \
+    X(LOSE, "lose")                                                                                \
+    X(DUPLICATE, "duplicate")                                                                      \
+    X(FIRE, "fire")
+
+enum verb {
+#define X(name, word) VERB_##name,
+    VERBS(X)
+#undef X
+        VERB_COUNT
+};
+
+/* Settings first: "duplicate" is both, told apart by what follows it. */
+static const char *const words[] = {
+#define X(name, key, value, text) key,
+    SETTINGS(X)
+#undef X
+#define X(name, word) word,
+        VERBS(X)
+#undef X
+};
+
+static bool complain(struct text *t, const char *what)
+{
+    text_add(t, what);
+    return false;
+}
+
+static bool complain_id(struct text *t, const struct elect_config *c, uint8_t rank,
+                        const char *what)
+{
+    text_number(t, c->id[rank]);
+    return complain(t, what);
+}
+
+/* ---- parsing ---- */
+
+struct reader {
+    struct scenario *scenario;
+    struct text *complaint;
+    unsigned line;
+};
+
+static char *skip_blank(char *s)
+{
+    while (*s == ' ' || *s == '\t')
+        s++;
+    return s;
+}
+
+static char *word_end(char *s)
+{
+    while (*s != '\0' && *s != ' ' && *s != '\t')
+        s++;
+    return s;
+}
+
+/* Cuts the first word off and returns what follows it. */
+static char *cut_word(char *s)
+{
+    char *end = word_end(s);
+    if (*end == '\0')
+        return end;
+    *end = '\0';
+    return skip_blank(end + 1);
+}
+
+static bool parse_rank(struct reader *r, const char *word, uint8_t *rank)
+{
+    uint64_t id;
+    if (!number_parse(word, UINT32_MAX, &id)) {
+        text_add(r->complaint, "expected the number of a process, found \"");
+        text_add(r->complaint, word);
+        return complain(r->complaint, "\"");
+    }
+    *rank = elect_rank(&r->scenario->config, (uint32_t)id);
+    if (*rank != ELECT_NOBODY)
+        return true;
+    text_number(r->complaint, id);
+    return complain(r->complaint, " is not in the cluster");
+}
+
+static bool parse_event(struct reader *r, const char *word, unsigned first, unsigned end,
+                        const char *what, uint8_t *event)
+{
+    const char *names[ELECT_EVENT_COUNT];
+    for (unsigned e = first; e < end; e++) {
+        names[e - first] = elect_event_name((enum elect_event)e);
+        if (strcmp(word, names[e - first]) == 0) {
+            *event = (uint8_t)e;
+            return true;
+        }
+    }
+    return setup_unknown(r->complaint, what, word, names, end - first);
+}
+
+static bool parse_run(struct reader *r, char *rest, struct step *step)
+{
+    if (*rest == '\0')
+        return true;
+    char *time = cut_word(rest);
+    step->timed = true;
+    if (strcmp(rest, "until") == 0 && number_parse(time, SETUP_MAX_TIME, &step->time))
+        return true;
+    return complain(r->complaint, "expected: run, or run until TIME");
+}
+
+/* "4 > 5 ELECTION", with or without the blanks */
+static bool parse_message(struct reader *r, char *rest, struct step *step)
+{
+    char *arrow = strchr(rest, '>');
+    if (arrow == NULL)
+        return complain(r->complaint, "expected a message, such as 4 > 5 ELECTION");
+    char *to = skip_blank(arrow + 1), *type = cut_word(to);
+    *arrow = '\0';
+    cut_word(rest);
+    return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
+           parse_event(r, type, ELECT_FIRST_MESSAGE, ELECT_FIRST_TIMER, "unknown message ",
+                       &step->event);
+}
+
+static bool parse_fire(struct reader *r, char *rest, struct step *step)
+{
+    char *timer = cut_word(rest);
+    return parse_rank(r, rest, &step->rank) &&
+           parse_event(r, timer, ELECT_FIRST_TIMER, ELECT_EVENT_COUNT, "unknown timer ",
+                       &step->event);
+}
+
+static bool parse_fault(struct reader *r, char *rest, struct step *step)
+{
+    static const uint8_t kinds[] = {
+        [VERB_CRASH] = CRASH, [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT, [VERB_HEAL] = HEAL};
+    /* "heal at 5" has nothing before its time */
+    const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
+    return setup_fault(&r->scenario->config, (enum fault_kind)kinds[step->verb], rest, separator,
+                       &step->fault, &step->timed, r->complaint);
+}
+
+static struct step *add_step(struct reader *r, enum verb verb)
+{
+    struct scenario *s = r->scenario;
+    if (s->steps == SCENARIO_MAX_STEPS) {
+        complain(r->complaint, "too many steps: at most 1024");
+        return NULL;
+    }
+    s->step[s->steps] = (struct step){.verb = (uint8_t)verb, .line = r->line};
+    return &s->step[s->steps++];
+}
+
+static bool parse_suspects(struct reader *r, char *rest)
+{
+    if (*rest == '\0')
+        return complain(r->complaint, "expected: suspect ID ...");
+    while (*rest != '\0') {
+        char *next = cut_word(rest);
+        struct step *step = add_step(r, VERB_SUSPECT);
+        if (step == NULL || !parse_rank(r, rest, &step->rank))
+            return false;
+        rest = next;
+    }
+    return true;
+}
+
+static bool parse_step(struct reader *r, enum verb verb, char *rest)
+{
+    struct scenario *s = r->scenario;
+    struct step *step;
+    if (!s->configured && !setup_config(&s->setup, s->setup.seed, &s->config, r->complaint))
+        return false;
+    s->configured = true;
+    if (verb == VERB_SUSPECT)
+        return parse_suspects(r, rest);
+    if ((step = add_step(r, verb)) == NULL)
+        return false;
+    switch (verb) {
+    case VERB_RUN: return parse_run(r, rest, step);
+    case VERB_CRASH:
+    case VERB_RECOVER:
+    case VERB_CUT:
+    case VERB_HEAL: return parse_fault(r, rest, step);
+    case VERB_DELIVER:
+    case VERB_LOSE:
+    case VERB_DUPLICATE: return parse_message(r, rest, step);
+    case VERB_FIRE: return parse_fire(r, rest, step);
+    case VERB_SUSPECT:
+    case VERB_COUNT: break;
+    }
+    return false;
+}
+
+static bool parse_line(struct reader *r, char *line)
+{
+    char *rest = cut_word(line);
+    struct scenario *s = r->scenario;
+    for (unsigned i = 0; i < SETTING_COUNT + VERB_COUNT; i++) {
+        if (strcmp(line, words[i]) != 0)
+            continue;
+        if (i >= SETTING_COUNT)
+            return parse_step(r, (enum verb)(i - SETTING_COUNT), rest);
+        if (i == SETTING_DUPLICATE && strchr(rest, '>') != NULL)
+            continue;
+        if (s->configured)
+            return complain(r->complaint, "settings come before the first step");
+        if (*rest == '\0')
+            return complain(r->complaint, "a value is missing");
+        return setup_set(&s->setup, (enum setting)i, rest, r->complaint);
+    }
+    return setup_unknown(r->complaint, "unknown word ", line, words, SETTING_COUNT + VERB_COUNT);
+}
+
+/* Copies a line without its comment and outer blanks; false if it is too long. */
+static bool clean_line(const char *from, size_t length, char *to, size_t room)
+{
+    const char *comment = memchr(from, '#', length);
+    if (comment != NULL)
+        length = (size_t)(comment - from);
+    while (length > 0 && strchr(" \t\r", from[length - 1]) != NULL)
+        length--;
+    while (length > 0 && strchr(" \t", *from) != NULL) {
+        from++;
+        length--;
+    }
+    if (length >= room)
+        return false;
+    memcpy(to, from, length);
+    to[length] = '\0';
+    return true;
+}
+
+bool scenario_parse(struct scenario *s, const char *text, struct text *complaint, unsigned *line)
+{
+    struct reader r = {.scenario = s, .complaint = complaint};
+    char buffer[SETUP_MAX_TEXT];
+    const char *at = text;
+    memset(s, 0, sizeof *s);
+    setup_init(&s->setup);
+    text_clear(complaint);
+    while (*at != '\0' && !s->expects) {
+        size_t length = strcspn(at, "\n");
+        *line = ++r.line;
+        if (!clean_line(at, length, buffer, sizeof buffer))
+            return complain(complaint, "the line is too long");
+        at += length + (at[length] == '\n');
+        s->expects = strcmp(buffer, "----") == 0;
+        if (buffer[0] != '\0' && !s->expects && !parse_line(&r, buffer))
+            return false;
+    }
+    s->expected_offset = (size_t)(at - text);
+    if (s->steps == 0)
+        return complain(complaint, "no step: a scenario needs at least suspect and run");
+    return true;
+}
+
+/* ---- playing ---- */
+
+static bool play_message(const struct step *step, struct play *p, struct text *complaint)
+{
+    struct world *w = &p->world;
+    struct happening h;
+    uint32_t flight = world_find(w, step->rank, step->to, (enum elect_event)step->event);
+    if (flight == WORLD_MAX_FLIGHTS)
+        return complain(complaint, "no such message is in flight");
+    if (step->verb == VERB_DUPLICATE) {
+        world_duplicate(w, flight);
+        return true;
+    }
+    if (step->verb == VERB_LOSE)
+        world_lose(w, flight, &h);
+    else
+        world_deliver(w, flight, &h);
+    play_tell(p, &h);
+    return true;
+}
+
+static bool play_fire(const struct step *step, struct play *p, struct text *complaint)
+{
+    struct happening h;
+    if (!world_timer_runs(&p->world, step->rank, (enum elect_event)step->event))
+        return complain_id(complaint, &p->world.config, step->rank, " has no such timer running");
+    world_fire(&p->world, step->rank, (enum elect_event)step->event, &h);
+    play_tell(p, &h);
+    return true;
+}
+
+static bool play_fault(const struct step *step, struct play *p, struct text *complaint)
+{
+    struct fault fault = step->fault;
+    struct happening h;
+    if (!step->timed)
+        fault.time = p->world.now;
+    if (fault.time < p->world.now)
+        return complain(complaint, "that time is over");
+    if (!setup_schedule(&p->world, &fault, complaint))
+        return false;
+    if (!step->timed && world_next(&p->world, p->world.now, &h))
+        play_tell(p, &h);
+    return true;
+}
+
+static bool play_step(const struct step *step, struct play *p, struct text *complaint)
+{
+    switch ((enum verb)step->verb) {
+    case VERB_SUSPECT:
+        if (!world_up(&p->world, step->rank))
+            return complain_id(complaint, &p->world.config, step->rank,
+                               " is down: it notices nothing");
+        play_suspect(p, step->rank);
+        return true;
+    case VERB_RUN: play_run(p, step->timed ? step->time : WORLD_FOREVER); return true;
+    case VERB_CRASH:
+    case VERB_RECOVER:
+    case VERB_CUT:
+    case VERB_HEAL: return play_fault(step, p, complaint);
+    case VERB_DELIVER:
+    case VERB_LOSE:
+    case VERB_DUPLICATE: return play_message(step, p, complaint);
+    case VERB_FIRE: return play_fire(step, p, complaint);
+    case VERB_COUNT: break;
+    }
+    return false;
+}
+
+bool scenario_play(const struct scenario *s, struct play *p, struct text *complaint, unsigned *line)
+{
+    text_clear(complaint);
+    p->violations = 0;
+    setup_world(&s->setup, &s->config, s->setup.seed, &p->world);
+    for (unsigned i = 0; i < s->steps; i++) {
+        *line = s->step[i].line;
+        if (!play_step(&s->step[i], p, complaint))
+            return false;
+    }
+    return true;
+}

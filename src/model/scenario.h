@@ -1,0 +1,57 @@
+/*
+ * Scenario files: settings, then steps, one a line; below ---- the story that they must tell.
+ *
+ *     # The coordinator of eight has crashed; process 4 is the first to notice.
+ *     algorithm bully
+ *     processes 0..7
+ *     down 7
+ *     suspect 4
+ *     run
+ *     ----
+ *     [0] 4 suspects 7 -> begins an election
+ *     ...
+ *
+ * The settings are those of setup.h, a switch takes on or off. The steps:
+ *
+ *     suspect ID ...                   these processes notice, by hand, that the leader has failed
+ *     run [until TIME]                 let time pass, to rest or through TIME
+ *     crash ID [at TIME]               now, or when that time comes
+ *     recover ID [at TIME]
+ *     cut 0 1 2 / 3 4 [at TIME]        nothing passes between the parts
+ *     heal [at TIME]
+ *     deliver|lose|duplicate A > B TYPE    the oldest such message in flight
+ *     fire ID TIMER                    hop, answer, deadline, ring, heartbeat or suspicion
+ */
+#ifndef ELECT_SCENARIO_H
+#define ELECT_SCENARIO_H
+
+#include "play.h"
+#include "setup.h"
+
+#define SCENARIO_MAX_STEPS 1024
+
+struct step {
+    uint8_t verb;
+    uint8_t rank, to, event;
+    bool timed;
+    uint64_t time;
+    struct fault fault;
+    unsigned line;
+};
+
+struct scenario {
+    struct setup setup;
+    struct elect_config config;
+    bool configured;
+    unsigned steps;
+    struct step step[SCENARIO_MAX_STEPS];
+    bool expects;           /* there is a ---- line */
+    size_t expected_offset; /* where the text behind it begins */
+};
+
+/* Each false with a complaint and the line it is about. `text` ends in NUL. */
+bool scenario_parse(struct scenario *s, const char *text, struct text *complaint, unsigned *line);
+bool scenario_play(const struct scenario *s, struct play *p, struct text *complaint,
+                   unsigned *line);
+
+#endif

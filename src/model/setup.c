@@ -1,0 +1,365 @@
+#include "setup.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static bool complain(struct text *t, const char *what)
+{
+    text_add(t, what);
+    return false;
+}
+
+static bool complain_number(struct text *t, uint64_t number, const char *what)
+{
+    text_number(t, number);
+    return complain(t, what);
+}
+
+static bool complain_word(struct text *t, const char *before, const char *word, const char *after)
+{
+    text_add(t, before);
+    text_add(t, "\"");
+    text_add(t, word);
+    text_add(t, "\"");
+    return complain(t, after);
+}
+
+bool setup_unknown(struct text *complaint, const char *what, const char *word,
+                   const char *const *words, size_t count)
+{
+    const char *nearest = text_nearest(word, strlen(word), words, count);
+    complain_word(complaint, what, word, ": ");
+    if (nearest != NULL) {
+        text_add(complaint, "did you mean ");
+        text_add(complaint, nearest);
+        return complain(complaint, "?");
+    }
+    text_add(complaint, "one of");
+    for (size_t i = 0; i < count; i++) {
+        text_add(complaint, i == 0 ? " " : ", ");
+        text_add(complaint, words[i]);
+    }
+    return false;
+}
+
+static bool choose(const char *value, const char *const *words, size_t count, uint8_t *choice,
+                   struct text *complaint)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *choice = (uint8_t)i;
+            return true;
+        }
+    }
+    return setup_unknown(complaint, "unknown ", value, words, count);
+}
+
+bool setup_switch(const char *value, bool *on, struct text *complaint)
+{
+    static const char *const words[] = {"off", "on"};
+    uint8_t choice = 0;
+    bool fine = choose(value, words, COUNT(words), &choice, complaint);
+    *on = choice == 1;
+    return fine;
+}
+
+const char *setup_key(enum setting setting)
+{
+    static const char *const keys[] = {
+#define X(name, key, value, text) key,
+        SETTINGS(X)
+#undef X
+    };
+    return keys[setting];
+}
+
+void setup_init(struct setup *s)
+{
+    memset(s, 0, sizeof *s);
+    s->detector = -1;
+    s->leader = -1;
+    s->seed = 1;
+    s->calm = WORLD_FOREVER;
+    s->weather.delay_min = s->weather.delay_max = 1;
+}
+
+static bool set_processes(struct setup *s, const char *value, struct text *complaint)
+{
+    struct numbers *p = &s->processes;
+    uint32_t twice;
+    uint64_t count;
+    if (!numbers_parse(p, value, complaint))
+        return false;
+    if (number_parse(value, UINT32_MAX - 1, &count)) {
+        p->ranges = count > 0;
+        p->count = count;
+        p->range[0].first = 0;
+        p->range[0].last = (uint32_t)(count - (count > 0));
+    }
+    if (p->count == 0)
+        return complain(complaint, "the cluster is empty: name at least one process");
+    if (numbers_repeat(p, &twice))
+        return complain_number(complaint, twice,
+                               " is there twice: every process needs its own number");
+    return true;
+}
+
+static bool set_leader(struct setup *s, const char *value, struct text *complaint)
+{
+    uint64_t id;
+    s->leader_given = true;
+    s->leader = -1;
+    if (strcmp(value, "none") == 0)
+        return true;
+    if (!number_parse(value, UINT32_MAX, &id))
+        return complain_word(complaint, "", value, " is neither a process nor none");
+    s->leader = (int64_t)id;
+    return true;
+}
+
+static bool set_delay(struct setup *s, const char *value, struct text *complaint)
+{
+    const char *rest = value;
+    uint64_t min, max;
+    bool fine = number_scan(&rest, SETUP_MAX_DELAY, &min);
+    max = min;
+    if (fine && strncmp(rest, "..", 2) == 0) {
+        rest += 2;
+        fine = number_scan(&rest, SETUP_MAX_DELAY, &max);
+    }
+    if (!fine || *rest != '\0' || min < 1 || max < min)
+        return complain_word(complaint, "", value, " is no delay: write 1 or 1..5 (1 to 1000000)");
+    s->weather.delay_min = (uint32_t)min;
+    s->weather.delay_max = (uint32_t)max;
+    return true;
+}
+
+static bool set_probability(const char *value, uint32_t *parts, struct text *complaint)
+{
+    if (probability_parse(value, parts))
+        return true;
+    return complain_word(complaint, "", value, " is no probability: write 0 to 1, such as 0.05");
+}
+
+static bool set_number(const char *value, uint64_t limit, uint64_t *number, struct text *complaint)
+{
+    if (number_parse(value, limit, number))
+        return true;
+    complain_word(complaint, "", value, " is not a number from 0 to ");
+    text_number(complaint, limit);
+    return false;
+}
+
+static bool set_choice(struct setup *s, enum setting setting, const char *value,
+                       struct text *complaint)
+{
+    static const char *const algorithms[] = {
+#define X(name, word, text) word,
+        ELECT_ALGORITHMS(X)
+#undef X
+    };
+    static const char *const forms[] = {"circulate", "multicast"};
+    static const char *const announces[] = {"lower", "all"};
+    if (setting == SETTING_ALGORITHM)
+        return choose(value, algorithms, COUNT(algorithms), &s->algorithm, complaint);
+    if (setting == SETTING_FORM)
+        return choose(value, forms, COUNT(forms), &s->form, complaint);
+    return choose(value, announces, COUNT(announces), &s->announce, complaint);
+}
+
+static bool set_detector(struct setup *s, const char *value, struct text *complaint)
+{
+    bool on, fine = setup_switch(value, &on, complaint);
+    s->detector = on;
+    return fine;
+}
+
+static bool set_processing(struct setup *s, const char *value, struct text *complaint)
+{
+    uint64_t ticks = 0;
+    bool fine = set_number(value, SETUP_MAX_DELAY, &ticks, complaint);
+    s->processing = (uint32_t)ticks;
+    return fine;
+}
+
+bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint)
+{
+    switch (setting) {
+    case SETTING_ALGORITHM:
+    case SETTING_FORM:
+    case SETTING_ANNOUNCE: return set_choice(s, setting, value, complaint);
+    case SETTING_PROCESSES: return set_processes(s, value, complaint);
+    case SETTING_DOWN: return numbers_parse(&s->down, value, complaint);
+    case SETTING_LEADER: return set_leader(s, value, complaint);
+    case SETTING_DELAY: return set_delay(s, value, complaint);
+    case SETTING_PROCESSING: return set_processing(s, value, complaint);
+    case SETTING_DETECTOR: return set_detector(s, value, complaint);
+    case SETTING_SEED: return set_number(value, UINT64_MAX / 16, &s->seed, complaint);
+    case SETTING_LOSS: return set_probability(value, &s->weather.loss, complaint);
+    case SETTING_DUPLICATE: return set_probability(value, &s->weather.duplicate, complaint);
+    case SETTING_CALM: return set_number(value, SETUP_MAX_TIME, &s->calm, complaint);
+    case SETTING_REORDER: return setup_switch(value, &s->weather.reorder, complaint);
+    case SETTING_SHUFFLE: return setup_switch(value, &s->shuffle, complaint);
+    case SETTING_COUNT: break;
+    }
+    return false;
+}
+
+bool setup_check(const struct setup *s, struct text *complaint)
+{
+    uint32_t id;
+    if (s->processes.count == 0)
+        return complain(complaint, "no processes: say how many, or which");
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
+        if (!numbers_have(&s->processes, id))
+            return complain_number(complaint, id, " is down but not in the cluster");
+    if (numbers_repeat(&s->down, &id))
+        return complain_number(complaint, id, " is down twice: name it once");
+    if (s->leader >= 0 && !numbers_have(&s->processes, (uint32_t)s->leader))
+        return complain_number(complaint, (uint64_t)s->leader, " leads but is not in the cluster");
+    if (s->down.count == s->processes.count)
+        return complain(complaint, "everybody is down: nobody is left to elect");
+    if (s->algorithm != ELECT_BULLY && s->announce == ELECT_TELL_ALL)
+        return complain(complaint, "announce is for bully: a ring announces by its form");
+    if (s->algorithm != ELECT_RING && s->form == ELECT_MULTICAST)
+        return complain(complaint, "form is for ring: only its list can be sent to all on it");
+    return true;
+}
+
+bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
+                  struct text *complaint)
+{
+    uint32_t ids[ELECT_MAX], id;
+    uint16_t order[ELECT_MAX];
+    struct dice dice;
+    size_t n = 0;
+    if (!setup_check(s, complaint))
+        return false;
+    if (s->processes.count > ELECT_MAX)
+        return complain_number(complaint, s->processes.count, " processes: here at most 64 fit");
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&s->processes, &i, &id);
+         ids[n++] = id)
+        if (id > ELECT_MAX_ID)
+            return complain_number(complaint, id, " is out of range: numbers go from 0 to 65535");
+    dice_seed(&dice, seed, DICE_SHUFFLE);
+    if (s->shuffle)
+        dice_shuffle(&dice, ids, n);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint16_t)ids[i];
+    if (elect_config_init(c, (enum elect_algorithm)s->algorithm, order, n, s->weather.delay_max,
+                          s->processing) != ELECT_FINE)
+        return complain(complaint, "these processes cannot form a cluster");
+    c->form = s->form;
+    c->announce = s->announce;
+    c->detector = s->detector >= 0 ? s->detector > 0 : s->weather.loss > 0 || s->random_faults;
+    return true;
+}
+
+void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
+                 struct world *w)
+{
+    uint8_t top = (uint8_t)(c->n - 1), leader = ELECT_NOBODY;
+    uint32_t id;
+    if (s->leader_given)
+        leader = s->leader < 0 ? ELECT_NOBODY : elect_rank(c, (uint32_t)s->leader);
+    else if (numbers_have(&s->down, c->id[top]))
+        leader = top;
+    world_init(w, c, &s->weather, seed, leader);
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
+        world_down(w, elect_rank(c, id));
+    if (s->calm != WORLD_FOREVER)
+        world_schedule(w, &(struct fault){.time = s->calm, .kind = CALM});
+}
+
+/* ---- faults ---- */
+
+static bool fault_rank(const struct elect_config *c, const char *text, uint8_t *rank,
+                       struct text *complaint)
+{
+    uint64_t id;
+    if (!number_parse(text, UINT32_MAX, &id))
+        return complain_word(complaint, "", text, " is not a process");
+    *rank = elect_rank(c, (uint32_t)id);
+    return *rank != ELECT_NOBODY || complain_number(complaint, id, " is not in the cluster");
+}
+
+static bool fault_group(const struct elect_config *c, const char *text, struct fault *fault,
+                        struct text *complaint)
+{
+    struct numbers group;
+    elect_set set = 0;
+    uint32_t id;
+    if (!numbers_parse(&group, text, complaint))
+        return false;
+    if (group.count == 0)
+        return complain(complaint, "an empty part: write 0,1,2/3,4");
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&group, &i, &id);) {
+        uint8_t rank = elect_rank(c, id);
+        if (rank == ELECT_NOBODY)
+            return complain_number(complaint, id, " is not in the cluster");
+        set |= (elect_set)1 << rank;
+    }
+    for (unsigned i = 0; i < fault->groups; i++)
+        if (fault->group[i] & set)
+            return complain(complaint, "a process cannot be on both sides of a cut");
+    if (fault->groups == WORLD_MAX_GROUPS)
+        return complain(complaint, "a cut has at most 8 parts");
+    fault->group[fault->groups++] = set;
+    return true;
+}
+
+static bool fault_groups(const struct elect_config *c, char *text, struct fault *fault,
+                         struct text *complaint)
+{
+    for (char *slash; (slash = strchr(text, '/')) != NULL; text = slash + 1) {
+        *slash = '\0';
+        if (!fault_group(c, text, fault, complaint))
+            return false;
+    }
+    if (!fault_group(c, text, fault, complaint))
+        return false;
+    return fault->groups > 1 || complain(complaint, "a cut needs two parts: write 0,1,2/3,4");
+}
+
+/* At `separator` the text ends and the time begins. */
+bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
+                 const char *separator, struct fault *fault, bool *timed, struct text *complaint)
+{
+    char copy[SETUP_MAX_TEXT];
+    size_t length = strlen(text);
+    memset(fault, 0, sizeof *fault);
+    fault->kind = (uint8_t)kind;
+    if (length >= sizeof copy)
+        return complain(complaint, "too long");
+    memcpy(copy, text, length + 1);
+    char *time = strstr(copy, separator);
+    *timed = time != NULL;
+    if (time != NULL) {
+        *time = '\0';
+        time += strlen(separator);
+        if (!number_parse(time, SETUP_MAX_TIME, &fault->time))
+            return complain_word(complaint, "", time, " is not a time");
+    }
+    if (kind == CUT)
+        return fault_groups(c, copy, fault, complaint);
+    if (kind == HEAL)
+        return copy[0] == '\0' || complain_word(complaint, "", copy, " is not a time");
+    return fault_rank(c, copy, &fault->rank, complaint);
+}
+
+bool setup_schedule(struct world *w, const struct fault *fault, struct text *complaint)
+{
+    bool up = world_up(w, fault->rank);
+    for (uint32_t i = w->next_fault; i < w->fault_count && w->fault[i].time <= fault->time; i++)
+        if (w->fault[i].rank == fault->rank && w->fault[i].kind <= RECOVER)
+            up = w->fault[i].kind == RECOVER;
+    if (fault->kind == CRASH && !up)
+        return complain_number(complaint, w->config.id[fault->rank], " is down already");
+    if (fault->kind == RECOVER && up)
+        return complain_number(complaint, w->config.id[fault->rank], " is not down");
+    if (w->fault_count == WORLD_MAX_FAULTS)
+        return complain(complaint, "too many faults: at most 512");
+    world_schedule(w, fault);
+    return true;
+}

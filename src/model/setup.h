@@ -1,0 +1,77 @@
+/*
+ * How a world begins: the settings of a scenario file and the options of `elect sim`, which are the
+ * same words with the same meaning and the same checks.
+ */
+#ifndef ELECT_SETUP_H
+#define ELECT_SETUP_H
+
+#include "numbers.h"
+#include "world.h"
+
+#define SETUP_MAX_TEXT  512
+#define SETUP_MAX_DELAY 1000000
+#define SETUP_MAX_TIME  UINT64_C(1000000000000)
+
+/* key, what its value looks like, what it means; a key without a value is a switch */
+#define SETTINGS(X)                                                                                \
+    X(ALGORITHM, "algorithm", "NAME",                                                              \
+      "bully, ring, active-ring or chang-roberts (default: bully)")                                \
+    X(PROCESSES, "processes", "LIST", "8 is 0..7; 0..7; 3,32,5: the order given is the ring's")    \
+    X(DOWN, "down", "LIST", "who crashed before the beginning")                                    \
+    X(LEADER, "leader", "ID|none",                                                                 \
+      "whom all follow at first (default: the highest if it is down, else none)")                  \
+    X(FORM, "form", "circulate|multicast", "ring: how the leader is announced")                    \
+    X(ANNOUNCE, "announce", "lower|all", "bully: whom the winner tells")                           \
+    X(DELAY, "delay", "N|MIN..MAX", "ticks that a message takes (default: 1)")                     \
+    X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
+    X(DETECTOR, "detector", "on|off",                                                              \
+      "heartbeats and suspicion (default: on with loss or crash-rate, else off)")                  \
+    X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
+    X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
+    X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
+    X(CALM, "calm", "TIME", "from TIME on nothing is lost or duplicated")                          \
+    X(REORDER, "reorder", NULL, "messages of one link may overtake each other")                    \
+    X(SHUFFLE, "shuffle", NULL, "the ring's order is drawn by the dice")
+
+enum setting {
+#define X(name, key, value, text) SETTING_##name,
+    SETTINGS(X)
+#undef X
+        SETTING_COUNT
+};
+
+struct setup {
+    struct numbers processes, down;
+    uint8_t algorithm, form, announce;
+    int8_t detector; /* -1: decide by what is asked */
+    bool leader_given, shuffle, random_faults;
+    int64_t leader; /* an id; -1: none */
+    uint32_t processing;
+    uint64_t seed, calm;
+    struct weather weather;
+};
+
+void setup_init(struct setup *s);
+
+/* Each false with a complaint: what, and what to do. */
+bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
+bool setup_check(const struct setup *s, struct text *complaint); /* whatever its size */
+/* Only for those who fit into a world (ELECT_MAX). The world's dice begin with `seed`. */
+bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
+                  struct text *complaint);
+void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
+                 struct world *w);
+
+/* "3" or "0,1,2/3,4", and a time behind the separator, if there is one. */
+bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
+                 const char *separator, struct fault *fault, bool *timed, struct text *complaint);
+/* Refuses to crash who is down by then, and to recover who is up. */
+bool setup_schedule(struct world *w, const struct fault *fault, struct text *complaint);
+bool setup_switch(const char *value, bool *on, struct text *complaint); /* on|off */
+
+/* Puts down that no word of `words` is meant, and the nearest one. */
+bool setup_unknown(struct text *complaint, const char *what, const char *word,
+                   const char *const *words, size_t count);
+const char *setup_key(enum setting setting);
+
+#endif

@@ -1,0 +1,398 @@
+#include "world.h"
+
+#include <assert.h>
+#include <string.h>
+
+static elect_set bit(uint8_t rank) { return (elect_set)1 << rank; }
+
+static bool is_election(unsigned type) { return type != ELECT_ACK && type != ELECT_HEARTBEAT; }
+
+/* ---- the heap of messages in flight ---- */
+
+static bool earlier(const struct flight *a, const struct flight *b)
+{
+    return a->due != b->due ? a->due < b->due : a->order < b->order;
+}
+
+static void swap(struct flight *a, struct flight *b)
+{
+    struct flight c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void sift_up(struct world *w, uint32_t i)
+{
+    while (i > 0 && earlier(&w->flight[i], &w->flight[(i - 1) / 2])) {
+        swap(&w->flight[i], &w->flight[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+}
+
+static void sift_down(struct world *w, uint32_t i)
+{
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= w->flights)
+            return;
+        if (child + 1 < w->flights && earlier(&w->flight[child + 1], &w->flight[child]))
+            child++;
+        if (!earlier(&w->flight[child], &w->flight[i]))
+            return;
+        swap(&w->flight[child], &w->flight[i]);
+        i = child;
+    }
+}
+
+static void put(struct world *w, const struct flight *f)
+{
+    if (w->flights == WORLD_MAX_FLIGHTS)
+        return;
+    w->elections += is_election(f->message.type);
+    w->flight[w->flights++] = *f;
+    sift_up(w, w->flights - 1);
+}
+
+static struct flight take(struct world *w, uint32_t i)
+{
+    assert(i < w->flights);
+    struct flight f = w->flight[i];
+    w->elections -= is_election(f.message.type);
+    w->flight[i] = w->flight[--w->flights];
+    if (i < w->flights) {
+        sift_up(w, i);
+        sift_down(w, i);
+    }
+    return f;
+}
+
+/* ---- performing what a step puts out ---- */
+
+static uint64_t arrival(struct world *w, uint8_t from, uint8_t to)
+{
+    const struct weather *x = &w->weather;
+    uint64_t span = x->delay_max - x->delay_min;
+    if (span == 0)
+        return w->now + x->delay_min;
+    uint64_t due = w->now + x->delay_min + dice_below(&w->dice[DICE_DELAY], span + 1);
+    for (uint32_t i = 0; i < w->flights && !x->reorder; i++) {
+        const struct flight *f = &w->flight[i];
+        if (f->from == from && f->to == to && f->due > due)
+            due = f->due;
+    }
+    return due;
+}
+
+static enum fate fate_of(struct world *w, uint8_t from, uint8_t to)
+{
+    if (from == to)
+        return ARRIVES;
+    if (w->cut[from] & bit(to))
+        return LOST_IN_CUT;
+    return dice_chance(&w->dice[DICE_LOSS], w->weather.loss) ? LOST_ON_THE_WAY : ARRIVES;
+}
+
+static void send_copy(struct world *w, uint8_t from, uint8_t to, const struct elect_message *m)
+{
+    struct flight f = {.message = *m, .from = from, .to = to};
+    f.fate = (uint8_t)fate_of(w, from, to);
+    f.due = arrival(w, from, to);
+    f.order = w->order++;
+    put(w, &f);
+    if (from != to && dice_chance(&w->dice[DICE_DUPLICATE], w->weather.duplicate)) {
+        f.due = arrival(w, from, to);
+        f.order = w->order++;
+        put(w, &f);
+        w->disturbed = true;
+    }
+}
+
+static void perform_send(struct world *w, uint8_t from, const struct elect_send *s)
+{
+    uint64_t copies = (uint64_t)__builtin_popcountll(s->to);
+    unsigned type = s->message.type;
+    if (type == ELECT_ACK)
+        w->books.acks += copies;
+    else if (type == ELECT_HEARTBEAT)
+        w->books.heartbeats += copies;
+    else
+        w->books.sent[type] += copies;
+    for (elect_set rest = s->to; rest != 0; rest &= rest - 1)
+        send_copy(w, from, (uint8_t)__builtin_ctzll(rest), &s->message);
+}
+
+static void perform(struct world *w, uint8_t rank, const struct elect_output *out)
+{
+    for (unsigned i = 0; i < out->sends; i++)
+        perform_send(w, rank, &out->send[i]);
+    w->running[rank] &= ~out->stop;
+    w->running[rank] |= out->start;
+    for (uint32_t rest = out->start; rest != 0; rest &= rest - 1) {
+        unsigned t = (unsigned)__builtin_ctz(rest);
+        w->timer[rank][t].due = w->now + w->config.duration[t];
+        w->timer[rank][t].order = w->order++;
+    }
+}
+
+static void step(struct world *w, uint8_t rank, const struct elect_input *in, struct happening *h)
+{
+    struct elect_node *node = &w->node[rank];
+    uint8_t state = node->state, leader = node->leader, hop = node->queue[0].type;
+    uint32_t round = node->round;
+    elect_set active = node->active;
+
+    assert(w->up & bit(rank));
+    h->what = STEPPED;
+    h->rank = rank;
+    h->input = *in;
+    elect_step(&w->config, node, in, &h->output);
+    if (h->output.rule.number == ELECT_RULE_HOP_FAILED) {
+        w->books.sent[hop]--;
+        w->books.failed_hops++;
+    }
+    perform(w, rank, &h->output);
+    if (state != node->state || leader != node->leader || round != node->round ||
+        active != node->active)
+        w->changed = w->now;
+}
+
+/* ---- moves ---- */
+
+static void restart(struct world *w, uint8_t rank, uint8_t leader)
+{
+    struct elect_output out;
+    w->running[rank] = 0;
+    elect_init(&w->config, &w->node[rank], rank, leader, &out);
+    perform(w, rank, &out);
+}
+
+void world_init(struct world *w, const struct elect_config *config, const struct weather *weather,
+                uint64_t seed, uint8_t leader)
+{
+    memset(w, 0, offsetof(struct world, node));
+    w->flights = w->elections = 0;
+    w->config = *config;
+    w->weather = *weather;
+    for (int kind = 0; kind < DICE_KINDS; kind++)
+        dice_seed(&w->dice[kind], seed, (enum dice_kind)kind);
+    for (uint8_t rank = 0; rank < config->n; rank++) {
+        w->up |= bit(rank);
+        restart(w, rank, leader);
+    }
+}
+
+void world_down(struct world *w, uint8_t rank)
+{
+    w->up &= ~bit(rank);
+    w->running[rank] = 0;
+}
+
+void world_suspect(struct world *w, uint8_t rank, struct happening *h)
+{
+    struct elect_input in = elect_happens(ELECT_SUSPECT);
+    step(w, rank, &in, h);
+}
+
+static void expire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h)
+{
+    struct elect_input in = elect_happens(timer);
+    assert(world_timer_runs(w, rank, timer));
+    w->running[rank] &= ~ELECT_TIMER_BIT(timer);
+    step(w, rank, &in, h);
+}
+
+void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h)
+{
+    w->disturbed = true;
+    expire(w, rank, timer, h);
+}
+
+static void lost(struct world *w, const struct flight *f, enum fate fate, struct happening *h)
+{
+    h->what = LOST;
+    h->rank = f->to;
+    h->fate = (uint8_t)fate;
+    h->input = elect_received(f->from, &f->message);
+    if (fate != LOST_AT_THE_DEAD)
+        w->disturbed = true;
+}
+
+void world_deliver(struct world *w, uint32_t flight, struct happening *h)
+{
+    struct flight f = take(w, flight);
+    if (f.fate != ARRIVES) {
+        lost(w, &f, (enum fate)f.fate, h);
+    } else if (w->cut[f.from] & bit(f.to)) {
+        lost(w, &f, LOST_IN_CUT, h);
+    } else if (!world_up(w, f.to)) {
+        lost(w, &f, LOST_AT_THE_DEAD, h);
+    } else {
+        struct elect_input in = elect_received(f.from, &f.message);
+        w->books.delivered += is_election(f.message.type);
+        step(w, f.to, &in, h);
+    }
+}
+
+void world_lose(struct world *w, uint32_t flight, struct happening *h)
+{
+    struct flight f = take(w, flight);
+    lost(w, &f, LOST_BY_HAND, h);
+}
+
+void world_duplicate(struct world *w, uint32_t flight)
+{
+    struct flight f = w->flight[flight];
+    f.order = w->order++;
+    put(w, &f);
+    w->disturbed = true;
+}
+
+static void cut(struct world *w, const struct fault *fault)
+{
+    for (unsigned i = 0; i < fault->groups; i++)
+        for (unsigned j = 0; j < fault->groups; j++)
+            for (uint8_t rank = 0; rank < w->config.n && i != j; rank++)
+                if (fault->group[i] & bit(rank))
+                    w->cut[rank] |= fault->group[j] & ~bit(rank);
+}
+
+void world_fault(struct world *w, const struct fault *fault, struct happening *h)
+{
+    w->disturbed = true;
+    switch ((enum fault_kind)fault->kind) {
+    case CRASH: world_down(w, fault->rank); break;
+    case RECOVER:
+        if (!world_up(w, fault->rank)) {
+            struct elect_input in = elect_happens(ELECT_START);
+            w->up |= bit(fault->rank);
+            restart(w, fault->rank, ELECT_NOBODY);
+            step(w, fault->rank, &in, h);
+        }
+        break;
+    case CUT: cut(w, fault); break;
+    case HEAL: memset(w->cut, 0, sizeof w->cut); break;
+    case CALM: w->weather.loss = w->weather.duplicate = 0; break;
+    }
+    h->what = FAULT;
+    h->rank = fault->rank;
+    h->fault = *fault;
+}
+
+void world_schedule(struct world *w, const struct fault *fault)
+{
+    assert(w->fault_count < WORLD_MAX_FAULTS);
+    uint32_t i = w->fault_count++;
+    for (; i > w->next_fault && w->fault[i - 1].time > fault->time; i--)
+        w->fault[i] = w->fault[i - 1];
+    w->fault[i] = *fault;
+}
+
+/* ---- time ---- */
+
+struct alarm {
+    uint64_t due;
+    uint32_t order;
+    uint8_t rank;
+    unsigned timer;
+};
+
+static struct alarm next_alarm(const struct world *w)
+{
+    struct alarm first = {.due = WORLD_FOREVER};
+    for (uint8_t rank = 0; rank < w->config.n; rank++) {
+        for (uint32_t rest = w->running[rank]; rest != 0; rest &= rest - 1) {
+            unsigned t = (unsigned)__builtin_ctz(rest);
+            uint64_t due = w->timer[rank][t].due;
+            uint32_t order = w->timer[rank][t].order;
+            if (due < first.due || (due == first.due && order < first.order))
+                first = (struct alarm){due, order, rank, t};
+        }
+    }
+    return first;
+}
+
+bool world_next(struct world *w, uint64_t until, struct happening *h)
+{
+    struct alarm alarm = next_alarm(w);
+    uint64_t message = w->flights > 0 ? w->flight[0].due : WORLD_FOREVER;
+    uint64_t fault = w->next_fault < w->fault_count ? w->fault[w->next_fault].time : WORLD_FOREVER;
+    uint64_t time = message < alarm.due ? message : alarm.due;
+    time = fault < time ? fault : time;
+    if (time == WORLD_FOREVER || time > until)
+        return false;
+    w->now = time > w->now ? time : w->now;
+    if (fault == time)
+        world_fault(w, &w->fault[w->next_fault++], h);
+    else if (message == time)
+        world_deliver(w, 0, h);
+    else
+        expire(w, alarm.rank, (enum elect_event)(ELECT_FIRST_TIMER + alarm.timer), h);
+    return true;
+}
+
+/* ---- questions ---- */
+
+uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type)
+{
+    uint32_t found = WORLD_MAX_FLIGHTS;
+    for (uint32_t i = 0; i < w->flights; i++) {
+        const struct flight *f = &w->flight[i];
+        if (f->from == from && f->to == to && f->message.type == type &&
+            (found == WORLD_MAX_FLIGHTS || f->order < w->flight[found].order))
+            found = i;
+    }
+    return found;
+}
+
+bool world_up(const struct world *w, uint8_t rank) { return (w->up & bit(rank)) != 0; }
+
+bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer)
+{
+    return (w->running[rank] & ELECT_TIMER_BIT(timer)) != 0;
+}
+
+elect_set world_reach(const struct world *w, uint8_t rank) { return w->up & ~w->cut[rank]; }
+
+uint8_t world_leader(const struct world *w)
+{
+    uint8_t leader = ELECT_NOBODY;
+    for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
+        const struct elect_node *node = &w->node[__builtin_ctzll(rest)];
+        if (node->state != ELECT_NORMAL || node->leader == ELECT_NOBODY ||
+            (leader != ELECT_NOBODY && node->leader != leader))
+            return ELECT_NOBODY;
+        leader = node->leader;
+    }
+    return leader != ELECT_NOBODY && world_up(w, leader) ? leader : ELECT_NOBODY;
+}
+
+bool world_settled(const struct world *w)
+{
+    if (w->elections > 0 || w->next_fault < w->fault_count)
+        return false;
+    for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
+        uint8_t rank = (uint8_t)__builtin_ctzll(rest);
+        const struct elect_node *node = &w->node[rank];
+        elect_set near = world_reach(w, rank);
+        if (node->state != ELECT_NORMAL || node->leader == ELECT_NOBODY ||
+            (near & bit(node->leader)) == 0)
+            return false;
+        for (; near != 0; near &= near - 1)
+            if (w->node[__builtin_ctzll(near)].leader != node->leader)
+                return false;
+    }
+    return true;
+}
+
+bool world_at_rest(const struct world *w)
+{
+    return w->flights == 0 && w->next_fault == w->fault_count && next_alarm(w).due == WORLD_FOREVER;
+}
+
+uint64_t world_total(const struct world *w)
+{
+    uint64_t total = 0;
+    for (unsigned type = ELECT_FIRST_MESSAGE; type < ELECT_FIRST_TIMER; type++)
+        total += w->books.sent[type];
+    return total;
+}

@@ -1,0 +1,117 @@
+/*
+ * The world: a cluster as a value. Nodes, messages in flight, timers, time, crashes, recoveries and
+ * cuts, with the moves that can be made in it. Who picks the moves is somebody else's affair: time
+ * (world_next), a scenario, dice, or a hand.
+ *
+ * At equal times faults come first, then messages in the order in which they were sent, then timers
+ * in the order in which they were started.
+ */
+#ifndef ELECT_WORLD_H
+#define ELECT_WORLD_H
+
+#include "dice.h"
+
+#define WORLD_MAX_FLIGHTS 16384 /* a network that holds this many loses what is sent on top */
+#define WORLD_MAX_FAULTS  512
+#define WORLD_MAX_GROUPS  8
+#define WORLD_FOREVER     UINT64_MAX
+
+struct weather {
+    uint32_t delay_min, delay_max; /* ticks, uniform */
+    uint32_t loss, duplicate;      /* in parts of DICE_CERTAIN, for each copy */
+    bool reorder;                  /* else the copies on one link arrive in order */
+};
+
+enum fate { ARRIVES, LOST_ON_THE_WAY, LOST_IN_CUT, LOST_AT_THE_DEAD, LOST_BY_HAND };
+
+struct flight {
+    struct elect_message message;
+    uint64_t due;
+    uint32_t order; /* when it was sent, as a number that grows with every send */
+    uint8_t from, to;
+    uint8_t fate; /* enum fate */
+};
+
+enum fault_kind { CRASH, RECOVER, CUT, HEAL, CALM };
+
+struct fault {
+    uint64_t time;
+    uint8_t kind; /* enum fault_kind */
+    uint8_t rank; /* CRASH, RECOVER */
+    uint8_t groups;
+    elect_set group[WORLD_MAX_GROUPS]; /* CUT: nothing passes between different groups */
+};
+
+struct books {
+    uint64_t
+        sent[ELECT_EVENT_COUNT]; /* copies handed to a link, by type; failed hops are not here */
+    uint64_t delivered;          /* copies that a live process took */
+    uint64_t failed_hops, acks, heartbeats;
+};
+
+struct world {
+    struct elect_config config;
+    struct weather weather;
+    struct dice dice[DICE_KINDS];
+    struct books books;
+    uint64_t now;
+    uint64_t changed; /* when a step last changed the election part of a node */
+    elect_set up;
+    elect_set cut[ELECT_MAX]; /* from -> to whom nothing passes */
+    bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */
+    uint32_t order;
+    struct {
+        uint64_t due;
+        uint32_t order;
+    } timer[ELECT_MAX][ELECT_TIMER_COUNT];
+    uint32_t running[ELECT_MAX]; /* which of them run: ELECT_TIMER_BIT */
+    uint32_t fault_count, next_fault;
+    struct fault fault[WORLD_MAX_FAULTS]; /* in order of time */
+    struct elect_node node[ELECT_MAX];
+    uint32_t flights, elections;             /* in flight; of them neither ACK nor HEARTBEAT */
+    struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
+};
+
+/* What a move did, for whoever tells the story. */
+enum happened { STEPPED, LOST, FAULT };
+
+struct happening {
+    uint8_t what;               /* enum happened */
+    uint8_t rank;               /* whose step; LOST: the receiver */
+    uint8_t fate;               /* LOST: enum fate */
+    struct elect_input input;   /* STEPPED; LOST: the message */
+    struct elect_output output; /* STEPPED */
+    struct fault fault;         /* FAULT; a recovery has a step as well */
+};
+
+/* Everybody up, following `leader` (a rank, or ELECT_NOBODY). */
+void world_init(struct world *w, const struct elect_config *config, const struct weather *weather,
+                uint64_t seed, uint8_t leader);
+void world_down(struct world *w, uint8_t rank); /* was never up */
+
+/* Moves. */
+void world_suspect(struct world *w, uint8_t rank, struct happening *h);
+void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
+void world_deliver(struct world *w, uint32_t flight, struct happening *h);
+void world_lose(struct world *w, uint32_t flight, struct happening *h);
+void world_duplicate(struct world *w, uint32_t flight);
+void world_fault(struct world *w, const struct fault *fault, struct happening *h);
+
+/* The next move by time, no later than `until`; false if there is none. */
+bool world_next(struct world *w, uint64_t until, struct happening *h);
+void world_schedule(struct world *w, const struct fault *fault);
+
+/* The oldest message in flight from one to another, of a type; WORLD_MAX_FLIGHTS if none. */
+uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type);
+
+bool world_up(const struct world *w, uint8_t rank);
+bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
+uint8_t world_leader(const struct world *w); /* whom all live processes follow and who is up */
+bool world_settled(
+    const struct world *w); /* each part of the cluster has its one leader, all calm */
+bool world_at_rest(const struct world *w);   /* nothing is left to happen */
+uint64_t world_total(const struct world *w); /* sent, all types */
+elect_set world_reach(const struct world *w,
+                      uint8_t rank); /* live, and no cut between; itself too */
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * The lab: the same algorithm files as in the core, for millions of processes. This is the second
+ * implementation of the vocabulary: 32-bit numbers, ranges instead of words, links that lose
+ * nothing. So a hop needs no acknowledgement, the ring timer never starts, and nothing is passed on
+ * twice. A dead successor is skipped at once; it is counted as a failed hop, but costs no time.
+ *
+ * Include this, then an algorithm file, then lab_loop.h.
+ */
+#ifndef ELECT_VOCABULARY_H
+#define ELECT_VOCABULARY_H /* takes the place of core/vocabulary.h */
+
+#include "../core/words.h"
+#include "lab_run.h"
+
+#include <assert.h>
+
+typedef uint32_t number;
+typedef struct {
+    number first, end;
+} set;
+typedef struct {
+    number origin;
+} message;
+
+struct process {
+    struct lab *lab;
+    struct lab_node *node;
+};
+
+struct algorithm {
+    uint32_t messages;
+    bool ring;
+    void (*begin)(struct process *p, enum rule why);
+    void (*upon)(struct process *p, unsigned event, number from, const message *m);
+};
+#define SAYS(type)      (1u << (type))
+#define ALGORITHM(name) static const struct algorithm elect__##name __attribute__((unused))
+
+/* Nouns. */
+
+static inline number me(const struct process *p) { return p->node->number; }
+static inline set only(number j) { return (set){j, j + 1}; }
+static inline set others(const struct process *p) { return (set){0, p->lab->n}; }
+static inline set lower(const struct process *p) { return (set){0, me(p)}; }
+static inline set higher(const struct process *p) { return (set){me(p) + 1, p->lab->n}; }
+static inline bool nobody(set s) { return s.first >= s.end; }
+
+/* Questions about oneself. */
+
+static inline bool is(const struct process *p, enum state s)
+{
+    return p->node->state == (uint8_t)s;
+}
+static inline bool leads(const struct process *p)
+{
+    return is(p, NORMAL) && p->node->leader == me(p);
+}
+static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
+static inline bool decided(const struct process *p) { return p->node->decided; }
+static inline bool tells_all(const struct process *p) { return p->lab->tells_all; }
+static inline bool passed_on(const struct process *p, unsigned type, number origin)
+{
+    (void)p, (void)type, (void)origin;
+    return false;
+}
+
+/* Verbs. */
+
+static inline void become(struct process *p, enum state s, number leader)
+{
+    p->node->state = (uint8_t)s;
+    p->node->leader = leader;
+    p->lab->changed = p->lab->now;
+}
+static inline void nothing(struct process *p, enum rule why) { (void)p, (void)why; }
+static inline void stand(struct process *p, enum state s, enum rule why)
+{
+    (void)why;
+    become(p, s, LAB_NOBODY);
+}
+static inline void send(struct process *p, unsigned type, set to)
+{
+    if (!nobody(to))
+        lab_send(p->lab, me(p), type, to.first, to.end);
+}
+static inline void start(struct process *p, unsigned timer) { lab_start(p->lab, me(p), timer); }
+static inline void stop(struct process *p, unsigned timer) { lab_stop(p->lab, me(p), timer); }
+static inline void settle(struct process *p, number leader)
+{
+    become(p, NORMAL, leader);
+    p->node->decided = true;
+    if (p->lab->timers != NULL) {
+        stop(p, ELECT_ANSWER_TIMER);
+        stop(p, ELECT_DEADLINE_TIMER);
+    }
+}
+static inline void follow(struct process *p, number j, enum rule why)
+{
+    (void)why;
+    settle(p, j);
+}
+static inline void lead(struct process *p, enum rule why)
+{
+    (void)why;
+    settle(p, me(p));
+}
+static inline void new_round(struct process *p) { p->node->decided = false; }
+static inline void take_part(struct process *p)
+{
+    if (!takes_part(p))
+        become(p, ELECTING, LAB_NOBODY);
+}
+static inline void forward(struct process *p, unsigned type, number origin, enum rule why)
+{
+    (void)why;
+    lab_forward(p->lab, p->node, type, origin);
+}
+
+#endif

@@ -1,0 +1,9 @@
+#include "lab.h"
+#include "../core/chang_roberts.c"
+#include "lab_loop.h"
+
+void lab_chang_roberts(struct lab *lab, const uint32_t *begins, uint32_t count,
+                       lab_progress *progress)
+{
+    lab_loop(lab, begins, count, progress);
+}

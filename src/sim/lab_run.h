@@ -1,0 +1,153 @@
+/* The lab's state and its post office: see lab.h for what it is, lab_run.c for how it is set up. */
+#ifndef ELECT_LAB_RUN_H
+#define ELECT_LAB_RUN_H
+
+#include "experiment.h"
+
+#define LAB_NOBODY    UINT32_MAX
+#define LAB_DOWN      3 /* a state beside NORMAL, ELECTING, WAITING */
+#define LAB_MAX_DELAY 1000
+#define LAB_TIMERS    2 /* ANSWER, DEADLINE */
+
+struct lab_node {
+    uint32_t number, leader;
+    uint8_t state;
+    bool decided;
+    bool hopped; /* has found out which successors are dead */
+};
+
+struct lab_message {
+    uint32_t to;    /* a place on the ring; bully: the first of the numbers it goes to */
+    uint32_t value; /* a ring's origin; bully: the end of the numbers it goes to */
+    uint32_t from : 28, type : 4;
+};
+
+/* The messages of one tick, in the order in which they were sent. */
+struct lab_bucket {
+    struct lab_message *message;
+    uint32_t count, room;
+};
+
+struct lab_alarm {
+    uint64_t due;
+    uint32_t number;
+};
+
+struct lab_alarms { /* all of one duration: first started, first to run out */
+    struct lab_alarm *alarm;
+    uint32_t head, count, room;
+};
+
+struct lab {
+    struct lab_node *node; /* by place on the ring; bully: by number */
+    uint32_t *successor;   /* place -> next live place; NULL if everybody is up */
+    uint64_t *last_due;    /* per link, with random delays: links keep the order */
+    struct lab_bucket bucket[LAB_MAX_DELAY + 1];
+    struct lab_alarms alarms[LAB_TIMERS];
+    uint64_t (*timers)[LAB_TIMERS]; /* number -> when they run out, 0: they rest; bully only */
+    uint64_t now, changed, flights;
+    uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
+    uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
+    bool tells_all, bully, out_of_memory;
+    struct dice dice;
+    size_t bytes; /* allocated, at most, at once */
+};
+
+struct lab_result {
+    bool agreed;
+    uint32_t leader; /* an id, if agreed */
+    uint64_t time, delivered, failed_hops, sent[ELECT_EVENT_COUNT];
+    size_t bytes;
+    double seconds; /* of the election itself, without setting it up */
+};
+
+/* Called now and then with how many messages were delivered. */
+typedef void lab_progress(uint64_t delivered);
+
+/* False with a complaint, if this cannot be done here. */
+bool lab_check(const struct experiment *e, struct text *complaint);
+bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
+             struct lab_result *result, struct text *complaint);
+
+/* The elections themselves: one translation unit per algorithm file. */
+void lab_bully(struct lab *lab, const uint32_t *begins, uint32_t count, lab_progress *progress);
+void lab_chang_roberts(struct lab *lab, const uint32_t *begins, uint32_t count,
+                       lab_progress *progress);
+
+/* ---- the post office, inline because it is the inner loop ---- */
+
+bool lab_grow(struct lab *lab, void **items, uint32_t *room, size_t size);
+
+static inline void lab_post(struct lab *lab, uint64_t due, struct lab_message m)
+{
+    struct lab_bucket *b = &lab->bucket[due % lab->buckets];
+    if (b->count == b->room && !lab_grow(lab, (void **)&b->message, &b->room, sizeof m))
+        return;
+    b->message[b->count++] = m;
+    lab->flights++;
+}
+
+static inline uint64_t lab_due(struct lab *lab, size_t link)
+{
+    if (lab->last_due == NULL)
+        return lab->now + lab->delay_min;
+    uint64_t span = lab->delay_max - lab->delay_min + 1;
+    uint64_t due = lab->now + lab->delay_min + dice_below(&lab->dice, span);
+    if (due < lab->last_due[link])
+        due = lab->last_due[link];
+    return lab->last_due[link] = due;
+}
+
+static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned type,
+                               uint32_t origin)
+{
+    uint32_t place = (uint32_t)(node - lab->node);
+    uint32_t next = place + 1 < lab->n ? place + 1 : 0;
+    if (lab->successor != NULL) {
+        if (!node->hopped)
+            lab->failed_hops += (lab->successor[place] + lab->n - next) % lab->n;
+        node->hopped = true;
+        next = lab->successor[place];
+    }
+    lab->sent[type]++;
+    lab_post(lab, lab_due(lab, place),
+             (struct lab_message){.to = next, .value = origin, .type = type & 15});
+}
+
+/* To all numbers from first to before end, but not to the sender. With one delay for all copies
+ * they travel as one. */
+static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
+                            uint32_t end)
+{
+    struct lab_message m = {.to = first, .value = end, .from = from & 0xfffffff, .type = type & 15};
+    lab->sent[type] += end - first - (from >= first && from < end);
+    if (lab->last_due == NULL) {
+        lab_post(lab, lab_due(lab, 0), m);
+        return;
+    }
+    for (uint32_t to = first; to < end; to++) {
+        if (to == from)
+            continue;
+        m.to = to;
+        m.value = to + 1;
+        lab_post(lab, lab_due(lab, (size_t)from * lab->n + to), m);
+    }
+}
+
+static inline void lab_start(struct lab *lab, uint32_t number, unsigned timer)
+{
+    unsigned t = timer - ELECT_ANSWER_TIMER;
+    struct lab_alarms *a = &lab->alarms[t];
+    uint64_t due = lab->now + lab->duration[t];
+    if (a->count == a->room && !lab_grow(lab, (void **)&a->alarm, &a->room, sizeof *a->alarm))
+        return;
+    lab->timers[number][t] = due;
+    a->alarm[a->count++] = (struct lab_alarm){due, number};
+}
+
+static inline void lab_stop(struct lab *lab, uint32_t number, unsigned timer)
+{
+    lab->timers[number][timer - ELECT_ANSWER_TIMER] = 0;
+}
+
+#endif
