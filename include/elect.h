@@ -35,9 +35,8 @@
 #define ELECT_MAX       64    /* processes in a cluster: a set of them is one 64-bit word */
 #define ELECT_MAX_ID    65535 /* the highest number that a process may have */
 #define ELECT_MAX_SENDS 4     /* sends in one output; a destination is a set */
-#define ELECT_MAX_QUEUE 64 /* ring messages that wait for the one before them to be acknowledged   \
-                            */
-#define ELECT_NOBODY 0xff  /* a rank that is no process */
+#define ELECT_MAX_QUEUE 64    /* ring messages that wait for the one before them */
+#define ELECT_NOBODY    0xff  /* a rank that is no process */
 
 typedef uint64_t elect_set; /* a set of ranks */
 
@@ -129,7 +128,8 @@ enum elect_event {
     X(ACKED, ELECT_QUIET, "%a has taken the message")                                              \
     X(LATE_ACK, ELECT_QUIET, "%a acknowledges what is no longer waited for")                       \
     X(HOP_FAILED, ELECT_LOUD, "%a did not acknowledge within T -> %p passes it on to %b instead")  \
-    X(ROUND_IS_OVER, ELECT_LOUD, "that round is over -> %p drops it, and tells %a")                \
+    X(ROUND_IS_OVER, ELECT_LOUD, "an earlier round, a later one is under way -> %p drops it")      \
+    X(TELLS_ROUND, ELECT_LOUD, "an earlier round, a later one is decided -> %p tells %a so")       \
     X(BEHIND, ELECT_LOUD, "%a is in a later round -> %p begins again in a new one")                \
     X(RING_TIMEOUT, ELECT_LOUD, "no outcome within T_ring -> %p begins again in a new round")      \
     X(PASSED_ON_BEFORE, ELECT_LOUD, "%p has passed this on before -> drops it")                    \
@@ -189,7 +189,7 @@ struct elect_config {
 struct elect_message {
     elect_set set;  /* ring: the list of those who took part */
     uint32_t round; /* rings: which election this belongs to; 0 in the bully algorithm */
-    uint32_t seen;  /* ACK: the round that the receiver is in */
+    uint32_t seen;  /* ACK: the later round that the receiver has decided in, or `round` */
     uint8_t type;   /* enum elect_event */
     uint8_t what;   /* ACK: the type that is acknowledged */
     uint8_t origin; /* rings: whose number or list this is */

@@ -88,16 +88,39 @@ int args_next(struct args *a, const struct option_spec *specs, size_t count, con
     return unknown(a, name, length, specs, count);
 }
 
+#define HELP_COLUMN 33
+#define HELP_WIDTH  80
+
+/* Word by word, from the help column on, never beyond the last one. */
+static void print_wrapped(const char *text)
+{
+    const char *gap = "";
+    for (size_t column = HELP_COLUMN; *text != '\0'; gap = " ") {
+        size_t length = strcspn(text, " ");
+        if (column + 1 + length > HELP_WIDTH) {
+            printf("\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+            gap = "";
+        }
+        printf("%s%.*s", gap, (int)length, text);
+        column += strlen(gap) + length;
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
+}
+
 void args_help_options(const struct option_spec *specs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char left[64];
-        snprintf(left, sizeof left, "%c%c%s--%s%s%s", specs[i].letter ? '-' : ' ',
-                 specs[i].letter ? specs[i].letter : ' ', specs[i].letter ? ", " : "  ",
-                 specs[i].name, specs[i].value ? " " : "", specs[i].value ? specs[i].value : "");
-        if (strlen(left) > 29)
-            printf("  %s\n%33s%s\n", left, "", specs[i].help);
+        int length = snprintf(left, sizeof left, "  %c%c%s--%s%s%s", specs[i].letter ? '-' : ' ',
+                              specs[i].letter ? specs[i].letter : ' ',
+                              specs[i].letter ? ", " : "  ", specs[i].name,
+                              specs[i].value ? " " : "", specs[i].value ? specs[i].value : "");
+        if (length >= HELP_COLUMN)
+            printf("%s\n%*s", left, HELP_COLUMN, "");
         else
-            printf("  %-29s  %s\n", left, specs[i].help);
+            printf("%-*s", HELP_COLUMN, left);
+        print_wrapped(specs[i].help);
     }
 }

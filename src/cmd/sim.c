@@ -48,9 +48,9 @@ static int print_help(void)
     puts("usage: elect sim SCENARIO [--rewrite] [--trace text|json|none] [-o text|json]\n"
          "       elect sim --processes LIST [OPTIONS]\n"
          "\n"
-         "Plays a scenario file, or an election that the options describe, and tells it step\n"
-         "by step. With --runs, plays thousands and prints statistics. Up to 64 processes;\n"
-         "8192 with bully and 16 million with chang-roberts, if nothing fails.\n");
+         "Plays a scenario file, or an election that the options describe, and tells it\n"
+         "step by step. With --runs, plays thousands and prints statistics. Up to 64\n"
+         "processes; if nothing fails, 8192 with bully and 16 million with chang-roberts.\n");
     args_help_options(options, OPTION_COUNT);
     puts("\nTimes are in ticks. T = 2 x the largest delay + processing.\n"
          "\nalgorithms:");

@@ -123,7 +123,7 @@ void new_round(struct process *p) { elect__enter_round(p, p->node->round + 1); }
 
 void elect__hop_receive(struct process *p, number from, const message *m)
 {
-    bool over = m->round < p->node->round;
+    bool over = m->round < p->node->round, tell = over && is(p, NORMAL);
     if (m->type != ELECT_LEADER) {
         send(p, ELECT_ACK, only(from));
         p->out->send[p->out->sends - 1].message = (struct elect_message){
@@ -131,11 +131,11 @@ void elect__hop_receive(struct process *p, number from, const message *m)
             .what = m->type,
             .origin = m->origin,
             .round = m->round,
-            .seen = over ? p->node->round : m->round,
+            .seen = tell ? p->node->round : m->round,
         };
     }
     if (over) {
-        nothing(p, ROUND_IS_OVER);
+        nothing(p, tell ? TELLS_ROUND : ROUND_IS_OVER);
         return;
     }
     if (m->round > p->node->round)

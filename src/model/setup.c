@@ -336,10 +336,10 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     char *time = strstr(copy, separator);
     *timed = time != NULL;
     if (time != NULL) {
+        const char *digits = time + strlen(separator);
+        if (!number_parse(digits, SETUP_MAX_TIME, &fault->time))
+            return complain_word(complaint, "", digits, " is not a time");
         *time = '\0';
-        time += strlen(separator);
-        if (!number_parse(time, SETUP_MAX_TIME, &fault->time))
-            return complain_word(complaint, "", time, " is not a time");
     }
     if (kind == CUT)
         return fault_groups(c, copy, fault, complaint);

@@ -58,7 +58,7 @@ static size_t distance(const char *a, size_t length, const char *b)
 const char *text_nearest(const char *word, size_t length, const char *const *words, size_t count)
 {
     const char *nearest = NULL;
-    size_t best = 1 + least(length / 2, 4);
+    size_t best = 1 + least((length + 1) / 2, 4);
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, length, words[i]);
         if (d < best) {

@@ -37,7 +37,8 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
     for (unsigned i = 0; i < e->faults; i++) {
         struct fault f;
         bool timed;
-        if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, "@", &f, &timed,
+        const char *separator = e->fault[i].kind == HEAL ? "" : "@"; /* a heal is its time */
+        if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, separator, &f, &timed,
                          complaint))
             return false;
         if (!timed) {

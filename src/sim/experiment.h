@@ -19,7 +19,7 @@ struct experiment {
     unsigned faults;
     struct {
         enum fault_kind kind;
-        const char *text; /* "3@5", "0,1/2,3@5", "@8" */
+        const char *text; /* "3@5", "0,1/2,3@5", heal: "8" */
     } fault[EXPERIMENT_MAX_FAULTS];
 };
 

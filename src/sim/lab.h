@@ -68,9 +68,10 @@ static inline bool passed_on(const struct process *p, unsigned type, number orig
 
 static inline void become(struct process *p, enum state s, number leader)
 {
+    if (!is(p, s) || p->node->leader != leader)
+        p->lab->changed = p->lab->now;
     p->node->state = (uint8_t)s;
     p->node->leader = leader;
-    p->lab->changed = p->lab->now;
 }
 static inline void nothing(struct process *p, enum rule why) { (void)p, (void)why; }
 static inline void stand(struct process *p, enum state s, enum rule why)

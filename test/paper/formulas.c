@@ -1,0 +1,332 @@
+/* Every formula of the literature that a simulation must reproduce. */
+#include "../support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t sent(const struct world *w, enum elect_event type) { return w->books.sent[type]; }
+
+static void must_agree_on(const struct world *w, uint32_t id)
+{
+    uint8_t leader = world_leader(w);
+    assert_int_not_equal(leader, ELECT_NOBODY);
+    assert_int_equal(w->config.id[leader], id);
+    assert_int_equal(last_play()->violations, 0);
+}
+
+/* ---- bully ---- */
+
+/* Only the old leader n is dead, i notices, c = n - i: sent c*c+n-2, delivered c(c-1)+n-2. */
+static void bully_one_initiator(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 16; n++) {
+        for (unsigned i = 1; i < n; i++) {
+            uint64_t c = n - i;
+            const struct world *w =
+                hold_format("algorithm bully processes 1..%u down %u begin %u", n, n, i);
+            must_agree_on(w, n - 1);
+            assert_int_equal(world_total(w), c * c + n - 2);
+            assert_int_equal(w->books.delivered, c * (c - 1) + n - 2);
+            /* over by begin + 2T whatever n is, and one message to tell it */
+            assert_true(w->changed <= 2 * w->config.answer_bound);
+        }
+    }
+}
+
+/* The mean over all initiators is n(2n-1)/6 + n-2. */
+static void bully_mean_over_initiators(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 16; n++) {
+        uint64_t total = 0;
+        for (unsigned i = 1; i < n; i++) {
+            total += world_total(hold_format("processes 1..%u down %u begin %u", n, n, i));
+        }
+        assert_int_equal(6 * total, (n - 1) * (n * (2 * n - 1) + 6 * (n - 2)));
+    }
+}
+
+/* All at once is as bad as the lowest: n*n-n-1 sent, n(n-2) delivered. */
+static void bully_all_at_once(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 16; n++) {
+        const struct world *w = hold_format("processes 1..%u down %u begin all", n, n);
+        must_agree_on(w, n - 1);
+        assert_int_equal(world_total(w), n * n - n - 1);
+        assert_int_equal(w->books.delivered, n * (n - 2));
+    }
+}
+
+/* Any dead set that contains the highest, L = live j >= i: E = sum over L of the configured above,
+ * OK = |L|(|L|-1)/2, C = configured below the winner. */
+static void bully_dead_sets(void **state)
+{
+    struct dice dice;
+    (void)state;
+    dice_seed(&dice, 1, DICE_SHUFFLE);
+    for (int trial = 0; trial < 1000; trial++) {
+        unsigned n = 2 + (unsigned)dice_below(&dice, 15);
+        uint64_t dead = dice_below(&dice, (uint64_t)1 << (n - 1)) | (uint64_t)1 << (n - 1);
+        uint64_t live = ~dead & (((uint64_t)1 << n) - 1);
+        if (live == 0)
+            continue;
+        unsigned count = (unsigned)__builtin_popcountll(live), begin = 0;
+        uint64_t rest = live, e = 0, l = 0;
+        for (uint64_t skip = dice_below(&dice, count); skip > 0; skip--)
+            rest &= rest - 1;
+        begin = (unsigned)__builtin_ctzll(rest);
+        unsigned winner = 63 - (unsigned)__builtin_clzll(live);
+        for (unsigned j = begin; j < n; j++) {
+            if (live >> j & 1) {
+                e += n - 1 - j;
+                l++;
+            }
+        }
+        const struct world *w = hold_format("processes %u begin %u down %s", n, begin, list(dead));
+        must_agree_on(w, winner);
+        assert_int_equal(sent(w, ELECT_ELECTION), e);
+        assert_int_equal(sent(w, ELECT_OK), l * (l - 1) / 2);
+        assert_int_equal(sent(w, ELECT_COORDINATOR), winner);
+    }
+}
+
+/* ---- rings ---- */
+
+/* k initiators, N live of n: 2kN messages, k(2N-1) with a multicast. */
+static void list_ring(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 12; n++) {
+        for (unsigned k = 1; k <= n; k++) {
+            for (unsigned dead = 0; dead <= 2; dead++) {
+                char down[32] = "";
+                if (dead > 0)
+                    snprintf(down, sizeof down, "down %u..%u", n, n + dead - 1);
+                const struct world *w = hold_format("algorithm ring processes %u begin 0..%u %s",
+                                                    n + dead, k - 1, down);
+                must_agree_on(w, n - 1);
+                assert_int_equal(world_total(w), 2 * k * n);
+                w = hold_format("algorithm ring form multicast processes %u begin 0..%u %s",
+                                n + dead, k - 1, down);
+                must_agree_on(w, n - 1);
+                assert_int_equal(world_total(w), k * (2 * n - 1));
+            }
+        }
+    }
+}
+
+static void count_numbers(void *count, const struct world *w, const struct happening *h)
+{
+    (void)w;
+    for (unsigned i = 0; i < h->output.sends && h->what == STEPPED; i++)
+        if (h->output.send[i].message.type == ELECT_ELECTION)
+            *(uint64_t *)count += (uint64_t)__builtin_popcountll(h->output.send[i].message.set);
+}
+
+/* The lists carry kN(N+1)/2 numbers. */
+static void list_ring_numbers(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 16; n++) {
+        for (unsigned k = 1; k <= n; k++) {
+            static struct play p;
+            struct experiment e;
+            uint64_t count = 0;
+            char words[64];
+            snprintf(words, sizeof words, "algorithm ring processes %u begin 0..%u", n, k - 1);
+            describe(&e, words);
+            p.tell = count_numbers;
+            p.listener = &count;
+            experiment_play(&e, 1, &p);
+            assert_int_equal(2 * count, k * n * (n + 1));
+        }
+    }
+}
+
+/* N*N messages however many begin. */
+static void active_ring(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 10; n++) {
+        for (unsigned begins = 1; begins < 1u << n; begins += n < 7 ? 1 : 13) {
+            const struct world *w =
+                hold_format("algorithm active-ring processes %u begin %s", n, list(begins));
+            must_agree_on(w, n - 1);
+            assert_int_equal(world_total(w), n * n);
+        }
+    }
+}
+
+/* One initiator d places before the highest, in any arrangement: N+d, and N for ELECTED. */
+static void chang_roberts_distance(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 16; n++) {
+        for (unsigned begin = 0; begin < n; begin++) {
+            for (unsigned seed = 1; seed <= 10; seed++) {
+                const struct world *w = hold_format("algorithm chang-roberts processes %u begin %u "
+                                                    "shuffle on seed %u",
+                                                    n, begin, seed);
+                const uint8_t *place = w->config.place;
+                unsigned d = (place[n - 1] + n - place[begin]) % n;
+                must_agree_on(w, n - 1);
+                assert_int_equal(sent(w, ELECT_ELECTION), n + d);
+                assert_int_equal(sent(w, ELECT_ELECTED), n);
+            }
+        }
+    }
+}
+
+static void chang_roberts_best_and_worst(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 32; n++) {
+        struct text descending;
+        const struct world *w = hold_format("algorithm chang-roberts processes %u begin all", n);
+        assert_int_equal(sent(w, ELECT_ELECTION), 2 * n - 1);
+        text_clear(&descending);
+        text_add(&descending, "algorithm chang-roberts begin all processes ");
+        for (unsigned j = n; j-- > 0;) {
+            text_number(&descending, j);
+            text_add(&descending, ",");
+        }
+        w = hold_words(descending.bytes);
+        must_agree_on(w, n - 1);
+        assert_int_equal(sent(w, ELECT_ELECTION), n * (n + 1) / 2);
+        assert_int_equal(sent(w, ELECT_ELECTED), n);
+    }
+}
+
+static uint64_t permutations(uint32_t *values, unsigned fixed, unsigned n, uint64_t *total)
+{
+    if (fixed == n) {
+        struct text words;
+        text_clear(&words);
+        text_add(&words, "algorithm chang-roberts begin all processes ");
+        for (unsigned i = 0; i < n; i++) {
+            text_number(&words, values[i]);
+            text_add(&words, ",");
+        }
+        const struct world *w = hold_words(words.bytes);
+        must_agree_on(w, n - 1);
+        *total += sent(w, ELECT_ELECTION);
+        return 1;
+    }
+    uint64_t count = 0;
+    for (unsigned i = fixed; i < n; i++) {
+        uint32_t v = values[fixed];
+        values[fixed] = values[i];
+        values[i] = v;
+        count += permutations(values, fixed + 1, n, total);
+        values[i] = values[fixed];
+        values[fixed] = v;
+    }
+    return count;
+}
+
+/* The mean over all arrangements is exactly N times the harmonic number: enumerated. */
+static void chang_roberts_mean_exact(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 7; n++) {
+        uint32_t values[8];
+        uint64_t total = 0, expected = 0;
+        for (unsigned i = 0; i < n; i++)
+            values[i] = i;
+        uint64_t count = permutations(values, 0, n, &total);
+        for (unsigned i = 1; i <= n; i++)
+            expected += count * n / i; /* count = n! is divisible by every i */
+        assert_int_equal(total, expected);
+    }
+}
+
+/* And within 1 % by sampling, at N = 1000, in the lab. */
+static void chang_roberts_mean_sampled(void **state)
+{
+    struct experiment e;
+    struct lab_result r;
+    struct text complaint;
+    double total = 0, harmonic = 0;
+    const int runs = 400;
+    (void)state;
+    describe(&e, "algorithm chang-roberts processes 1000 begin all shuffle on");
+    for (int i = 0; i < runs; i++) {
+        assert_true(lab_run(&e, 1 + (uint64_t)i, NULL, &r, &complaint));
+        assert_true(r.agreed);
+        assert_int_equal(r.leader, 999);
+        total += (double)r.sent[ELECT_ELECTION];
+    }
+    for (int i = 1; i <= 1000; i++)
+        harmonic += 1.0 / i;
+    double ratio = total / runs / (1000 * harmonic);
+    assert_true(ratio > 0.99 && ratio < 1.01);
+}
+
+/* ---- the lab and the world count alike ---- */
+
+static void must_equal_lab(const char *words)
+{
+    struct experiment e;
+    struct lab_result r;
+    struct text complaint;
+    describe(&e, words);
+    const struct world *w = hold(&e, e.setup.seed);
+    assert_true(lab_run(&e, e.setup.seed, NULL, &r, &complaint));
+    assert_int_equal(r.agreed, world_leader(w) != ELECT_NOBODY);
+    assert_int_equal(r.leader, w->config.id[world_leader(w)]);
+    assert_memory_equal(r.sent, w->books.sent, sizeof r.sent);
+    assert_int_equal(r.delivered, w->books.delivered);
+    assert_int_equal(r.failed_hops, w->books.failed_hops);
+    if (e.setup.algorithm == ELECT_BULLY)
+        assert_int_equal(r.time, w->changed);
+}
+
+static void lab_equals_world(void **state)
+{
+    struct dice dice;
+    (void)state;
+    dice_seed(&dice, 2, DICE_SHUFFLE);
+    for (int trial = 0; trial < 1500; trial++) {
+        unsigned n = 1 + (unsigned)dice_below(&dice, 64);
+        uint64_t everybody = ~(uint64_t)0 >> (64 - n);
+        uint64_t live = dice_throw(&dice) & everybody;
+        bool all = dice_below(&dice, 2) == 0;
+        if (trial % 3 > 0) /* few dead, or nobody */
+            live |= dice_throw(&dice) | dice_throw(&dice) | (trial % 3 == 1 ? everybody : 0);
+        live &= everybody;
+        if (live == 0)
+            continue;
+        char words[1024], dead[512] = "";
+        if (live != everybody)
+            snprintf(dead, sizeof dead, "down %s", list(everybody & ~live));
+        snprintf(words, sizeof words, "processes %u shuffle on seed %d %s begin %s delay %d ", n,
+                 trial, dead, all ? "all" : list(live & -live), 1 + trial % 3);
+        size_t length = strlen(words);
+        snprintf(words + length, sizeof words - length, "algorithm bully announce %s",
+                 trial % 2 == 0 ? "all" : "lower");
+        must_equal_lab(words);
+        snprintf(words + length, sizeof words - length, "algorithm chang-roberts");
+        must_equal_lab(words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bully_one_initiator),
+        cmocka_unit_test(bully_mean_over_initiators),
+        cmocka_unit_test(bully_all_at_once),
+        cmocka_unit_test(bully_dead_sets),
+        cmocka_unit_test(list_ring),
+        cmocka_unit_test(list_ring_numbers),
+        cmocka_unit_test(active_ring),
+        cmocka_unit_test(chang_roberts_distance),
+        cmocka_unit_test(chang_roberts_best_and_worst),
+        cmocka_unit_test(chang_roberts_mean_exact),
+        cmocka_unit_test(chang_roberts_mean_sampled),
+        cmocka_unit_test(lab_equals_world),
+    };
+    return cmocka_run_group_tests_name("formulas", tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/* What the tests share. */
+#ifndef ELECT_TEST_SUPPORT_H
+#define ELECT_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../src/sim/experiment.h"
+#include "../src/sim/lab_run.h"
+
+/* "algorithm bully processes 0..7 down 7 begin 4": keys and values, as on the command line. */
+void describe(struct experiment *e, const char *words);
+
+/* The same, put together with a format. */
+const struct world *hold_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "0,3,4,": the numbers in a set */
+const char *list(uint64_t set);
+
+/* An experiment held, with a seed. The play is one static value. */
+const struct world *hold(const struct experiment *e, uint64_t seed);
+const struct world *hold_words(const char *words);
+const struct play *last_play(void);
+
+/* One process, stepped by hand: everything that elect_step said, by name. */
+struct actor {
+    struct elect_config config;
+    struct elect_node node;
+    struct elect_output out;
+};
+void actor_init(struct actor *a, enum elect_algorithm algorithm, unsigned n, uint8_t me,
+                uint8_t leader);
+void actor_happens(struct actor *a, enum elect_event event);
+void actor_hears(struct actor *a, uint8_t from, struct elect_message m);
+bool actor_sent(const struct actor *a, enum elect_event type, elect_set to);
+bool actor_starts(const struct actor *a, enum elect_event timer);
+bool actor_stops(const struct actor *a, enum elect_event timer);
+#define SET(rank) ((elect_set)1 << (rank))
+
+#define assert_rule(actor, name)                                                                   \
+    assert_string_equal(elect_rule_name((enum elect_rule_number)(actor)->out.rule.number), #name)
+
+#endif

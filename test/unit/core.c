@@ -1,0 +1,242 @@
+/* The library's door and its habits: what comes in, what a node is, what an output may contain. */
+#include "../support.h"
+
+#include <string.h>
+
+static uint64_t bytes_from(struct dice *d, unsigned bits)
+{
+    return dice_below(d, (uint64_t)1 << bits);
+}
+
+/* Mostly plausible messages, some wild ones. */
+static struct elect_input random_input(struct dice *d, unsigned n)
+{
+    struct elect_input in = {.event = (uint8_t)bytes_from(d, 5), .from = (uint8_t)dice_below(d, n)};
+    struct elect_message *m = &in.message;
+    bool wild = dice_below(d, 8) == 0;
+    m->type = wild ? (uint8_t)bytes_from(d, 8) : in.event;
+    m->what = (uint8_t)(wild ? bytes_from(d, 8) : bytes_from(d, 4));
+    m->origin = (uint8_t)(wild ? bytes_from(d, 8) : dice_below(d, n));
+    m->round = (uint32_t)(wild ? dice_throw(d) : dice_below(d, 8));
+    m->seen = (uint32_t)(wild ? dice_throw(d) : m->round + dice_below(d, 2));
+    m->set = dice_throw(d) & dice_throw(d);
+    if (!wild)
+        m->set =
+            dice_below(d, 2) == 0 ? 0 : (m->set | SET(m->origin)) & (~(elect_set)0 >> (64 - n));
+    if (wild)
+        in.from = (uint8_t)bytes_from(d, 8);
+    return in;
+}
+
+static void check_output(const struct elect_config *c, const struct elect_node *node,
+                         const struct elect_output *out)
+{
+    assert_true(out->sends <= ELECT_MAX_SENDS);
+    assert_int_equal(out->start & out->stop, 0);
+    assert_true(out->rule.number < ELECT_RULE_COUNT);
+    for (unsigned i = 0; i < out->sends; i++) {
+        assert_true(out->send[i].to != 0);
+        assert_int_equal(out->send[i].to & ~(~(elect_set)0 >> (64 - c->n)), 0);
+        assert_true(out->send[i].message.origin < c->n);
+    }
+    assert_true(node->leader == ELECT_NOBODY || node->leader < c->n);
+    assert_true(node->queued <= ELECT_MAX_QUEUE);
+}
+
+/* elect_step cannot fail, whatever it is given. */
+static void anything_may_come_in(void **state)
+{
+    struct dice dice;
+    (void)state;
+    dice_seed(&dice, 3, DICE_LOSS);
+    for (int run = 0; run < 400; run++) {
+        struct actor a;
+        unsigned n = 1 + (unsigned)dice_below(&dice, run % 4 == 0 ? 64 : 6);
+        actor_init(&a, (enum elect_algorithm)(run % ELECT_ALGORITHM_COUNT), n,
+                   (uint8_t)dice_below(&dice, n), ELECT_NOBODY);
+        a.config.detector = dice_below(&dice, 2);
+        a.config.form = (uint8_t)dice_below(&dice, 2);
+        a.config.announce = (uint8_t)dice_below(&dice, 2);
+        for (int i = 0; i < 2000; i++) {
+            struct elect_input in = random_input(&dice, n);
+            elect_step(&a.config, &a.node, &in, &a.out);
+            check_output(&a.config, &a.node, &a.out);
+        }
+    }
+}
+
+static void refused(enum elect_algorithm algorithm, uint8_t me, uint8_t from,
+                    struct elect_message m)
+{
+    struct actor a;
+    struct elect_node before;
+    actor_init(&a, algorithm, 4, me, ELECT_NOBODY);
+    before = a.node;
+    actor_hears(&a, from, m);
+    assert_rule(&a, MALFORMED);
+    assert_int_equal(a.out.sends, 0);
+    assert_memory_equal(&before, &a.node, sizeof before);
+}
+
+/* What no process that keeps the rules sends is refused at the door, and changes nothing. */
+static void forged_messages_are_refused(void **state)
+{
+    (void)state;
+    const struct elect_message election = {.type = ELECT_ELECTION}, ok = {.type = ELECT_OK};
+    const struct elect_message coordinator = {.type = ELECT_COORDINATOR};
+    refused(ELECT_BULLY, 1, 2, election);    /* from above */
+    refused(ELECT_BULLY, 2, 1, ok);          /* from below */
+    refused(ELECT_BULLY, 2, 2, coordinator); /* from oneself */
+    refused(ELECT_BULLY, 2, 9, coordinator); /* from nobody */
+    refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_OK, .round = 1});
+    refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_ELECTED, .round = 1});
+    refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_ACK, .what = ELECT_OK});
+    refused(ELECT_BULLY, 2, 2, (struct elect_message){.type = ELECT_HEARTBEAT});
+    refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_HEARTBEAT, .round = 3});
+    refused(ELECT_RING, 2, 1, election); /* without a round */
+    refused(ELECT_RING, 2, 1, (struct elect_message){.type = ELECT_ELECTION, .round = 1});
+    refused(ELECT_RING, 2, 1,
+            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .set = SET(0) | SET(63)});
+    refused(ELECT_RING, 2, 1,
+            (struct elect_message){.type = ELECT_LEADER, .round = 1, .set = SET(0) | SET(1)});
+    refused(ELECT_RING, 2, 2,
+            (struct elect_message){.type = ELECT_LEADER, .round = 1, .origin = 2, .set = SET(2)});
+    refused(ELECT_RING, 2, 1, (struct elect_message){.type = ELECT_ACK, .what = ELECT_LEADER});
+    refused(ELECT_CHANG_ROBERTS, 2, 1,
+            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .origin = 4});
+    refused(ELECT_CHANG_ROBERTS, 2, 1,
+            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .set = 1});
+    refused(ELECT_CHANG_ROBERTS, 2, 1,
+            (struct elect_message){.type = ELECT_ELECTION, .round = UINT32_MAX});
+    refused(ELECT_CHANG_ROBERTS, 2, 1,
+            (struct elect_message){.type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2});
+}
+
+/* The event and the message must be of one mind. */
+static void a_mislabelled_message_is_refused(void **state)
+{
+    struct actor a;
+    (void)state;
+    actor_init(&a, ELECT_BULLY, 4, 2, ELECT_NOBODY);
+    struct elect_input in = {.event = ELECT_OK, .from = 3, .message = {.type = ELECT_COORDINATOR}};
+    elect_step(&a.config, &a.node, &in, &a.out);
+    assert_rule(&a, MALFORMED);
+    in.event = ELECT_EVENT_COUNT;
+    elect_step(&a.config, &a.node, &in, &a.out);
+    assert_rule(&a, NOTHING);
+}
+
+/* A node is a value: the same history gives the same bytes, a copy goes its own way. */
+static void equal_histories_give_equal_bytes(void **state)
+{
+    struct dice dice;
+    struct actor a, b;
+    (void)state;
+    for (int algorithm = 0; algorithm < ELECT_ALGORITHM_COUNT; algorithm++) {
+        memset(&a, 0xaa, sizeof a);
+        memset(&b, 0x55, sizeof b);
+        actor_init(&a, (enum elect_algorithm)algorithm, 5, 2, ELECT_NOBODY);
+        actor_init(&b, (enum elect_algorithm)algorithm, 5, 2, ELECT_NOBODY);
+        dice_seed(&dice, 4, DICE_LOSS);
+        for (int i = 0; i < 5000; i++) {
+            struct elect_input in = random_input(&dice, 5);
+            elect_step(&a.config, &a.node, &in, &a.out);
+            elect_step(&b.config, &b.node, &in, &b.out);
+            assert_memory_equal(&a.node, &b.node, sizeof a.node);
+            if (i == 2500) {
+                struct elect_node copy = a.node;
+                a.node = copy;
+            }
+        }
+    }
+}
+
+/* The queue of a ring is bounded: it drops the oldest, which the ring timer repairs. */
+static void a_full_queue_drops_the_oldest(void **state)
+{
+    struct actor a;
+    (void)state;
+    actor_init(&a, ELECT_RING, 64, 0, ELECT_NOBODY);
+    for (unsigned head = 1; head < 64; head++) {
+        actor_hears(
+            &a, 63,
+            (struct elect_message){
+                .type = ELECT_ELECTION, .origin = (uint8_t)head, .round = 1, .set = SET(head)});
+        assert_rule(&a, APPENDS);
+    }
+    assert_int_equal(a.node.queued, 63);
+    for (unsigned announcer = 1; announcer < 4; announcer++)
+        actor_hears(&a, 63,
+                    (struct elect_message){.type = ELECT_COORDINATOR,
+                                           .origin = (uint8_t)announcer,
+                                           .round = 1,
+                                           .set = SET(announcer) | SET(63)});
+    assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
+    assert_int_equal(a.node.queue[0].origin, 3); /* the lists of 1 and 2 are gone */
+    assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);
+    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3); /* and the next is under way */
+}
+
+static void a_configuration_is_checked(void **state)
+{
+    struct elect_config c;
+    uint16_t ids[65];
+    (void)state;
+    for (unsigned i = 0; i < 65; i++)
+        ids[i] = (uint16_t)i;
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 0, 1, 0), ELECT_EMPTY);
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 65, 1, 0), ELECT_TOO_MANY);
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 64, 1, 0), ELECT_FINE);
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 3, 0, 0), ELECT_TOO_LONG);
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 3, 2000000, 0), ELECT_TOO_LONG);
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 3, 1, 2000000), ELECT_TOO_LONG);
+    ids[2] = 0;
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 3, 1, 0), ELECT_TWICE);
+}
+
+static void ranks_follow_numbers_and_the_ring_the_order_given(void **state)
+{
+    struct elect_config c;
+    const uint16_t ids[] = {3, 32, 5, 80, 6, 12};
+    const uint8_t ring[] = {0, 4, 1, 5, 2, 3};
+    (void)state;
+    assert_int_equal(elect_config_init(&c, ELECT_RING, ids, 6, 1, 0), ELECT_FINE);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(c.ring[i], ring[i]);
+        assert_int_equal(c.place[ring[i]], i);
+        assert_int_equal(c.id[ring[i]], ids[i]);
+        assert_int_equal(elect_rank(&c, ids[i]), ring[i]);
+    }
+    assert_int_equal(elect_rank(&c, 7), ELECT_NOBODY);
+    /* T_ring = 2n(T_m+T_p) + (n-1)T */
+    assert_int_equal(c.duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER], 2 * 6 + 5 * 2);
+    assert_true(c.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER] >
+                c.duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER]);
+}
+
+static void every_name_is_there(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELECT_RULE_COUNT; i++) {
+        assert_true(strlen(elect_rule_name((enum elect_rule_number)i)) > 0);
+        assert_true(strlen(elect_rule_text((enum elect_rule_number)i)) > 0);
+    }
+    assert_string_equal(elect_event_name(ELECT_COORDINATOR), "COORDINATOR");
+    assert_string_equal(elect_event_name(ELECT_SUSPICION_TIMER), "suspicion");
+    assert_string_equal(elect_algorithm_name(ELECT_ACTIVE_RING), "active-ring");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(anything_may_come_in),
+        cmocka_unit_test(forged_messages_are_refused),
+        cmocka_unit_test(a_mislabelled_message_is_refused),
+        cmocka_unit_test(equal_histories_give_equal_bytes),
+        cmocka_unit_test(a_full_queue_drops_the_oldest),
+        cmocka_unit_test(a_configuration_is_checked),
+        cmocka_unit_test(ranks_follow_numbers_and_the_ring_the_order_given),
+        cmocka_unit_test(every_name_is_there),
+    };
+    return cmocka_run_group_tests_name("core", tests, NULL, NULL);
+}

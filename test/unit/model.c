@@ -1,0 +1,362 @@
+/* The model: dice, lists of numbers, the order of events, links, scenario files. */
+#include "../support.h"
+
+#include "../../src/model/narrate.h"
+#include "../../src/model/scenario.h"
+
+#include <string.h>
+
+/* ---- dice ---- */
+
+/* xoshiro256** from a known state gives the published sequence. */
+static void dice_throw_what_is_published(void **state)
+{
+    struct dice d = {{1, 2, 3, 4}};
+    const uint64_t expected[] = {11520, 0, 1509978240, 1215971899390074240};
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(dice_throw(&d), expected[i]);
+}
+
+static void dice_are_fair_and_independent(void **state)
+{
+    struct dice a, b;
+    uint64_t faces[6] = {0}, equal = 0;
+    (void)state;
+    dice_seed(&a, 1, DICE_DELAY);
+    dice_seed(&b, 1, DICE_LOSS);
+    for (int i = 0; i < 60000; i++) {
+        faces[dice_below(&a, 6)]++;
+        equal += dice_throw(&a) == dice_throw(&b);
+    }
+    for (int i = 0; i < 6; i++)
+        assert_in_range(faces[i], 9700, 10300);
+    assert_int_equal(equal, 0);
+    assert_false(dice_chance(&a, 0));
+    assert_true(dice_chance(&a, DICE_CERTAIN));
+}
+
+/* ---- numbers and words ---- */
+
+static bool parses(const char *s, struct numbers *n)
+{
+    struct text complaint;
+    text_clear(&complaint);
+    return numbers_parse(n, s, &complaint);
+}
+
+static void numbers_are_read_as_people_write_them(void **state)
+{
+    struct numbers n;
+    uint32_t value, twice;
+    (void)state;
+    assert_true(parses("0..7", &n));
+    assert_int_equal(n.count, 8);
+    assert_true(parses("3,32, 5 80..82", &n));
+    const uint32_t expected[] = {3, 32, 5, 80, 81, 82};
+    unsigned i = 0;
+    for (struct numbers_place at = NUMBERS_START; numbers_next(&n, &at, &value);)
+        assert_int_equal(value, expected[i++]);
+    assert_int_equal(i, 6);
+    assert_true(numbers_have(&n, 81));
+    assert_false(numbers_have(&n, 83));
+    assert_false(numbers_repeat(&n, &twice));
+    assert_true(parses("1..5,4", &n));
+    assert_true(numbers_repeat(&n, &twice));
+    assert_int_equal(twice, 4);
+    assert_true(parses("", &n));
+    assert_int_equal(n.count, 0);
+    const char *const bad[] = {"x", "1..", "5..1", "1-2", "4294967296", "1...2", "-1", "1.5"};
+    for (i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(parses(bad[i], &n));
+}
+
+static void probabilities_are_exact(void **state)
+{
+    uint32_t parts;
+    (void)state;
+    assert_true(probability_parse("0.05", &parts));
+    assert_int_equal(parts, 50000000);
+    assert_true(probability_parse(".5", &parts));
+    assert_int_equal(parts, 500000000);
+    assert_true(probability_parse("1", &parts));
+    assert_int_equal(parts, DICE_CERTAIN);
+    assert_true(probability_parse("0", &parts));
+    assert_false(probability_parse("1.1", &parts));
+    assert_false(probability_parse("2", &parts));
+    assert_false(probability_parse("-0.1", &parts));
+    assert_false(probability_parse("a", &parts));
+    assert_false(probability_parse("0.1x", &parts));
+    assert_false(probability_parse("0.1234567891", &parts)); /* more digits than are kept */
+}
+
+static void the_nearest_word_is_found(void **state)
+{
+    const char *const words[] = {"bully", "ring", "active-ring", "chang-roberts"};
+    (void)state;
+    assert_string_equal(text_nearest("buly", 4, words, 4), "bully");
+    assert_string_equal(text_nearest("chang-robert", 12, words, 4), "chang-roberts");
+    assert_string_equal(text_nearest("activering", 10, words, 4), "active-ring");
+    assert_null(text_nearest("paxos", 5, words, 4));
+}
+
+static void text_is_cut_off_not_overrun(void **state)
+{
+    static struct text t;
+    (void)state;
+    text_clear(&t);
+    for (int i = 0; i < 5000; i++)
+        text_number(&t, 18446744073709551615u);
+    assert_int_equal(t.length, TEXT_MAX - 1);
+    assert_int_equal(strlen(t.bytes), t.length);
+}
+
+/* ---- the world ---- */
+
+static void tell_order(void *order, const struct world *w, const struct happening *h)
+{
+    struct text *t = order;
+    if (w->now != 2)
+        return;
+    if (h->what == FAULT)
+        text_add(t, "fault ");
+    else if (h->what == STEPPED && h->input.event >= ELECT_FIRST_TIMER)
+        text_add(t, "timer ");
+    else
+        text_add(t, "message ");
+}
+
+/* At equal times faults come first, then messages in the order sent, then timers. */
+static void equal_times_have_an_order(void **state)
+{
+    static struct play p;
+    struct experiment e;
+    struct text order;
+    (void)state;
+    describe(&e, "algorithm bully processes 3 down 2 begin 0,1");
+    e.fault[e.faults].kind = CRASH;
+    e.fault[e.faults++].text = "0@2";
+    text_clear(&order);
+    p.tell = tell_order;
+    p.listener = &order;
+    experiment_play(&e, 1, &p);
+    assert_string_equal(order.bytes, "fault message timer ");
+}
+
+/* The heap gives the messages back by their time of arrival. */
+static void links_keep_the_order_unless_told_otherwise(void **state)
+{
+    static struct world w;
+    (void)state;
+    for (int reorder = 0; reorder < 2; reorder++) {
+        struct elect_config c;
+        struct weather weather = {.delay_min = 1, .delay_max = 9, .reorder = reorder != 0};
+        struct happening h;
+        uint64_t overtaken = 0;
+        assert_int_equal(elect_config_init(&c, ELECT_BULLY, (uint16_t[]){1, 2}, 2, 9, 0),
+                         ELECT_FINE);
+        c.detector = true;
+        world_init(&w, &c, &weather, 5, 1);
+        for (int i = 0; i < 300; i++) {
+            if (world_timer_runs(&w, 1, ELECT_HEARTBEAT_TIMER))
+                world_fire(&w, 1, ELECT_HEARTBEAT_TIMER, &h);
+        }
+        uint32_t last = 0;
+        while (w.flights > 0) {
+            overtaken += w.flight[0].order < last;
+            last = w.flight[0].order;
+            world_lose(&w, 0, &h);
+        }
+        assert_true(reorder ? overtaken > 0 : overtaken == 0);
+    }
+}
+
+static void a_full_network_loses_what_is_sent_on_top(void **state)
+{
+    static struct world w;
+    struct elect_config c;
+    struct weather weather = {.delay_min = 1, .delay_max = 1};
+    struct happening h;
+    (void)state;
+    assert_int_equal(elect_config_init(&c, ELECT_BULLY, (uint16_t[]){1, 2}, 2, 1, 0), ELECT_FINE);
+    c.detector = true;
+    world_init(&w, &c, &weather, 5, 1);
+    for (int i = 0; i < WORLD_MAX_FLIGHTS + 10; i++)
+        world_fire(&w, 1, ELECT_HEARTBEAT_TIMER, &h);
+    assert_int_equal(w.flights, WORLD_MAX_FLIGHTS);
+    assert_true(world_next(&w, WORLD_FOREVER, &h));
+}
+
+/* Same seed, same history; another seed, another one. */
+static void a_seed_is_a_history(void **state)
+{
+    static struct world first;
+    struct experiment e;
+    (void)state;
+    describe(&e, "algorithm ring processes 6 begin all loss 0.2 duplicate 0.1 delay 1..5 "
+                 "reorder on crash-rate 0.3");
+    first = *hold(&e, 7);
+    const struct world *second = hold(&e, 7);
+    assert_memory_equal(&first.books, &second->books, sizeof first.books);
+    assert_memory_equal(first.node, second->node, 6 * sizeof first.node[0]);
+    assert_int_equal(first.now, second->now);
+    second = hold(&e, 8);
+    assert_memory_not_equal(&first.books, &second->books, sizeof first.books);
+}
+
+/* A world is a value: a copy can be played to another end. */
+static void a_world_can_be_copied(void **state)
+{
+    static struct play a, b;
+    struct experiment e;
+    (void)state;
+    describe(&e, "algorithm bully processes 5 down 4 begin 0");
+    experiment_play(&e, 1, &a);
+    b = a;
+    struct fault crash = {.kind = CRASH, .rank = 3};
+    struct happening h;
+    world_fault(&b.world, &crash, &h);
+    play_suspect(&b, 0);
+    play_run(&b, WORLD_FOREVER);
+    assert_int_equal(world_leader(&a.world), 3);
+    assert_int_equal(world_leader(&b.world), 2);
+}
+
+/* ---- scenario files ---- */
+
+static void must_complain(const char *text, unsigned line, const char *about)
+{
+    static struct scenario s;
+    static struct play p;
+    struct text complaint;
+    unsigned at = 0;
+    if (scenario_parse(&s, text, &complaint, &at) && scenario_play(&s, &p, &complaint, &at))
+        fail_msg("accepted: %s", text);
+    if (strstr(complaint.bytes, about) == NULL || at != line)
+        fail_msg("line %u: \"%s\", expected line %u: \"%s\"", at, complaint.bytes, line, about);
+}
+
+static void scenarios_complain_with_line_and_remedy(void **state)
+{
+    (void)state;
+    must_complain("", 0, "no step");
+    must_complain("processes 3\n", 1, "no step");
+    must_complain("procesess 3\nsuspect 0\n", 1, "did you mean processes?");
+    must_complain("processes 3\n\nsuspekt 0\n", 3, "did you mean suspect?");
+    must_complain("algorithm buly\n", 1, "did you mean bully?");
+    must_complain("processes\n", 1, "a value is missing");
+    must_complain("run\n", 1, "no processes");
+    must_complain("processes 0\n", 1, "the cluster is empty");
+    must_complain("processes 1,2,1\n", 1, "1 is there twice");
+    must_complain("processes 70000..70001\nrun\n", 2, "out of range");
+    must_complain("processes 65\nrun\n", 2, "at most 64");
+    must_complain("processes 3\ndown 5\nrun\n", 3, "5 is down but not in the cluster");
+    must_complain("processes 2\ndown 0..1\nrun\n", 3, "everybody is down");
+    must_complain("processes 3\nsuspect 7\n", 2, "7 is not in the cluster");
+    must_complain("processes 3\ndown 1\nsuspect 1\n", 3, "1 is down");
+    must_complain("processes 3\nsuspect\n", 2, "expected: suspect ID");
+    must_complain("processes 3\nsuspect x\n", 2, "found \"x\"");
+    must_complain("processes 3\nrun till 5\n", 2, "run until TIME");
+    must_complain("processes 3\nrun until x\n", 2, "run until TIME");
+    must_complain("processes 3\nsuspect 0\nloss 0.5\n", 3, "settings come before");
+    must_complain("processes 3\ncrash 7\n", 2, "7 is not in the cluster");
+    must_complain("processes 3\ncrash 1\ncrash 1\n", 3, "1 is down already");
+    must_complain("processes 3\nrecover 1\n", 2, "1 is not down");
+    must_complain("processes 3\ncrash 1 at 5\ncrash 1 at 6\n", 3, "1 is down already");
+    must_complain("processes 3\ncrash 1 at x\n", 2, "\"x\" is not a time");
+    must_complain("processes 3\nrun until 9\ncrash 1 at 5\n", 3, "that time is over");
+    must_complain("processes 3\ncut 0 1\n", 2, "two parts");
+    must_complain("processes 3\ncut 0 1 / 1 2\n", 2, "both sides");
+    must_complain("processes 3\ncut 0 / 7\n", 2, "7 is not in the cluster");
+    must_complain("processes 3\ncut 0 / \n", 2, "empty part");
+    must_complain("processes 3\nheal 5\n", 2, "is not a time");
+    must_complain("processes 3\ndeliver 0 > 1 ELECTION\n", 2, "no such message");
+    must_complain("processes 3\nlose 0 > 1 ELECTIN\n", 2, "did you mean ELECTION?");
+    must_complain("processes 3\nlose ELECTION\n", 2, "such as 4 > 5 ELECTION");
+    must_complain("processes 3\nfire 0 answer\n", 2, "0 has no such timer");
+    must_complain("processes 3\nfire 0 anwser\n", 2, "did you mean answer?");
+    must_complain("algorithm ring\nannounce all\nprocesses 3\nrun\n", 4, "announce is for bully");
+    must_complain("form multicast\nprocesses 3\nrun\n", 3, "form is for ring");
+    must_complain("delay 0\n", 1, "is no delay");
+    must_complain("delay 5..2\n", 1, "is no delay");
+    must_complain("detector maybe\n", 1, "unknown \"maybe\"");
+    must_complain("leader x\n", 1, "neither a process nor none");
+    must_complain("processes 3\nleader 9\nrun\n", 3, "9 leads but is not in the cluster");
+}
+
+static void every_step_by_hand_works(void **state)
+{
+    static struct scenario s;
+    static struct play p;
+    struct text complaint;
+    unsigned line;
+    (void)state;
+    const char *text = "processes 0..2   # a comment\r\n"
+                       "  down 2\n"
+                       "suspect 0\n"
+                       "duplicate 0>1 ELECTION\n"
+                       "lose 0 > 2 ELECTION\n"
+                       "deliver 0 > 1 ELECTION\n"
+                       "recover 2 at 9\n"
+                       "cut 0 / 1 at 20\n"
+                       "heal at 30\n"
+                       "fire 0 answer\n"
+                       "run until 40\n"
+                       "----\n"
+                       "whatever\n";
+    assert_true(scenario_parse(&s, text, &complaint, &line));
+    assert_true(s.expects);
+    assert_string_equal(text + s.expected_offset, "whatever\n");
+    assert_int_equal(s.steps, 9);
+    assert_true(scenario_play(&s, &p, &complaint, &line));
+    assert_int_equal(p.world.now, 40);
+    assert_int_equal(world_leader(&p.world), 2);
+    assert_int_equal(p.world.books.sent[ELECT_ELECTION], 3); /* a duplicate is not sent */
+}
+
+/* ---- judgement ---- */
+
+static void what_breaks_a_promise_is_named(void **state)
+{
+    static struct play p;
+    struct experiment e;
+    struct violation v;
+    (void)state;
+    describe(&e, "algorithm bully processes 4 begin 0");
+    experiment_play(&e, 1, &p);
+    assert_false(invariant_broken(&p.world, &v));
+    p.world.node[1].leader = 1;
+    assert_true(invariant_broken(&p.world, &v));
+    assert_string_equal(invariant_name(v.invariant), "highest-wins");
+    assert_string_equal(v.text, "1 leads although it is lower than 3");
+    p.world.node[1].leader = ELECT_NOBODY;
+    assert_true(invariant_broken(&p.world, &v));
+    assert_string_equal(invariant_name(v.invariant), "agreement");
+    p.world.node[1].state = ELECT_WAITING;
+    assert_true(invariant_broken(&p.world, &v));
+    assert_string_equal(invariant_name(v.invariant), "no-stuck-participant");
+    p.world.node[1].state = ELECT_NORMAL;
+    p.world.disturbed = true; /* nothing is promised then */
+    assert_false(invariant_broken(&p.world, &v));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dice_throw_what_is_published),
+        cmocka_unit_test(dice_are_fair_and_independent),
+        cmocka_unit_test(numbers_are_read_as_people_write_them),
+        cmocka_unit_test(probabilities_are_exact),
+        cmocka_unit_test(the_nearest_word_is_found),
+        cmocka_unit_test(text_is_cut_off_not_overrun),
+        cmocka_unit_test(equal_times_have_an_order),
+        cmocka_unit_test(links_keep_the_order_unless_told_otherwise),
+        cmocka_unit_test(a_full_network_loses_what_is_sent_on_top),
+        cmocka_unit_test(a_seed_is_a_history),
+        cmocka_unit_test(a_world_can_be_copied),
+        cmocka_unit_test(scenarios_complain_with_line_and_remedy),
+        cmocka_unit_test(every_step_by_hand_works),
+        cmocka_unit_test(what_breaks_a_promise_is_named),
+    };
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}
