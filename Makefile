@@ -1,16 +1,18 @@
-# Shortcuts. The build itself is meson.build.
+# Shortcuts. The build itself is meson.build; packages are installed when something is missing.
 PREFIX ?= /usr/local
+
+# build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers.
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
+configure = if [ -f $(1)/build.ninja ]; then meson configure $(1) $(2) >/dev/null; \
+            else meson setup $(1) $(2) >/dev/null; fi
+compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
+check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .PHONY: all demo test test-plain test-sanitize bench deps deps-test install format clean
 
-all: build/build.ninja
-	@ninja -C build --quiet
-
-build/build.ninja: meson.build meson_options.txt
-	@tools/deps build
-	@[ -f $@ ] && meson setup --reconfigure build >/dev/null || meson setup build >/dev/null
-	@touch $@
+all: deps
+	@$(call configure,build,)
+	@$(call compile,build)
 
 deps: ; @tools/deps build
 deps-test: ; @tools/deps test
@@ -20,26 +22,25 @@ demo: all
 
 test: test-plain test-sanitize
 
-# gcc, warnings are errors
-test-plain: deps-test all
-	@meson configure build -Dtests=true -Dwerror=true
-	@ninja -C build --quiet
-	@meson test -C build --print-errorlogs
+test-plain: deps-test
+	@$(call configure,build,-Dtests=true -Dwerror=true)
+	@$(call compile,build)
+	@$(call check,build)
 
-# clang with the address and undefined-behaviour sanitizers
 test-sanitize: deps-test
-	@[ -f build-sanitize/build.ninja ] || CC=clang meson setup build-sanitize $(SANITIZE) -Dtests=true -Dwerror=true >/dev/null
-	@ninja -C build-sanitize --quiet
-	@meson test -C build-sanitize --print-errorlogs
+	@CC=clang; export CC; $(call configure,build-sanitize,$(SANITIZE) -Dtests=true -Dwerror=true)
+	@$(call compile,build-sanitize)
+	@$(call check,build-sanitize)
 
-bench: all
-	@meson configure build -Dbench=true
-	@ninja -C build --quiet
+bench: deps
+	@$(call configure,build,-Dbench=true)
+	@$(call compile,build)
 	@build/bench_lab
 
-install: all
-	@meson configure build -Dprefix=$(abspath $(PREFIX))
-	@meson install -C build
+install: deps
+	@$(call configure,build,-Dprefix=$(abspath $(PREFIX)))
+	@$(call compile,build)
+	@meson install -C build --no-rebuild
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

@@ -49,7 +49,8 @@ static void lab_loop(struct lab *lab, const uint32_t *begins, uint32_t count,
         begin(&p, NO_LEADER);
     }
     for (unsigned tick = 1; (lab->now = lab_next(lab)) != UINT64_MAX; tick++) {
-        struct lab_bucket *b = &lab->bucket[lab->now % lab->buckets];
+        lab->slot = lab->slot + 1 < lab->buckets ? lab->slot + 1 : 0;
+        struct lab_bucket *b = &lab->bucket[lab->slot];
         for (uint32_t i = 0; i < b->count; i++)
             lab_deliver(lab, &b->message[i]);
         lab->flights -= b->count;

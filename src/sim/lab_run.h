@@ -47,6 +47,7 @@ struct lab {
     uint64_t (*timers)[LAB_TIMERS]; /* number -> when they run out, 0: they rest; bully only */
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
+    uint32_t slot; /* now's bucket */
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, bully, out_of_memory;
     struct dice dice;
@@ -80,7 +81,8 @@ bool lab_grow(struct lab *lab, void **items, uint32_t *room, size_t size);
 
 static inline void lab_post(struct lab *lab, uint64_t due, struct lab_message m)
 {
-    struct lab_bucket *b = &lab->bucket[due % lab->buckets];
+    uint32_t slot = lab->slot + (uint32_t)(due - lab->now); /* a division would cost more */
+    struct lab_bucket *b = &lab->bucket[slot < lab->buckets ? slot : slot - lab->buckets];
     if (b->count == b->room && !lab_grow(lab, (void **)&b->message, &b->room, sizeof m))
         return;
     b->message[b->count++] = m;

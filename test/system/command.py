@@ -4,11 +4,12 @@ import json
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import sys
 import tempfile
 
-ELECT, ROOT = sys.argv[1:]
+ELECT, ROOT = map(os.path.abspath, sys.argv[1:])
 SCENARIOS = pathlib.Path(ROOT) / "test" / "scenario"
 failures = []
 count = 0
@@ -241,7 +242,29 @@ def manners():
     check("progress on a terminal", child.wait() == 0 and b"[#" in shown and b"runs" in shown, shown[:200])
 
 
-for part in (results, statistics, large, bad_usage, scenarios, traces, manners):
+def documents():
+    """The manual and the help name the same options; every command of the README works."""
+    manual = (pathlib.Path(ROOT) / "docs/man/elect-sim.1").read_text().replace("\\-", "-")
+    named = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", manual))
+    helped = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", run("sim", "--help").stdout))
+    check("manual and help", named == helped, named ^ helped)
+    scenario = (pathlib.Path(ROOT) / "docs/man/elect-scenario.5").read_text()
+    for word in re.findall(r'X\(\w+, "([a-z]+)"', (pathlib.Path(ROOT) / "src/model/scenario.c").read_text()):
+        check(f"manual of the step {word}", word in scenario)
+    for word in re.findall(r'X\([A-Z]+, "([a-z]+)"', (pathlib.Path(ROOT) / "src/model/setup.h").read_text()):
+        check(f"manual of the setting {word}", word in scenario and f"--{word}" in helped)
+    readme = (pathlib.Path(ROOT) / "README.md").read_text()
+    commands = re.findall(r"^build/elect (.*)$", readme, re.M)
+    check("the README has commands", len(commands) >= 8, commands)
+    for command in commands:
+        done = subprocess.run(f"{ELECT} {command}", shell=True, cwd=ROOT, capture_output=True, text=True)
+        check(f"README: {command}", done.returncode == 0 and done.stderr == "", done.returncode, done.stderr)
+    story = run("sim", "--algorithm", "bully", "--processes", "0..7", "--down", "7", "--begin", "4").stdout
+    for line in re.search(r"```\n(\[0\].*?)```", readme, re.S)[1].splitlines():
+        check("README: the story", line == "..." or line + "\n" in story, line)
+
+
+for part in (documents, results, statistics, large, bad_usage, scenarios, traces, manners):
     part()
 for failure in failures:
     print(failure, file=sys.stderr)
