@@ -2,12 +2,14 @@
 PREFIX ?= /usr/local
 
 # build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers.
-SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
-configure = if [ -f $(1)/build.ninja ]; then meson configure $(1) $(2) >/dev/null; \
-            else meson setup $(1) $(2) >/dev/null; fi
+SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
+           -Dc_args=-fno-sanitize-recover=all
+configure = if [ -f $(1)/build.ninja ]; then verb=configure; else verb=setup; fi; \
+            out=$$(meson $$verb $(1) $(2)) || { echo "$$out"; exit 1; }
 compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
+.NOTPARALLEL:
 .PHONY: all demo test test-plain test-sanitize bench deps deps-test install format clean
 
 all: deps

@@ -10,7 +10,7 @@
  *     struct elect_output out;
  *
  *     elect_config_init(&config, ELECT_BULLY, ids, n, message_bound, processing_bound);
- *     elect_init(&config, &node, me, ELECT_NOBODY, &out);          perform(&out);
+ *     elect_init(&config, &node, me, ELECT_NOBODY, saved, &out);   perform(&out);
  *     for (;;) {
  *         struct elect_input in = whatever happens next;
  *         elect_step(&config, &node, &in, &out);                   perform(&out);
@@ -29,6 +29,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 #pragma GCC visibility push(default)
 
 #define ELECT_VERSION   "0.1.0"
@@ -116,6 +119,7 @@ enum elect_event {
     X(NOBODY_HIGHER, ELECT_LOUD, "nobody is higher than %p -> %p wins at once")                    \
     X(CHALLENGED, ELECT_LOUD, "%a is lower -> %p answers OK and begins an election itself")        \
     X(ANSWERS, ELECT_LOUD, "%a is lower -> %p answers OK; its own election is on already")         \
+    X(HELD_ONE, ELECT_LOUD, "%a is lower -> %p answers OK; it has held an election just now")      \
     X(LEADER_ANSWERS, ELECT_LOUD, "%a is lower and %p leads -> %p answers OK and tells it so")     \
     X(STEPS_BACK, ELECT_LOUD,                                                                      \
       "%a is higher and alive -> %p's part is done, it waits for a leader")                        \
@@ -129,7 +133,7 @@ enum elect_event {
     X(LATE_ACK, ELECT_QUIET, "%a acknowledges what is no longer waited for")                       \
     X(HOP_FAILED, ELECT_LOUD, "%a did not acknowledge within T -> %p passes it on to %b instead")  \
     X(ROUND_IS_OVER, ELECT_LOUD, "an earlier round, a later one is under way -> %p drops it")      \
-    X(TELLS_ROUND, ELECT_LOUD, "an earlier round, a later one is decided -> %p tells %a so")       \
+    X(TELLS_ROUND, ELECT_LOUD, "that round is decided, or a later one -> %p tells %a so")          \
     X(BEHIND, ELECT_LOUD, "%a is in a later round -> %p begins again in a new one")                \
     X(RING_TIMEOUT, ELECT_LOUD, "no outcome within T_ring -> %p begins again in a new round")      \
     X(PASSED_ON_BEFORE, ELECT_LOUD, "%p has passed this on before -> drops it")                    \
@@ -142,6 +146,7 @@ enum elect_event {
     X(ORPHAN, ELECT_LOUD, "%a has died, its list %l is an orphan -> %p announces the highest, %b") \
     X(ANNOUNCED_BEFORE, ELECT_LOUD, "%p has announced this before -> drops it")                    \
     X(ACCEPTS, ELECT_LOUD, "%b is the highest of the list -> %p follows %b")                       \
+    X(OUTRANKED, ELECT_LOUD, "%p follows %b, who is higher -> only passes it on")                  \
     X(IS_HIGHEST, ELECT_LOUD, "%p is the highest of the list -> %p leads")                         \
     X(ANNOUNCEMENT_BACK, ELECT_LOUD, "its announcement has come back -> %p removes it")            \
     /* ring with an active list */                                                                 \
@@ -189,7 +194,7 @@ struct elect_config {
 struct elect_message {
     elect_set set;  /* ring: the list of those who took part */
     uint32_t round; /* rings: which election this belongs to; 0 in the bully algorithm */
-    uint32_t seen;  /* ACK: the later round that the receiver has decided in, or `round` */
+    uint32_t seen;  /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
     uint8_t type;   /* enum elect_event */
     uint8_t what;   /* ACK: the type that is acknowledged */
     uint8_t origin; /* rings: whose number or list this is */
@@ -209,8 +214,9 @@ struct elect_node {
     elect_set passed[2]; /* rings: whose election, whose announcement was passed on in this round */
     uint32_t round;      /* rings: the latest round known */
     uint8_t me, state, leader;
+    uint8_t running;      /* timers: set of ELECT_TIMER_BIT */
     uint8_t queued, next; /* messages in queue[]; whom queue[0] was sent to */
-    uint8_t unused[7];
+    uint8_t unused[6];
     struct elect_hop queue[ELECT_MAX_QUEUE];
 };
 
@@ -225,8 +231,9 @@ struct elect_send {
     struct elect_message message;
 };
 
-/* What to do, in this order: send, stop timers, start timers (again), announce. */
+/* What to do, in this order: persist, send, stop timers, start timers (again), announce. */
 struct elect_output {
+    bool persist; /* node->round must survive a crash before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
@@ -234,16 +241,25 @@ struct elect_output {
     struct elect_rule rule;
 };
 
-enum elect_error { ELECT_FINE, ELECT_EMPTY, ELECT_TOO_MANY, ELECT_TWICE, ELECT_TOO_LONG };
+enum elect_error {
+    ELECT_FINE,
+    ELECT_EMPTY,
+    ELECT_TOO_MANY,
+    ELECT_TWICE,
+    ELECT_TOO_LONG,
+    ELECT_UNKNOWN_ALGORITHM
+};
 
 /* `ids` in the order of the ring. The bounds are T_m and T_p in ticks of the host. */
 enum elect_error elect_config_init(struct elect_config *config, enum elect_algorithm algorithm,
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
                                    uint32_t processing_bound);
 
-/* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. */
+/* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `round` is
+ * what it persisted before it crashed, 0 if it never ran: nobody takes part in the same round
+ * twice. */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                uint8_t leader, struct elect_output *out);
+                uint8_t leader, uint32_t round, struct elect_output *out);
 
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
@@ -265,5 +281,8 @@ const char *elect_rule_text(enum elect_rule_number rule);
 bool elect_rule_quiet(enum elect_rule_number rule);
 
 #pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,9 +7,20 @@
 
 #define MAX_OPTIONS 64
 
+/* What users wrote may contain anything; a complaint is one line all the same. */
+static void print_clean(const char *s)
+{
+    for (; *s != '\0'; s++)
+        fputc((unsigned char)*s < ' ' || *s == 127 ? '?' : *s, stderr);
+}
+
 int args_complain(const char *verb, const char *what, const char *why)
 {
-    fprintf(stderr, "elect%s%s: %s%s%s\n", *verb ? " " : "", verb, what, *what ? ": " : "", why);
+    fprintf(stderr, "elect%s%s: ", *verb ? " " : "", verb);
+    print_clean(what);
+    fputs(*what ? ": " : "", stderr);
+    print_clean(why);
+    fputc('\n', stderr);
     return EXIT_USAGE;
 }
 

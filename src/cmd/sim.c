@@ -102,27 +102,6 @@ static bool add_fault(struct experiment *e, enum fault_kind kind, const char *va
     return true;
 }
 
-static bool choose(const char *value, const char *const *words, size_t count, int *choice,
-                   struct text *complaint)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], value) == 0) {
-            *choice = (int)i;
-            return true;
-        }
-    }
-    return setup_unknown(complaint, "unknown ", value, words, count);
-}
-
-static bool set_probability(const char *value, uint32_t *parts, struct text *complaint)
-{
-    if (probability_parse(value, parts))
-        return true;
-    text_add(complaint, value);
-    text_add(complaint, " is no probability: write 0 to 1, such as 0.05");
-    return false;
-}
-
 static bool set_runs(struct request *r, const char *value, struct text *complaint)
 {
     r->runs_given = true;
@@ -136,8 +115,8 @@ static bool set_runs(struct request *r, const char *value, struct text *complain
 static bool set_trace(struct request *r, const char *value, struct text *complaint)
 {
     static const char *const words[] = {"text", "json", "none"};
-    int choice = 0;
-    bool fine = choose(value, words, 3, &choice, complaint);
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 3, &choice, complaint);
     r->trace = (enum trace_mode)(TRACE_TEXT + choice);
     return fine;
 }
@@ -145,8 +124,8 @@ static bool set_trace(struct request *r, const char *value, struct text *complai
 static bool set_output(struct request *r, const char *value, struct text *complaint)
 {
     static const char *const words[] = {"text", "json"};
-    int choice = 0;
-    bool fine = choose(value, words, 2, &choice, complaint);
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 2, &choice, complaint);
     r->json = choice == 1;
     return fine;
 }
@@ -161,7 +140,7 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_RECOVER: return add_fault(e, RECOVER, value, complaint);
     case OPTION_CUT: return add_fault(e, CUT, value, complaint);
     case OPTION_HEAL: return add_fault(e, HEAL, value, complaint);
-    case OPTION_CRASH_RATE: return set_probability(value, &e->crash_rate, complaint);
+    case OPTION_CRASH_RATE: return setup_probability(value, &e->crash_rate, complaint);
     case OPTION_RUNS: return set_runs(r, value, complaint);
     case OPTION_TRACE: return set_trace(r, value, complaint);
     case OPTION_TRACE_FILE: r->trace_file = value; return true;
@@ -192,6 +171,7 @@ static int parse(struct request *r, int argc, char **argv)
     struct text complaint;
     const char *value;
     int option;
+    uint64_t seen = 0;
     memset(r, 0, sizeof *r);
     experiment_init(&r->experiment);
     text_clear(&complaint);
@@ -202,6 +182,10 @@ static int parse(struct request *r, int argc, char **argv)
             continue;
         if (option == OPTION_HELP)
             return -1;
+        bool many = option >= OPTION_CRASH && option <= OPTION_HEAL;
+        if (!many && (seen >> option & 1) != 0)
+            return complain(options[option].name, "is given twice: once is enough");
+        seen |= UINT64_C(1) << option;
         if (option < OPTION_TRACE)
             r->not_with_file = options[option].name;
         if (option < SETTING_COUNT ? !setup_set(&r->experiment.setup, (enum setting)option,
@@ -232,14 +216,16 @@ static int check(struct request *r)
         return complain("trace", "above 64 processes the story is not told");
     if (r->trace == TRACE_UNSAID)
         r->trace = many || large || (r->json && r->trace_file == NULL) ? TRACE_NONE : TRACE_TEXT;
+    if (r->verbose && r->trace == TRACE_NONE)
+        return complain("verbose", "nothing is told: leave it out, or ask for --trace");
     if (r->json && r->trace == TRACE_TEXT && r->trace_file == NULL)
         return complain("trace", "with -o json the story needs --trace-file, or --trace json");
     if (r->file != NULL)
         return EXIT_FINE;
     if (e->setup.processes.count == 0)
         return complain("", "name a scenario file, or --processes: see elect sim --help");
-    e->setup.random_faults = e->crash_rate > 0 || (many && e->faults > 0);
-    if (!experiment_check(e, &complaint) || (large && !lab_check(e, &complaint)))
+    e->many = many;
+    if ((large && !lab_check(e, &complaint)) || !experiment_check(e, &complaint))
         return complain("", complaint.bytes);
     return EXIT_FINE;
 }
@@ -321,8 +307,10 @@ static void replay_command(const struct request *r, int argc, char **argv, bool 
         }
         if (strncmp(argv[i], "--runs=", 7) == 0 || strncmp(argv[i], "--seed=", 7) == 0)
             continue;
-        text_add(t, " ");
+        bool plain = argv[i][strcspn(argv[i], " \t\n'\"$&;|<>()*?\\")] == '\0' && *argv[i] != '\0';
+        text_add(t, plain ? " " : " '");
         text_add(t, argv[i]);
+        text_add(t, plain ? "" : "'");
     }
     if (r->experiment.setup.detector < 0 && detector)
         text_add(t, " --detector on");

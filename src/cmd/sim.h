@@ -56,7 +56,7 @@ struct story {
     bool verbose;
     char *text; /* what was told, if it is collected */
     size_t length, room;
-    bool collects, out_of_memory;
+    bool collects;
 };
 void story_tell(void *story, const struct world *w, const struct happening *h);
 void story_collect(struct story *s, const char *text, size_t length);

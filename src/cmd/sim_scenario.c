@@ -5,6 +5,7 @@
 #include "../model/scenario.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +13,10 @@
 
 #define MAX_FILE (1 << 20)
 
-static int complain(const char *file, const char *why) { return args_complain("sim", file, why); }
+static int complain(const char *file, const char *why)
+{
+    return args_complain("sim", *file ? file : "\"\"", why);
+}
 
 /* All of a text file, ending in NUL; NULL after having complained. */
 static char *read_file(const char *file)
@@ -63,7 +67,7 @@ static bool split(const char *text, struct lines *l)
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
         l->line[l->count] = text;
-        l->length[l->count++] = length;
+        l->length[l->count++] = length - (length > 0 && text[length - 1] == '\r');
         text += length + (text[length] == '\n');
     }
     return true;
@@ -79,69 +83,100 @@ static void print_line(char mark, const struct lines *l, size_t i)
     fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
 }
 
+#define MAX_DIFF 4000 /* lines a side, between what is the same before and behind */
+
 /* common[i][j]: the length of the longest common part of a from i on and b from j on. */
-static void print_diff(const struct lines *a, const struct lines *b)
+static void print_middle(const struct lines *a, size_t i, size_t a_end, const struct lines *b,
+                         size_t j, size_t b_end)
 {
-    size_t width = b->count + 1;
-    uint32_t *common = calloc((a->count + 1) * width, sizeof *common);
-    size_t i = 0, j = 0;
+    size_t width = b_end - j + 1, a_first = i, b_first = j;
+    uint32_t *common = calloc((a_end - i + 1) * width, sizeof *common);
     if (common == NULL)
         return;
-    for (size_t x = a->count; x-- > 0;)
-        for (size_t y = b->count; y-- > 0;) {
-            uint32_t down = common[(x + 1) * width + y], right = common[x * width + y + 1];
-            common[x * width + y] = same(a, x, b, y) ? common[(x + 1) * width + y + 1] + 1
-                                    : down > right   ? down
-                                                     : right;
+#define COMMON(x, y) common[((x)-a_first) * width + ((y)-b_first)]
+    for (size_t x = a_end; x-- > i;)
+        for (size_t y = b_end; y-- > j;) {
+            uint32_t down = COMMON(x + 1, y), right = COMMON(x, y + 1);
+            COMMON(x, y) = same(a, x, b, y) ? COMMON(x + 1, y + 1) + 1
+                           : down > right   ? down
+                                            : right;
         }
-    while (i < a->count || j < b->count) {
-        if (i < a->count && j < b->count && same(a, i, b, j)) {
+    while (i < a_end || j < b_end) {
+        if (i < a_end && j < b_end && same(a, i, b, j)) {
             i++;
             j++;
-        } else if (j == b->count ||
-                   (i < a->count && common[(i + 1) * width + j] >= common[i * width + j + 1])) {
+        } else if (j == b_end || (i < a_end && COMMON(i + 1, j) >= COMMON(i, j + 1))) {
             print_line('-', a, i++);
         } else {
             print_line('+', b, j++);
         }
     }
+#undef COMMON
     free(common);
 }
 
-static void show_difference(const char *file, const char *expected, const char *told)
+static void print_diff(const struct lines *a, const struct lines *b)
+{
+    size_t first = 0, a_end = a->count, b_end = b->count;
+    while (first < a_end && first < b_end && same(a, first, b, first))
+        first++;
+    while (a_end > first && b_end > first && same(a, a_end - 1, b, b_end - 1)) {
+        a_end--;
+        b_end--;
+    }
+    bool long_one = a_end - first > MAX_DIFF || b_end - first > MAX_DIFF;
+    if (long_one) {
+        a_end = a_end - first > MAX_DIFF ? first + MAX_DIFF : a_end;
+        b_end = b_end - first > MAX_DIFF ? first + MAX_DIFF : b_end;
+    }
+    print_middle(a, first, a_end, b, first, b_end);
+    if (long_one)
+        fprintf(stderr, "  and more: they differ over thousands of lines\n");
+}
+
+/* Line by line: how lines end, and whether the last one does, is no part of the story. */
+static bool differs(const struct request *r, const char *expected, const char *told)
 {
     struct lines a = {0}, b = {0};
-    fprintf(stderr, "elect sim: %s: the story differs (- expected, + told)\n", file);
-    if (split(expected, &a) && split(told, &b))
+    bool different = !split(expected, &a) || !split(told, &b) || a.count != b.count;
+    for (size_t i = 0; i < a.count && !different; i++)
+        different = !same(&a, i, &b, i);
+    if (different && !r->quiet) {
+        fprintf(stderr, "elect sim: %s: the story differs (- expected, + told)\n", r->file);
         print_diff(&a, &b);
+    }
     free(a.line);
     free(a.length);
     free(b.line);
     free(b.length);
+    return different;
 }
 
 /* ---- rewriting ---- */
 
-/* Through a file beside it, so that the old one is whole until the new one is. */
-static int rewrite(const char *file, const char *text, size_t script, const char *told)
+/* Through a file beside it, so that the old one is whole until the new one is. A link stays a link.
+ * */
+static int rewrite(const char *link, const char *text, size_t script, const char *told)
 {
-    char name[4096];
+    char name[PATH_MAX + 8], file[PATH_MAX];
     struct stat st;
-    if (snprintf(name, sizeof name, "%s.XXXXXX", file) >= (int)sizeof name)
-        return complain(file, "the name is too long");
+    if (realpath(link, file) == NULL || stat(file, &st) != 0 || !S_ISREG(st.st_mode))
+        return complain(link, "is not a regular file: it cannot be rewritten");
+    snprintf(name, sizeof name, "%s.XXXXXX", file);
     int fd = mkstemp(name);
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out == NULL) {
-        complain(file, strerror(errno));
+        args_complain("sim", name, strerror(errno));
         return EXIT_IO;
     }
     fwrite(text, 1, script, out);
     fputs(told, out);
-    bool fine = stat(file, &st) == 0 && fchmod(fd, st.st_mode & 07777) == 0 && !ferror(out);
+    bool fine = !ferror(out) && fchmod(fd, st.st_mode & 07777) == 0;
+    fine = fine && (fchown(fd, st.st_uid, st.st_gid) == 0 || geteuid() != 0);
     fine = fclose(out) == 0 && fine && rename(name, file) == 0;
     if (fine)
         return EXIT_FINE;
-    complain(file, strerror(errno));
+    complain(link, strerror(errno));
     unlink(name);
     return EXIT_IO;
 }
@@ -177,10 +212,8 @@ static int judge(const struct request *r, const struct scenario *s, const struct
         status = write_expectation(r, s, text, story->text);
         expectation = "rewritten";
     } else if (s->expects) {
-        status = strcmp(expected, story->text) == 0 ? EXIT_FINE : EXIT_BROKEN;
+        status = differs(r, expected, story->text) ? EXIT_BROKEN : EXIT_FINE;
         expectation = status == EXIT_FINE ? "met" : "broken";
-        if (status != EXIT_FINE && !r->quiet)
-            show_difference(r->file, expected, story->text);
     }
     if (r->json && !r->quiet)
         report_outcome(&o, expectation, true);
@@ -190,8 +223,18 @@ static int judge(const struct request *r, const struct scenario *s, const struct
 /* Complaints about a scenario name its line. */
 static int complain_at(const char *file, unsigned line, const struct text *complaint)
 {
-    fprintf(stderr, "elect sim: %s:%u: %s\n", file, line, complaint->bytes);
-    return EXIT_USAGE;
+    char where[PATH_MAX + 16];
+    if (line > 0)
+        snprintf(where, sizeof where, "%s:%u", file, line);
+    else
+        snprintf(where, sizeof where, "%s", file);
+    return args_complain("sim", where, complaint->bytes);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* Played once in silence: a scenario that stumbles over itself half-way prints nothing but why. */
@@ -217,6 +260,8 @@ int sim_scenario(const struct request *r)
     struct text complaint, outcome;
     unsigned line = 0;
     int status;
+    if (r->trace_file != NULL && same_file(r->file, r->trace_file))
+        return complain(r->trace_file, "is the scenario itself: it would be overwritten");
     char *text = read_file(r->file);
     if (text == NULL)
         return EXIT_USAGE;
@@ -229,7 +274,7 @@ int sim_scenario(const struct request *r)
         story_outcome(&p, &outcome);
         story_collect(&silent, outcome.bytes, outcome.length);
         status = r->quiet || r->trace == TRACE_NONE ? EXIT_FINE : tell(r, &s, &p);
-        if (!r->json && !r->quiet)
+        if (status == EXIT_FINE && !r->json && !r->quiet)
             fputs(outcome.bytes, stdout);
         if (status == EXIT_FINE)
             status = judge(r, &s, &p, text, &silent);

@@ -12,8 +12,8 @@ void story_collect(struct story *s, const char *text, size_t length)
         size_t room = 2 * (s->length + length) + 4096;
         char *memory = realloc(s->text, room);
         if (memory == NULL) {
-            s->out_of_memory = true;
-            return;
+            args_complain("sim", "", "not enough memory for this story");
+            exit(EXIT_IO);
         }
         s->text = memory;
         s->room = room;
@@ -156,8 +156,11 @@ FILE *trace_open(const struct request *r)
 
 int trace_close(const struct request *r, FILE *out, int status)
 {
-    if (r->trace_file == NULL)
-        return status;
+    if (r->trace_file == NULL) {
+        if (out == stdout || (fflush(out) == 0 && !ferror(out)))
+            return status;
+        return EXIT_IO;
+    }
     bool failed = ferror(out) != 0;
     if (fclose(out) == 0 && !failed)
         return status;

@@ -14,9 +14,9 @@
  *
  * Beyond the notes, each with its scenario in test/scenario/active-ring:
  *  1. The own number goes first. The other way round the initiator's number
- *     comes back too early and it elects itself.                               notes-order
- *  2. Rounds: a number of a round that is over, or decided, is dropped.        second-election
- *  3. Own number not back within T_ring: a new round.                          highest-dies
+ *     comes back too early and it elects itself.                          notes-order
+ *  2. Rounds: a number of a round that is over, or decided, is dropped.   second-election
+ *  3. Own number not back within T_ring: a new round.                     highest-dies
  */
 #include "vocabulary.h"
 

@@ -16,11 +16,12 @@
  * can lead at once; heartbeats end it, the mandate prevents it.
  *
  * Beyond the paper, each with its scenario in test/scenario/bully:
- *  1. An ELECTION starts another one only in a process that holds none.        lecture-crash
- *  2. Who got an OK waits until begin + 2T: the one that took over may die.    took-over-dies
- *  3. A leader answers with its COORDINATOR, to that sender alone.             nobody-leads
- *  4. Anybody recovered holds an election, not just the highest. lecture-restart-lower
- *  5. A lower announcer is challenged; a leader repeats its COORDINATOR.       lower-announces
+ *  1. An ELECTION starts another one only in a process that holds none, and
+ *     held none in the last 2T: late ones would set off one after the other.  late-elections
+ *  2. Who got an OK waits until begin + 2T: the one that took over may die.   took-over-dies
+ *  3. A leader answers with its COORDINATOR, to that sender alone.            nobody-leads
+ *  4. Anybody recovered holds an election, not just the highest.              lecture-restart-lower
+ *  5. A lower announcer is challenged; a leader repeats its COORDINATOR.      lower-announces
  */
 #include "vocabulary.h"
 
@@ -56,10 +57,10 @@ static void upon_election(struct process *p, number j)
     if (leads(p)) {
         send(p, COORDINATOR, only(j));
         nothing(p, LEADER_ANSWERS);
-    } else if (is(p, NORMAL)) {
+    } else if (is(p, NORMAL) && !runs(p, DEADLINE_TIMER)) {
         begin(p, CHALLENGED);
     } else {
-        nothing(p, ANSWERS);
+        nothing(p, is(p, NORMAL) ? HELD_ONE : ANSWERS);
     }
 }
 
@@ -87,6 +88,14 @@ static void upon_coordinator(struct process *p, number j)
     }
 }
 
+static void upon_deadline(struct process *p)
+{
+    if (is(p, NORMAL))
+        nothing(p, NOTHING);
+    else
+        begin(p, NO_COORDINATOR);
+}
+
 static void upon(struct process *p, unsigned event, number from, const message *m)
 {
     (void)m; /* who says it is all that matters */
@@ -95,7 +104,7 @@ static void upon(struct process *p, unsigned event, number from, const message *
     case OK: upon_ok(p); break;
     case COORDINATOR: upon_coordinator(p, from); break;
     case ANSWER_TIMER: win(p, NOBODY_ANSWERED); break;
-    case DEADLINE_TIMER: begin(p, NO_COORDINATOR); break;
+    case DEADLINE_TIMER: upon_deadline(p); break;
     }
 }
 

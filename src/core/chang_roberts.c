@@ -15,6 +15,7 @@
  *  2. Nobody passes a number on twice in a round: a dead one's would circle.   highest-dies
  *  3. No ELECTED within T_ring: a new round, for the highest may have died.    highest-dies
  *  4. Who is left out and higher than the elected one begins anew.             left-out
+ *  5. Of two that are elected in a round the higher one counts.                joins-late
  */
 #include "vocabulary.h"
 
@@ -67,8 +68,10 @@ static void upon_election(struct process *p, number x)
 
 static void upon_elected(struct process *p, number x)
 {
-    if (decided(p)) {
-        nothing(p, x == me(p) && leads(p) ? ELECTED_BACK : DECIDED_BEFORE);
+    if (x == me(p) && leads(p)) {
+        nothing(p, ELECTED_BACK);
+    } else if (outranked(p, x) || passed_on(p, ELECTED, x)) {
+        nothing(p, DECIDED_BEFORE);
     } else if (x > me(p)) {
         follow(p, x, ELECTED_FOLLOWS);
         forward(p, ELECTED, x, ELECTED_FOLLOWS);

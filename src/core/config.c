@@ -40,6 +40,8 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
         return ELECT_EMPTY;
     if (n > ELECT_MAX)
         return ELECT_TOO_MANY;
+    if (algorithm >= ELECT_ALGORITHM_COUNT)
+        return ELECT_UNKNOWN_ALGORITHM;
     if (message_bound == 0 || message_bound > MAX_BOUND || processing_bound > MAX_BOUND)
         return ELECT_TOO_LONG;
     config->algorithm = (uint8_t)algorithm;

@@ -11,6 +11,8 @@
 
 #include "hop.h"
 
+#include <assert.h>
+
 void elect__suspect(struct process *p)
 {
     p->about = p->node->leader;
@@ -24,10 +26,9 @@ void elect__suspect(struct process *p)
 
 void elect__beat(struct process *p)
 {
-    if (leads(p)) {
-        send(p, ELECT_HEARTBEAT, others(p));
-        start(p, ELECT_HEARTBEAT_TIMER);
-    }
+    assert(leads(p));
+    send(p, ELECT_HEARTBEAT, others(p));
+    start(p, ELECT_HEARTBEAT_TIMER);
     nothing(p, BEATS);
 }
 

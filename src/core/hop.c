@@ -9,10 +9,12 @@
  *     therefore name the message itself: no sequence number is needed, and a duplicated or late
  *     acknowledgement says nothing that is not true.
  *  3. A successor that did not acknowledge within T is `silent`, and skipped, until it is heard
- * from or the next round begins. With everybody else silent the ring is a loop of one.
- *  4. Everything here belongs to the round of the node. A message of a higher round opens it; one
- * of a lower round is dropped, and its acknowledgement says so: who recovered, and forgot the
- * round, begins again beyond it.
+ *     from or the next round begins. With everybody else silent the ring is a loop of one.
+ *  4. Everything here belongs to the round of the node, which is persisted: nobody takes part in a
+ *     round twice. A message of a higher round opens it; one of a lower round is dropped. If the
+ *     round of the node is decided the acknowledgement says so: who missed it while it was down
+ *     begins again beyond it. If it is not, its election will reach the sender; a sender that began
+ *     another one beyond it would chase it round the ring for ever.
  */
 #include "hop.h"
 
@@ -110,6 +112,7 @@ void elect__enter_round(struct process *p, uint32_t round)
     struct elect_node *node = p->node;
     assert(round > node->round);
     node->round = round;
+    p->out->persist = true;
     node->state = NORMAL;
     node->active = node->silent = node->passed[0] = node->passed[1] = 0;
     node->queued = node->next = 0;
@@ -121,20 +124,33 @@ void elect__enter_round(struct process *p, uint32_t round)
 
 void new_round(struct process *p) { elect__enter_round(p, p->node->round + 1); }
 
+/* `seen`: a round that is decided here, for who is still busy with it or with an earlier one. */
+static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
+{
+    send(p, ELECT_ACK, only(from));
+    p->out->send[p->out->sends - 1].message = (struct elect_message){
+        .type = ELECT_ACK,
+        .what = m->type,
+        .origin = m->origin,
+        .round = m->round,
+        .seen = seen,
+    };
+}
+
+/* Somebody sends its own number in a round that is decided here. A list is welcome even then. */
+static bool comes_late(const struct process *p, number from, const message *m)
+{
+    return m->round == p->node->round && is(p, NORMAL) && m->origin == from && kind(m->type) == 0 &&
+           m->set == 0;
+}
+
 void elect__hop_receive(struct process *p, number from, const message *m)
 {
-    bool over = m->round < p->node->round, tell = over && is(p, NORMAL);
-    if (m->type != ELECT_LEADER) {
-        send(p, ELECT_ACK, only(from));
-        p->out->send[p->out->sends - 1].message = (struct elect_message){
-            .type = ELECT_ACK,
-            .what = m->type,
-            .origin = m->origin,
-            .round = m->round,
-            .seen = tell ? p->node->round : m->round,
-        };
-    }
-    if (over) {
+    bool over = m->round < p->node->round;
+    bool tell = (over && is(p, NORMAL)) || comes_late(p, from, m);
+    if (m->type != ELECT_LEADER)
+        acknowledge(p, from, m, tell ? p->node->round : 0);
+    if (over || tell) {
         nothing(p, tell ? TELLS_ROUND : ROUND_IS_OVER);
         return;
     }
@@ -148,7 +164,7 @@ void elect__hop_acked(struct process *p, number from, const message *m)
 {
     struct elect_node *node = p->node;
     const struct elect_hop *first = &node->queue[0];
-    if (m->seen > node->round && takes_part(p)) {
+    if (m->seen >= node->round && takes_part(p)) {
         node->round = m->seen;
         p->algorithm->begin(p, BEHIND);
     } else if (node->queued > 0 && node->next == from && first->type == m->what &&
@@ -166,10 +182,7 @@ void elect__hop_acked(struct process *p, number from, const message *m)
 void elect__hop_timeout(struct process *p)
 {
     struct elect_node *node = p->node;
-    if (node->queued == 0) {
-        nothing(p, NOTHING);
-        return;
-    }
+    assert(node->queued > 0);
     p->about = node->next;
     if (node->next != me(p))
         node->silent |= only(node->next);

@@ -15,27 +15,32 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
     [ELECT_CHANG_ROBERTS] = &elect__chang_roberts,
 };
 
-/* Rounds leave room to be counted on: nobody gets near this within a lifetime. */
-#define MAX_ROUND (UINT32_MAX / 2)
+/* How far behind a process may be. Who is told of a round beyond that is being lied to. */
+#define MAX_LEAP (1u << 28)
 
 static bool is_message(unsigned event)
 {
     return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
 }
 
-static bool says(const struct algorithm *a, unsigned type) { return (a->messages >> type) & 1; }
+static bool says(const struct algorithm *a, unsigned type)
+{
+    return type < ELECT_EVENT_COUNT && ((a->messages >> type) & 1);
+}
 
 /* Could a process that keeps the rules have sent this to me? */
 static bool well_formed(const struct process *p, number from, const message *m)
 {
     const struct algorithm *a = p->algorithm;
     number n = p->config->n;
-    if (from >= n || m->origin >= n || m->round > MAX_ROUND || m->seen > MAX_ROUND)
+    uint64_t farthest = (uint64_t)p->node->round + MAX_LEAP;
+    if (from >= n || m->origin >= n || m->round > farthest || m->seen > farthest)
         return false;
     if (m->type == ELECT_HEARTBEAT)
         return from != me(p) && (a->ring || m->round == 0);
     if (m->type == ELECT_ACK)
-        return a->ring && says(a, m->what) && m->what != ELECT_LEADER && m->seen >= m->round;
+        return a->ring && says(a, m->what) && m->what != ELECT_LEADER && m->round > 0 &&
+               (m->seen == 0 || m->seen >= m->round);
     if (!says(a, m->type))
         return false;
     if (!a->ring)
@@ -61,28 +66,32 @@ static void take(struct process *p, number from, const message *m)
         p->algorithm->upon(p, m->type, from, m);
 }
 
-/* A timer that ran out means something only in the state that started it. */
-static bool expected(const struct process *p, unsigned timer)
+/* A timer that was stopped never fires, whatever the host says. */
+static void expire(struct process *p, unsigned timer)
 {
-    if (timer == ELECT_DEADLINE_TIMER)
-        return !p->algorithm->ring && is(p, WAITING);
-    if (timer == ELECT_ANSWER_TIMER)
-        return !p->algorithm->ring && is(p, ELECTING);
-    return p->algorithm->ring && takes_part(p);
+    if (!runs(p, timer)) {
+        nothing(p, NOTHING);
+        return;
+    }
+    p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
+    if (timer == ELECT_SUSPICION_TIMER)
+        elect__suspect(p);
+    else if (timer == ELECT_HEARTBEAT_TIMER)
+        elect__beat(p);
+    else if (timer == ELECT_HOP_TIMER)
+        elect__hop_timeout(p);
+    else
+        p->algorithm->upon(p, timer, me(p), NULL);
 }
 
 static void happen(struct process *p, unsigned event)
 {
-    if (event == ELECT_START && is(p, NORMAL))
-        p->algorithm->begin(p, STARTED);
-    else if (event == ELECT_SUSPECT || event == ELECT_SUSPICION_TIMER)
+    if (event >= ELECT_FIRST_TIMER && event < ELECT_EVENT_COUNT)
+        expire(p, event);
+    else if (event == ELECT_SUSPECT)
         elect__suspect(p);
-    else if (event == ELECT_HEARTBEAT_TIMER)
-        elect__beat(p);
-    else if (event == ELECT_HOP_TIMER)
-        elect__hop_timeout(p);
-    else if (event >= ELECT_FIRST_TIMER && event < ELECT_EVENT_COUNT && expected(p, event))
-        p->algorithm->upon(p, event, me(p), NULL);
+    else if (event == ELECT_START && is(p, NORMAL))
+        p->algorithm->begin(p, STARTED);
     else
         nothing(p, NOTHING);
 }
@@ -101,7 +110,7 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
         .algorithm = algorithms[config->algorithm],
         .node = node,
         .out = out,
-        .about = in->from,
+        .about = in->from < config->n ? in->from : ELECT_NOBODY,
     };
     number leader = node->leader;
     uint8_t state = node->state;
@@ -121,15 +130,18 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
 }
 
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                uint8_t leader, struct elect_output *out)
+                uint8_t leader, uint32_t round, struct elect_output *out)
 {
     assert(me < config->n && (leader < config->n || leader == ELECT_NOBODY));
     memset(node, 0, sizeof *node);
     clear(out);
     node->me = me;
     node->leader = leader;
+    node->round = round;
     if (config->detector)
-        out->start = ELECT_TIMER_BIT(leader == me ? ELECT_HEARTBEAT_TIMER : ELECT_SUSPICION_TIMER);
+        node->running =
+            (uint8_t)(out->start = ELECT_TIMER_BIT(leader == me ? ELECT_HEARTBEAT_TIMER
+                                                                : ELECT_SUSPICION_TIMER));
 }
 
 bool elect_leads(const struct elect_node *node)

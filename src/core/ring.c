@@ -16,6 +16,7 @@
  *  2. Nobody passes a list or an announcement on twice in a round.             announcer-dies
  *  3. No announcement within T_ring: a new election with a new number.         list-lost
  *  4. Who is left out and higher than the announced leader begins anew.        left-out
+ *  5. Of two announcements in a round the higher one counts.                   joins-late
  */
 #include "vocabulary.h"
 
@@ -36,11 +37,15 @@ static void begin(struct process *p, enum rule why)
 
 static void accept(struct process *p, set list)
 {
-    close_ring(p, list);
-    if (highest(list) == me(p))
-        lead(p, IS_HIGHEST);
-    else
-        follow(p, highest(list), ACCEPTS);
+    if (outranked(p, highest(list))) {
+        nothing(p, OUTRANKED);
+    } else {
+        close_ring(p, list);
+        if (highest(list) == me(p))
+            lead(p, IS_HIGHEST);
+        else
+            follow(p, highest(list), ACCEPTS);
+    }
 }
 
 static void announce(struct process *p, set list, enum rule why)

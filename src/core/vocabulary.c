@@ -26,12 +26,14 @@ void send(struct process *p, unsigned type, set to)
 /* Within one step the last word on a timer counts. */
 void start(struct process *p, unsigned timer)
 {
+    p->node->running |= (uint8_t)ELECT_TIMER_BIT(timer);
     p->out->start |= ELECT_TIMER_BIT(timer);
     p->out->stop &= ~ELECT_TIMER_BIT(timer);
 }
 
 void stop(struct process *p, unsigned timer)
 {
+    p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
     p->out->stop |= ELECT_TIMER_BIT(timer);
     p->out->start &= ~ELECT_TIMER_BIT(timer);
 }
@@ -49,7 +51,6 @@ static void settle(struct process *p, number leader, enum rule why)
     p->node->leader = leader;
     p->node->active = 0;
     stop(p, ELECT_ANSWER_TIMER);
-    stop(p, ELECT_DEADLINE_TIMER);
     stop(p, ELECT_RING_TIMER);
     obey(p, why);
 }

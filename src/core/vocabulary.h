@@ -54,9 +54,18 @@ static inline bool is(const struct process *p, enum state s)
 {
     return p->node->state == (uint8_t)s;
 }
+static inline bool runs(const struct process *p, unsigned timer)
+{
+    return (p->node->running & ELECT_TIMER_BIT(timer)) != 0;
+}
 static inline bool leads(const struct process *p) { return elect_leads(p->node); }
 static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return is(p, NORMAL) && !p->opened; }
+/* In this round I know of a leader higher than j. */
+static inline bool outranked(const struct process *p, number j)
+{
+    return decided(p) && p->node->leader != ELECT_NOBODY && p->node->leader > j;
+}
 static inline set active(const struct process *p) { return p->node->active; }
 static inline bool tells_all(const struct process *p)
 {

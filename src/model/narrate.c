@@ -178,6 +178,7 @@ void narrate(const struct world *w, const struct happening *h, bool verbose, str
         if (h->fault.kind == RECOVER)
             narrate_step(w, h, verbose, t);
         break;
+    case NOTHING_HAPPENED: break;
     }
 }
 
@@ -198,6 +199,8 @@ static elect_set followers(const struct world *w, uint8_t leader, bool electing)
 static void add_disagreement(const struct world *w, struct text *t)
 {
     const char *gap = "no agreement: ";
+    if (w->up == 0)
+        text_add(t, "no agreement: nobody is up");
     for (unsigned i = 0; i <= w->config.n; i++) {
         uint8_t leader = i < w->config.n ? (uint8_t)i : ELECT_NOBODY;
         elect_set set = followers(w, leader, false);

@@ -30,6 +30,8 @@ bool probability_parse(const char *s, uint32_t *parts)
     uint64_t whole = 0, value = 0, place = 1000000000;
     if (*s != '.' && !number_scan(&s, 1, &whole))
         return false;
+    if (*s == '.' && !is_digit(s[1]))
+        return false;
     if (*s == '.')
         for (s++; is_digit(*s) && place > 1; s++)
             value += (uint64_t)(*s - '0') * (place /= 10);

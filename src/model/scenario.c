@@ -124,7 +124,8 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
         return complain(r->complaint, "expected a message, such as 4 > 5 ELECTION");
     char *to = skip_blank(arrow + 1), *type = cut_word(to);
     *arrow = '\0';
-    cut_word(rest);
+    if (*cut_word(rest) != '\0')
+        return complain(r->complaint, "expected a message, such as 4 > 5 ELECTION");
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
            parse_event(r, type, ELECT_FIRST_MESSAGE, ELECT_FIRST_TIMER, "unknown message ",
                        &step->event);
@@ -243,7 +244,8 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
 {
     struct reader r = {.scenario = s, .complaint = complaint};
     char buffer[SETUP_MAX_TEXT];
-    const char *at = text;
+    const char *at =
+        strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* a byte order mark */
     memset(s, 0, sizeof *s);
     setup_init(&s->setup);
     text_clear(complaint);
@@ -302,10 +304,14 @@ static bool play_fault(const struct step *step, struct play *p, struct text *com
         fault.time = p->world.now;
     if (fault.time < p->world.now)
         return complain(complaint, "that time is over");
-    if (!setup_schedule(&p->world, &fault, complaint))
+    if (!setup_sensible(&p->world, &fault, complaint))
         return false;
-    if (!step->timed && world_next(&p->world, p->world.now, &h))
-        play_tell(p, &h);
+    if (step->timed) {
+        world_schedule(&p->world, &fault);
+        return true;
+    }
+    world_fault(&p->world, &fault, &h);
+    play_tell(p, &h);
     return true;
 }
 
@@ -318,7 +324,11 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
                                " is down: it notices nothing");
         play_suspect(p, step->rank);
         return true;
-    case VERB_RUN: play_run(p, step->timed ? step->time : WORLD_FOREVER); return true;
+    case VERB_RUN:
+        if (step->timed && step->time < p->world.now)
+            return complain(complaint, "that time is over");
+        play_run(p, step->timed ? step->time : WORLD_FOREVER);
+        return true;
     case VERB_CRASH:
     case VERB_RECOVER:
     case VERB_CUT:

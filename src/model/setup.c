@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#define QUOTE_MAX    40 /* of what a user wrote; more would bury the remedy */
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static bool complain(struct text *t, const char *what)
@@ -18,10 +19,11 @@ static bool complain_number(struct text *t, uint64_t number, const char *what)
 
 static bool complain_word(struct text *t, const char *before, const char *word, const char *after)
 {
+    size_t length = strlen(word);
     text_add(t, before);
     text_add(t, "\"");
-    text_add(t, word);
-    text_add(t, "\"");
+    text_add_bytes(t, word, length < QUOTE_MAX ? length : QUOTE_MAX);
+    text_add(t, length < QUOTE_MAX ? "\"" : "...\"");
     return complain(t, after);
 }
 
@@ -43,8 +45,8 @@ bool setup_unknown(struct text *complaint, const char *what, const char *word,
     return false;
 }
 
-static bool choose(const char *value, const char *const *words, size_t count, uint8_t *choice,
-                   struct text *complaint)
+bool setup_choose(const char *value, const char *const *words, size_t count, uint8_t *choice,
+                  struct text *complaint)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(value, words[i]) == 0) {
@@ -59,7 +61,7 @@ bool setup_switch(const char *value, bool *on, struct text *complaint)
 {
     static const char *const words[] = {"off", "on"};
     uint8_t choice = 0;
-    bool fine = choose(value, words, COUNT(words), &choice, complaint);
+    bool fine = setup_choose(value, words, COUNT(words), &choice, complaint);
     *on = choice == 1;
     return fine;
 }
@@ -72,6 +74,11 @@ const char *setup_key(enum setting setting)
 #undef X
     };
     return keys[setting];
+}
+
+static bool given(const struct setup *s, enum setting setting)
+{
+    return (s->given >> setting & 1) != 0;
 }
 
 void setup_init(struct setup *s)
@@ -88,10 +95,10 @@ static bool set_processes(struct setup *s, const char *value, struct text *compl
 {
     struct numbers *p = &s->processes;
     uint32_t twice;
-    uint64_t count;
     if (!numbers_parse(p, value, complaint))
         return false;
-    if (number_parse(value, UINT32_MAX - 1, &count)) {
+    if (p->ranges == 1 && p->range[0].first == p->range[0].last && strpbrk(value, ".,") == NULL) {
+        uint64_t count = p->range[0].first;
         p->ranges = count > 0;
         p->count = count;
         p->range[0].first = 0;
@@ -99,6 +106,8 @@ static bool set_processes(struct setup *s, const char *value, struct text *compl
     }
     if (p->count == 0)
         return complain(complaint, "the cluster is empty: name at least one process");
+    if (p->count > SETUP_MAX_COUNT)
+        return complain_number(complaint, p->count, " processes: at most 16000000");
     if (numbers_repeat(p, &twice))
         return complain_number(complaint, twice,
                                " is there twice: every process needs its own number");
@@ -108,7 +117,6 @@ static bool set_processes(struct setup *s, const char *value, struct text *compl
 static bool set_leader(struct setup *s, const char *value, struct text *complaint)
 {
     uint64_t id;
-    s->leader_given = true;
     s->leader = -1;
     if (strcmp(value, "none") == 0)
         return true;
@@ -135,7 +143,7 @@ static bool set_delay(struct setup *s, const char *value, struct text *complaint
     return true;
 }
 
-static bool set_probability(const char *value, uint32_t *parts, struct text *complaint)
+bool setup_probability(const char *value, uint32_t *parts, struct text *complaint)
 {
     if (probability_parse(value, parts))
         return true;
@@ -162,10 +170,10 @@ static bool set_choice(struct setup *s, enum setting setting, const char *value,
     static const char *const forms[] = {"circulate", "multicast"};
     static const char *const announces[] = {"lower", "all"};
     if (setting == SETTING_ALGORITHM)
-        return choose(value, algorithms, COUNT(algorithms), &s->algorithm, complaint);
+        return setup_choose(value, algorithms, COUNT(algorithms), &s->algorithm, complaint);
     if (setting == SETTING_FORM)
-        return choose(value, forms, COUNT(forms), &s->form, complaint);
-    return choose(value, announces, COUNT(announces), &s->announce, complaint);
+        return setup_choose(value, forms, COUNT(forms), &s->form, complaint);
+    return setup_choose(value, announces, COUNT(announces), &s->announce, complaint);
 }
 
 static bool set_detector(struct setup *s, const char *value, struct text *complaint)
@@ -185,6 +193,9 @@ static bool set_processing(struct setup *s, const char *value, struct text *comp
 
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint)
 {
+    if (given(s, setting))
+        return complain(complaint, "is given twice: once is enough");
+    s->given |= 1u << setting;
     switch (setting) {
     case SETTING_ALGORITHM:
     case SETTING_FORM:
@@ -196,8 +207,8 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_PROCESSING: return set_processing(s, value, complaint);
     case SETTING_DETECTOR: return set_detector(s, value, complaint);
     case SETTING_SEED: return set_number(value, UINT64_MAX / 16, &s->seed, complaint);
-    case SETTING_LOSS: return set_probability(value, &s->weather.loss, complaint);
-    case SETTING_DUPLICATE: return set_probability(value, &s->weather.duplicate, complaint);
+    case SETTING_LOSS: return setup_probability(value, &s->weather.loss, complaint);
+    case SETTING_DUPLICATE: return setup_probability(value, &s->weather.duplicate, complaint);
     case SETTING_CALM: return set_number(value, SETUP_MAX_TIME, &s->calm, complaint);
     case SETTING_REORDER: return setup_switch(value, &s->weather.reorder, complaint);
     case SETTING_SHUFFLE: return setup_switch(value, &s->shuffle, complaint);
@@ -211,6 +222,8 @@ bool setup_check(const struct setup *s, struct text *complaint)
     uint32_t id;
     if (s->processes.count == 0)
         return complain(complaint, "no processes: say how many, or which");
+    if (s->down.count > s->processes.count)
+        return complain(complaint, "more are down than there are");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         if (!numbers_have(&s->processes, id))
             return complain_number(complaint, id, " is down but not in the cluster");
@@ -220,9 +233,9 @@ bool setup_check(const struct setup *s, struct text *complaint)
         return complain_number(complaint, (uint64_t)s->leader, " leads but is not in the cluster");
     if (s->down.count == s->processes.count)
         return complain(complaint, "everybody is down: nobody is left to elect");
-    if (s->algorithm != ELECT_BULLY && s->announce == ELECT_TELL_ALL)
+    if (s->algorithm != ELECT_BULLY && given(s, SETTING_ANNOUNCE))
         return complain(complaint, "announce is for bully: a ring announces by its form");
-    if (s->algorithm != ELECT_RING && s->form == ELECT_MULTICAST)
+    if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
         return complain(complaint, "form is for ring: only its list can be sent to all on it");
     return true;
 }
@@ -256,18 +269,25 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
     return true;
 }
 
+bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader)
+{
+    *leader = given(s, SETTING_LEADER) ? (uint32_t)s->leader : top;
+    return given(s, SETTING_LEADER) ? s->leader >= 0 : numbers_have(&s->down, top);
+}
+
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w)
 {
-    uint8_t top = (uint8_t)(c->n - 1), leader = ELECT_NOBODY;
     uint32_t id;
-    if (s->leader_given)
-        leader = s->leader < 0 ? ELECT_NOBODY : elect_rank(c, (uint32_t)s->leader);
-    else if (numbers_have(&s->down, c->id[top]))
-        leader = top;
+    uint8_t leader = ELECT_NOBODY;
+    if (setup_first_leader(s, c->id[c->n - 1], &id))
+        leader = elect_rank(c, id);
     world_init(w, c, &s->weather, seed, leader);
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
+    /* The textbook does not promise to get away from a living leader that is not the highest. */
+    if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
+        w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
         world_schedule(w, &(struct fault){.time = s->calm, .kind = CALM});
 }
@@ -348,18 +368,32 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     return fault_rank(c, copy, &fault->rank, complaint);
 }
 
-bool setup_schedule(struct world *w, const struct fault *fault, struct text *complaint)
+/* Crashes and recoveries of one process take turns; this one has its place among those to come. */
+static bool takes_its_turn(const struct world *w, const struct fault *fault, struct text *complaint)
 {
-    bool up = world_up(w, fault->rank);
-    for (uint32_t i = w->next_fault; i < w->fault_count && w->fault[i].time <= fault->time; i++)
-        if (w->fault[i].rank == fault->rank && w->fault[i].kind <= RECOVER)
-            up = w->fault[i].kind == RECOVER;
-    if (fault->kind == CRASH && !up)
-        return complain_number(complaint, w->config.id[fault->rank], " is down already");
-    if (fault->kind == RECOVER && up)
-        return complain_number(complaint, w->config.id[fault->rank], " is not down");
-    if (w->fault_count == WORLD_MAX_FAULTS)
-        return complain(complaint, "too many faults: at most 512");
-    world_schedule(w, fault);
+    bool up = world_up(w, fault->rank), placed = false;
+    for (uint32_t i = w->next_fault; i <= w->fault_count; i++) {
+        const struct fault *next = i < w->fault_count ? &w->fault[i] : NULL;
+        if (!placed && (next == NULL || next->time > fault->time)) {
+            if (up != (fault->kind == CRASH))
+                return complain_number(complaint, w->config.id[fault->rank],
+                                       up ? " is not down then" : " is down already");
+            up = !up;
+            placed = true;
+        }
+        if (next != NULL && next->rank == fault->rank && next->kind <= RECOVER) {
+            if (placed && up != (next->kind == CRASH))
+                return complain_number(complaint, w->config.id[fault->rank],
+                                       up ? " would recover twice" : " would crash twice");
+            up = next->kind == RECOVER;
+        }
+    }
     return true;
+}
+
+bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint)
+{
+    if (fault->kind <= RECOVER && !takes_its_turn(w, fault, complaint))
+        return false;
+    return w->fault_count < WORLD_MAX_FAULTS || complain(complaint, "too many faults: at most 512");
 }

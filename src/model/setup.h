@@ -10,7 +10,8 @@
 
 #define SETUP_MAX_TEXT  512
 #define SETUP_MAX_DELAY 1000000
-#define SETUP_MAX_TIME  UINT64_C(1000000000000)
+#define SETUP_MAX_TIME  10000000
+#define SETUP_MAX_COUNT 16000000 /* processes, wherever they run */
 
 /* key, what its value looks like, what it means; a key without a value is a switch */
 #define SETTINGS(X)                                                                                \
@@ -25,7 +26,7 @@
     X(DELAY, "delay", "N|MIN..MAX", "ticks that a message takes (default: 1)")                     \
     X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
     X(DETECTOR, "detector", "on|off",                                                              \
-      "heartbeats and suspicion (default: on with loss or crash-rate, else off)")                  \
+      "heartbeats and suspicion (default: on with loss, crash-rate, or runs with faults)")         \
     X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
     X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
@@ -44,7 +45,8 @@ struct setup {
     struct numbers processes, down;
     uint8_t algorithm, form, announce;
     int8_t detector; /* -1: decide by what is asked */
-    bool leader_given, shuffle, random_faults;
+    bool shuffle, random_faults;
+    uint32_t given; /* 1 << setting: which were set */
     int64_t leader; /* an id; -1: none */
     uint32_t processing;
     uint64_t seed, calm;
@@ -59,15 +61,21 @@ bool setup_check(const struct setup *s, struct text *complaint); /* whatever its
 /* Only for those who fit into a world (ELECT_MAX). The world's dice begin with `seed`. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);
+/* Whom all follow at first, if anybody; `top` is the highest there is. */
+bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
 /* "3" or "0,1,2/3,4", and a time behind the separator, if there is one. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint);
-/* Refuses to crash who is down by then, and to recover who is up. */
-bool setup_schedule(struct world *w, const struct fault *fault, struct text *complaint);
+/* Nobody crashes who is down by then, or recovers who is up, and there is room for one more. */
+bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint);
+
 bool setup_switch(const char *value, bool *on, struct text *complaint); /* on|off */
+bool setup_probability(const char *value, uint32_t *parts, struct text *complaint);
+bool setup_choose(const char *value, const char *const *words, size_t count, uint8_t *choice,
+                  struct text *complaint);
 
 /* Puts down that no word of `words` is meant, and the nearest one. */
 bool setup_unknown(struct text *complaint, const char *what, const char *word,

@@ -2,11 +2,13 @@
 
 #include <string.h>
 
-void text_clear(struct text *t)
+void text_cut(struct text *t, size_t length)
 {
-    t->length = 0;
-    t->bytes[0] = '\0';
+    t->length = length;
+    t->bytes[length] = '\0';
 }
+
+void text_clear(struct text *t) { text_cut(t, 0); }
 
 void text_add_bytes(struct text *t, const char *s, size_t length)
 {
@@ -58,7 +60,7 @@ static size_t distance(const char *a, size_t length, const char *b)
 const char *text_nearest(const char *word, size_t length, const char *const *words, size_t count)
 {
     const char *nearest = NULL;
-    size_t best = 1 + least((length + 1) / 2, 4);
+    size_t best = 1 + least((length + 1) / 2, 3);
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, length, words[i]);
         if (d < best) {

@@ -46,8 +46,10 @@ static void sift_down(struct world *w, uint32_t i)
 
 static void put(struct world *w, const struct flight *f)
 {
-    if (w->flights == WORLD_MAX_FLIGHTS)
+    if (w->flights == WORLD_MAX_FLIGHTS) {
+        w->disturbed = true;
         return;
+    }
     w->elections += is_election(f->message.type);
     w->flight[w->flights++] = *f;
     sift_up(w, w->flights - 1);
@@ -123,10 +125,10 @@ static void perform_send(struct world *w, uint8_t from, const struct elect_send 
 
 static void perform(struct world *w, uint8_t rank, const struct elect_output *out)
 {
+    if (out->persist)
+        w->saved[rank] = w->node[rank].round;
     for (unsigned i = 0; i < out->sends; i++)
         perform_send(w, rank, &out->send[i]);
-    w->running[rank] &= ~out->stop;
-    w->running[rank] |= out->start;
     for (uint32_t rest = out->start; rest != 0; rest &= rest - 1) {
         unsigned t = (unsigned)__builtin_ctz(rest);
         w->timer[rank][t].due = w->now + w->config.duration[t];
@@ -161,8 +163,7 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
 static void restart(struct world *w, uint8_t rank, uint8_t leader)
 {
     struct elect_output out;
-    w->running[rank] = 0;
-    elect_init(&w->config, &w->node[rank], rank, leader, &out);
+    elect_init(&w->config, &w->node[rank], rank, leader, w->saved[rank], &out);
     perform(w, rank, &out);
 }
 
@@ -184,7 +185,7 @@ void world_init(struct world *w, const struct elect_config *config, const struct
 void world_down(struct world *w, uint8_t rank)
 {
     w->up &= ~bit(rank);
-    w->running[rank] = 0;
+    w->node[rank].running = 0;
 }
 
 void world_suspect(struct world *w, uint8_t rank, struct happening *h)
@@ -197,7 +198,6 @@ static void expire(struct world *w, uint8_t rank, enum elect_event timer, struct
 {
     struct elect_input in = elect_happens(timer);
     assert(world_timer_runs(w, rank, timer));
-    w->running[rank] &= ~ELECT_TIMER_BIT(timer);
     step(w, rank, &in, h);
 }
 
@@ -258,16 +258,18 @@ static void cut(struct world *w, const struct fault *fault)
 
 void world_fault(struct world *w, const struct fault *fault, struct happening *h)
 {
+    struct elect_input start = elect_happens(ELECT_START);
+    h->what = NOTHING_HAPPENED;
+    if ((fault->kind == CRASH && !world_up(w, fault->rank)) ||
+        (fault->kind == RECOVER && world_up(w, fault->rank)))
+        return;
     w->disturbed = true;
     switch ((enum fault_kind)fault->kind) {
     case CRASH: world_down(w, fault->rank); break;
     case RECOVER:
-        if (!world_up(w, fault->rank)) {
-            struct elect_input in = elect_happens(ELECT_START);
-            w->up |= bit(fault->rank);
-            restart(w, fault->rank, ELECT_NOBODY);
-            step(w, fault->rank, &in, h);
-        }
+        w->up |= bit(fault->rank);
+        restart(w, fault->rank, ELECT_NOBODY);
+        step(w, fault->rank, &start, h);
         break;
     case CUT: cut(w, fault); break;
     case HEAL: memset(w->cut, 0, sizeof w->cut); break;
@@ -300,7 +302,7 @@ static struct alarm next_alarm(const struct world *w)
 {
     struct alarm first = {.due = WORLD_FOREVER};
     for (uint8_t rank = 0; rank < w->config.n; rank++) {
-        for (uint32_t rest = w->running[rank]; rest != 0; rest &= rest - 1) {
+        for (uint32_t rest = w->node[rank].running; rest != 0; rest &= rest - 1) {
             unsigned t = (unsigned)__builtin_ctz(rest);
             uint64_t due = w->timer[rank][t].due;
             uint32_t order = w->timer[rank][t].order;
@@ -348,7 +350,7 @@ bool world_up(const struct world *w, uint8_t rank) { return (w->up & bit(rank)) 
 
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer)
 {
-    return (w->running[rank] & ELECT_TIMER_BIT(timer)) != 0;
+    return (w->node[rank].running & ELECT_TIMER_BIT(timer)) != 0;
 }
 
 elect_set world_reach(const struct world *w, uint8_t rank) { return w->up & ~w->cut[rank]; }

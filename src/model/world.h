@@ -57,14 +57,14 @@ struct world {
     uint64_t now;
     uint64_t changed; /* when a step last changed the election part of a node */
     elect_set up;
-    elect_set cut[ELECT_MAX]; /* from -> to whom nothing passes */
+    uint32_t saved[ELECT_MAX]; /* what survives a crash: the round */
+    elect_set cut[ELECT_MAX];  /* from -> to whom nothing passes */
     bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */
     uint32_t order;
     struct {
         uint64_t due;
         uint32_t order;
     } timer[ELECT_MAX][ELECT_TIMER_COUNT];
-    uint32_t running[ELECT_MAX]; /* which of them run: ELECT_TIMER_BIT */
     uint32_t fault_count, next_fault;
     struct fault fault[WORLD_MAX_FAULTS]; /* in order of time */
     struct elect_node node[ELECT_MAX];
@@ -73,7 +73,7 @@ struct world {
 };
 
 /* What a move did, for whoever tells the story. */
-enum happened { STEPPED, LOST, FAULT };
+enum happened { STEPPED, LOST, FAULT, NOTHING_HAPPENED };
 
 struct happening {
     uint8_t what;               /* enum happened */

@@ -19,6 +19,8 @@ static bool complain(struct text *t, uint64_t number, const char *what)
 static bool check_begin(const struct experiment *e, struct text *complaint)
 {
     uint32_t id;
+    if (e->begin.count > e->setup.processes.count)
+        return complain(complaint, e->begin.count, " begin: more than there are");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&e->begin, &i, &id);) {
         if (!numbers_have(&e->setup.processes, id))
             return complain(complaint, id, " cannot begin: it is not in the cluster");
@@ -37,30 +39,47 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
     for (unsigned i = 0; i < e->faults; i++) {
         struct fault f;
         bool timed;
+        size_t before = complaint->length;
+        text_add(complaint, e->fault[i].text);
+        text_add(complaint, ": ");
         const char *separator = e->fault[i].kind == HEAL ? "" : "@"; /* a heal is its time */
         if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, separator, &f, &timed,
                          complaint))
             return false;
         if (!timed) {
-            text_add(complaint, e->fault[i].text);
-            text_add(complaint, " needs a time, such as 3@5");
+            text_add(complaint, "needs a time, such as 3@5");
             return false;
         }
+        text_cut(complaint, before);
         unsigned at = count++;
         for (; at > 0 && fault[at - 1].time > f.time; at--)
             fault[at] = fault[at - 1];
         fault[at] = f;
     }
-    for (unsigned i = 0; i < count; i++)
-        if (!setup_schedule(w, &fault[i], complaint))
+    for (unsigned i = 0; i < count; i++) {
+        if (!setup_sensible(w, &fault[i], complaint))
             return false;
+        world_schedule(w, &fault[i]);
+    }
     return true;
 }
 
-bool experiment_check(const struct experiment *e, struct text *complaint)
+/* Faults at time 0 come first, so who crashes then does not begin. */
+static bool check_alive(const struct experiment *e, const struct world *w, struct text *complaint)
+{
+    for (uint32_t i = 0; i < w->fault_count; i++) {
+        uint32_t id = w->config.id[w->fault[i].rank];
+        if (w->fault[i].kind == CRASH && w->fault[i].time == 0 && numbers_have(&e->begin, id))
+            return complain(complaint, id, " cannot begin: it crashes at time 0");
+    }
+    return true;
+}
+
+bool experiment_check(struct experiment *e, struct text *complaint)
 {
     static struct world w; /* too large for a stack */
     struct elect_config config;
+    e->setup.random_faults = e->crash_rate > 0 || (e->many && e->faults > 0);
     if (!setup_check(&e->setup, complaint) || !check_begin(e, complaint))
         return false;
     if (e->setup.processes.count > ELECT_MAX)
@@ -68,7 +87,7 @@ bool experiment_check(const struct experiment *e, struct text *complaint)
     if (!setup_config(&e->setup, e->setup.seed, &config, complaint))
         return false;
     setup_world(&e->setup, &config, e->setup.seed, &w);
-    return schedule_named(e, &w, complaint);
+    return schedule_named(e, &w, complaint) && check_alive(e, &w, complaint);
 }
 
 static void schedule_random(const struct experiment *e, struct world *w)

@@ -14,6 +14,7 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
+    bool many; /* to be played many times: faults are then there to be noticed */
     struct numbers begin;
     uint32_t crash_rate; /* in parts of DICE_CERTAIN: a crash in the first 4T, a recovery later */
     unsigned faults;
@@ -27,7 +28,7 @@ void experiment_init(struct experiment *e);
 
 /* False with a complaint if the experiment makes no sense; the others may then assume that it does.
  */
-bool experiment_check(const struct experiment *e, struct text *complaint);
+bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 
 /* When all is calm: within this time after the last fault everybody alive has agreed. */

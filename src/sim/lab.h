@@ -55,8 +55,16 @@ static inline bool leads(const struct process *p)
 {
     return is(p, NORMAL) && p->node->leader == me(p);
 }
+static inline bool runs(const struct process *p, unsigned timer)
+{
+    return p->lab->timers[me(p)][timer - ELECT_ANSWER_TIMER] != 0;
+}
 static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return p->node->decided; }
+static inline bool outranked(const struct process *p, number j)
+{
+    return decided(p) && p->node->leader != LAB_NOBODY && p->node->leader > j;
+}
 static inline bool tells_all(const struct process *p) { return p->lab->tells_all; }
 static inline bool passed_on(const struct process *p, unsigned type, number origin)
 {
@@ -92,7 +100,6 @@ static inline void settle(struct process *p, number leader)
     p->node->decided = true;
     if (p->lab->timers != NULL) {
         stop(p, ELECT_ANSWER_TIMER);
-        stop(p, ELECT_DEADLINE_TIMER);
     }
 }
 static inline void follow(struct process *p, number j, enum rule why)

@@ -46,7 +46,8 @@ static void lab_loop(struct lab *lab, const uint32_t *begins, uint32_t count,
 {
     for (uint32_t i = 0; i < count; i++) {
         struct process p = {.lab = lab, .node = &lab->node[begins[i]]};
-        begin(&p, NO_LEADER);
+        if (!leads(&p))
+            begin(&p, NO_LEADER);
     }
     for (unsigned tick = 1; (lab->now = lab_next(lab)) != UINT64_MAX; tick++) {
         lab->slot = lab->slot + 1 < lab->buckets ? lab->slot + 1 : 0;

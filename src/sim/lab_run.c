@@ -123,7 +123,10 @@ static uint32_t id_of(const struct numbers *sorted, uint32_t rank)
 static void seat(struct lab *lab, const struct setup *s, const struct numbers *sorted,
                  uint64_t seed, uint32_t *place)
 {
-    uint32_t id, i = 0;
+    uint32_t id,
+        i = 0,
+        leader = setup_first_leader(s, id_of(sorted, lab->n - 1), &id) ? rank_of(sorted, id)
+                                                                       : LAB_NOBODY;
     struct dice dice;
     for (struct numbers_place at = NUMBERS_START; numbers_next(&s->processes, &at, &id);)
         place[i++] = rank_of(sorted, id);
@@ -133,7 +136,7 @@ static void seat(struct lab *lab, const struct setup *s, const struct numbers *s
     for (i = 0; i < lab->n; i++) {
         struct lab_node *node = &lab->node[lab->bully ? place[i] : i];
         node->number = place[i];
-        node->leader = LAB_NOBODY;
+        node->leader = leader;
         if (s->down.ranges > 0 && numbers_have(&s->down, id_of(sorted, place[i])))
             node->state = LAB_DOWN;
     }
@@ -231,7 +234,8 @@ static void read_off(const struct lab *lab, const struct numbers *sorted, struct
             continue;
         if (leader == LAB_NOBODY)
             leader = node->leader;
-        agreed = agreed && node->state == ELECT_NORMAL && node->leader == leader;
+        agreed =
+            agreed && leader != LAB_NOBODY && node->state == ELECT_NORMAL && node->leader == leader;
         lives = lives || node->number == leader;
     }
     r->agreed = agreed && lives;

@@ -55,7 +55,6 @@ static void if_no_one_responds_it_wins_and_tells_everybody_below(void **state)
     actor_happens(&a, ELECT_ANSWER_TIMER);
     assert_rule(&a, NOBODY_ANSWERED);
     assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(0) | SET(1)));
-    assert_true(actor_stops(&a, ELECT_DEADLINE_TIMER));
     assert_true(a.out.announced);
     assert_true(elect_leads(&a.node));
 }
@@ -106,6 +105,35 @@ static void an_election_starts_one_only_if_none_is_held_already(void **state)
     assert_int_equal(a.out.sends, 1);
 }
 
+static void nor_if_one_was_held_within_the_last_two_T(void **state)
+{
+    struct actor a;
+    (void)state;
+    actor_init(&a, ELECT_BULLY, 5, 2, NOBODY);
+    actor_happens(&a, ELECT_SUSPECT);
+    actor_hears(&a, 4, says(ELECT_COORDINATOR));
+    actor_hears(&a, 1, says(ELECT_ELECTION));
+    assert_rule(&a, HELD_ONE);
+    assert_int_equal(a.out.sends, 1);
+    actor_happens(&a, ELECT_DEADLINE_TIMER);
+    assert_rule(&a, NOTHING);
+    actor_hears(&a, 1, says(ELECT_ELECTION));
+    assert_rule(&a, CHALLENGED);
+}
+
+static void a_deadline_that_runs_out_first_begins_again(void **state)
+{
+    struct actor a;
+    (void)state;
+    actor_init(&a, ELECT_BULLY, 5, 2, NOBODY);
+    actor_happens(&a, ELECT_SUSPECT);
+    actor_happens(&a,
+                  ELECT_DEADLINE_TIMER); /* before the answer timer: the host was late with both */
+    assert_rule(&a, NO_COORDINATOR);
+    assert_true(actor_starts(&a, ELECT_DEADLINE_TIMER));
+    assert_true(actor_starts(&a, ELECT_ANSWER_TIMER));
+}
+
 static void the_highest_needs_to_ask_nobody(void **state)
 {
     struct actor a;
@@ -141,7 +169,6 @@ static void whoever_gets_a_coordinator_from_above_follows_it(void **state)
     assert_int_equal(a.node.leader, 3);
     assert_true(a.out.announced);
     assert_true(actor_stops(&a, ELECT_ANSWER_TIMER));
-    assert_true(actor_stops(&a, ELECT_DEADLINE_TIMER));
     actor_hears(&a, 4, says(ELECT_OK));
     assert_rule(&a, OK_TOO_LATE);
     assert_int_equal(a.node.leader, 3);
@@ -262,11 +289,11 @@ static void a_silent_successor_is_remembered_until_it_is_heard(void **state)
     actor_init(&a, ELECT_CHANG_ROBERTS, 4, 0, 3);
     actor_happens(&a, ELECT_SUSPECT);
     actor_happens(&a, ELECT_HOP_TIMER); /* 1 is silent */
-    actor_hears(&a, 2, ack(ELECT_ELECTION, 0, 1, 1));
+    actor_hears(&a, 2, ack(ELECT_ELECTION, 0, 1, 0));
     actor_hears(&a, 3, number(ELECT_ELECTION, 2, 1));
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(2))); /* remembered */
-    actor_hears(&a, 2, ack(ELECT_ELECTION, 2, 1, 1));
-    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 1)); /* late, but alive */
+    actor_hears(&a, 2, ack(ELECT_ELECTION, 2, 1, 0));
+    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 0)); /* late, but alive */
     assert_rule(&a, LATE_ACK);
     actor_hears(&a, 3, number(ELECT_ELECTION, 3, 1));
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(1)));
@@ -281,9 +308,9 @@ static void one_message_at_a_time_in_order(void **state)
     assert_true(actor_sent(&a, ELECT_ELECT, SET(1)));
     assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 0); /* its own number first */
     assert_int_equal(a.node.queued, 2);
-    actor_hears(&a, 1, ack(ELECT_ELECT, 2, 1, 1)); /* not what is under way */
+    actor_hears(&a, 1, ack(ELECT_ELECT, 2, 1, 0)); /* not what is under way */
     assert_rule(&a, LATE_ACK);
-    actor_hears(&a, 1, ack(ELECT_ELECT, 0, 1, 1));
+    actor_hears(&a, 1, ack(ELECT_ELECT, 0, 1, 0));
     assert_rule(&a, ACKED);
     assert_int_equal(a.out.send[0].message.origin, 2); /* then the other one */
 }
@@ -332,8 +359,7 @@ static void a_message_of_a_round_that_is_over_is_dropped(void **state)
         actor_hears(&a, 0, m);
         assert_rule(&a, ROUND_IS_OVER);
         assert_int_equal(a.out.sends, 1);
-        assert_int_equal(a.out.send[0].message.seen,
-                         1); /* the later election will reach its sender */
+        assert_int_equal(a.out.send[0].message.seen, 0); /* the later election will reach it */
     }
 }
 
@@ -349,7 +375,51 @@ static void who_asks_in_an_early_round_is_told_of_a_decided_one(void **state)
         actor_hears(&a, 0, m);
         assert_rule(&a, TELLS_ROUND);
         assert_int_equal(a.out.send[0].message.seen, 2);
+        m.round = 2; /* it was down when round 2 was decided */
+        actor_hears(&a, 0, m);
+        assert_int_equal(a.out.send[0].message.seen, rings[i] == ELECT_RING ? 0 : 2);
+        actor_init(&a, rings[i], 4, 0, NOBODY);
+        a.node.round = 1;
+        actor_happens(&a, ELECT_START);
+        actor_hears(&a, 1, ack(first_message[i], 0, 2, 2));
+        assert_rule(&a, BEHIND);
+        assert_int_equal(a.node.round, 3);
     }
+}
+
+static void the_round_survives_a_crash(void **state)
+{
+    struct actor a;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        actor_init(&a, rings[i], 4, 1, NOBODY);
+        elect_init(&a.config, &a.node, 1, NOBODY, 7, &a.out);
+        actor_happens(&a, ELECT_START);
+        assert_int_equal(a.node.round, 8);
+        assert_true(a.out.persist); /* before it is sent */
+        actor_hears(&a, 2, ack(first_message[i], 1, 8, 0));
+        assert_false(a.out.persist);
+    }
+}
+
+static void of_two_outcomes_in_a_round_the_higher_counts(void **state)
+{
+    struct actor a;
+    (void)state;
+    actor_init(&a, ELECT_CHANG_ROBERTS, 4, 0, NOBODY);
+    actor_hears(&a, 3, number(ELECT_ELECTED, 2, 1));
+    assert_rule(&a, ELECTED_FOLLOWS);
+    actor_hears(&a, 3, number(ELECT_ELECTED, 3, 1));
+    assert_rule(&a, ELECTED_FOLLOWS);
+    actor_hears(&a, 3, number(ELECT_ELECTED, 2, 1));
+    assert_rule(&a, DECIDED_BEFORE);
+    assert_int_equal(a.node.leader, 3);
+    actor_init(&a, ELECT_RING, 4, 0, NOBODY);
+    actor_hears(&a, 3, listed(ELECT_COORDINATOR, 3, SET(0) | SET(3), 1));
+    actor_hears(&a, 3, listed(ELECT_COORDINATOR, 2, SET(0) | SET(2), 1));
+    assert_rule(&a, OUTRANKED);
+    assert_int_equal(a.node.leader, 3);
+    assert_int_equal(a.node.queued, 2); /* passed on all the same */
 }
 
 static void who_is_behind_begins_again_beyond_the_round(void **state)
@@ -402,14 +472,14 @@ static void when_the_list_is_back_the_highest_on_it_is_announced(void **state)
     (void)state;
     actor_init(&a, ELECT_RING, 4, 0, 3);
     actor_happens(&a, ELECT_SUSPECT);
-    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 1));
+    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 0));
     actor_hears(&a, 2, listed(ELECT_ELECTION, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, LIST_BACK);
     assert_int_equal(a.node.leader, 2);
     assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(1)));
     actor_hears(&a, 2, listed(ELECT_ELECTION, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, ANNOUNCED_BEFORE);
-    actor_hears(&a, 1, ack(ELECT_COORDINATOR, 0, 1, 1));
+    actor_hears(&a, 1, ack(ELECT_COORDINATOR, 0, 1, 0));
     actor_hears(&a, 2, listed(ELECT_COORDINATOR, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, ANNOUNCEMENT_BACK);
 }
@@ -439,7 +509,7 @@ static void an_orphaned_list_is_adopted(void **state)
     (void)state;
     actor_init(&a, ELECT_RING, 4, 1, 3);
     actor_hears(&a, 0, listed(ELECT_ELECTION, 0, SET(0), 1));
-    actor_hears(&a, 2, ack(ELECT_ELECTION, 0, 1, 1));
+    actor_hears(&a, 2, ack(ELECT_ELECTION, 0, 1, 0));
     actor_hears(&a, 2, listed(ELECT_ELECTION, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, ORPHAN);
     assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(2)));
@@ -576,7 +646,7 @@ static void whoever_gets_its_own_number_back_leads_and_says_so(void **state)
     (void)state;
     actor_init(&a, ELECT_CHANG_ROBERTS, 4, 2, NOBODY);
     actor_happens(&a, ELECT_SUSPECT);
-    actor_hears(&a, 3, ack(ELECT_ELECTION, 2, 1, 1));
+    actor_hears(&a, 3, ack(ELECT_ELECTION, 2, 1, 0));
     actor_hears(&a, 1, number(ELECT_ELECTION, 2, 1));
     assert_rule(&a, OWN_NUMBER_BACK);
     assert_true(elect_leads(&a.node));
@@ -593,7 +663,7 @@ static void elected_clears_the_participant_and_goes_round(void **state)
     (void)state;
     actor_init(&a, ELECT_CHANG_ROBERTS, 4, 1, NOBODY);
     actor_hears(&a, 0, number(ELECT_ELECTION, 3, 1));
-    actor_hears(&a, 2, ack(ELECT_ELECTION, 3, 1, 1));
+    actor_hears(&a, 2, ack(ELECT_ELECTION, 3, 1, 0));
     actor_hears(&a, 0, number(ELECT_ELECTED, 3, 1));
     assert_rule(&a, ELECTED_FOLLOWS);
     assert_int_equal(a.node.state, ELECT_NORMAL);
@@ -610,7 +680,7 @@ static void watched(struct actor *a, enum elect_algorithm algorithm, uint8_t me,
 {
     actor_init(a, algorithm, 4, me, leader);
     a->config.detector = true;
-    elect_init(&a->config, &a->node, me, leader, &a->out);
+    elect_init(&a->config, &a->node, me, leader, 0, &a->out);
 }
 
 static void the_leader_sends_heartbeats(void **state)
@@ -727,6 +797,8 @@ int main(void)
         cmocka_unit_test(an_ok_ends_my_part),
         cmocka_unit_test(an_election_from_below_is_answered_ok_and_starts_one),
         cmocka_unit_test(an_election_starts_one_only_if_none_is_held_already),
+        cmocka_unit_test(nor_if_one_was_held_within_the_last_two_T),
+        cmocka_unit_test(a_deadline_that_runs_out_first_begins_again),
         cmocka_unit_test(the_highest_needs_to_ask_nobody),
         cmocka_unit_test(a_leader_answers_ok_and_coordinator_to_that_sender_alone),
         cmocka_unit_test(whoever_gets_a_coordinator_from_above_follows_it),
@@ -744,6 +816,8 @@ int main(void)
         cmocka_unit_test(no_outcome_within_the_ring_time_means_a_new_round),
         cmocka_unit_test(a_message_of_a_round_that_is_over_is_dropped),
         cmocka_unit_test(who_asks_in_an_early_round_is_told_of_a_decided_one),
+        cmocka_unit_test(the_round_survives_a_crash),
+        cmocka_unit_test(of_two_outcomes_in_a_round_the_higher_counts),
         cmocka_unit_test(who_is_behind_begins_again_beyond_the_round),
         cmocka_unit_test(a_higher_round_is_adopted_and_clears_the_participant),
         cmocka_unit_test(each_process_adds_its_number_and_passes_the_list_on),

@@ -80,7 +80,8 @@ static void draw(struct storm *s, const char *algorithm, uint64_t seed)
     struct text rate;
     struct dice d;
     dice_seed(&d, seed, DICE_SHUFFLE);
-    unsigned n = 2 + (unsigned)dice_below(&d, 7), delay = 1 + (unsigned)dice_below(&d, 5);
+    unsigned n = 2 + (unsigned)dice_below(&d, seed % 16 == 0 ? 40 : 7),
+             delay = 1 + (unsigned)dice_below(&d, 5);
     unsigned storm = 8 * 2 * delay + 8; /* every recovery is over by 8T */
     experiment_init(e);
     text_clear(&s->command);

@@ -109,7 +109,12 @@ static void forged_messages_are_refused(void **state)
     refused(ELECT_CHANG_ROBERTS, 2, 1,
             (struct elect_message){.type = ELECT_ELECTION, .round = UINT32_MAX});
     refused(ELECT_CHANG_ROBERTS, 2, 1,
-            (struct elect_message){.type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2});
+            (struct elect_message){
+                .type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2, .seen = UINT32_MAX});
+    refused(ELECT_CHANG_ROBERTS, 2, 1, (struct elect_message){.type = ELECT_ACK, .what = 228});
+    refused(
+        ELECT_CHANG_ROBERTS, 2, 1,
+        (struct elect_message){.type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2, .seen = 1});
 }
 
 /* The event and the message must be of one mind. */
@@ -186,6 +191,8 @@ static void a_configuration_is_checked(void **state)
         ids[i] = (uint16_t)i;
     assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 0, 1, 0), ELECT_EMPTY);
     assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 65, 1, 0), ELECT_TOO_MANY);
+    assert_int_equal(elect_config_init(&c, ELECT_ALGORITHM_COUNT, ids, 3, 1, 0),
+                     ELECT_UNKNOWN_ALGORITHM);
     assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 64, 1, 0), ELECT_FINE);
     assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 3, 0, 0), ELECT_TOO_LONG);
     assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 3, 2000000, 0), ELECT_TOO_LONG);
