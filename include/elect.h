@@ -175,13 +175,14 @@ struct elect_rule {
     uint8_t a, b;   /* ranks, or ELECT_NOBODY */
 };
 
-/* What every member must be told alike. Filled by elect_config_init; `form`, `announce`, `detector`
- * and the durations may be changed afterwards. */
+/* What every member must be told alike. Filled by elect_config_init; `form`, `announce`,
+ * `detector`, `reliable` and the durations may be changed afterwards. */
 struct elect_config {
     uint8_t algorithm; /* enum elect_algorithm */
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
     bool detector;     /* heartbeats from the leader, suspicion without them */
+    bool reliable;     /* nothing is lost and nobody fails: hops of a ring are not acknowledged */
     uint8_t n;
     uint8_t ring[ELECT_MAX];              /* place on the ring -> rank */
     uint8_t place[ELECT_MAX];             /* rank -> place on the ring */

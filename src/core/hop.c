@@ -15,6 +15,8 @@
  *     round of the node is decided the acknowledgement says so: who missed it while it was down
  *     begins again beyond it. If it is not, its election will reach the sender; a sender that began
  *     another one beyond it would chase it round the ring for ever.
+ *  5. Where nothing is lost and nobody fails (config->reliable) messages go straight to the
+ *     successor.
  */
 #include "hop.h"
 
@@ -43,14 +45,18 @@ static number successor(const struct process *p)
     return me(p);
 }
 
+static void hop(struct process *p, number to, unsigned type, number origin, set list)
+{
+    send(p, type, only(to));
+    p->out->send[p->out->sends - 1].message.origin = origin;
+    p->out->send[p->out->sends - 1].message.set = list;
+}
+
 static void transmit(struct process *p)
 {
-    struct elect_node *node = p->node;
-    node->next = successor(p);
-    send(p, node->queue[0].type, only(node->next));
-    struct elect_message *m = &p->out->send[p->out->sends - 1].message;
-    m->origin = node->queue[0].origin;
-    m->set = node->queue[0].set;
+    const struct elect_hop *first = &p->node->queue[0];
+    p->node->next = successor(p);
+    hop(p, p->node->next, first->type, first->origin, first->set);
     start(p, ELECT_HOP_TIMER);
 }
 
@@ -69,7 +75,10 @@ void forward_list(struct process *p, unsigned type, number origin, set list)
     struct elect_node *node = p->node;
     assert(!passed_on(p, type, origin));
     node->passed[kind(type)] |= only(origin);
-
+    if (p->config->reliable) {
+        hop(p, successor(p), type, origin, list);
+        return;
+    }
     bool full = node->queued == ELECT_MAX_QUEUE;
     if (full)
         drop_first(p);
@@ -148,7 +157,7 @@ void elect__hop_receive(struct process *p, number from, const message *m)
 {
     bool over = m->round < p->node->round;
     bool tell = (over && is(p, NORMAL)) || comes_late(p, from, m);
-    if (m->type != ELECT_LEADER)
+    if (m->type != ELECT_LEADER && !p->config->reliable)
         acknowledge(p, from, m, tell ? p->node->round : 0);
     if (over || tell) {
         nothing(p, tell ? TELLS_ROUND : ROUND_IS_OVER);

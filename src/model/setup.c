@@ -183,6 +183,13 @@ static bool set_detector(struct setup *s, const char *value, struct text *compla
     return fine;
 }
 
+static bool set_acks(struct setup *s, const char *value, struct text *complaint)
+{
+    bool on, fine = setup_switch(value, &on, complaint);
+    s->reliable = !on;
+    return fine;
+}
+
 static bool set_processing(struct setup *s, const char *value, struct text *complaint)
 {
     uint64_t ticks = 0;
@@ -206,6 +213,7 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_DELAY: return set_delay(s, value, complaint);
     case SETTING_PROCESSING: return set_processing(s, value, complaint);
     case SETTING_DETECTOR: return set_detector(s, value, complaint);
+    case SETTING_ACKS: return set_acks(s, value, complaint);
     case SETTING_SEED: return set_number(value, UINT64_MAX / 16, &s->seed, complaint);
     case SETTING_LOSS: return setup_probability(value, &s->weather.loss, complaint);
     case SETTING_DUPLICATE: return setup_probability(value, &s->weather.duplicate, complaint);
@@ -233,6 +241,8 @@ bool setup_check(const struct setup *s, struct text *complaint)
         return complain_number(complaint, (uint64_t)s->leader, " leads but is not in the cluster");
     if (s->down.count == s->processes.count)
         return complain(complaint, "everybody is down: nobody is left to elect");
+    if (s->reliable && (s->down.count > 0 || s->weather.loss > 0))
+        return complain(complaint, "acks off is for clusters where nothing fails");
     if (s->algorithm != ELECT_BULLY && given(s, SETTING_ANNOUNCE))
         return complain(complaint, "announce is for bully: a ring announces by its form");
     if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
@@ -265,6 +275,7 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
         return complain(complaint, "these processes cannot form a cluster");
     c->form = s->form;
     c->announce = s->announce;
+    c->reliable = s->reliable;
     c->detector = s->detector >= 0 ? s->detector > 0 : s->weather.loss > 0 || s->random_faults;
     return true;
 }

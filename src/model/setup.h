@@ -27,6 +27,7 @@
     X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
     X(DETECTOR, "detector", "on|off",                                                              \
       "heartbeats and suspicion (default: on with loss, crash-rate, or runs with faults)")         \
+    X(ACKS, "acks", "on|off", "rings: hops are acknowledged (off: nothing may fail)")              \
     X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
     X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
@@ -45,7 +46,7 @@ struct setup {
     struct numbers processes, down;
     uint8_t algorithm, form, announce;
     int8_t detector; /* -1: decide by what is asked */
-    bool shuffle, random_faults;
+    bool shuffle, random_faults, reliable;
     uint32_t given; /* 1 << setting: which were set */
     int64_t leader; /* an id; -1: none */
     uint32_t processing;

@@ -80,6 +80,10 @@ bool experiment_check(struct experiment *e, struct text *complaint)
     static struct world w; /* too large for a stack */
     struct elect_config config;
     e->setup.random_faults = e->crash_rate > 0 || (e->many && e->faults > 0);
+    if (e->setup.reliable && (e->faults > 0 || e->crash_rate > 0)) {
+        text_add(complaint, "acks off is for clusters where nothing fails");
+        return false;
+    }
     if (!setup_check(&e->setup, complaint) || !check_begin(e, complaint))
         return false;
     if (e->setup.processes.count > ELECT_MAX)

@@ -321,7 +321,7 @@ static void must_equal_lab(const char *words)
     assert_memory_equal(r.sent, w->books.sent, sizeof r.sent);
     assert_int_equal(r.delivered, w->books.delivered);
     assert_int_equal(r.failed_hops, w->books.failed_hops);
-    if (e.setup.algorithm == ELECT_BULLY)
+    if (e.setup.algorithm == ELECT_BULLY || e.setup.reliable)
         assert_int_equal(r.time, w->changed);
 }
 
@@ -354,7 +354,8 @@ static void lab_equals_world(void **state)
         snprintf(words + length, sizeof words - length, "algorithm bully announce %s",
                  trial % 2 == 0 ? "all" : "lower");
         must_equal_lab(words);
-        snprintf(words + length, sizeof words - length, "algorithm chang-roberts");
+        snprintf(words + length, sizeof words - length, "algorithm chang-roberts acks %s",
+                 live == everybody && trial % 2 == 0 ? "off" : "on");
         must_equal_lab(words);
     }
 }
