@@ -38,6 +38,5 @@ struct verb {
     int (*run)(int argc, char **argv); /* argv[0] is the verb */
     const char *summary;
 };
-int cmd_sim(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* The command: a table of verbs. */
-#include "args.h"
+#include "verify.h"
 
 #include "../model/text.h"
 
@@ -9,6 +9,7 @@
 
 static const struct verb verbs[] = {
     {"sim", cmd_sim, "simulate an election: one, told step by step, or thousands"},
+    {"verify", cmd_verify, "explore every possible history of a small cluster"},
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
 

@@ -65,7 +65,7 @@ static json_t *violations(const struct outcome *o)
     json_t *array = json_array();
     for (unsigned i = 0; i < o->violations; i++)
         json_array_append_new(array, json_pack("{s:s, s:I, s:s}", "property",
-                                               invariant_name(o->violation[i].invariant), "time",
+                                               property_name(o->violation[i].property), "time",
                                                (json_int_t)o->violation[i].time, "text",
                                                o->violation[i].text));
     return array;

@@ -67,6 +67,7 @@ void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
 
 int sim_scenario(const struct request *r);
+int cmd_sim(int argc, char **argv);
 
 /* The file for --trace-file, or the stream it goes to without; NULL after having complained. */
 FILE *trace_open(const struct request *r);

@@ -129,7 +129,7 @@ static void add_violations(const struct play *p, struct text *t)
 {
     for (unsigned i = 0; i < p->violations; i++) {
         text_add(t, "violated ");
-        text_add(t, invariant_name(p->violation[i].invariant));
+        text_add(t, property_name(p->violation[i].property));
         text_add(t, " at ");
         text_number(t, p->violation[i].time);
         text_add(t, ": ");

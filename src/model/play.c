@@ -28,7 +28,7 @@ static uint64_t horizon(const struct world *w)
 static void judge(struct play *p)
 {
     struct violation v;
-    if (p->violations < PLAY_MAX_VIOLATIONS && invariant_broken(&p->world, &v))
+    if (p->violations < PLAY_MAX_VIOLATIONS && property_broken_at_rest(&p->world, &v))
         p->violation[p->violations++] = v;
 }
 
@@ -45,4 +45,27 @@ void play_run(struct play *p, uint64_t until)
         judge(p);
     if (!to_rest && w->now < until)
         w->now = until;
+}
+
+/* What comes of it if nothing but time goes on. */
+static bool broken_in_future(struct play *p, enum property property, struct violation *v)
+{
+    void (*tell)(void *, const struct world *, const struct happening *) = p->tell;
+    p->tell = NULL;
+    play_run(p, WORLD_FOREVER);
+    p->tell = tell;
+    bool broken = property_broken(
+        &p->world, property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK, v);
+    if (broken)
+        v->property = property;
+    return broken;
+}
+
+void play_check(struct play *p, enum property property)
+{
+    struct violation v;
+    bool future = property == PROPERTY_EVENTUALLY || property == PROPERTY_TERMINATION;
+    if (p->violations < PLAY_MAX_VIOLATIONS &&
+        (future ? broken_in_future(p, property, &v) : property_broken(&p->world, property, &v)))
+        p->violation[p->violations++] = v;
 }

@@ -2,7 +2,7 @@
 #ifndef ELECT_PLAY_H
 #define ELECT_PLAY_H
 
-#include "invariant.h"
+#include "property.h"
 #include "world.h"
 
 #define PLAY_MAX_VIOLATIONS 16
@@ -24,5 +24,9 @@ void play_suspect(struct play *p, uint8_t rank);
  * to happen. Gives up after a time in which every repair has had many chances.
  */
 void play_run(struct play *p, uint64_t until);
+
+/* Puts down a violation if the property does not hold now. Those about the future are tried out:
+ * time goes on in this world, in silence. */
+void play_check(struct play *p, enum property property);
 
 #endif

@@ -1,5 +1,7 @@
 #include "scenario.h"
 
+#include "narrate.h"
+
 #include <string.h>
 
 #define VERBS(X)                                                                                   \
@@ -12,7 +14,8 @@
     X(DELIVER, "deliver")                                                                          \
     X(LOSE, "lose")                                                                                \
     X(DUPLICATE, "duplicate")                                                                      \
-    X(FIRE, "fire")
+    X(FIRE, "fire")                                                                                \
+    X(CHECK, "check")
 
 enum verb {
 #define X(name, word) VERB_##name,
@@ -126,6 +129,12 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
     *arrow = '\0';
     if (*cut_word(rest) != '\0')
         return complain(r->complaint, "expected a message, such as 4 > 5 ELECTION");
+    size_t length = strlen(type), name = strcspn(type, "([");
+    if (length >= sizeof step->message)
+        return complain(r->complaint, "too long a message");
+    if (type[name] != '\0') /* with its content */
+        memcpy(step->message, type, length + 1);
+    type[name] = '\0';
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
            parse_event(r, type, ELECT_FIRST_MESSAGE, ELECT_FIRST_TIMER, "unknown message ",
                        &step->event);
@@ -137,6 +146,16 @@ static bool parse_fire(struct reader *r, char *rest, struct step *step)
     return parse_rank(r, rest, &step->rank) &&
            parse_event(r, timer, ELECT_FIRST_TIMER, ELECT_EVENT_COUNT, "unknown timer ",
                        &step->event);
+}
+
+static bool parse_check(struct reader *r, const char *word, struct step *step)
+{
+    static const char *const names[] = {
+#define X(name, word, text) word,
+        PROPERTIES(X)
+#undef X
+    };
+    return setup_choose(word, names, PROPERTY_COUNT, &step->event, r->complaint);
 }
 
 static bool parse_fault(struct reader *r, char *rest, struct step *step)
@@ -195,6 +214,7 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_LOSE:
     case VERB_DUPLICATE: return parse_message(r, rest, step);
     case VERB_FIRE: return parse_fire(r, rest, step);
+    case VERB_CHECK: return parse_check(r, rest, step);
     case VERB_SUSPECT:
     case VERB_COUNT: break;
     }
@@ -267,11 +287,31 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
 
 /* ---- playing ---- */
 
+/* The oldest one in flight that reads like this; without a content, the oldest of its type. */
+static uint32_t find_message(const struct world *w, const struct step *step)
+{
+    uint32_t found = WORLD_MAX_FLIGHTS;
+    if (step->message[0] == '\0')
+        return world_find(w, step->rank, step->to, (enum elect_event)step->event);
+    for (uint32_t i = 0; i < w->flights; i++) {
+        const struct flight *f = &w->flight[i];
+        struct text t;
+        if (f->from != step->rank || f->to != step->to || f->message.type != step->event)
+            continue;
+        text_clear(&t);
+        narrate_message(w, &f->message, &t);
+        if (strcmp(t.bytes, step->message) == 0 &&
+            (found == WORLD_MAX_FLIGHTS || f->order < w->flight[found].order))
+            found = i;
+    }
+    return found;
+}
+
 static bool play_message(const struct step *step, struct play *p, struct text *complaint)
 {
     struct world *w = &p->world;
     struct happening h;
-    uint32_t flight = world_find(w, step->rank, step->to, (enum elect_event)step->event);
+    uint32_t flight = find_message(w, step);
     if (flight == WORLD_MAX_FLIGHTS)
         return complain(complaint, "no such message is in flight");
     if (step->verb == VERB_DUPLICATE) {
@@ -337,6 +377,7 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_LOSE:
     case VERB_DUPLICATE: return play_message(step, p, complaint);
     case VERB_FIRE: return play_fire(step, p, complaint);
+    case VERB_CHECK: play_check(p, (enum property)step->event); return true;
     case VERB_COUNT: break;
     }
     return false;

@@ -19,8 +19,9 @@
  *     recover ID [at TIME]
  *     cut 0 1 2 / 3 4 [at TIME]        nothing passes between the parts
  *     heal [at TIME]
- *     deliver|lose|duplicate A > B TYPE    the oldest such message in flight
+ *     deliver|lose|duplicate A > B TYPE    the oldest such message; or ELECTION(3), ELECTION[1 2]
  *     fire ID TIMER                    hop, answer, deadline, ring, heartbeat or suspicion
+ *     check PROPERTY                   does it hold now; of the future, if time alone goes on
  */
 #ifndef ELECT_SCENARIO_H
 #define ELECT_SCENARIO_H
@@ -28,7 +29,8 @@
 #include "play.h"
 #include "setup.h"
 
-#define SCENARIO_MAX_STEPS 1024
+#define SCENARIO_MAX_STEPS   1024
+#define SCENARIO_MAX_MESSAGE 128
 
 struct step {
     uint8_t verb;
@@ -36,6 +38,7 @@ struct step {
     bool timed;
     uint64_t time;
     struct fault fault;
+    char message[SCENARIO_MAX_MESSAGE]; /* with its content, if that is given */
     unsigned line;
 };
 

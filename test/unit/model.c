@@ -324,20 +324,20 @@ static void what_breaks_a_promise_is_named(void **state)
     (void)state;
     describe(&e, "algorithm bully processes 4 begin 0");
     experiment_play(&e, 1, &p);
-    assert_false(invariant_broken(&p.world, &v));
+    assert_false(property_broken_at_rest(&p.world, &v));
     p.world.node[1].leader = 1;
-    assert_true(invariant_broken(&p.world, &v));
-    assert_string_equal(invariant_name(v.invariant), "highest-wins");
+    assert_true(property_broken_at_rest(&p.world, &v));
+    assert_string_equal(property_name(v.property), "highest-wins");
     assert_string_equal(v.text, "1 leads although it is lower than 3");
     p.world.node[1].leader = ELECT_NOBODY;
-    assert_true(invariant_broken(&p.world, &v));
-    assert_string_equal(invariant_name(v.invariant), "agreement");
+    assert_true(property_broken_at_rest(&p.world, &v));
+    assert_string_equal(property_name(v.property), "agreement");
     p.world.node[1].state = ELECT_WAITING;
-    assert_true(invariant_broken(&p.world, &v));
-    assert_string_equal(invariant_name(v.invariant), "no-stuck-participant");
+    assert_true(property_broken_at_rest(&p.world, &v));
+    assert_string_equal(property_name(v.property), "no-stuck-participant");
     p.world.node[1].state = ELECT_NORMAL;
     p.world.disturbed = true; /* nothing is promised then */
-    assert_false(invariant_broken(&p.world, &v));
+    assert_false(property_broken_at_rest(&p.world, &v));
 }
 
 int main(void)

@@ -1,0 +1,552 @@
+/* elect verify: every possible history of a small cluster. */
+#include "verify.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum option {
+    OPTION_ALGORITHM,
+    OPTION_PROCESSES,
+    OPTION_DOWN,
+    OPTION_LEADER,
+    OPTION_FORM,
+    OPTION_ANNOUNCE,
+    OPTION_REORDER,
+    OPTION_BEGIN,
+    OPTION_CRASHES,
+    OPTION_RECOVERIES,
+    OPTION_LOSSES,
+    OPTION_DUPLICATES,
+    OPTION_CUTS,
+    OPTION_JOINS,
+    OPTION_TIMEOUTS,
+    OPTION_PROPERTY,
+    OPTION_LIST,
+    OPTION_REDUCE,
+    OPTION_SAVE,
+    OPTION_MAX_STATES,
+    OPTION_MAX_MEMORY,
+    OPTION_THREADS,
+    OPTION_OUTPUT,
+    OPTION_QUIET,
+    OPTION_HELP,
+    OPTION_COUNT
+};
+
+static const struct option_spec options[OPTION_COUNT] = {
+    [OPTION_ALGORITHM] = {"algorithm", 0, "NAME",
+                          "bully, ring, active-ring or chang-roberts (default: bully)"},
+    [OPTION_PROCESSES] = {"processes", 0, "LIST", "2 to 16 of them; the order given is the ring's"},
+    [OPTION_DOWN] = {"down", 0, "LIST", "who is down at first"},
+    [OPTION_LEADER] = {"leader", 0, "ID|none",
+                       "whom all follow at first (default: the highest if it is down, else none)"},
+    [OPTION_FORM] = {"form", 0, "circulate|multicast", "ring: how the leader is announced"},
+    [OPTION_ANNOUNCE] = {"announce", 0, "lower|all", "bully: whom the winner tells"},
+    [OPTION_REORDER] = {"reorder", 0, NULL, "messages of one link may overtake each other"},
+    [OPTION_BEGIN] =
+        {"begin", 0, "any|all|LIST",
+         "who begins: any live process once, at any moment (default), or these at once"},
+    [OPTION_CRASHES] = {"crashes", 0, "N", "up to N crashes, at any moment"},
+    [OPTION_RECOVERIES] = {"recoveries", 0, "N", "up to N of the crashed come back"},
+    [OPTION_LOSSES] = {"losses", 0, "N", "up to N messages are lost"},
+    [OPTION_DUPLICATES] = {"duplicates", 0, "N", "up to N messages arrive twice"},
+    [OPTION_CUTS] = {"cuts", 0, "N", "up to N times the cluster is cut in two, and heals"},
+    [OPTION_JOINS] = {"joins", 0, "N", "up to N of those that are down at first start"},
+    [OPTION_TIMEOUTS] = {"timeouts", 0, "late|any",
+                         "timers run out only when all is quiet (default), or at any moment"},
+    [OPTION_PROPERTY] = {"property", 0, "NAME,...",
+                         "what to check (default: what the algorithm claims)"},
+    [OPTION_LIST] = {"list-properties", 0, NULL, "what can be checked"},
+    [OPTION_REDUCE] = {"reduce", 0, NULL,
+                       "rings without faults: follow one process where the order cannot matter"},
+    [OPTION_SAVE] = {"save", 0, "FILE", "write the shortest bad history as a scenario"},
+    [OPTION_MAX_STATES] = {"max-states", 0, "N", "give up beyond this"},
+    [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE", "give up beyond this: 500M, 4G (default: 4G)"},
+    [OPTION_THREADS] = {"threads", 0, "N", "1 to 8 (default: 1)"},
+    [OPTION_OUTPUT] = {"output", 'o', "text|json", "how the result is printed (default: text)"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing, the exit code tells"},
+    [OPTION_HELP] = {"help", 'h', NULL, "this text"},
+};
+
+struct asked {
+    struct setup setup;
+    struct exploration exploration;
+    bool begin_all, begin_given, properties_given, json, quiet;
+    struct numbers begin;
+    uint64_t budget[6]; /* from OPTION_CRASHES on */
+    const char *save;
+};
+
+static volatile int stop;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    stop = 1;
+}
+
+static int print_help(void)
+{
+    puts("usage: elect verify --processes LIST [OPTIONS]\n"
+         "\n"
+         "Explores every possible history of a small cluster, in the very code that runs\n"
+         "elsewhere, and finds the shortest one in which a property does not hold.\n");
+    args_help_options(options, OPTION_COUNT);
+    puts("\nexit: 0 the properties hold, in every history; 1 violated; 2 a bound was reached\n"
+         "before a violation; 64 bad usage; 74 writing failed\n"
+         "\nexamples:\n"
+         "  elect verify --algorithm bully --processes 3\n"
+         "  elect verify --algorithm chang-roberts --processes 4 --crashes 1\n"
+         "  elect verify --algorithm bully --processes 3 --timeouts any \\\n"
+         "      --property one-leader --save bad.elect");
+    return EXIT_FINE;
+}
+
+static int list_properties(void)
+{
+    for (int p = 0; p < PROPERTY_COUNT; p++)
+        printf("%-21s %s\n", property_name((enum property)p), property_text((enum property)p));
+    return EXIT_FINE;
+}
+
+static int complain(const char *option, const char *why)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s%s", *option ? "--" : "", option);
+    return args_complain("verify", what, why);
+}
+
+/* ---- what is asked ---- */
+
+static bool set_number(const char *value, uint64_t limit, uint64_t *number, struct text *complaint)
+{
+    if (number_parse(value, limit, number))
+        return true;
+    text_add(complaint, "expected a number from 0 to ");
+    text_number(complaint, limit);
+    return false;
+}
+
+static bool set_memory(struct asked *a, const char *value, struct text *complaint)
+{
+    static const char units[] = "KMGT";
+    uint64_t number;
+    const char *rest = value, *unit;
+    if (number_scan(&rest, 1 << 20, &number) && number > 0 && *rest != '\0' && rest[1] == '\0' &&
+        (unit = strchr(units, *rest)) != NULL) {
+        a->exploration.max_memory = (size_t)number << (10 * (unit - units + 1));
+        return true;
+    }
+    text_add(complaint, "expected a size, such as 500M or 4G");
+    return false;
+}
+
+static bool set_properties(struct asked *a, const char *value, struct text *complaint)
+{
+    const char *names[PROPERTY_COUNT];
+    for (int p = 0; p < PROPERTY_COUNT; p++)
+        names[p] = property_name((enum property)p);
+    a->properties_given = true;
+    while (*value != '\0') {
+        char word[64];
+        size_t length = strcspn(value, ",");
+        uint8_t choice;
+        snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), value);
+        if (!setup_choose(word, names, PROPERTY_COUNT, &choice, complaint))
+            return false;
+        a->exploration.properties |= 1u << choice;
+        value += length + (value[length] == ',');
+    }
+    if (a->exploration.properties != 0)
+        return true;
+    text_add(complaint, "name one: see --list-properties");
+    return false;
+}
+
+static bool set_begin(struct asked *a, const char *value, struct text *complaint)
+{
+    if (strcmp(value, "any") == 0)
+        return true;
+    a->begin_given = true;
+    a->begin_all = strcmp(value, "all") == 0;
+    return a->begin_all || numbers_parse(&a->begin, value, complaint);
+}
+
+static bool set_timeouts(struct asked *a, const char *value, struct text *complaint)
+{
+    static const char *const words[] = {"late", "any"};
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 2, &choice, complaint);
+    a->exploration.question.any_timeouts = choice == 1;
+    return fine;
+}
+
+static bool set_output(struct asked *a, const char *value, struct text *complaint)
+{
+    static const char *const words[] = {"text", "json"};
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 2, &choice, complaint);
+    a->json = choice == 1;
+    return fine;
+}
+
+static bool set_threads(struct asked *a, const char *value, struct text *complaint)
+{
+    uint64_t threads = 0;
+    bool fine = number_parse(value, EXPLORE_MAX_THREADS, &threads) && threads > 0;
+    if (!fine)
+        text_add(complaint, "expected a number from 1 to 8");
+    a->exploration.threads = (unsigned)threads;
+    return fine;
+}
+
+static bool set(struct asked *a, enum option option, const char *value, struct text *complaint)
+{
+    struct setup *s = &a->setup;
+    struct exploration *e = &a->exploration;
+    switch (option) {
+    case OPTION_ALGORITHM: return setup_set(s, SETTING_ALGORITHM, value, complaint);
+    case OPTION_PROCESSES: return setup_set(s, SETTING_PROCESSES, value, complaint);
+    case OPTION_DOWN: return setup_set(s, SETTING_DOWN, value, complaint);
+    case OPTION_LEADER: return setup_set(s, SETTING_LEADER, value, complaint);
+    case OPTION_FORM: return setup_set(s, SETTING_FORM, value, complaint);
+    case OPTION_ANNOUNCE: return setup_set(s, SETTING_ANNOUNCE, value, complaint);
+    case OPTION_REORDER: return setup_set(s, SETTING_REORDER, "on", complaint);
+    case OPTION_CRASHES:
+    case OPTION_RECOVERIES:
+    case OPTION_LOSSES:
+    case OPTION_DUPLICATES:
+    case OPTION_CUTS:
+    case OPTION_JOINS:
+        return set_number(value, 100, &a->budget[option - OPTION_CRASHES], complaint);
+    case OPTION_BEGIN: return set_begin(a, value, complaint);
+    case OPTION_TIMEOUTS: return set_timeouts(a, value, complaint);
+    case OPTION_PROPERTY: return set_properties(a, value, complaint);
+    case OPTION_REDUCE: return e->question.reduce = true;
+    case OPTION_SAVE: a->save = value; return true;
+    case OPTION_MAX_STATES: return set_number(value, UINT32_MAX / 2, &e->max_states, complaint);
+    case OPTION_MAX_MEMORY: return set_memory(a, value, complaint);
+    case OPTION_THREADS: return set_threads(a, value, complaint);
+    case OPTION_OUTPUT: return set_output(a, value, complaint);
+    case OPTION_QUIET: return a->quiet = true;
+    case OPTION_LIST:
+    case OPTION_HELP:
+    case OPTION_COUNT: break;
+    }
+    return false;
+}
+
+/* EXIT_FINE, or the code to exit with; -1 after help. */
+static int parse(struct asked *a, int argc, char **argv)
+{
+    struct args args = {.verb = "verify", .argc = argc, .at = 1, .argv = argv};
+    struct text complaint;
+    const char *value;
+    uint64_t seen = 0;
+    int option;
+    setup_init(&a->setup);
+    a->exploration.max_states = UINT32_MAX / 2;
+    a->exploration.max_memory = (size_t)4 << 30;
+    a->exploration.threads = 1;
+    text_clear(&complaint);
+    while ((option = args_next(&args, options, OPTION_COUNT, &value)) != ARGS_END) {
+        if (option == ARGS_WORD)
+            args_complain("verify", value, "an option is missing before this");
+        if (option < 0)
+            return EXIT_USAGE;
+        if (option == OPTION_HELP || option == OPTION_LIST)
+            return option == OPTION_HELP ? -1 : -2;
+        if (option != OPTION_PROPERTY && (seen >> option & 1) != 0)
+            return complain(options[option].name, "is given twice: once is enough");
+        seen |= UINT64_C(1) << option;
+        if (!set(a, (enum option)option, value, &complaint))
+            return complain(options[option].name, complaint.bytes);
+    }
+    return EXIT_FINE;
+}
+
+static bool refuse(struct text *t, const char *why)
+{
+    text_add(t, why);
+    return false;
+}
+
+static bool choose_beginners(const struct asked *a, struct question *q, struct text *complaint)
+{
+    uint32_t id;
+    q->begin = a->begin_given ? BEGIN_LISTED : BEGIN_ANY;
+    for (unsigned place = 0; place < q->config.n && a->begin_all; place++)
+        if ((q->down >> q->config.ring[place] & 1) == 0)
+            q->beginner[q->beginners++] = q->config.ring[place];
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&a->begin, &i, &id);) {
+        uint8_t rank = elect_rank(&q->config, id);
+        if (rank == ELECT_NOBODY || (q->down >> rank & 1) != 0 || q->beginners == SPACE_MAX) {
+            text_number(complaint, id);
+            return refuse(complaint, " cannot begin: it is down, or not in the cluster");
+        }
+        q->beginner[q->beginners++] = rank;
+    }
+    return true;
+}
+
+/* What the algorithm claims under these assumptions. */
+static uint32_t claims(const struct question *q)
+{
+    uint32_t at_rest =
+        1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK;
+    if (q->reduce)
+        return at_rest;
+    if (q->any_timeouts) /* a timer may run out again and again, for ever */
+        return 1u << PROPERTY_NO_STUCK | 1u << PROPERTY_EVENTUALLY;
+    return at_rest | 1u << PROPERTY_EVENTUALLY | 1u << PROPERTY_TERMINATION;
+}
+
+static bool check_reduction(const struct asked *a, const struct question *q, bool faults,
+                            struct text *complaint)
+{
+    uint32_t at_rest =
+        1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK;
+    if (!q->reduce)
+        return true;
+    if (q->config.algorithm == ELECT_BULLY || faults || q->any_timeouts || q->reorder)
+        return refuse(complaint,
+                      "--reduce is for rings where nothing fails and timers run out late: "
+                      "elsewhere the order matters");
+    if ((a->exploration.properties & ~at_rest) != 0)
+        return refuse(complaint, "--reduce keeps only what holds at rest: agreement, highest-wins, "
+                                 "no-stuck-participant");
+    return true;
+}
+
+/* With joins somebody must be down at first: the highest, if nobody is named. */
+static void default_down(const struct asked *a, struct question *q)
+{
+    unsigned joins = q->budget.joins;
+    if (a->setup.down.count == 0 && joins > 0 && joins < q->config.n)
+        q->down = ((elect_set)1 << q->config.n) - ((elect_set)1 << (q->config.n - joins));
+}
+
+static bool make_question(struct asked *a, struct text *complaint)
+{
+    struct question *q = &a->exploration.question;
+    uint32_t id;
+    if (!setup_config(&a->setup, 1, &q->config, complaint))
+        return false;
+    if (q->config.n > SPACE_MAX)
+        return refuse(complaint,
+                      "at most 16 processes: there is no memory for the histories of more");
+    for (unsigned i = 0; i < 6; i++)
+        ((uint8_t *)&q->budget)[i] = (uint8_t)a->budget[i];
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&a->setup.down, &i, &id);)
+        q->down |= (elect_set)1 << elect_rank(&q->config, id);
+    default_down(a, q);
+    q->reorder = a->setup.weather.reorder;
+    q->leader = setup_first_leader(&a->setup, q->config.id[q->config.n - 1], &id)
+                    ? elect_rank(&q->config, id)
+                    : ELECT_NOBODY;
+    bool faults = q->down != 0;
+    for (unsigned i = 0; i < 6; i++)
+        faults = faults || a->budget[i] > 0;
+    if (q->budget.recoveries > 0 && q->budget.crashes == 0)
+        return refuse(complaint, "--recoveries without --crashes: nobody could come back");
+    if (q->budget.joins > 0 && q->down == 0)
+        return refuse(complaint, "--joins: nobody is down who could start");
+    q->config.reliable = !faults && !q->any_timeouts && !q->reorder;
+    if (!choose_beginners(a, q, complaint) || !check_reduction(a, q, faults, complaint))
+        return false;
+    if (!a->properties_given)
+        a->exploration.properties = claims(q);
+    return true;
+}
+
+/* ---- what came of it ---- */
+
+static const char *verdict(const struct outcome_of_exploration *o, const struct exploration *e,
+                           enum property p)
+{
+    if (o->finding[p].violated)
+        return "violated";
+    bool cut_short =
+        !o->exhausted || o->moves > 0 ||
+        (e->question.reduce && (p == PROPERTY_EVENTUALLY || p == PROPERTY_TERMINATION));
+    return cut_short ? "unknown" : "holds";
+}
+
+static bool any_violated(const struct outcome_of_exploration *o)
+{
+    for (int p = 0; p < PROPERTY_COUNT; p++)
+        if (o->finding[p].violated)
+            return true;
+    return false;
+}
+
+static const char *overall(const struct outcome_of_exploration *o)
+{
+    return any_violated(o) ? "violated" : o->exhausted ? "holds" : "unknown";
+}
+
+static const char *const bounds[] = {NULL, "max-states", "max-memory", "interrupted"};
+
+static void report_json(const struct asked *a, const struct outcome_of_exploration *o,
+                        const char *saved)
+{
+    json_t *object = json_object(), *properties = json_array();
+    const struct question *q = &a->exploration.question;
+    for (int p = 0; p < PROPERTY_COUNT; p++) {
+        if ((a->exploration.properties >> p & 1) == 0)
+            continue;
+        json_t *depth = o->finding[p].violated ? json_integer(o->finding[p].depth) : json_null();
+        json_array_append_new(properties,
+                              json_pack("{s:s, s:s, s:o}", "name", property_name((enum property)p),
+                                        "verdict", verdict(o, &a->exploration, (enum property)p),
+                                        "depth", depth));
+    }
+    json_object_set_new(
+        object, "algorithm",
+        json_string(elect_algorithm_name((enum elect_algorithm)q->config.algorithm)));
+    json_object_set_new(object, "processes", json_integer(q->config.n));
+    json_object_set_new(object, "verdict", json_string(overall(o)));
+    json_object_set_new(object, "properties", properties);
+    json_object_set_new(object, "states", json_integer((json_int_t)o->states));
+    json_object_set_new(object, "transitions", json_integer((json_int_t)o->transitions));
+    json_object_set_new(object, "depth", json_integer(o->depth));
+    json_object_set_new(object, "exhausted", json_boolean(o->exhausted));
+    json_object_set_new(object, "bound",
+                        bounds[o->bound] ? json_string(bounds[o->bound]) : json_null());
+    json_object_set_new(object, "reduction", json_boolean(q->reduce));
+    json_object_set_new(object, "steps", json_integer((json_int_t)o->steps));
+    json_object_set_new(object, "seconds", json_real(o->seconds));
+    json_object_set_new(object, "states_per_second", json_real((double)o->states / o->seconds));
+    json_object_set_new(object, "bytes_per_state", json_real((double)o->bytes / (double)o->states));
+    json_object_set_new(object, "counterexample", saved ? json_string(saved) : json_null());
+    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(object);
+}
+
+static void report_text(const struct asked *a, const struct outcome_of_exploration *o)
+{
+    for (int p = 0; p < PROPERTY_COUNT; p++) {
+        if ((a->exploration.properties >> p & 1) == 0)
+            continue;
+        printf("%-21s %s", property_name((enum property)p),
+               verdict(o, &a->exploration, (enum property)p));
+        if (o->finding[p].violated)
+            printf(" after %u moves", o->finding[p].depth);
+        putchar('\n');
+    }
+    printf("%s: %llu states, %llu transitions, depth %u, %s%s\n", overall(o),
+           (unsigned long long)o->states, (unsigned long long)o->transitions, o->depth,
+           o->exhausted             ? "exhausted"
+           : o->bound == BOUND_NONE ? "stopped at the violation"
+                                    : "cut short by ",
+           o->exhausted || o->bound == BOUND_NONE ? "" : bounds[o->bound]);
+    printf("%.2f s, %.0f states a second, %.0f bytes a state; the code ran %llu times\n",
+           o->seconds, (double)o->states / o->seconds, (double)o->bytes / (double)o->states,
+           (unsigned long long)o->steps);
+}
+
+/* The bad history: into the file, or onto the terminal. */
+static int show_witness(const struct asked *a, struct space *s,
+                        const struct outcome_of_exploration *o, FILE *file)
+{
+    struct text complaint;
+    char *script = witness_script(s, o);
+    text_clear(&complaint);
+    char *story = script != NULL ? witness_story(script, o->worst, &complaint) : NULL;
+    int status = EXIT_BROKEN;
+    if (story == NULL) {
+        complain("save", complaint.length > 0 ? complaint.bytes : "not enough memory");
+        status = EXIT_IO;
+    } else if (file != NULL &&
+               (fprintf(file, "%s----\n%s", script, story) < 0 || fflush(file) != 0))
+        status = EXIT_IO;
+    else if (file == NULL && !a->json && !a->quiet)
+        printf("\n%s", story);
+    free(script);
+    free(story);
+    return status;
+}
+
+static void show_progress(uint64_t states, unsigned depth)
+{
+    char what[32];
+    snprintf(what, sizeof what, "states, depth %u", depth);
+    progress_show(states, 0, what);
+}
+
+/* Beside the file that is asked for, before the work starts: what cannot be written is refused now,
+ * and what is there stays until there is something better. */
+static FILE *open_beside(const char *save, char *name, size_t room)
+{
+    if (snprintf(name, room, "%s.XXXXXX", save) >= (int)room) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    int fd = mkstemp(name);
+    return fd >= 0 && fchmod(fd, 0644) == 0 ? fdopen(fd, "w") : NULL;
+}
+
+static int keep_or_drop(FILE *file, const char *name, const char *save, bool keep, int status)
+{
+    bool fine = fclose(file) == 0;
+    if (keep && fine && rename(name, save) == 0)
+        return status;
+    if (keep)
+        complain("save", strerror(errno));
+    unlink(name);
+    return keep ? EXIT_IO : status;
+}
+
+static int run(struct asked *a)
+{
+    static struct space space;
+    struct outcome_of_exploration o;
+    char name[PATH_MAX];
+    FILE *file = a->save != NULL ? open_beside(a->save, name, sizeof name) : NULL;
+    if (a->save != NULL && file == NULL)
+        return args_complain("verify", a->save, strerror(errno));
+    signal(SIGINT, on_interrupt);
+    a->exploration.interrupted = &stop;
+    a->exploration.progress = show_progress;
+    if (!explore(&a->exploration, &space, &o)) {
+        int status = complain("max-memory", "not enough to begin");
+        return file != NULL ? keep_or_drop(file, name, a->save, false, status) : status;
+    }
+    progress_clear();
+    bool bad = any_violated(&o);
+    if (!a->quiet && a->json)
+        report_json(a, &o, bad ? a->save : NULL);
+    else if (!a->quiet)
+        report_text(a, &o);
+    int status = bad           ? show_witness(a, &space, &o, file)
+                 : o.exhausted ? EXIT_FINE
+                               : EXIT_NO_AGREEMENT;
+    if (file != NULL)
+        status = keep_or_drop(file, name, a->save, bad && status == EXIT_BROKEN, status);
+    free(o.move);
+    free(o.row);
+    space_free(&space);
+    return status;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+    static struct asked a;
+    struct text complaint;
+    int status = parse(&a, argc, argv);
+    if (status < 0)
+        return status == -1 ? print_help() : list_properties();
+    if (status != EXIT_FINE)
+        return status;
+    text_clear(&complaint);
+    if (!make_question(&a, &complaint))
+        return complain("", complaint.bytes);
+    return run(&a);
+}

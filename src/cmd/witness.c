@@ -1,0 +1,242 @@
+/* A bad history as a scenario file that `elect sim` replays step for step. */
+#include "verify.h"
+
+#include "../model/scenario.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The script is written while a world plays along: it knows what is in flight. */
+struct writer {
+    FILE *out;
+    struct world world;
+};
+
+static unsigned id(const struct writer *w, unsigned rank) { return w->world.config.id[rank]; }
+
+static void write_ids(const struct writer *w, elect_set set)
+{
+    for (; set != 0; set &= set - 1)
+        fprintf(w->out, " %u", id(w, (unsigned)__builtin_ctzll(set)));
+}
+
+static void write_settings(const struct writer *w, const struct question *q)
+{
+    const struct elect_config *c = &q->config;
+    fprintf(w->out, "algorithm %s\nprocesses",
+            elect_algorithm_name((enum elect_algorithm)c->algorithm));
+    for (unsigned place = 0; place < c->n; place++)
+        fprintf(w->out, " %u", id(w, c->ring[place]));
+    fputs(c->n == 1 ? "," : "", w->out); /* a list of one, not a number of processes */
+    if (q->down != 0) {
+        fputs("\ndown", w->out);
+        write_ids(w, q->down);
+    }
+    if (q->leader == ELECT_NOBODY)
+        fputs("\nleader none", w->out);
+    else
+        fprintf(w->out, "\nleader %u", id(w, q->leader));
+    if (c->announce == ELECT_TELL_ALL)
+        fputs("\nannounce all", w->out);
+    if (c->form == ELECT_MULTICAST)
+        fputs("\nform multicast", w->out);
+    if (c->reliable)
+        fputs("\nacks off", w->out);
+    if (c->detector)
+        fputs("\ndetector on", w->out);
+    fputc('\n', w->out);
+}
+
+static void write_message(const struct writer *w, const char *verb, unsigned from, unsigned to,
+                          const struct elect_message *m)
+{
+    struct text t;
+    text_clear(&t);
+    narrate_message(&w->world, m, &t);
+    fprintf(w->out, "%s %u > %u %s\n", verb, id(w, from), id(w, to), t.bytes);
+}
+
+/* The oldest message in flight with this content. */
+static uint32_t find(const struct world *w, unsigned from, unsigned to,
+                     const struct elect_message *m)
+{
+    uint32_t found = WORLD_MAX_FLIGHTS;
+    for (uint32_t i = 0; i < w->flights; i++) {
+        const struct flight *f = &w->flight[i];
+        if (f->from == from && f->to == to && memcmp(&f->message, m, sizeof *m) == 0 &&
+            (found == WORLD_MAX_FLIGHTS || f->order < w->flight[found].order))
+            found = i;
+    }
+    return found;
+}
+
+/* What goes to the dead, or across a cut, is lost at once. */
+static void clear_the_way(struct writer *w)
+{
+    struct happening h;
+    for (uint32_t i = 0; i < w->world.flights;) {
+        const struct flight f = w->world.flight[i];
+        if (world_up(&w->world, f.to) && (w->world.cut[f.from] >> f.to & 1) == 0) {
+            i++;
+            continue;
+        }
+        write_message(w, "lose", f.from, f.to, &f.message);
+        world_lose(&w->world, i, &h);
+        i = 0;
+    }
+}
+
+static void write_flight(struct writer *w, struct space *s, const struct move *m)
+{
+    static const char *const verbs[] = {
+        [MOVE_DELIVER] = "deliver", [MOVE_LOSE] = "lose", [MOVE_DUPLICATE] = "duplicate"};
+    struct elect_message message;
+    struct happening h;
+    space_message(s, m->message, &message);
+    uint32_t flight = find(&w->world, m->from, m->process, &message);
+    write_message(w, verbs[m->kind], m->from, m->process, &message);
+    if (flight == WORLD_MAX_FLIGHTS)
+        return; /* the replay will say so */
+    if (m->kind == MOVE_DELIVER)
+        world_deliver(&w->world, flight, &h);
+    else if (m->kind == MOVE_LOSE)
+        world_lose(&w->world, flight, &h);
+    else
+        world_duplicate(&w->world, flight);
+}
+
+/* The leader's heartbeat reaches one process; the others have no use for it. */
+static void write_hear(struct writer *w, const struct move *m)
+{
+    struct happening h;
+    fprintf(w->out, "fire %u heartbeat\n", id(w, m->from));
+    world_fire(&w->world, m->from, ELECT_HEARTBEAT_TIMER, &h);
+    for (uint8_t to = 0; to < w->world.config.n; to++) {
+        uint32_t flight = world_find(&w->world, m->from, to, ELECT_HEARTBEAT);
+        if (flight == WORLD_MAX_FLIGHTS)
+            continue;
+        fprintf(w->out, "%s %u > %u HEARTBEAT\n", to == m->process ? "deliver" : "lose",
+                id(w, m->from), id(w, to));
+        if (to == m->process)
+            world_deliver(&w->world, flight, &h);
+        else
+            world_lose(&w->world, flight, &h);
+    }
+}
+
+static void write_fault(struct writer *w, const struct move *m)
+{
+    struct fault f = {.rank = m->process};
+    struct happening h;
+    elect_set everybody = ~(elect_set)0 >> (64 - w->world.config.n);
+    if (m->kind == MOVE_CRASH || m->kind == MOVE_RECOVER) {
+        f.kind = m->kind == MOVE_CRASH ? CRASH : RECOVER;
+        fprintf(w->out, "%s %u\n", f.kind == CRASH ? "crash" : "recover", id(w, m->process));
+    } else if (m->kind == MOVE_CUT) {
+        f = (struct fault){
+            .kind = CUT, .groups = 2, .group = {m->cut, everybody & ~(elect_set)m->cut}};
+        fputs("cut", w->out);
+        write_ids(w, f.group[0]);
+        fputs(" /", w->out);
+        write_ids(w, f.group[1]);
+        fputc('\n', w->out);
+    } else {
+        f.kind = HEAL;
+        fputs("heal\n", w->out);
+    }
+    world_fault(&w->world, &f, &h);
+}
+
+static void write_move(struct writer *w, struct space *s, const struct move *m)
+{
+    struct happening h;
+    switch ((enum move_kind)m->kind) {
+    case MOVE_BEGIN:
+    case MOVE_SUSPECT:
+        fprintf(w->out, "suspect %u\n", id(w, m->process));
+        world_suspect(&w->world, m->process, &h);
+        break;
+    case MOVE_TIMEOUT:
+        fprintf(w->out, "fire %u %s\n", id(w, m->process),
+                elect_event_name((enum elect_event)m->timer));
+        world_fire(&w->world, m->process, (enum elect_event)m->timer, &h);
+        break;
+    case MOVE_DELIVER:
+    case MOVE_LOSE:
+    case MOVE_DUPLICATE: write_flight(w, s, m); break;
+    case MOVE_HEAR: write_hear(w, m); break;
+    case MOVE_CRASH:
+    case MOVE_RECOVER:
+    case MOVE_CUT:
+    case MOVE_HEAL: write_fault(w, m); break;
+    }
+    clear_the_way(w);
+}
+
+static bool hears(const struct outcome_of_exploration *o)
+{
+    for (unsigned i = 0; i < o->moves; i++)
+        if (o->move[i].kind == MOVE_HEAR)
+            return true;
+    return false;
+}
+
+char *witness_script(struct space *s, const struct outcome_of_exploration *o)
+{
+    struct writer *w = calloc(1, sizeof *w);
+    struct question q = s->question;
+    struct weather weather = {.delay_min = 1, .delay_max = 1};
+    char *text = NULL;
+    size_t length;
+    if (w == NULL || (w->out = open_memstream(&text, &length)) == NULL) {
+        free(w);
+        return NULL;
+    }
+    q.config.detector = hears(o);
+    world_init(&w->world, &q.config, &weather, 1, q.leader);
+    for (elect_set rest = q.down; rest != 0; rest &= rest - 1)
+        world_down(&w->world, (uint8_t)__builtin_ctzll(rest));
+    fprintf(w->out, "# Found by elect verify: %s.\n# Violates %s in %u moves.\n",
+            property_text(o->worst), property_name(o->worst), o->moves);
+    write_settings(w, &q);
+    for (unsigned i = 0; i < q.beginners; i++)
+        write_move(w, s, &(struct move){.kind = MOVE_BEGIN, .process = q.beginner[i]});
+    for (unsigned i = 0; i < o->moves; i++)
+        write_move(w, s, &o->move[i]);
+    fprintf(w->out, "check %s\n", property_name(o->worst));
+    fclose(w->out);
+    free(w);
+    return text;
+}
+
+/* Plays it once more from its text: that is what everybody else will do with it. */
+char *witness_story(const char *script, enum property property, struct text *complaint)
+{
+    static struct scenario scenario;
+    static struct play play;
+    struct story story = {.collects = true};
+    struct text outcome;
+    unsigned line;
+    play.tell = story_tell;
+    play.listener = &story;
+    if (!scenario_parse(&scenario, script, complaint, &line) ||
+        !scenario_play(&scenario, &play, complaint, &line)) {
+        free(story.text);
+        return NULL;
+    }
+    text_clear(&outcome);
+    story_outcome(&play, &outcome);
+    story_collect(&story, outcome.bytes, outcome.length);
+    bool shown = false;
+    for (unsigned i = 0; i < play.violations; i++)
+        shown = shown || play.violation[i].property == property;
+    if (!shown) {
+        text_clear(complaint);
+        text_add(complaint, "its replay does not show the violation");
+        free(story.text);
+        return NULL;
+    }
+    return story.text;
+}

@@ -1,0 +1,88 @@
+#include "property.h"
+
+#include <string.h>
+
+const char *property_name(enum property p)
+{
+    static const char *const names[] = {
+#define X(name, word, text) word,
+        PROPERTIES(X)
+#undef X
+    };
+    return names[p];
+}
+
+const char *property_text(enum property p)
+{
+    static const char *const texts[] = {
+#define X(name, word, text) text,
+        PROPERTIES(X)
+#undef X
+    };
+    return texts[p];
+}
+
+static bool broken(const struct world *w, enum property p, uint8_t a, const char *what, uint8_t b,
+                   struct violation *v)
+{
+    struct text t;
+    text_clear(&t);
+    text_number(&t, w->config.id[a]);
+    text_add(&t, what);
+    if (b != ELECT_NOBODY)
+        text_number(&t, w->config.id[b]);
+    v->property = p;
+    v->time = w->now;
+    memcpy(v->text, t.bytes, sizeof v->text);
+    v->text[sizeof v->text - 1] = '\0';
+    return true;
+}
+
+/* Does this one process break it? `other` leads too, if anybody does. */
+static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t top, uint8_t other,
+                   struct violation *v)
+{
+    const struct elect_node *node = &w->node[rank];
+    switch (p) {
+    case PROPERTY_AGREEMENT:
+        return (node->state != ELECT_NORMAL || node->leader != w->node[top].leader ||
+                node->leader == ELECT_NOBODY || !world_up(w, node->leader)) &&
+               broken(w, p, rank,
+                      node->leader == ELECT_NOBODY ? " follows nobody" : " does not agree with ",
+                      node->leader == ELECT_NOBODY ? ELECT_NOBODY : top, v);
+    case PROPERTY_HIGHEST_WINS:
+        return elect_leads(node) && rank < top &&
+               broken(w, p, rank, " leads although it is lower than ", top, v);
+    case PROPERTY_NO_STUCK:
+        return node->state != ELECT_NORMAL &&
+               broken(w, p, rank, " holds an election for ever", ELECT_NOBODY, v);
+    case PROPERTY_ONE_LEADER:
+        return elect_leads(node) && other != ELECT_NOBODY &&
+               broken(w, p, rank, " leads, and so does ", other, v);
+    case PROPERTY_EVENTUALLY:
+    case PROPERTY_TERMINATION:
+    case PROPERTY_COUNT: break;
+    }
+    return false;
+}
+
+bool property_broken(const struct world *w, enum property p, struct violation *v)
+{
+    uint8_t top = (uint8_t)(63 - __builtin_clzll(w->up | 1)), other = ELECT_NOBODY;
+    for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
+        uint8_t rank = (uint8_t)__builtin_ctzll(rest);
+        if (breaks(w, p, rank, top, other, v))
+            return true;
+        if (elect_leads(&w->node[rank]))
+            other = rank;
+    }
+    return false;
+}
+
+bool property_broken_at_rest(const struct world *w, struct violation *v)
+{
+    bool promised = !w->disturbed && world_total(w) > 0;
+    return property_broken(w, PROPERTY_NO_STUCK, v) ||
+           (promised && (property_broken(w, PROPERTY_HIGHEST_WINS, v) ||
+                         property_broken(w, PROPERTY_AGREEMENT, v)));
+}

@@ -1,0 +1,42 @@
+/* What should hold of a cluster, each property with its name. */
+#ifndef ELECT_PROPERTY_H
+#define ELECT_PROPERTY_H
+
+#include "text.h"
+#include "world.h"
+
+/* "at rest": nothing is left to happen but further beginnings and faults. */
+#define PROPERTIES(X)                                                                              \
+    X(AGREEMENT, "agreement", "at rest all live processes follow one live leader")                 \
+    X(HIGHEST_WINS, "highest-wins", "at rest nobody leads but the highest live process")           \
+    X(NO_STUCK, "no-stuck-participant", "at rest nobody is still holding an election")             \
+    X(ONE_LEADER, "one-leader", "never do two live processes lead at the same time")               \
+    X(EVENTUALLY, "eventually-leader",                                                             \
+      "from every world agreement can be reached, once faults stop")                               \
+    X(TERMINATION, "termination", "every election ends, once faults and beginnings stop")
+
+enum property {
+#define X(name, word, text) PROPERTY_##name,
+    PROPERTIES(X)
+#undef X
+        PROPERTY_COUNT
+};
+
+struct violation {
+    enum property property;
+    uint64_t time;
+    char text[128];
+};
+
+const char *property_name(enum property p);
+const char *property_text(enum property p);
+
+/* Does it not hold of this world, as it is now? (Not for the last two, which are about its future.)
+ * */
+bool property_broken(const struct world *w, enum property p, struct violation *v);
+
+/* The first one that a world at rest breaks although nothing was lost or duplicated, nobody crashed
+ * or recovered and no hand interfered; or, come what may, with a process that is stuck. */
+bool property_broken_at_rest(const struct world *w, struct violation *v);
+
+#endif

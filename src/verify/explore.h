@@ -1,0 +1,46 @@
+/* Every possible history of a small cluster, breadth first: the shortest bad one comes first. */
+#ifndef ELECT_EXPLORE_H
+#define ELECT_EXPLORE_H
+
+#include "../model/property.h"
+#include "space.h"
+
+#define EXPLORE_MAX_THREADS 8
+
+enum bound { BOUND_NONE, BOUND_STATES, BOUND_MEMORY, BOUND_INTERRUPTED };
+
+struct exploration {
+    struct question question;
+    uint32_t properties; /* set of 1 << property */
+    uint64_t max_states;
+    size_t max_memory;
+    unsigned threads;
+    const volatile int *interrupted;
+    void (*progress)(uint64_t states, unsigned depth); /* now and then; may be NULL */
+};
+
+struct finding {
+    bool violated;
+    unsigned depth; /* how many moves the shortest violation takes */
+};
+
+#define EXPLORE_MAX_PATH 4096
+
+struct outcome_of_exploration {
+    uint64_t states, transitions, steps; /* steps: how often the real code ran */
+    unsigned depth;
+    enum bound bound;
+    bool exhausted;
+    struct finding finding[PROPERTY_COUNT];
+    size_t bytes; /* all that the exploration held */
+    double seconds;
+    enum property worst; /* the property of the path, if any is violated */
+    unsigned moves;
+    struct move *move; /* the shortest bad history; the caller frees it */
+    struct row *row;   /* and its worlds: moves + 1 of them */
+};
+
+/* False if there is not even memory to begin. The space stays, for whoever tells the story. */
+bool explore(const struct exploration *e, struct space *space, struct outcome_of_exploration *out);
+
+#endif

@@ -1,0 +1,134 @@
+"""elect verify, as a user meets it: what holds, what does not, and the history that shows it."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+ELECT, ROOT = map(os.path.abspath, sys.argv[1:])
+failures = []
+count = 0
+
+
+def run(*args):
+    return subprocess.run([ELECT, *map(str, args)], capture_output=True, text=True, timeout=300)
+
+
+def check(what, holds, *details):
+    global count
+    count += 1
+    if not holds:
+        failures.append(f"{what}: {' | '.join(map(str, details))}")
+
+
+def verify(*args, code=0):
+    done = run("verify", *args, "-o", "json")
+    check(f"exit of {args}", done.returncode == code, done.returncode, done.stdout, done.stderr)
+    return json.loads(done.stdout)
+
+
+def complains(args, *words):
+    done = run("verify", *args)
+    what = " ".join(map(str, args))
+    check(what, done.returncode == 64 and done.stdout == "", done.returncode, done.stdout)
+    check(what, done.stderr.count("\n") == 1, done.stderr)
+    for word in words:
+        check(what, word in done.stderr, f"no {word!r} in", done.stderr)
+
+
+def what_holds():
+    """Under the lecture's assumptions, and with faults while leaders are watched."""
+    for args in (["bully", 3], ["bully", 4], ["ring", 5], ["active-ring", 4], ["chang-roberts", 6],
+                 ["chang-roberts", 4, "--crashes", 1], ["bully", 3, "--crashes", 1, "--recoveries", 1],
+                 ["ring", 3, "--crashes", 1, "--form", "multicast"], ["active-ring", 3, "--crashes", 1],
+                 ["chang-roberts", 3, "--losses", 1], ["ring", 3, "--losses", 1], ["active-ring", 3, "--losses", 1],
+                 ["bully", 3, "--losses", 1, "--duplicates", 1], ["bully", 3, "--cuts", 1], ["bully", 3, "--joins", 1],
+                 ["chang-roberts", 5, "--begin", "all"], ["ring", 4, "--begin", "1,3"]):
+        found = verify("--algorithm", *args[:1], "--processes", *args[1:])
+        check(f"{args} holds", found["verdict"] == "holds" and found["exhausted"], found)
+        check(f"{args} says all", [p["verdict"] for p in found["properties"]] == ["holds"] * 5, found["properties"])
+        check(f"{args} fields", found["bound"] is None and found["counterexample"] is None and found["states"] > 10
+              and found["transitions"] >= found["states"] - 1 and found["depth"] > 3, found)
+
+
+def what_does_not():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bad.elect"
+        for args in (["--processes", 3, "--timeouts", "any"], ["--processes", 3, "--joins", 1], ["--processes", 3, "--cuts", 1],
+                     ["--algorithm", "chang-roberts", "--processes", 3, "--cuts", 1],
+                     ["--algorithm", "ring", "--processes", 3, "--losses", 1, "--reorder", "--timeouts", "any"],
+                     ["--algorithm", "active-ring", "--processes", 3, "--crashes", 1, "--recoveries", 1, "--timeouts", "any"]):
+            found = verify(*args, "--property", "one-leader", "--save", path, code=1)
+            check(f"{args} is violated", found["verdict"] == "violated" and found["counterexample"] == str(path), found)
+            depth = found["properties"][0]["depth"]
+            text = path.read_text()
+            check(f"{args} names the property", f"Violates one-leader in {depth} moves" in text and "violated one-leader" in text, text)
+            replay = run("sim", path)
+            check(f"{args} replays", replay.returncode == 0 and replay.stderr == "", replay)
+            path.write_text(text.split("----\n")[0])
+            check(f"{args} is judged", run("sim", path, "-q").returncode == 1)
+            check("nothing left behind", os.listdir(folder) == ["bad.elect"], os.listdir(folder))
+        path.write_text("precious")
+        verify("--processes", 3, "--save", path)
+        check("an old file stays if nothing is found", path.read_text() == "precious" and os.listdir(folder) == ["bad.elect"])
+
+
+def numbers():
+    for args in (["--processes", 3, "--crashes", 1], ["--algorithm", "chang-roberts", "--processes", "7,6,5,4,3,2,1"]):
+        one, two = (verify(*args, "--threads", t) for t in (1, 2))
+        same = all(one[k] == two[k] for k in ("states", "transitions", "depth", "verdict", "properties"))
+        check(f"{args}: threads change nothing", same, one, two)
+    for algorithm in ("ring", "active-ring", "chang-roberts"):
+        full, reduced = (verify("--algorithm", algorithm, "--processes", 4, "--property", "agreement,highest-wins", *r)
+                         for r in ([], ["--reduce"]))
+        check(f"{algorithm}: the reduction keeps the verdict", full["verdict"] == reduced["verdict"] == "holds", reduced)
+        check(f"{algorithm}: and reduces", reduced["states"] < full["states"] and reduced["reduction"], full, reduced)
+    cut = verify("--algorithm", "ring", "--processes", 4, "--timeouts", "any", "--max-states", 5000, code=2)
+    check("max-states", cut["bound"] == "max-states" and cut["verdict"] == "unknown" and not cut["exhausted"], cut)
+    cut = verify("--algorithm", "ring", "--processes", 5, "--timeouts", "any", "--max-memory", "20M", code=2)
+    check("max-memory", cut["bound"] == "max-memory" and cut["bytes_per_state"] * cut["states"] < 60e6, cut)
+    child = subprocess.Popen([ELECT, "verify", "--algorithm", "ring", "--processes", "6", "--timeouts", "any", "-o", "json"],
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    while True:  # until it is at work, which /proc tells
+        ticks = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[11]
+        if int(ticks) > 20:
+            break
+    child.send_signal(signal.SIGINT)
+    text, _ = child.communicate(timeout=60)
+    check("interrupted", child.returncode == 2 and json.loads(text)["bound"] == "interrupted", child.returncode, text)
+
+
+def bad_usage():
+    complains([], "no processes")
+    complains(["--processes", 3, "--property", "one-leadr"], "did you mean one-leader?")
+    complains(["--processes", 3, "--property", ""], "--list-properties")
+    complains(["--processes", 17], "at most 16")
+    complains(["--processes", 3, "--save", "/nonexistent/x"], "/nonexistent/x", "No such file")
+    complains(["--processes", 3, "--recoveries", 1], "without --crashes")
+    complains(["--processes", 3, "--joins", 3], "--joins")
+    complains(["--processes", 3, "--reduce"], "--reduce is for rings")
+    complains(["--algorithm", "ring", "--processes", 3, "--crashes", 1, "--reduce"], "--reduce is for rings")
+    complains(["--algorithm", "ring", "--processes", 3, "--reduce", "--property", "one-leader"], "at rest")
+    complains(["--processes", 3, "--max-memory", "lots"], "500M")
+    complains(["--processes", 3, "--threads", 0], "1 to 8")
+    complains(["--processes", 3, "--begin", 7], "7 cannot begin")
+    complains(["--processes", 3, "--down", "0..2"], "everybody is down")
+    complains(["--processes", 3, "--crashes", "x"], "--crashes", "number")
+    complains(["--processes", 3, "--timeouts", "never"], "--timeouts")
+    complains(["--processes", 3, "bad.elect"], "bad.elect")
+    complains(["--processes", 3, "--processes", 4], "given twice")
+    listed = run("verify", "--list-properties")
+    check("list", listed.returncode == 0 and "eventually-leader" in listed.stdout, listed)
+    helped = run("verify", "--help")
+    check("help", helped.stdout.startswith("usage:") and max(map(len, helped.stdout.splitlines())) <= 80, helped.stdout)
+
+
+for part in (what_holds, what_does_not, numbers, bad_usage):
+    part()
+for failure in failures:
+    print(failure, file=sys.stderr)
+print(f"{count - len(failures)} passed, {len(failures)} failed")
+sys.exit(1 if failures else 0)
