@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize bench deps deps-test install format clean
+.PHONY: all demo test test-plain test-sanitize mutants bench deps deps-test install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -33,6 +33,12 @@ test-sanitize: deps-test
 	@CC=clang; export CC; $(call configure,build-sanitize,$(SANITIZE) -Dtests=true -Dwerror=true)
 	@$(call compile,build-sanitize)
 	@$(call check,build-sanitize)
+
+# seeded faults, and who notices them
+mutants: deps-test
+	@$(call configure,build,-Dtests=true -Dwerror=true)
+	@$(call compile,build)
+	@tools/mutants build
 
 bench: deps
 	@$(call configure,build,-Dbench=true)
