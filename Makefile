@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize mutants bench deps deps-test install format clean
+.PHONY: all demo test test-plain test-sanitize mutants bench deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -18,6 +18,7 @@ all: deps
 
 deps: ; @tools/deps build
 deps-test: ; @tools/deps test
+deps-bench: ; @tools/deps bench
 
 demo: all
 	@tools/demo build/elect
@@ -40,10 +41,11 @@ mutants: deps-test
 	@$(call compile,build)
 	@tools/mutants build
 
-bench: deps
+bench: deps-bench
 	@$(call configure,build,-Dbench=true)
 	@$(call compile,build)
 	@build/bench_lab
+	@bench/verify/run 8
 
 install: deps
 	@$(call configure,build,-Dprefix=$(abspath $(PREFIX)))
