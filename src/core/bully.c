@@ -13,7 +13,7 @@
  *     +-----------------+------- COORDINATOR --------+
  *
  * Assumed: a question is answered within T, and links lose nothing. Where that fails two processes
- * can lead at once; heartbeats end it, the mandate prevents it.
+ * can lead at once, until heartbeats tell them of each other.
  *
  * Beyond the paper, each with its scenario in test/scenario/bully:
  *  1. An ELECTION starts another one only in a process that holds none, and
