@@ -292,6 +292,8 @@ static bool choose_beginners(const struct asked *a, struct question *q, struct t
         }
         q->beginner[q->beginners++] = rank;
     }
+    if (a->begin_given && q->beginners == 0)
+        return refuse(complaint, "--begin: nobody begins");
     return true;
 }
 
@@ -314,7 +316,8 @@ static bool check_reduction(const struct asked *a, const struct question *q, boo
         1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK;
     if (!q->reduce)
         return true;
-    if (q->config.algorithm == ELECT_BULLY || faults || q->any_timeouts || q->reorder)
+    if (q->config.algorithm == ELECT_BULLY || q->config.form == ELECT_MULTICAST || faults ||
+        q->any_timeouts || q->reorder)
         return refuse(complaint,
                       "--reduce is for rings where nothing fails and timers run out late: "
                       "elsewhere the order matters");
@@ -357,6 +360,8 @@ static bool make_question(struct asked *a, struct text *complaint)
         return refuse(complaint, "--recoveries without --crashes: nobody could come back");
     if (q->budget.joins > 0 && q->down == 0)
         return refuse(complaint, "--joins: nobody is down who could start");
+    if (q->config.n < 2)
+        return refuse(complaint, "at least 2 processes: alone there is nothing to explore");
     q->config.reliable = !faults && !q->any_timeouts && !q->reorder;
     if (!choose_beginners(a, q, complaint) || !check_reduction(a, q, faults, complaint))
         return false;
@@ -482,21 +487,32 @@ static void show_progress(uint64_t states, unsigned depth)
 }
 
 /* Beside the file that is asked for, before the work starts: what cannot be written is refused now,
- * and what is there stays until there is something better. */
-static FILE *open_beside(const char *save, char *name, size_t room)
+ * and what is there stays until there is something better. A link stays a link. */
+static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
-    if (snprintf(name, room, "%s.XXXXXX", save) >= (int)room) {
-        errno = ENAMETOOLONG;
-        return NULL;
+    struct stat st;
+    mode_t mask = umask(0);
+    umask(mask);
+    mode_t mode = 0666 & ~mask;
+    if (realpath(save, file) == NULL) /* it need not be there */
+        snprintf(file, PATH_MAX, "%s", save);
+    if (stat(file, &st) == 0) {
+        mode = st.st_mode & 0777;
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        if (!S_ISREG(st.st_mode))
+            return NULL;
     }
+    errno = *save == '\0' ? ENOENT : ENAMETOOLONG;
+    if (*save == '\0' || snprintf(name, room, "%s.XXXXXX", file) >= (int)room)
+        return NULL;
     int fd = mkstemp(name);
-    return fd >= 0 && fchmod(fd, 0644) == 0 ? fdopen(fd, "w") : NULL;
+    return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-static int keep_or_drop(FILE *file, const char *name, const char *save, bool keep, int status)
+static int keep_or_drop(FILE *out, const char *name, const char *file, bool keep, int status)
 {
-    bool fine = fclose(file) == 0;
-    if (keep && fine && rename(name, save) == 0)
+    bool fine = fclose(out) == 0;
+    if (keep && fine && rename(name, file) == 0)
         return status;
     if (keep)
         complain("save", strerror(errno));
@@ -508,16 +524,18 @@ static int run(struct asked *a)
 {
     static struct space space;
     struct outcome_of_exploration o;
-    char name[PATH_MAX];
-    FILE *file = a->save != NULL ? open_beside(a->save, name, sizeof name) : NULL;
+    char target[PATH_MAX], name[PATH_MAX + 8];
+    FILE *file = a->save != NULL ? open_beside(a->save, target, name, sizeof name) : NULL;
     if (a->save != NULL && file == NULL)
-        return args_complain("verify", a->save, strerror(errno));
+        return args_complain("verify", *a->save ? a->save : "--save", strerror(errno));
     signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt);
     a->exploration.interrupted = &stop;
     a->exploration.progress = show_progress;
     if (!explore(&a->exploration, &space, &o)) {
-        int status = complain("max-memory", "not enough to begin");
-        return file != NULL ? keep_or_drop(file, name, a->save, false, status) : status;
+        int status = complain("max-memory", "not enough memory, or threads, to begin");
+        return file != NULL ? keep_or_drop(file, name, target, false, status) : status;
     }
     progress_clear();
     bool bad = any_violated(&o);
@@ -529,7 +547,7 @@ static int run(struct asked *a)
                  : o.exhausted ? EXIT_FINE
                                : EXIT_NO_AGREEMENT;
     if (file != NULL)
-        status = keep_or_drop(file, name, a->save, bad && status == EXIT_BROKEN, status);
+        status = keep_or_drop(file, name, target, bad && status == EXIT_BROKEN, status);
     free(o.move);
     free(o.row);
     space_free(&space);

@@ -11,7 +11,7 @@
 static size_t row_size(const struct shape *s, unsigned width)
 {
     return (size_t)2 * s->n * width + sizeof(uint16_t) +
-           (s->budget ? sizeof(uint16_t) + sizeof(struct budget) : 0);
+           (s->budget ? 2 * sizeof(uint16_t) + sizeof(struct budget) : 0);
 }
 
 static void pack(const struct shape *s, unsigned width, const struct row *row, unsigned char *to)
@@ -24,7 +24,8 @@ static void pack(const struct shape *s, unsigned width, const struct row *row, u
     memcpy(to, &row->begun, 2);
     if (s->budget) {
         memcpy(to + 2, &row->cut, 2);
-        memcpy(to + 4, &row->left, sizeof row->left);
+        memcpy(to + 4, &row->joined, 2);
+        memcpy(to + 6, &row->left, sizeof row->left);
     }
 }
 
@@ -41,7 +42,8 @@ static void unpack(const struct shape *s, unsigned width, const unsigned char *f
     memcpy(&row->begun, from, 2);
     if (s->budget) {
         memcpy(&row->cut, from + 2, 2);
-        memcpy(&row->left, from + 4, sizeof row->left);
+        memcpy(&row->joined, from + 4, 2);
+        memcpy(&row->left, from + 6, sizeof row->left);
     }
 }
 
@@ -277,6 +279,9 @@ static bool widen(struct explorer *x)
         struct store *s = &x->worker[t].store;
         if (!grow(x, (void **)&s->rows, s->room * old, s->room * size))
             return false;
+    }
+    for (unsigned t = 0; t < x->threads; t++) {
+        struct store *s = &x->worker[t].store;
         for (uint32_t i = s->count; i-- > 0;) {
             struct row row;
             unpack(&x->shape, 2, s->rows + i * old, &row);
@@ -299,6 +304,19 @@ static bool wide_enough(const struct explorer *x)
 {
     return x->shape.width == 4 ||
            (x->space->locals.count <= UINT16_MAX && x->space->mailboxes.count <= UINT16_MAX);
+}
+
+bool explorer_interrupted(const struct explorer *x)
+{
+    return x->asked->interrupted != NULL && *x->asked->interrupted;
+}
+
+static size_t all_bytes(const struct explorer *x)
+{
+    size_t bytes = atomic_load(&x->bytes) + space_bytes(x->space);
+    for (unsigned t = 0; t < x->threads; t++)
+        bytes += memory_bytes(&x->worker[t].memory);
+    return bytes;
 }
 
 static bool note_level(struct explorer *x)
@@ -324,8 +342,10 @@ static void next_level(struct explorer *x)
     bool level_done = true, empty = true, bad = false;
     for (unsigned t = 0; t < x->threads; t++)
         level_done = level_done && x->worker[t].next == x->worker[t].level_end;
-    if (x->asked->interrupted != NULL && *x->asked->interrupted)
+    if (explorer_interrupted(x))
         atomic_store(&x->bound, BOUND_INTERRUPTED);
+    else if (x->space->full || all_bytes(x) > x->asked->max_memory)
+        atomic_store(&x->bound, BOUND_MEMORY);
     if (x->asked->progress != NULL)
         x->asked->progress(count_states(x), x->depth);
     x->done = atomic_load(&x->bound) != BOUND_NONE;
@@ -352,6 +372,8 @@ static void *work(void *worker)
 {
     struct worker *w = worker;
     struct explorer *x = w->all;
+    pthread_mutex_lock(&x->gate);
+    pthread_mutex_unlock(&x->gate);
     while (!x->done) {
         expand_some(w);
         pthread_barrier_wait(&x->barrier);
@@ -440,9 +462,8 @@ static void conclude(struct explorer *x)
     bool bad = false;
     for (unsigned p = 0; p < PROPERTY_COUNT; p++)
         bad = bad || out->finding[p].violated;
-    if (out->exhausted && !bad && !x->asked->question.reduce) {
-        judge_whole(x);
-    }
+    if (out->exhausted && !bad && !x->asked->question.reduce && !judge_whole(x))
+        out->exhausted = false;
     unsigned best = UINT32_MAX;
     for (unsigned p = 0; p < PROPERTY_COUNT; p++) {
         if (out->finding[p].violated && out->finding[p].depth < best) {
@@ -489,7 +510,25 @@ static bool start(struct explorer *x)
         sort_in(w);
         w->level_end = w->store.count;
     }
-    return note_level(x);
+    return count_states(x) == 1 && note_level(x);
+}
+
+/* All threads wait at the gate until it is known that there are enough of them. */
+static bool work_together(struct explorer *x)
+{
+    unsigned started = 1;
+    pthread_mutex_lock(&x->gate);
+    while (started < x->threads &&
+           pthread_create(&x->worker[started].thread, NULL, work, &x->worker[started]) == 0)
+        started++;
+    bool complete = started == x->threads;
+    x->done = !complete;
+    pthread_mutex_unlock(&x->gate);
+    if (complete)
+        work(&x->worker[0]);
+    for (unsigned t = 1; t < started; t++)
+        pthread_join(x->worker[t].thread, NULL);
+    return complete;
 }
 
 static void clean_up(struct explorer *x)
@@ -506,6 +545,7 @@ static void clean_up(struct explorer *x)
     }
     pthread_barrier_destroy(&x->barrier);
     pthread_mutex_destroy(&x->lock);
+    pthread_mutex_destroy(&x->gate);
     free(x);
 }
 
@@ -523,25 +563,18 @@ bool explore(const struct exploration *e, struct space *space, struct outcome_of
     x->threads = e->threads;
     pthread_barrier_init(&x->barrier, NULL, x->threads);
     pthread_mutex_init(&x->lock, NULL);
-    bool fine = start(x);
-    for (unsigned t = 1; t < x->threads && fine; t++)
-        pthread_create(&x->worker[t].thread, NULL, work, &x->worker[t]);
+    pthread_mutex_init(&x->gate, NULL);
+    bool fine = start(x) && work_together(x);
     if (fine)
-        work(&x->worker[0]);
-    for (unsigned t = 1; t < x->threads && fine; t++)
-        pthread_join(x->worker[t].thread, NULL);
+        conclude(x);
     out->bound = (enum bound)atomic_load(&x->bound);
     out->states = count_states(x);
     out->depth = x->depth;
-    out->bytes = atomic_load(&x->bytes) + space_bytes(space);
-    for (unsigned t = 0; t < x->threads; t++) {
+    out->bytes = all_bytes(x);
+    for (unsigned t = 0; t < x->threads; t++)
         out->transitions += x->worker[t].transitions;
-        out->bytes += memory_bytes(&x->worker[t].memory);
-    }
     out->steps = space->step_count;
     out->seconds = seconds_now() - began;
-    if (fine)
-        conclude(x);
     clean_up(x);
     return fine;
 }

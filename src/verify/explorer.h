@@ -53,6 +53,7 @@ struct explorer {
     unsigned threads;
     struct worker worker[EXPLORE_MAX_THREADS];
     APART pthread_barrier_t barrier;
+    pthread_mutex_t gate; /* closed until all threads are there */
     pthread_mutex_t lock; /* around `out->finding` and `bad` */
     uint32_t bad[PROPERTY_COUNT];
     atomic_size_t bytes;
@@ -74,7 +75,10 @@ bool explorer_locate(const struct explorer *x, const struct row *row, uint32_t *
 unsigned explorer_depth(const struct explorer *x, uint32_t world); /* moves from the first one */
 struct sight explorer_look(const struct space *s, const struct row *row);
 
-/* When every world is known: eventually-leader and termination. */
-void judge_whole(struct explorer *x);
+bool explorer_interrupted(const struct explorer *x);
+
+/* When every world is known: eventually-leader and termination. False, with a bound, if it could
+ * not be said. */
+bool judge_whole(struct explorer *x);
 
 #endif

@@ -1,6 +1,5 @@
 #include "space.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,6 +189,10 @@ struct local {
 static uint32_t intern_local(struct space *s, const struct local *l)
 {
     uint32_t count = s->locals.count, index = intern(&s->locals, l, sizeof *l);
+    if (index == count && index / SPACE_PAGE >= sizeof s->briefs / sizeof s->briefs[0]) {
+        s->full = true;
+        return 0;
+    }
     if (index == count) {
         struct brief **page = &s->briefs[index / SPACE_PAGE];
         if (*page == NULL)
@@ -252,7 +255,11 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
 {
     struct letter letters[MAX_LETTERS + 1];
     unsigned count = get_mailbox(s, mailbox, letters), at = 0;
-    assert(count < MAX_LETTERS);
+    if (count == MAX_LETTERS) {
+        s->full = true;
+        return mailbox;
+    }
+    in_front = in_front && !s->question.reorder; /* without order there is no front */
     while (at < count && (letters[at].from < letter.from ||
                           (letters[at].from == letter.from && !in_front &&
                            (!s->question.reorder || letters[at].message <= letter.message))))
@@ -299,7 +306,7 @@ static bool look(const struct space *s, uint32_t mailbox, unsigned k, struct let
 
 static bool take(struct space *s, struct memory *m, uint32_t mailbox, unsigned k, struct taken *t)
 {
-    uint64_t key = (uint64_t)mailbox << 8 | k;
+    uint64_t key = (uint64_t)mailbox << 16 | k;
     const uint64_t *known = memo_find(m->takes, key);
     uint64_t value = known != NULL ? *known : FREE - 1;
     if (known == NULL) {
@@ -544,12 +551,13 @@ static void crash(const struct expander *e, unsigned i)
 
 static void recover(const struct expander *e, unsigned i)
 {
-    bool joins = (e->s->question.down >> i & 1) != 0;
     struct row next = *e->row;
+    bool joins = (e->s->question.down >> i & 1) != 0 && (next.joined >> i & 1) == 0;
     uint8_t *left = joins ? &next.left.joins : &next.left.recoveries;
     if (*left == 0)
         return;
     --*left;
+    next.joined |= (uint16_t)(joins ? 1u << i : 0);
     perform(e, &(struct move){.kind = MOVE_RECOVER, .process = (uint8_t)i}, &next, i,
             EVENT(ELECT_START));
 }

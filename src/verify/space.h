@@ -38,10 +38,10 @@ struct question {
 /* A world, unpacked. Rows are compared as bytes: no padding, unused entries are 0. */
 struct row {
     uint32_t local[SPACE_MAX], mailbox[SPACE_MAX];
-    uint16_t begun; /* who has used its beginning */
-    uint16_t cut;   /* one side of the cut; 0: no cut */
+    uint16_t begun;  /* who has used its beginning */
+    uint16_t cut;    /* one side of the cut; 0: no cut */
+    uint16_t joined; /* who was down at first and has started */
     struct budget left;
-    uint8_t unused[2];
 };
 
 /* What there is to know of a local value without looking into the node. */
@@ -84,6 +84,7 @@ struct space {
     struct table locals, messages, mailboxes;
     struct brief *briefs[4096]; /* pages of SPACE_PAGE */
     uint64_t step_count;        /* how often the real code ran */
+    bool full; /* a mailbox or a table has outgrown its limit: what was found is not everything */
 };
 #define SPACE_PAGE 4096
 

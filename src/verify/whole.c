@@ -44,7 +44,7 @@ static bool mark_all(struct explorer *x, unsigned char *mark)
 {
     bool changed = false;
     for (unsigned level = x->levels; level-- > 0;) {
-        for (unsigned t = 0; t < x->threads; t++) {
+        for (unsigned t = 0; t < x->threads && !explorer_interrupted(x); t++) {
             const struct worker *w = &x->worker[t];
             uint32_t end = level + 1 < x->levels ? w->level[level + 1] : w->store.count;
             for (uint32_t i = w->level[level]; i < end; i++) {
@@ -189,7 +189,7 @@ static void leave(struct components *c)
 static void visit_from(struct components *c, uint32_t world)
 {
     enter(c, world);
-    while (c->frames > 0 && !c->out_of_memory) {
+    while (c->frames > 0 && !c->out_of_memory && !explorer_interrupted(c->x)) {
         struct frame *f = &c->frame[c->frames - 1];
         uint32_t end = c->edges;
         if (f->next == end) {
@@ -204,15 +204,17 @@ static void visit_from(struct components *c, uint32_t world)
     }
 }
 
+/* False if there was no memory, or no time, to find out. */
 static bool find_endless(struct explorer *x, const unsigned char *mark, size_t worlds,
-                         uint32_t *bad)
+                         uint32_t *bad, bool *endless)
 {
     struct components c = {.x = x, .mark = mark};
     c.order = calloc(worlds, sizeof *c.order);
     c.low = calloc(worlds, sizeof *c.low);
     c.stack = calloc(worlds, sizeof *c.stack);
-    for (unsigned t = 0; t < x->threads && c.order && c.low && c.stack; t++)
-        for (uint32_t i = 0; i < x->worker[t].store.count && !c.found; i++)
+    c.out_of_memory = c.order == NULL || c.low == NULL || c.stack == NULL;
+    for (unsigned t = 0; t < x->threads && !c.out_of_memory; t++)
+        for (uint32_t i = 0; i < x->worker[t].store.count && !c.found && !c.out_of_memory; i++)
             if ((mark[explorer_number(x, t, i)] & ENDS) == 0 &&
                 c.order[explorer_number(x, t, i)] == 0)
                 visit_from(&c, explorer_number(x, t, i));
@@ -222,7 +224,8 @@ static bool find_endless(struct explorer *x, const unsigned char *mark, size_t w
     free(c.edge);
     free(c.frame);
     *bad = c.bad;
-    return c.found;
+    *endless = c.found;
+    return !c.out_of_memory && !explorer_interrupted(x);
 }
 
 /* ---- judging the whole ---- */
@@ -247,25 +250,30 @@ static void nearest_unmarked(struct explorer *x, const unsigned char *mark, enum
     }
 }
 
-void judge_whole(struct explorer *x)
+bool judge_whole(struct explorer *x)
 {
     uint32_t asked = x->asked->properties;
     size_t worlds = 0;
     if ((asked & (1u << PROPERTY_EVENTUALLY | 1u << PROPERTY_TERMINATION)) == 0)
-        return;
+        return true;
     for (unsigned t = 0; t < x->threads; t++)
         if (x->worker[t].store.count > worlds)
             worlds = x->worker[t].store.count;
     worlds *= x->threads;
     unsigned char *mark = calloc(worlds, 1);
-    if (mark == NULL)
-        return;
-    while (mark_all(x, mark))
-        continue;
-    if (asked >> PROPERTY_EVENTUALLY & 1)
+    bool fine = mark != NULL;
+    while (fine && mark_all(x, mark))
+        fine = !explorer_interrupted(x);
+    if (fine && (asked >> PROPERTY_EVENTUALLY & 1) != 0)
         nearest_unmarked(x, mark, PROPERTY_EVENTUALLY);
     uint32_t *bad = &x->bad[PROPERTY_TERMINATION];
-    if ((asked >> PROPERTY_TERMINATION & 1) != 0 && find_endless(x, mark, worlds, bad))
+    bool endless = false;
+    if (fine && (asked >> PROPERTY_TERMINATION & 1) != 0)
+        fine = find_endless(x, mark, worlds, bad, &endless);
+    if (endless)
         x->out->finding[PROPERTY_TERMINATION] = (struct finding){true, explorer_depth(x, *bad)};
     free(mark);
+    if (!fine)
+        atomic_store(&x->bound, explorer_interrupted(x) ? BOUND_INTERRUPTED : BOUND_MEMORY);
+    return fine;
 }
