@@ -10,6 +10,9 @@ MUTANTS = {
     # bully
     "no 2T deadline": (
         "bully.c", "        start(p, DEADLINE_TIMER);\n", "", "verify --processes 4 --down 3 --begin 0 --crashes 1"),
+    "deadline heeded only while waiting": (
+        "bully.c", "    if (is(p, NORMAL))\n        nothing(p, NOTHING);", "    if (!is(p, WAITING))\n        nothing(p, NOTHING);",
+        "scenario bully/host-is-late: violated no-stuck-participant"),
     "OK not sent": (
         "bully.c", "    send(p, OK, only(j));\n", "",
         "scenario bully/lecture-crash: OK 0"),
