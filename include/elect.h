@@ -187,7 +187,6 @@ struct elect_config {
     uint8_t ring[ELECT_MAX];              /* place on the ring -> rank */
     uint8_t place[ELECT_MAX];             /* rank -> place on the ring */
     uint16_t id[ELECT_MAX];               /* rank -> number, ascending */
-    uint32_t message_bound;               /* T_m */
     uint32_t answer_bound;                /* T = 2 T_m + T_p */
     uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER; unit: the host's */
 };

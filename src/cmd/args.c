@@ -1,7 +1,5 @@
 #include "args.h"
 
-#include "../model/text.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -97,6 +95,15 @@ int args_next(struct args *a, const struct option_spec *specs, size_t count, con
         if (strlen(specs[i].name) == length && memcmp(specs[i].name, name, length) == 0)
             return with_value(a, &specs[i], (int)i, equals != NULL ? equals + 1 : NULL, value);
     return unknown(a, name, length, specs, count);
+}
+
+bool args_output(const char *value, bool *json, struct text *complaint)
+{
+    static const char *const words[] = {"text", "json"};
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 2, &choice, complaint);
+    *json = choice == 1;
+    return fine;
 }
 
 #define HELP_COLUMN 33

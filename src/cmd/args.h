@@ -2,8 +2,7 @@
 #ifndef ELECT_ARGS_H
 #define ELECT_ARGS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "../model/setup.h"
 
 enum { EXIT_FINE = 0, EXIT_BROKEN = 1, EXIT_NO_AGREEMENT = 2, EXIT_USAGE = 64, EXIT_IO = 74 };
 
@@ -29,6 +28,9 @@ int args_next(struct args *a, const struct option_spec *specs, size_t count, con
 
 /* "elect VERB: what: why", on stderr, in one line; returns EXIT_USAGE. */
 int args_complain(const char *verb, const char *what, const char *why);
+
+/* -o text|json */
+bool args_output(const char *value, bool *json, struct text *complaint);
 
 void args_help_options(const struct option_spec *specs, size_t count);
 

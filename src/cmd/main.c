@@ -1,8 +1,6 @@
 /* The command: a table of verbs. */
 #include "verify.h"
 
-#include "../model/text.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

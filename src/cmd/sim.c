@@ -121,15 +121,6 @@ static bool set_trace(struct request *r, const char *value, struct text *complai
     return fine;
 }
 
-static bool set_output(struct request *r, const char *value, struct text *complaint)
-{
-    static const char *const words[] = {"text", "json"};
-    uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 2, &choice, complaint);
-    r->json = choice == 1;
-    return fine;
-}
-
 static bool set_own(struct request *r, enum own_option option, const char *value,
                     struct text *complaint)
 {
@@ -145,7 +136,7 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_TRACE: return set_trace(r, value, complaint);
     case OPTION_TRACE_FILE: r->trace_file = value; return true;
     case OPTION_REWRITE: return r->rewrite = true;
-    case OPTION_OUTPUT: return set_output(r, value, complaint);
+    case OPTION_OUTPUT: return args_output(value, &r->json, complaint);
     case OPTION_QUIET: return r->quiet = true;
     case OPTION_VERBOSE: return r->verbose = true;
     case OPTION_HELP:

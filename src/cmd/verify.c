@@ -187,15 +187,6 @@ static bool set_timeouts(struct asked *a, const char *value, struct text *compla
     return fine;
 }
 
-static bool set_output(struct asked *a, const char *value, struct text *complaint)
-{
-    static const char *const words[] = {"text", "json"};
-    uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 2, &choice, complaint);
-    a->json = choice == 1;
-    return fine;
-}
-
 static bool set_threads(struct asked *a, const char *value, struct text *complaint)
 {
     uint64_t threads = 0;
@@ -233,7 +224,7 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     case OPTION_MAX_STATES: return set_number(value, UINT32_MAX / 2, &e->max_states, complaint);
     case OPTION_MAX_MEMORY: return set_memory(a, value, complaint);
     case OPTION_THREADS: return set_threads(a, value, complaint);
-    case OPTION_OUTPUT: return set_output(a, value, complaint);
+    case OPTION_OUTPUT: return args_output(value, &a->json, complaint);
     case OPTION_QUIET: return a->quiet = true;
     case OPTION_LIST:
     case OPTION_HELP:

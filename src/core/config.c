@@ -20,7 +20,6 @@ static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
     uint32_t n = c->n, t = 2 * t_m + t_p;
     uint32_t t_ring = 2 * n * (t_m + t_p) + (n - 1) * t;
-    c->message_bound = t_m;
     c->answer_bound = t;
     set_duration(c, ELECT_HOP_TIMER, t);
     set_duration(c, ELECT_ANSWER_TIMER, t);

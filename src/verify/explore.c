@@ -496,6 +496,8 @@ static bool start(struct explorer *x)
         x->worker[t].all = x;
         x->worker[t].me = t;
         memory_init(&x->worker[t].memory);
+    }
+    for (unsigned t = 0; t < x->threads; t++) {
         if (!more_slots(x, &x->worker[t].store) || !more_rows(x, &x->worker[t].store))
             return false;
     }

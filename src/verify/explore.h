@@ -24,8 +24,6 @@ struct finding {
     unsigned depth; /* how many moves the shortest violation takes */
 };
 
-#define EXPLORE_MAX_PATH 4096
-
 struct outcome_of_exploration {
     uint64_t states, transitions, steps; /* steps: how often the real code ran */
     unsigned depth;

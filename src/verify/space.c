@@ -216,15 +216,6 @@ static void get_local(const struct space *s, uint32_t index, struct local *l)
     memcpy(l, value_of(&s->locals, index, &length), sizeof *l);
 }
 
-void space_node(struct space *s, uint32_t local, struct elect_node *node)
-{
-    struct local l;
-    pthread_mutex_lock(&s->lock);
-    get_local(s, local, &l);
-    pthread_mutex_unlock(&s->lock);
-    *node = l.node;
-}
-
 void space_message(struct space *s, uint32_t message, struct elect_message *m)
 {
     size_t length;
@@ -664,7 +655,7 @@ struct expansion space_expand(struct space *s, struct memory *m, const struct ro
         unsigned i = (unsigned)__builtin_ctz(full);
         deliver(&e, i);
         begin(&e, i);
-        return (struct expansion){.reduced = true};
+        return (struct expansion){.quiet = false};
     }
     for (unsigned i = 0; i < q->config.n; i++) {
         if (full >> i & 1)

@@ -116,15 +116,13 @@ size_t memory_bytes(const struct memory *m);
 typedef void space_visit(void *context, const struct move *move, const struct row *row);
 
 struct expansion {
-    bool quiet;   /* nothing is left but beginnings and faults */
-    bool reduced; /* not all moves were followed */
+    bool quiet; /* nothing is left but beginnings and faults */
 };
 /* `faults`: also those moves that spend the budget. */
 struct expansion space_expand(struct space *s, struct memory *m, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
 struct brief space_brief(const struct space *s, uint32_t local);
-void space_node(struct space *s, uint32_t local, struct elect_node *node);
 void space_message(struct space *s, uint32_t message, struct elect_message *m);
 
 #endif

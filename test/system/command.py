@@ -9,38 +9,16 @@ import subprocess
 import sys
 import tempfile
 
-ELECT, ROOT = map(os.path.abspath, sys.argv[1:])
+sys.dont_write_bytecode = True
+from support import ELECT, ROOT, check, complains, report, run  # noqa: E402
+
 SCENARIOS = pathlib.Path(ROOT) / "test" / "scenario"
-failures = []
-count = 0
-
-
-def run(*args, **kwargs):
-    return subprocess.run([ELECT, *map(str, args)], capture_output=True, text=True, timeout=120, **kwargs)
-
-
-def check(what, holds, *details):
-    global count
-    count += 1
-    if not holds:
-        failures.append(f"{what}: {' | '.join(map(str, details))}")
 
 
 def sim_json(*args, code=0):
     done = run("sim", *args, "-o", "json")
     check(f"exit of {args}", done.returncode == code, done.returncode, done.stderr)
     return json.loads(done.stdout)
-
-
-def complains(args, *words, code=64):
-    """One line on stderr that says what is wrong, nothing on stdout."""
-    done = run(*args)
-    what = " ".join(map(str, args))
-    check(what, done.returncode == code, "exit", done.returncode, done.stderr)
-    check(what, done.stdout == "", "stdout", done.stdout)
-    check(what, done.stderr.count("\n") == 1 and done.stderr.startswith("elect"), "stderr", done.stderr)
-    for word in words:
-        check(what, word in done.stderr, f"no {word!r} in", done.stderr)
 
 
 def results():
@@ -315,7 +293,4 @@ def documents():
 
 for part in (documents, results, statistics, large, bad_usage, scenarios, traces, manners):
     part()
-for failure in failures:
-    print(failure, file=sys.stderr)
-print(f"{count - len(failures)} passed, {len(failures)} failed")
-sys.exit(1 if failures else 0)
+report()

@@ -8,35 +8,14 @@ import subprocess
 import sys
 import tempfile
 
-ELECT, ROOT = map(os.path.abspath, sys.argv[1:])
-failures = []
-count = 0
-
-
-def run(*args):
-    return subprocess.run([ELECT, *map(str, args)], capture_output=True, text=True, timeout=300)
-
-
-def check(what, holds, *details):
-    global count
-    count += 1
-    if not holds:
-        failures.append(f"{what}: {' | '.join(map(str, details))}")
+sys.dont_write_bytecode = True
+from support import ELECT, check, complains, report, run  # noqa: E402
 
 
 def verify(*args, code=0):
     done = run("verify", *args, "-o", "json")
     check(f"exit of {args}", done.returncode == code, done.returncode, done.stdout, done.stderr)
     return json.loads(done.stdout)
-
-
-def complains(args, *words):
-    done = run("verify", *args)
-    what = " ".join(map(str, args))
-    check(what, done.returncode == 64 and done.stdout == "", done.returncode, done.stdout)
-    check(what, done.stderr.count("\n") == 1, done.stderr)
-    for word in words:
-        check(what, word in done.stderr, f"no {word!r} in", done.stderr)
 
 
 def what_holds():
@@ -77,9 +56,9 @@ def what_does_not():
         check("a link stays a link", link.is_symlink() and "one-leader" in path.read_text())
         link.unlink()
         os.mkfifo(link)
-        complains(["--processes", 3, "--timeouts", "any", "--property", "one-leader", "--save", link], "link.elect")
+        complains(["verify", "--processes", 3, "--timeouts", "any", "--property", "one-leader", "--save", link], "link.elect")
         link.unlink()
-        complains(["--processes", 3, "--save", folder], "directory")
+        complains(["verify", "--processes", 3, "--save", folder], "directory")
         path.write_text("precious")
         verify("--processes", 3, "--save", path)
         check("an old file stays if nothing is found", path.read_text() == "precious" and os.listdir(folder) == ["bad.elect"])
@@ -116,29 +95,30 @@ def numbers():
 
 
 def bad_usage():
-    complains([], "no processes")
-    complains(["--processes", 3, "--property", "one-leadr"], "did you mean one-leader?")
-    complains(["--processes", 3, "--property", ""], "--list-properties")
-    complains(["--processes", 17], "at most 16")
-    complains(["--processes", 1], "at least 2")
-    complains(["--processes", 3, "--begin", ""], "nobody begins")
-    complains(["--processes", 3, "--save", ""], "--save")
-    complains(["--processes", 2, "--max-memory", "200K"], "not enough memory")
-    complains(["--algorithm", "ring", "--form", "multicast", "--processes", 3, "--reduce"], "--reduce is for rings")
-    complains(["--processes", 3, "--save", "/nonexistent/x"], "/nonexistent/x", "No such file")
-    complains(["--processes", 3, "--recoveries", 1], "without --crashes")
-    complains(["--processes", 3, "--joins", 3], "--joins")
-    complains(["--processes", 3, "--reduce"], "--reduce is for rings")
-    complains(["--algorithm", "ring", "--processes", 3, "--crashes", 1, "--reduce"], "--reduce is for rings")
-    complains(["--algorithm", "ring", "--processes", 3, "--reduce", "--property", "one-leader"], "at rest")
-    complains(["--processes", 3, "--max-memory", "lots"], "500M")
-    complains(["--processes", 3, "--threads", 0], "1 to 8")
-    complains(["--processes", 3, "--begin", 7], "7 cannot begin")
-    complains(["--processes", 3, "--down", "0..2"], "everybody is down")
-    complains(["--processes", 3, "--crashes", "x"], "--crashes", "number")
-    complains(["--processes", 3, "--timeouts", "never"], "--timeouts")
-    complains(["--processes", 3, "bad.elect"], "bad.elect")
-    complains(["--processes", 3, "--processes", 4], "given twice")
+    complains(["verify"], "no processes")
+    complains(["verify", "--processes", 3, "--property", "one-leadr"], "did you mean one-leader?")
+    complains(["verify", "--processes", 3, "--property", ""], "--list-properties")
+    complains(["verify", "--processes", 17], "at most 16")
+    complains(["verify", "--processes", 1], "at least 2")
+    complains(["verify", "--processes", 3, "--begin", ""], "nobody begins")
+    complains(["verify", "--processes", 3, "--save", ""], "--save")
+    complains(["verify", "--processes", 2, "--max-memory", "200K"], "not enough memory")
+    complains(["verify", "--processes", 2, "--max-memory", "100K", "--threads", 4], "not enough memory")
+    complains(["verify", "--algorithm", "ring", "--form", "multicast", "--processes", 3, "--reduce"], "--reduce is for rings")
+    complains(["verify", "--processes", 3, "--save", "/nonexistent/x"], "/nonexistent/x", "No such file")
+    complains(["verify", "--processes", 3, "--recoveries", 1], "without --crashes")
+    complains(["verify", "--processes", 3, "--joins", 3], "--joins")
+    complains(["verify", "--processes", 3, "--reduce"], "--reduce is for rings")
+    complains(["verify", "--algorithm", "ring", "--processes", 3, "--crashes", 1, "--reduce"], "--reduce is for rings")
+    complains(["verify", "--algorithm", "ring", "--processes", 3, "--reduce", "--property", "one-leader"], "at rest")
+    complains(["verify", "--processes", 3, "--max-memory", "lots"], "500M")
+    complains(["verify", "--processes", 3, "--threads", 0], "1 to 8")
+    complains(["verify", "--processes", 3, "--begin", 7], "7 cannot begin")
+    complains(["verify", "--processes", 3, "--down", "0..2"], "everybody is down")
+    complains(["verify", "--processes", 3, "--crashes", "x"], "--crashes", "number")
+    complains(["verify", "--processes", 3, "--timeouts", "never"], "--timeouts")
+    complains(["verify", "--processes", 3, "bad.elect"], "bad.elect")
+    complains(["verify", "--processes", 3, "--processes", 4], "given twice")
     listed = run("verify", "--list-properties")
     check("list", listed.returncode == 0 and "eventually-leader" in listed.stdout, listed)
     helped = run("verify", "--help")
@@ -147,7 +127,4 @@ def bad_usage():
 
 for part in (what_holds, what_does_not, numbers, bad_usage):
     part()
-for failure in failures:
-    print(failure, file=sys.stderr)
-print(f"{count - len(failures)} passed, {len(failures)} failed")
-sys.exit(1 if failures else 0)
+report()
