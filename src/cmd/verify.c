@@ -470,11 +470,11 @@ static int show_witness(const struct asked *a, struct space *s,
     return status;
 }
 
-static void show_progress(uint64_t states, unsigned depth)
+static void show_progress(uint64_t states, uint64_t total, unsigned depth)
 {
     char what[32];
-    snprintf(what, sizeof what, "states, depth %u", depth);
-    progress_show(states, 0, what);
+    snprintf(what, sizeof what, total > 0 ? "states judged" : "states, depth %u", depth);
+    progress_show(states, total, what);
 }
 
 /* Beside the file that is asked for, before the work starts: what cannot be written is refused now,

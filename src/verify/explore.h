@@ -16,7 +16,8 @@ struct exploration {
     size_t max_memory;
     unsigned threads;
     const volatile int *interrupted;
-    void (*progress)(uint64_t states, unsigned depth); /* now and then; may be NULL */
+    /* Now and then, may be NULL. `total` is 0 until all worlds are found and are being judged. */
+    void (*progress)(uint64_t worlds, uint64_t total, unsigned depth);
 };
 
 struct finding {

@@ -1,9 +1,9 @@
 /*
  * The space of all histories: worlds as a few dozen bytes. A world is a row of numbers: for every
- * process the number of its local value (node, up or down) and of its mailbox, then what is left of
- * the budget for faults. Distinct local values, mailboxes and messages are kept once, in tables;
- * because elect_step is pure, what it does with a local value and an input is worked out once and
- * remembered.
+ * process the number of its seat (its node, up or down, and its mailbox), then what is left of the
+ * budget for faults. Distinct local values, mailboxes, messages and seats are kept once, in tables;
+ * because elect_step is pure, what it does with a local value and an input is worked out once, and
+ * what becomes of a seat is remembered.
  *
  * Comparison is by these numbers, so it is exact.
  */
@@ -11,6 +11,7 @@
 #define ELECT_SPACE_H
 
 #include "../model/world.h"
+#include "table.h"
 
 #include <pthread.h>
 
@@ -37,15 +38,16 @@ struct question {
 
 /* A world, unpacked. Rows are compared as bytes: no padding, unused entries are 0. */
 struct row {
-    uint32_t local[SPACE_MAX], mailbox[SPACE_MAX];
+    uint32_t seat[SPACE_MAX];
     uint16_t begun;  /* who has used its beginning */
     uint16_t cut;    /* one side of the cut; 0: no cut */
     uint16_t joined; /* who was down at first and has started */
     struct budget left;
 };
 
-/* What there is to know of a local value without looking into the node. */
-struct brief {
+/* A process with its mailbox, and what there is to know of it without looking into the node. */
+struct seat {
+    uint32_t local, mailbox;
     uint8_t up, state, leader, running;
 };
 
@@ -69,28 +71,14 @@ struct move {
     uint16_t cut;
 };
 
-/* Tables that all threads share. */
-struct table {
-    unsigned char *bytes;
-    size_t used, room;
-    uint64_t *offset; /* count + 1 of them: where each value begins */
-    uint32_t *slot;
-    uint32_t count, offsets, slots;
-};
+#define SPACE_PAGE    4096 /* seats */
+#define SPACE_NO_MAIL 0    /* the mailbox without letters is the first one in its table */
 
-struct space {
-    struct question question;
-    pthread_mutex_t lock; /* around the tables; the threads remember what they were told */
-    struct table locals, messages, mailboxes;
-    struct brief *briefs[4096]; /* pages of SPACE_PAGE */
-    uint64_t step_count;        /* how often the real code ran */
-    bool full; /* a mailbox or a table has outgrown its limit: what was found is not everything */
-};
-#define SPACE_PAGE 4096
-
-/* What elect_step did with a local value and an input. */
-struct result {
-    uint32_t local;
+/* What came of something that happened to a local value or a seat. */
+struct change {
+    uint32_t becomes; /* the number of a local value, or of a seat */
+    uint32_t message; /* what was taken from the mailbox, if anything */
+    uint8_t from;
     uint8_t sends;
     struct {
         uint16_t to;
@@ -98,19 +86,67 @@ struct result {
     } send[ELECT_MAX_SENDS];
 };
 
+/* Tables that all threads share. */
+struct space {
+    struct question question;
+    bool watched;         /* faults are possible: leaders are watched */
+    pthread_mutex_t lock; /* around all that follows; the threads remember what they were told */
+    struct table locals, messages, mailboxes;
+    struct memo seat_numbers;     /* local value and mailbox -> seat */
+    struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
+    struct memo steps;            /* local value and input -> what the real code did */
+    struct change *change;
+    uint32_t seat_count, steps_run, room;
+    bool full; /* a mailbox or a table has outgrown its limit: what was found is not everything */
+};
+
 /* What one thread remembers. */
 struct memory {
-    struct memo *steps, *appends, *takes;
-    struct result *result;
-    uint32_t results, room;
+    struct memo changes, appends, heartbeats;
+    struct change *change;
+    uint32_t count, room;
+    struct deliveries {
+        uint32_t first; /* its changes, one after the other */
+        uint16_t count;
+        bool known;
+    } * deliveries; /* by seat */
+    uint32_t seats;
 };
 
 void space_init(struct space *s, const struct question *q, struct memory *m, struct row *first);
 void space_free(struct space *s);
-size_t space_bytes(const struct space *s);
-void memory_init(struct memory *m);
-void memory_free(struct memory *m);
+size_t space_bytes(struct space *s);
+void memory_free(struct memory *m); /* all zero: empty */
 size_t memory_bytes(const struct memory *m);
+
+/* ---- what can happen to a seat ---- */
+
+enum happening_kind {
+    HAPPENS_EVENT, /* START, SUSPECT or a timer */
+    HAPPENS_CRASH,
+    HAPPENS_LETTER, /* a message that is in no mailbox */
+    HAPPENS_LOSS,   /* of the k-th letter that could be taken */
+    HAPPENS_COPY,   /* of that letter: it arrives twice */
+    HAPPENS_CUT     /* what is on its way across is lost */
+};
+#define HAPPENS(kind, argument)        ((uint32_t)HAPPENS_##kind << 28 | (uint32_t)(argument))
+#define HAPPENS_MESSAGE(message, from) HAPPENS(LETTER, (message) << 4 | (from))
+
+struct change space_change(struct space *s, struct memory *m, uint32_t seat, uint32_t what);
+/* Every letter that can be taken now: the first of each sender, or each different one. */
+struct deliveries space_deliveries(struct space *s, struct memory *m, uint32_t seat);
+/* A letter arrives behind the others of its sender. */
+uint32_t space_append(struct space *s, struct memory *m, uint32_t seat, unsigned from,
+                      uint32_t message);
+/* The heartbeat that this leader would send. */
+uint32_t space_heartbeat(struct space *s, struct memory *m, uint32_t seat, unsigned leader);
+
+static inline const struct seat *space_seat(const struct space *s, uint32_t seat)
+{
+    return &s->seats[seat / SPACE_PAGE][seat % SPACE_PAGE];
+}
+
+/* ---- moves of a world ---- */
 
 /* Called for every world that one move leads to. */
 typedef void space_visit(void *context, const struct move *move, const struct row *row);
@@ -122,7 +158,9 @@ struct expansion {
 struct expansion space_expand(struct space *s, struct memory *m, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
-struct brief space_brief(const struct space *s, uint32_t local);
+/* Process i begins an election. */
+void space_begin(struct space *s, struct memory *m, struct row *row, unsigned i);
+
 void space_message(struct space *s, uint32_t message, struct elect_message *m);
 
 #endif

@@ -1,0 +1,79 @@
+/*
+ * Where worlds are kept: each once, as bytes, with the world that it was first reached from.
+ * Threads put worlds in side by side: each writes into shelves of its own, and a world counts from
+ * the moment when its number stands in the one table that all of them share.
+ */
+#ifndef ELECT_STORE_H
+#define ELECT_STORE_H
+
+#include "space.h"
+
+#include <stdatomic.h>
+
+#define STORE_MAX_KEEPERS 8
+
+/* What a thread writes all the time must not share a cache line with what the others read. */
+#define APART _Alignas(128)
+
+/* A world on its way into the store. */
+struct arrival {
+    uint64_t hash;
+    uint32_t parent;
+    struct row row;
+};
+
+struct shelves {
+    APART unsigned char **shelf; /* never moves: others read it */
+    uint32_t count, full;        /* worlds kept; shelves there are */
+};
+
+struct store {
+    unsigned n, keepers, width; /* bytes for a seat: 2, later 3 or 4 */
+    bool budget;                /* there is one, so it is part of a world */
+    size_t max_bytes;
+    struct shelves shelves[STORE_MAX_KEEPERS];
+    _Atomic uint64_t *slot, *old; /* upper half of the hash, number + 1 */
+    uint64_t slots, olds;
+    APART atomic_size_t bytes;
+    APART atomic_uint_fast64_t promised; /* slots taken, or about to be */
+};
+
+/* False: not enough memory. */
+bool store_init(struct store *s, unsigned n, bool budget, unsigned keepers, size_t max_bytes);
+void store_free(struct store *s);
+uint64_t store_count(const struct store *s);
+
+uint64_t store_hash(const struct store *s, const struct row *row);
+
+/* ---- by many threads at once ---- */
+
+enum store_answer {
+    STORE_TOOK,
+    STORE_PAUSE, /* nothing was taken: first there must be more slots, or wider ones */
+    STORE_NO_MEMORY
+};
+/* The worlds that are new get numbers of this keeper. */
+enum store_answer store_take(struct store *s, unsigned keeper, const struct arrival *arrivals,
+                             size_t count);
+
+/* ---- while all threads pause ---- */
+
+/* Room for `more` worlds with these seats: by one thread, then store_move by all, each its part. */
+bool store_prepare(struct store *s, uint64_t more, uint32_t seats);
+void store_move(struct store *s, unsigned part);
+void store_moved(struct store *s);
+
+/* ---- worlds by number ---- */
+
+static inline uint32_t store_number(const struct store *s, unsigned keeper, uint32_t index)
+{
+    return index * s->keepers + keeper;
+}
+void store_row(const struct store *s, uint32_t world, struct row *row);
+uint32_t store_parent(const struct store *s, uint32_t world); /* the first is its own */
+bool store_find(const struct store *s, const struct row *row, uint32_t *world);
+
+/* Memory that is counted; false if there is no more, or it is not allowed. */
+bool store_grow(struct store *s, void **memory, size_t old, size_t wanted);
+
+#endif
