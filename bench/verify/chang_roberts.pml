@@ -2,6 +2,7 @@
  * Chang & Roberts as `elect verify --algorithm chang-roberts` explores it where nothing can fail: numbers
  * descend along the ring, each process may begin once at any moment, links are FIFO, one step for each
  * handler, no timers. The same variables as in src/core, so that the number of states must be the same.
+ * They are local and the links have one reader and one writer, so that SPIN's reduction works too.
  *
  *     spin -DN=5 -a chang_roberts.pml
  */
@@ -11,43 +12,39 @@
 #define ELECTION 0
 #define ELECTED  1
 
-bool part[N], begun[N];
-byte leader[N], round[N];
-short passed_election[N], passed_elected[N]; /* sets */
-
 chan link[N] = [N + 2] of { byte, byte, byte }; /* to i: type, origin, round */
 
 inline enter_round(r)
 {
-    round[i] = r;
-    part[i] = false;
-    passed_election[i] = 0;
-    passed_elected[i] = 0
+    round = r;
+    part = false;
+    passed_election = 0;
+    passed_elected = 0
 }
 
 inline take_part()
 {
     if
-    :: !part[i] -> part[i] = true; leader[i] = NOBODY
+    :: !part -> part = true; leader = NOBODY
     :: else
     fi
 }
 
 inline forward_election(x)
 {
-    passed_election[i] = passed_election[i] | (1 << x);
-    link[NEXT(i)]!ELECTION, x, round[i]
+    passed_election = passed_election | (1 << x);
+    out!ELECTION, x, round
 }
 
 inline forward_elected(x)
 {
-    passed_elected[i] = passed_elected[i] | (1 << x);
-    link[NEXT(i)]!ELECTED, x, round[i]
+    passed_elected = passed_elected | (1 << x);
+    out!ELECTED, x, round
 }
 
 inline begin_election()
 {
-    enter_round(round[i] + 1);
+    enter_round(round + 1);
     take_part();
     forward_election(i)
 }
@@ -55,20 +52,20 @@ inline begin_election()
 inline upon_election()
 {
     if
-    :: !part[i] && !opened -> skip /* decided */
+    :: !part && !opened -> skip /* decided */
     :: else ->
         if
         :: x > i ->
             if
-            :: (passed_election[i] & (1 << x)) != 0 -> skip
+            :: (passed_election & (1 << x)) != 0 -> skip
             :: else -> take_part(); forward_election(x)
             fi
         :: x < i ->
             if
-            :: part[i] -> skip
+            :: part -> skip
             :: else -> take_part(); forward_election(i)
             fi
-        :: x == i -> part[i] = false; leader[i] = SELF(i); forward_elected(i)
+        :: x == i -> part = false; leader = SELF(i); forward_elected(i)
         fi
     fi
 }
@@ -76,14 +73,14 @@ inline upon_election()
 inline upon_elected()
 {
     if
-    :: x == i && !part[i] && leader[i] == SELF(i) -> skip
+    :: x == i && !part && leader == SELF(i) -> skip
     :: else ->
         if
-        :: (!part[i] && !opened && leader[i] != NOBODY && leader[i] > SELF(x)) ||
-           (passed_elected[i] & (1 << x)) != 0 -> skip
+        :: (!part && !opened && leader != NOBODY && leader > SELF(x)) ||
+           (passed_elected & (1 << x)) != 0 -> skip
         :: else ->
             if
-            :: x > i -> part[i] = false; leader[i] = SELF(x); forward_elected(x)
+            :: x > i -> part = false; leader = SELF(x); forward_elected(x)
             :: else -> begin_election()
             fi
         fi
@@ -92,23 +89,30 @@ inline upon_elected()
 
 active [N] proctype process()
 {
+    byte i = _pid;
+    bool part, begun;
+    byte leader, round;
+    short passed_election, passed_elected; /* sets */
     byte type, x, r;
     bool opened;
-    byte i = _pid;
+    chan in = link[_pid];
+    chan out = link[NEXT(_pid)];
+    xr in;
+    xs out;
 end:
     do
     :: d_step {
-           !begun[i] && !part[i] && leader[i] != SELF(i) ->
-           begun[i] = true;
+           !begun && !part && leader != SELF(i) ->
+           begun = true;
            begin_election()
        }
     :: d_step {
-           link[i]?type, x, r ->
+           in?type, x, r ->
            if
-           :: r < round[i] -> skip /* that round is over */
-           :: r == round[i] && !part[i] && x == (i + 1) % N && type == ELECTION -> skip /* comes late */
+           :: r < round -> skip /* that round is over */
+           :: r == round && !part && x == (i + 1) % N && type == ELECTION -> skip /* comes late */
            :: else ->
-               opened = r > round[i];
+               opened = r > round;
                if
                :: opened -> enter_round(r)
                :: else

@@ -201,31 +201,33 @@ static void end_level(struct explorer *x)
     x->depth += !empty;
 }
 
-/* One thread does this while the others wait. */
-static void make_room(struct explorer *x)
-{
-    uint64_t waiting = 0;
-    for (unsigned t = 0; t < x->threads; t++)
-        waiting += x->worker[t].waiting;
-    if (x->space->full || !store_prepare(&x->store, waiting, x->space->seat_count))
-        give_up(x, BOUND_MEMORY);
-    if (x->asked->progress != NULL)
-        x->asked->progress(store_count(&x->store), 0, x->depth);
-}
-
 /* Is the level done, is everything? */
 static void go_on(struct explorer *x)
 {
     bool level_done = true;
-    store_moved(&x->store);
     atomic_store(&x->pause, false);
     for (unsigned t = 0; t < x->threads; t++) {
         struct worker *w = &x->worker[t];
         level_done = level_done && w->waiting == 0 && atomic_load(&w->next) >= w->level_end;
     }
+    if (x->space->full)
+        give_up(x, BOUND_MEMORY);
     if (level_done && atomic_load(&x->bound) == BOUND_NONE)
         end_level(x);
     x->done = x->done || atomic_load(&x->bound) != BOUND_NONE;
+    if (x->asked->progress != NULL)
+        x->asked->progress(store_count(&x->store), 0, x->depth);
+}
+
+/* Somebody has worlds that the store had no room for: then all must help to move what is there. */
+static bool make_room(struct explorer *x)
+{
+    uint64_t waiting = 0;
+    for (unsigned t = 0; t < x->threads; t++)
+        waiting += x->worker[t].waiting;
+    if (waiting > 0 && !store_prepare(&x->store, waiting, x->space->seat_count))
+        give_up(x, BOUND_MEMORY);
+    return waiting > 0;
 }
 
 static void *search(void *worker)
@@ -235,15 +237,19 @@ static void *search(void *worker)
     while (!x->done) {
         expand(w);
         pthread_barrier_wait(&x->barrier);
-        if (w->me == 0)
-            make_room(x);
+        if (w->me == 0 && !(x->moving = make_room(x)))
+            go_on(x);
         pthread_barrier_wait(&x->barrier);
+        if (!x->moving)
+            continue;
         store_move(&x->store, w->me);
         pthread_barrier_wait(&x->barrier);
         put_away(w);
         pthread_barrier_wait(&x->barrier);
-        if (w->me == 0)
+        if (w->me == 0) {
+            store_moved(&x->store);
             go_on(x);
+        }
         pthread_barrier_wait(&x->barrier);
     }
     return NULL;

@@ -39,7 +39,7 @@ struct explorer {
     uint32_t bad[PROPERTY_COUNT];
     atomic_bool pause; /* somebody cannot go on before all have stopped */
     atomic_int bound;
-    bool done;
+    bool moving, done;
     unsigned depth, levels, level_room;
 };
 
