@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize mutants bench deps deps-test deps-bench install format clean
+.PHONY: all demo test test-plain test-sanitize verified mutants bench deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -34,6 +34,10 @@ test-sanitize: deps-test
 	@CC=clang; export CC; $(call configure,build-sanitize,$(SANITIZE) -Dtests=true -Dwerror=true)
 	@$(call compile,build-sanitize)
 	@$(call check,build-sanitize)
+
+# docs/verified.md, all of it: some minutes
+verified: all
+	@tools/verified build/elect --all
 
 # seeded faults, and who notices them
 mutants: deps-test

@@ -25,6 +25,7 @@ enum option {
     OPTION_DUPLICATES,
     OPTION_CUTS,
     OPTION_JOINS,
+    OPTION_CRASHING,
     OPTION_TIMEOUTS,
     OPTION_PROPERTY,
     OPTION_LIST,
@@ -58,6 +59,7 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_DUPLICATES] = {"duplicates", 0, "N", "up to N messages arrive twice"},
     [OPTION_CUTS] = {"cuts", 0, "N", "up to N times the cluster is cut in two, and heals"},
     [OPTION_JOINS] = {"joins", 0, "N", "up to N of those that are down at first start"},
+    [OPTION_CRASHING] = {"crashing", 0, "LIST", "only these crash (default: anybody)"},
     [OPTION_TIMEOUTS] = {"timeouts", 0, "late|any",
                          "timers run out only when all is quiet (default), or at any moment"},
     [OPTION_PROPERTY] = {"property", 0, "NAME,...",
@@ -78,7 +80,7 @@ struct asked {
     struct setup setup;
     struct exploration exploration;
     bool begin_all, begin_given, properties_given, json, quiet;
-    struct numbers begin;
+    struct numbers begin, crashing;
     uint64_t budget[6]; /* from OPTION_CRASHES on */
     const char *save;
 };
@@ -216,6 +218,7 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     case OPTION_CUTS:
     case OPTION_JOINS:
         return set_number(value, 100, &a->budget[option - OPTION_CRASHES], complaint);
+    case OPTION_CRASHING: return numbers_parse(&a->crashing, value, complaint);
     case OPTION_BEGIN: return set_begin(a, value, complaint);
     case OPTION_TIMEOUTS: return set_timeouts(a, value, complaint);
     case OPTION_PROPERTY: return set_properties(a, value, complaint);
@@ -288,6 +291,24 @@ static bool choose_beginners(const struct asked *a, struct question *q, struct t
     return true;
 }
 
+static bool choose_mortals(const struct asked *a, struct question *q, struct text *complaint)
+{
+    uint32_t id;
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&a->crashing, &i, &id);) {
+        uint8_t rank = elect_rank(&q->config, id);
+        if (rank == ELECT_NOBODY) {
+            text_number(complaint, id);
+            return refuse(complaint, " cannot crash: it is not in the cluster");
+        }
+        q->mortal |= (elect_set)1 << rank;
+    }
+    if (q->mortal != 0 && q->budget.crashes == 0)
+        return refuse(complaint, "--crashing without --crashes: how many times?");
+    if (q->mortal == 0)
+        q->mortal = ~(elect_set)0;
+    return true;
+}
+
 /* What the algorithm claims under these assumptions. */
 static uint32_t claims(const struct question *q)
 {
@@ -354,7 +375,8 @@ static bool make_question(struct asked *a, struct text *complaint)
     if (q->config.n < 2)
         return refuse(complaint, "at least 2 processes: alone there is nothing to explore");
     q->config.reliable = !faults && !q->any_timeouts && !q->reorder;
-    if (!choose_beginners(a, q, complaint) || !check_reduction(a, q, faults, complaint))
+    if (!choose_mortals(a, q, complaint) || !choose_beginners(a, q, complaint) ||
+        !check_reduction(a, q, faults, complaint))
         return false;
     if (!a->properties_given)
         a->exploration.properties = claims(q);
@@ -448,26 +470,20 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
            (unsigned long long)o->steps);
 }
 
-/* The bad history: into the file, or onto the terminal. */
-static int show_witness(const struct asked *a, struct space *s,
-                        const struct outcome_of_exploration *o, FILE *file)
+/* The bad history as it is kept: the script, and the story that it tells. NULL, after a complaint,
+ * if it cannot be told. */
+static char *tell_witness(struct space *s, const struct outcome_of_exploration *o, char **story)
 {
     struct text complaint;
     char *script = witness_script(s, o);
     text_clear(&complaint);
-    char *story = script != NULL ? witness_story(script, o->worst, &complaint) : NULL;
-    int status = EXIT_BROKEN;
-    if (story == NULL) {
-        complain("save", complaint.length > 0 ? complaint.bytes : "not enough memory");
-        status = EXIT_IO;
-    } else if (file != NULL &&
-               (fprintf(file, "%s----\n%s", script, story) < 0 || fflush(file) != 0))
-        status = EXIT_IO;
-    else if (file == NULL && !a->json && !a->quiet)
-        printf("\n%s", story);
+    *story = script != NULL ? witness_story(script, o->worst, &complaint) : NULL;
+    if (*story != NULL)
+        return script;
+    args_complain("verify", "the history that shows it",
+                  complaint.length > 0 ? complaint.bytes : "not enough memory");
     free(script);
-    free(story);
-    return status;
+    return NULL;
 }
 
 static void show_progress(uint64_t states, uint64_t total, unsigned depth)
@@ -500,15 +516,24 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-static int keep_or_drop(FILE *out, const char *name, const char *file, bool keep, int status)
+/* True if what was written is there now. */
+static bool keep_or_drop(FILE *out, const char *name, const char *file, bool keep)
 {
     bool fine = fclose(out) == 0;
     if (keep && fine && rename(name, file) == 0)
-        return status;
+        return true;
     if (keep)
         complain("save", strerror(errno));
     unlink(name);
-    return keep ? EXIT_IO : status;
+    return false;
+}
+
+static void report(const struct asked *a, const struct outcome_of_exploration *o, const char *saved)
+{
+    if (!a->quiet && a->json)
+        report_json(a, o, saved);
+    else if (!a->quiet)
+        report_text(a, o);
 }
 
 static int run(struct asked *a)
@@ -525,24 +550,27 @@ static int run(struct asked *a)
     a->exploration.interrupted = &stop;
     a->exploration.progress = show_progress;
     if (!explore(&a->exploration, &space, &o)) {
-        int status = complain("max-memory", "not enough memory, or threads, to begin");
-        return file != NULL ? keep_or_drop(file, name, target, false, status) : status;
+        if (file != NULL)
+            keep_or_drop(file, name, target, false);
+        return complain("max-memory", "not enough memory, or threads, to begin");
     }
     progress_clear();
     bool bad = any_violated(&o);
-    if (!a->quiet && a->json)
-        report_json(a, &o, bad ? a->save : NULL);
-    else if (!a->quiet)
-        report_text(a, &o);
-    int status = bad           ? show_witness(a, &space, &o, file)
-                 : o.exhausted ? EXIT_FINE
-                               : EXIT_NO_AGREEMENT;
+    char *story = NULL, *script = bad ? tell_witness(&space, &o, &story) : NULL;
+    bool kept = script != NULL && file != NULL && fprintf(file, "%s----\n%s", script, story) > 0;
     if (file != NULL)
-        status = keep_or_drop(file, name, target, bad && status == EXIT_BROKEN, status);
+        kept = keep_or_drop(file, name, target, kept);
+    report(a, &o, kept ? a->save : NULL);
+    if (bad && a->save == NULL && story != NULL && !a->json && !a->quiet)
+        printf("\n%s", story);
+    free(script);
+    free(story);
     free(o.move);
     free(o.row);
     space_free(&space);
-    return status;
+    if (bad)
+        return a->save != NULL && !kept ? EXIT_IO : EXIT_BROKEN;
+    return o.exhausted ? EXIT_FINE : EXIT_NO_AGREEMENT;
 }
 
 int cmd_verify(int argc, char **argv)

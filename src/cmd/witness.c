@@ -194,17 +194,21 @@ char *witness_script(struct space *s, const struct outcome_of_exploration *o)
         free(w);
         return NULL;
     }
-    q.config.detector = hears(o);
+    q.config.detector = hears(o) || (o->worst == PROPERTY_EVENTUALLY && s->watched);
     world_init(&w->world, &q.config, &weather, 1, q.leader);
     for (elect_set rest = q.down; rest != 0; rest &= rest - 1)
         world_down(&w->world, (uint8_t)__builtin_ctzll(rest));
-    fprintf(w->out, "# Found by elect verify: %s.\n# Violates %s in %u moves.\n",
-            property_text(o->worst), property_name(o->worst), o->moves);
+    fprintf(w->out, "# Found by elect verify: %s.\n# Violates %s in %u moves%s.\n",
+            property_text(o->worst), property_name(o->worst), o->moves - o->loop,
+            o->loop > 0 ? ", for what follows the mark can be repeated for ever" : "");
     write_settings(w, &q);
     for (unsigned i = 0; i < q.beginners; i++)
         write_move(w, s, &(struct move){.kind = MOVE_BEGIN, .process = q.beginner[i]});
-    for (unsigned i = 0; i < o->moves; i++)
+    for (unsigned i = 0; i < o->moves; i++) {
+        if (i + o->loop == o->moves)
+            fputs("mark\n", w->out);
         write_move(w, s, &o->move[i]);
+    }
     fprintf(w->out, "check %s\n", property_name(o->worst));
     fclose(w->out);
     free(w);

@@ -47,9 +47,25 @@ void play_run(struct play *p, uint64_t until)
         w->now = until;
 }
 
+void play_mark(struct play *p)
+{
+    p->mark = p->world;
+    p->marked = true;
+}
+
+static bool back_at_mark(const struct play *p, struct violation *v)
+{
+    if (!world_same(&p->world, &p->mark) || !property_broken(&p->world, PROPERTY_NO_STUCK, v))
+        return false;
+    v->property = PROPERTY_TERMINATION;
+    return true;
+}
+
 /* What comes of it if nothing but time goes on. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
+    if (property == PROPERTY_TERMINATION && p->marked)
+        return back_at_mark(p, v);
     void (*tell)(void *, const struct world *, const struct happening *) = p->tell;
     p->tell = NULL;
     play_run(p, WORLD_FOREVER);

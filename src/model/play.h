@@ -11,6 +11,8 @@ struct play {
     struct world world;
     void (*tell)(void *listener, const struct world *w, const struct happening *h); /* or NULL */
     void *listener;
+    struct world mark; /* the world as it was then, if it was marked */
+    bool marked;
     unsigned violations;
     struct violation violation[PLAY_MAX_VIOLATIONS];
 };
@@ -25,8 +27,12 @@ void play_suspect(struct play *p, uint8_t rank);
  */
 void play_run(struct play *p, uint64_t until);
 
+/* Remembers the world as it is now: what leads back to it can happen again and again. */
+void play_mark(struct play *p);
+
 /* Puts down a violation if the property does not hold now. Those about the future are tried out:
- * time goes on in this world, in silence. */
+ * time goes on in this world, in silence. But who is back at the mark, with an election under way,
+ * need not wait: that can go on for ever. */
 void play_check(struct play *p, enum property property);
 
 #endif

@@ -15,6 +15,7 @@
     X(LOSE, "lose")                                                                                \
     X(DUPLICATE, "duplicate")                                                                      \
     X(FIRE, "fire")                                                                                \
+    X(MARK, "mark")                                                                                \
     X(CHECK, "check")
 
 enum verb {
@@ -214,6 +215,7 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_LOSE:
     case VERB_DUPLICATE: return parse_message(r, rest, step);
     case VERB_FIRE: return parse_fire(r, rest, step);
+    case VERB_MARK: return *rest == '\0' || complain(r->complaint, "nothing can follow mark");
     case VERB_CHECK: return parse_check(r, rest, step);
     case VERB_SUSPECT:
     case VERB_COUNT: break;
@@ -377,6 +379,7 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_LOSE:
     case VERB_DUPLICATE: return play_message(step, p, complaint);
     case VERB_FIRE: return play_fire(step, p, complaint);
+    case VERB_MARK: play_mark(p); return true;
     case VERB_CHECK: play_check(p, (enum property)step->event); return true;
     case VERB_COUNT: break;
     }
@@ -387,6 +390,7 @@ bool scenario_play(const struct scenario *s, struct play *p, struct text *compla
 {
     text_clear(complaint);
     p->violations = 0;
+    p->marked = false;
     setup_world(&s->setup, &s->config, s->setup.seed, &p->world);
     for (unsigned i = 0; i < s->steps; i++) {
         *line = s->step[i].line;

@@ -21,7 +21,9 @@
  *     heal [at TIME]
  *     deliver|lose|duplicate A > B TYPE    the oldest such message; or ELECTION(3), ELECTION[1 2]
  *     fire ID TIMER                    hop, answer, deadline, ring, heartbeat or suspicion
- *     check PROPERTY                   does it hold now; of the future, if time alone goes on
+ *     mark                             remember the world as it is now
+ *     check PROPERTY                   does it hold now; of the future, if time alone goes on, or
+ *                                      (termination) back at the mark, if it can go on for ever
  */
 #ifndef ELECT_SCENARIO_H
 #define ELECT_SCENARIO_H

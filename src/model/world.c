@@ -386,6 +386,40 @@ bool world_settled(const struct world *w)
     return true;
 }
 
+/* On a link messages arrive in order: where does this one stand? */
+static unsigned place_on_link(const struct world *w, const struct flight *f)
+{
+    unsigned place = 0;
+    for (uint32_t i = 0; i < w->flights; i++)
+        place += w->flight[i].from == f->from && w->flight[i].to == f->to &&
+                 w->flight[i].order < f->order;
+    return place;
+}
+
+static bool in_flight_too(const struct world *w, const struct flight *f, unsigned place)
+{
+    for (uint32_t i = 0; i < w->flights; i++) {
+        const struct flight *g = &w->flight[i];
+        if (g->from == f->from && g->to == f->to && place_on_link(w, g) == place)
+            return memcmp(&g->message, &f->message, sizeof f->message) == 0;
+    }
+    return false;
+}
+
+bool world_same(const struct world *a, const struct world *b)
+{
+    bool same = a->up == b->up && a->flights == b->flights &&
+                memcmp(a->cut, b->cut, sizeof a->cut) == 0 &&
+                memcmp(a->saved, b->saved, sizeof a->saved) == 0;
+    for (elect_set rest = a->up; rest != 0 && same; rest &= rest - 1) {
+        unsigned rank = (unsigned)__builtin_ctzll(rest);
+        same = memcmp(&a->node[rank], &b->node[rank], sizeof a->node[rank]) == 0;
+    }
+    for (uint32_t i = 0; i < a->flights && same; i++)
+        same = in_flight_too(b, &a->flight[i], place_on_link(a, &a->flight[i]));
+    return same;
+}
+
 bool world_at_rest(const struct world *w)
 {
     return w->flights == 0 && w->next_fault == w->fault_count && next_alarm(w).due == WORLD_FOREVER;

@@ -109,6 +109,8 @@ bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event time
 uint8_t world_leader(const struct world *w); /* whom all live processes follow and who is up */
 bool world_settled(
     const struct world *w); /* each part of the cluster has its one leader, all calm */
+/* But for the time, which goes on, and for what was counted. */
+bool world_same(const struct world *a, const struct world *b);
 bool world_at_rest(const struct world *w);   /* nothing is left to happen */
 uint64_t world_total(const struct world *w); /* sent, all types */
 elect_set world_reach(const struct world *w,

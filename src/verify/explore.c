@@ -310,14 +310,18 @@ static void compare(void *search, const struct move *move, const struct row *row
 static void retrace(struct explorer *x, uint32_t world)
 {
     struct outcome_of_exploration *out = x->out;
-    out->moves = explorer_depth(x, world);
+    unsigned before = explorer_depth(x, world);
+    out->loop = out->worst == PROPERTY_TERMINATION ? x->loop_length : 0;
+    out->moves = before + out->loop;
     out->move = calloc(out->moves + 1, sizeof *out->move);
     out->row = calloc(out->moves + 1, sizeof *out->row);
     if (out->move == NULL || out->row == NULL) {
-        out->moves = 0;
+        out->moves = out->loop = 0;
         return;
     }
-    for (unsigned i = out->moves + 1; i-- > 0;) {
+    for (unsigned i = 0; i < out->loop; i++)
+        store_row(&x->store, x->loop[i], &out->row[before + 1 + i]);
+    for (unsigned i = before + 1; i-- > 0;) {
         store_row(&x->store, world, &out->row[i]);
         world = store_parent(&x->store, world);
     }
@@ -383,6 +387,7 @@ static void clean_up(struct explorer *x)
         free(w->level);
     }
     store_free(&x->store);
+    free(x->loop);
     pthread_barrier_destroy(&x->barrier);
     pthread_mutex_destroy(&x->lock);
     pthread_mutex_destroy(&x->gate);

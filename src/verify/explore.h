@@ -35,6 +35,7 @@ struct outcome_of_exploration {
     double seconds;
     enum property worst; /* the property of the path, if any is violated */
     unsigned moves;
+    unsigned loop;     /* how many of them, at the end, can be repeated for ever */
     struct move *move; /* the shortest bad history; the caller frees it */
     struct row *row;   /* and its worlds: moves + 1 of them */
 };

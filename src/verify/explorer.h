@@ -41,6 +41,7 @@ struct explorer {
     atomic_int bound;
     bool moving, done;
     unsigned depth, levels, level_room;
+    uint32_t *loop, loop_length; /* worlds that follow one another for ever */
 };
 
 struct sight {
@@ -58,5 +59,9 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned k
 /* When every world is known: eventually-leader and termination. False, with a bound, if it could
  * not be said. */
 bool judge_whole(struct explorer *x);
+
+/* From this world, which goes on for ever, back to it: in x->loop. `number` says which worlds
+ * belong together. */
+bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint32_t world);
 
 #endif

@@ -193,7 +193,7 @@ static void faults(const struct expander *e)
 {
     const struct budget *left = &e->row->left;
     for (unsigned i = 0; i < e->s->question.config.n; i++) {
-        if (e->seat[i]->up && left->crashes > 0)
+        if (e->seat[i]->up && left->crashes > 0 && (e->s->question.mortal >> i & 1) != 0)
             crash(e, i);
         if (!e->seat[i]->up)
             recover(e, i);

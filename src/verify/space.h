@@ -31,6 +31,7 @@ struct question {
     uint8_t beginners; /* BEGIN_LISTED: in this order */
     uint8_t beginner[SPACE_MAX];
     struct budget budget;
+    elect_set mortal;  /* who may crash */
     bool reorder;      /* links keep no order */
     bool any_timeouts; /* timers may run out at any moment, not only when all is quiet */
     bool reduce;       /* follow one process at a time where the order cannot matter */

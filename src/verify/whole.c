@@ -337,11 +337,11 @@ static bool judge(struct whole *g)
     } while (g->again && !g->found);
     if ((x->asked->properties >> PROPERTY_EVENTUALLY & 1) != 0)
         nearest_unmarked(g);
-    if (g->found && (x->asked->properties >> PROPERTY_TERMINATION & 1) != 0) {
-        x->bad[PROPERTY_TERMINATION] = g->bad;
-        x->out->finding[PROPERTY_TERMINATION] = (struct finding){true, explorer_depth(x, g->bad)};
-    }
-    return true;
+    if (!g->found || (x->asked->properties >> PROPERTY_TERMINATION & 1) == 0)
+        return true;
+    x->bad[PROPERTY_TERMINATION] = g->bad;
+    x->out->finding[PROPERTY_TERMINATION] = (struct finding){true, explorer_depth(x, g->bad)};
+    return find_lasso(x, g->number, g->worlds, g->bad);
 }
 
 bool judge_whole(struct explorer *x)

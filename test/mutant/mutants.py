@@ -1,4 +1,4 @@
-"""Faults seeded on purpose, each with whoever must notice it.
+"""Faults seeded on purpose, each with whoever must notice it, and the algorithms as the notes have them.
 
 A mutant is (file, text, what it becomes, killer). Killers: "verify ARGUMENTS" finds a violation,
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
@@ -102,4 +102,21 @@ MUTANTS = {
     "higher leader not followed": (
         "detector.c", "    follow(p, j, FOLLOWS_HEARTBEAT);", "    nothing(p, FOLLOWS_HEARTBEAT);",
         "verify --processes 3 --cuts 1"),
+}
+
+# As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is
+# asked. Its counterexample is kept in the file of that name beside this one. The notes know no ring timer.
+NO_RING_TIMER = ("hop.c", "    start(p, ELECT_RING_TIMER);\n", "")
+NOTES = {
+    "active-ring-notes-order": (
+        [("active_ring.c", "    forward(p, ELECT, me(p), JOINS);\n    forward(p, ELECT, j, JOINS);\n",
+          "    forward(p, ELECT, j, JOINS);\n    forward(p, ELECT, me(p), JOINS);\n"), NO_RING_TIMER],
+        "--algorithm active-ring --processes 3 --begin 0"),
+    "chang-roberts-without-rounds": (
+        [("chang_roberts.c", "    new_round(p);\n", "    if (p->node->round == 0)\n        new_round(p);\n"), NO_RING_TIMER],
+        "--algorithm chang-roberts --processes 3 --begin 0 --crashes 1 --crashing 2"),
+    "ring-without-orphans": (
+        [("ring.c", "announce(p, list, ORPHAN);",
+          "p->node->passed[0] = 0;\n        forward_list(p, ELECTION, head, list);\n        nothing(p, APPENDS);"), NO_RING_TIMER],
+        "--algorithm ring --processes 3 --begin 0 --crashes 1 --property termination"),
 }

@@ -65,10 +65,23 @@ def what_does_not():
 
 
 def numbers():
-    for args in (["--processes", 3, "--crashes", 1], ["--algorithm", "chang-roberts", "--processes", "7,6,5,4,3,2,1"]):
-        one, two = (verify(*args, "--threads", t) for t in (1, 2))
-        same = all(one[k] == two[k] for k in ("states", "transitions", "depth", "verdict", "properties"))
-        check(f"{args}: threads change nothing", same, one, two)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = [pathlib.Path(folder) / f"{t}.elect" for t in (1, 2, 3)]
+        for args, code in ((["--processes", 3, "--crashes", 1], 0),
+                           (["--algorithm", "chang-roberts", "--processes", "7,6,5,4,3,2,1"], 0),
+                           (["--processes", 4, "--timeouts", "any", "--property", "one-leader,agreement"], 1),
+                           (["--processes", 4, "--cuts", 1, "--losses", 1, "--property", "one-leader"], 1)):
+            found = [verify(*args, "--threads", t, "--save", kept[t - 1], code=code) for t in (1, 2, 3)]
+            for k in ("states", "transitions", "depth", "verdict", "properties"):
+                check(f"{args}: threads do not change {k}", found[0][k] == found[1][k] == found[2][k], found)
+            if code == 1:
+                texts = {path.read_text() for path in kept}
+                check(f"{args}: threads do not change the history", len(texts) == 1, texts)
+    everybody = verify("--processes", 3, "--crashes", 1)
+    highest = verify("--processes", 3, "--crashes", 1, "--crashing", 2)
+    check("--crashing", highest["states"] < everybody["states"], highest["states"], everybody["states"])
+    complains(["verify", "--processes", 3, "--crashing", 2], "--crashing without --crashes")
+    complains(["verify", "--processes", 3, "--crashes", 1, "--crashing", 7], "7 cannot crash")
     for algorithm in ("ring", "active-ring", "chang-roberts"):
         full, reduced = (verify("--algorithm", algorithm, "--processes", 4, "--property", "agreement,highest-wins", *r)
                          for r in ([], ["--reduce"]))

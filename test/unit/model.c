@@ -241,6 +241,7 @@ static void scenarios_complain_with_line_and_remedy(void **state)
     (void)state;
     must_complain("", 0, "no step");
     must_complain("processes 3\n", 1, "no step");
+    must_complain("processes 3\nmark 2\n", 2, "nothing can follow mark");
     must_complain("procesess 3\nsuspect 0\n", 1, "did you mean processes?");
     must_complain("processes 3\n\nsuspekt 0\n", 3, "did you mean suspect?");
     must_complain("algorithm buly\n", 1, "did you mean bully?");
