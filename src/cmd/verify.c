@@ -79,7 +79,7 @@ static const struct option_spec options[OPTION_COUNT] = {
 struct asked {
     struct setup setup;
     struct exploration exploration;
-    bool begin_all, begin_given, properties_given, json, quiet;
+    bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
     struct numbers begin, crashing;
     uint64_t budget[6]; /* from OPTION_CRASHES on */
     const char *save;
@@ -101,7 +101,7 @@ static int print_help(void)
          "elsewhere, and finds the shortest one in which a property does not hold.\n");
     args_help_options(options, OPTION_COUNT);
     puts("\nexit: 0 the properties hold, in every history; 1 violated; 2 a bound was reached\n"
-         "before a violation; 64 bad usage; 74 writing failed\n"
+         "before a violation; 64 bad usage; 74 violated, but --save failed\n"
          "\nexamples:\n"
          "  elect verify --algorithm bully --processes 3\n"
          "  elect verify --algorithm chang-roberts --processes 4 --crashes 1\n"
@@ -218,7 +218,9 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     case OPTION_CUTS:
     case OPTION_JOINS:
         return set_number(value, 100, &a->budget[option - OPTION_CRASHES], complaint);
-    case OPTION_CRASHING: return numbers_parse(&a->crashing, value, complaint);
+    case OPTION_CRASHING:
+        a->crashing_given = true;
+        return numbers_parse(&a->crashing, value, complaint);
     case OPTION_BEGIN: return set_begin(a, value, complaint);
     case OPTION_TIMEOUTS: return set_timeouts(a, value, complaint);
     case OPTION_PROPERTY: return set_properties(a, value, complaint);
@@ -288,6 +290,10 @@ static bool choose_beginners(const struct asked *a, struct question *q, struct t
     }
     if (a->begin_given && q->beginners == 0)
         return refuse(complaint, "--begin: nobody begins");
+    if (numbers_repeat(&a->begin, &id)) {
+        text_number(complaint, id);
+        return refuse(complaint, " begins twice: name it once");
+    }
     return true;
 }
 
@@ -302,18 +308,25 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
         }
         q->mortal |= (elect_set)1 << rank;
     }
-    if (q->mortal != 0 && q->budget.crashes == 0)
+    if (a->crashing_given && q->budget.crashes == 0)
         return refuse(complaint, "--crashing without --crashes: how many times?");
-    if (q->mortal == 0)
+    if (a->crashing_given && q->mortal == 0)
+        return refuse(complaint, "--crashing: nobody crashes; leave it out, or name them");
+    if (!a->crashing_given)
         q->mortal = ~(elect_set)0;
     return true;
 }
 
-/* What the algorithm claims under these assumptions. */
+#define AT_REST (1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK)
+
+/* What the algorithm claims under these assumptions. It does not claim to get away from a leader
+ * that is followed at first but not the highest. */
 static uint32_t claims(const struct question *q)
 {
-    uint32_t at_rest =
-        1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK;
+    elect_set up = ~(elect_set)0 >> (64 - q->config.n) & ~q->down;
+    uint32_t at_rest = AT_REST;
+    if (q->leader != ELECT_NOBODY && up >> q->leader > 1)
+        at_rest &= ~(1u << PROPERTY_HIGHEST_WINS);
     if (q->reduce)
         return at_rest;
     if (q->any_timeouts) /* a timer may run out again and again, for ever */
@@ -324,8 +337,6 @@ static uint32_t claims(const struct question *q)
 static bool check_reduction(const struct asked *a, const struct question *q, bool faults,
                             struct text *complaint)
 {
-    uint32_t at_rest =
-        1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK;
     if (!q->reduce)
         return true;
     if (q->config.algorithm == ELECT_BULLY || q->config.form == ELECT_MULTICAST || faults ||
@@ -333,7 +344,7 @@ static bool check_reduction(const struct asked *a, const struct question *q, boo
         return refuse(complaint,
                       "--reduce is for rings where nothing fails and timers run out late: "
                       "elsewhere the order matters");
-    if ((a->exploration.properties & ~at_rest) != 0)
+    if ((a->exploration.properties & ~AT_REST) != 0)
         return refuse(complaint, "--reduce keeps only what holds at rest: agreement, highest-wins, "
                                  "no-stuck-participant");
     return true;
@@ -365,9 +376,7 @@ static bool make_question(struct asked *a, struct text *complaint)
     q->leader = setup_first_leader(&a->setup, q->config.id[q->config.n - 1], &id)
                     ? elect_rank(&q->config, id)
                     : ELECT_NOBODY;
-    bool faults = q->down != 0;
-    for (unsigned i = 0; i < 6; i++)
-        faults = faults || a->budget[i] > 0;
+    bool faults = q->down != 0 || !budget_is_none(&q->budget);
     if (q->budget.recoveries > 0 && q->budget.crashes == 0)
         return refuse(complaint, "--recoveries without --crashes: nobody could come back");
     if (q->budget.joins > 0 && q->down == 0)
@@ -385,28 +394,17 @@ static bool make_question(struct asked *a, struct text *complaint)
 
 /* ---- what came of it ---- */
 
-static const char *verdict(const struct outcome_of_exploration *o, const struct exploration *e,
-                           enum property p)
+static const char *verdict(const struct outcome_of_exploration *o, enum property p)
 {
     if (o->finding[p].violated)
         return "violated";
-    bool cut_short =
-        !o->exhausted || o->moves > 0 ||
-        (e->question.reduce && (p == PROPERTY_EVENTUALLY || p == PROPERTY_TERMINATION));
+    bool cut_short = !o->exhausted || o->moves > 0;
     return cut_short ? "unknown" : "holds";
-}
-
-static bool any_violated(const struct outcome_of_exploration *o)
-{
-    for (int p = 0; p < PROPERTY_COUNT; p++)
-        if (o->finding[p].violated)
-            return true;
-    return false;
 }
 
 static const char *overall(const struct outcome_of_exploration *o)
 {
-    return any_violated(o) ? "violated" : o->exhausted ? "holds" : "unknown";
+    return explore_violated(o) ? "violated" : o->exhausted ? "holds" : "unknown";
 }
 
 static const char *const bounds[] = {NULL, "max-states", "max-memory", "interrupted"};
@@ -422,8 +420,7 @@ static void report_json(const struct asked *a, const struct outcome_of_explorati
         json_t *depth = o->finding[p].violated ? json_integer(o->finding[p].depth) : json_null();
         json_array_append_new(properties,
                               json_pack("{s:s, s:s, s:o}", "name", property_name((enum property)p),
-                                        "verdict", verdict(o, &a->exploration, (enum property)p),
-                                        "depth", depth));
+                                        "verdict", verdict(o, (enum property)p), "depth", depth));
     }
     json_object_set_new(
         object, "algorithm",
@@ -453,8 +450,7 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
     for (int p = 0; p < PROPERTY_COUNT; p++) {
         if ((a->exploration.properties >> p & 1) == 0)
             continue;
-        printf("%-21s %s", property_name((enum property)p),
-               verdict(o, &a->exploration, (enum property)p));
+        printf("%-21s %s", property_name((enum property)p), verdict(o, (enum property)p));
         if (o->finding[p].violated)
             printf(" after %u moves", o->finding[p].depth);
         putchar('\n');
@@ -465,6 +461,8 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
            : o->bound == BOUND_NONE ? "stopped at the violation"
                                     : "cut short by ",
            o->exhausted || o->bound == BOUND_NONE ? "" : bounds[o->bound]);
+    if (o->full)
+        puts("a mailbox would hold more than 256 messages: there may be no end of worlds");
     printf("%.2f s, %.0f states a second, %.0f bytes a state; the code ran %llu times\n",
            o->seconds, (double)o->states / o->seconds, (double)o->bytes / (double)o->states,
            (unsigned long long)o->steps);
@@ -493,8 +491,8 @@ static void show_progress(uint64_t states, uint64_t total, unsigned depth)
     progress_show(states, total, what);
 }
 
-/* Beside the file that is asked for, before the work starts: what cannot be written is refused now,
- * and what is there stays until there is something better. A link stays a link. */
+/* Beside the file that is asked for: what is there stays until there is something better. A link
+ * stays a link. */
 static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
     struct stat st;
@@ -516,15 +514,28 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* True if what was written is there now. */
-static bool keep_or_drop(FILE *out, const char *name, const char *file, bool keep)
+/* Before the work starts: what cannot be written is refused now. */
+static bool can_save(const char *save)
 {
-    bool fine = fclose(out) == 0;
-    if (keep && fine && rename(name, file) == 0)
-        return true;
-    if (keep)
-        complain("save", strerror(errno));
+    char file[PATH_MAX], name[PATH_MAX + 8];
+    FILE *out = open_beside(save, file, name, sizeof name);
+    if (out == NULL)
+        return false;
+    fclose(out);
     unlink(name);
+    return true;
+}
+
+static bool save_witness(const char *save, const char *script, const char *story)
+{
+    char file[PATH_MAX], name[PATH_MAX + 8];
+    FILE *out = open_beside(save, file, name, sizeof name);
+    bool written = out != NULL && fprintf(out, "%s----\n%s", script, story) > 0;
+    if (out != NULL && fclose(out) == 0 && written && rename(name, file) == 0)
+        return true;
+    complain("save", strerror(errno));
+    if (out != NULL)
+        unlink(name);
     return false;
 }
 
@@ -540,36 +551,28 @@ static int run(struct asked *a)
 {
     static struct space space;
     struct outcome_of_exploration o;
-    char target[PATH_MAX], name[PATH_MAX + 8];
-    FILE *file = a->save != NULL ? open_beside(a->save, target, name, sizeof name) : NULL;
-    if (a->save != NULL && file == NULL)
+    if (a->save != NULL && !can_save(a->save))
         return args_complain("verify", *a->save ? a->save : "--save", strerror(errno));
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     signal(SIGHUP, on_interrupt);
     a->exploration.interrupted = &stop;
     a->exploration.progress = show_progress;
-    if (!explore(&a->exploration, &space, &o)) {
-        if (file != NULL)
-            keep_or_drop(file, name, target, false);
+    if (!explore(&a->exploration, &space, &o))
         return complain("max-memory", "not enough memory, or threads, to begin");
-    }
     progress_clear();
-    bool bad = any_violated(&o);
+    bool bad = explore_violated(&o);
     char *story = NULL, *script = bad ? tell_witness(&space, &o, &story) : NULL;
-    bool kept = script != NULL && file != NULL && fprintf(file, "%s----\n%s", script, story) > 0;
-    if (file != NULL)
-        kept = keep_or_drop(file, name, target, kept);
-    report(a, &o, kept ? a->save : NULL);
-    if (bad && a->save == NULL && story != NULL && !a->json && !a->quiet)
+    bool tried = script != NULL && a->save != NULL;
+    bool saved = tried && save_witness(a->save, script, story);
+    report(a, &o, saved ? a->save : NULL);
+    if (story != NULL && a->save == NULL && !a->json && !a->quiet)
         printf("\n%s", story);
     free(script);
     free(story);
-    free(o.move);
-    free(o.row);
-    space_free(&space);
+    explore_free(&space, &o);
     if (bad)
-        return a->save != NULL && !kept ? EXIT_IO : EXIT_BROKEN;
+        return tried && !saved ? EXIT_IO : EXIT_BROKEN;
     return o.exhausted ? EXIT_FINE : EXIT_NO_AGREEMENT;
 }
 

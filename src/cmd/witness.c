@@ -29,7 +29,6 @@ static void write_settings(const struct writer *w, const struct question *q)
             elect_algorithm_name((enum elect_algorithm)c->algorithm));
     for (unsigned place = 0; place < c->n; place++)
         fprintf(w->out, " %u", id(w, c->ring[place]));
-    fputs(c->n == 1 ? "," : "", w->out); /* a list of one, not a number of processes */
     if (q->down != 0) {
         fputs("\ndown", w->out);
         write_ids(w, q->down);
@@ -194,17 +193,19 @@ char *witness_script(struct space *s, const struct outcome_of_exploration *o)
         free(w);
         return NULL;
     }
-    q.config.detector = hears(o) || (o->worst == PROPERTY_EVENTUALLY && s->watched);
+    q.config.detector = hears(o);
     world_init(&w->world, &q.config, &weather, 1, q.leader);
     for (elect_set rest = q.down; rest != 0; rest &= rest - 1)
         world_down(&w->world, (uint8_t)__builtin_ctzll(rest));
     fprintf(w->out, "# Found by elect verify: %s.\n# Violates %s in %u moves%s.\n",
-            property_text(o->worst), property_name(o->worst), o->moves - o->loop,
+            property_text(o->worst), property_name(o->worst), o->moves - o->after,
             o->loop > 0 ? ", for what follows the mark can be repeated for ever" : "");
     write_settings(w, &q);
     for (unsigned i = 0; i < q.beginners; i++)
         write_move(w, s, &(struct move){.kind = MOVE_BEGIN, .process = q.beginner[i]});
     for (unsigned i = 0; i < o->moves; i++) {
+        if (i + o->after == o->moves && o->worst == PROPERTY_EVENTUALLY)
+            fputs("# no agreement from here on, whatever happens; for example:\n", w->out);
         if (i + o->loop == o->moves)
             fputs("mark\n", w->out);
         write_move(w, s, &o->move[i]);

@@ -53,25 +53,25 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
-static bool back_at_mark(const struct play *p, struct violation *v)
+static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
-    if (!world_same(&p->world, &p->mark) || !property_broken(&p->world, PROPERTY_NO_STUCK, v))
-        return false;
-    v->property = PROPERTY_TERMINATION;
-    return true;
+    return world_same(&p->world, &p->mark) && property_broken(&p->world, property, v);
 }
 
-/* What comes of it if nothing but time goes on. */
+/* What comes of it if nothing but time goes on, or if the same happens again and again. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
-    if (property == PROPERTY_TERMINATION && p->marked)
-        return back_at_mark(p, v);
+    enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;
     void (*tell)(void *, const struct world *, const struct happening *) = p->tell;
-    p->tell = NULL;
-    play_run(p, WORLD_FOREVER);
-    p->tell = tell;
-    bool broken = property_broken(
-        &p->world, property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK, v);
+    bool broken;
+    if (p->marked) {
+        broken = back_at_mark(p, now, v);
+    } else {
+        p->tell = NULL;
+        play_run(p, WORLD_FOREVER);
+        p->tell = tell;
+        broken = property_broken(&p->world, now, v);
+    }
     if (broken)
         v->property = property;
     return broken;

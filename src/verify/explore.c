@@ -49,7 +49,7 @@ static void judge(struct explorer *x, const struct row *row, bool quiet, uint32_
     struct sight seen = explorer_look(x->space, row);
     if (seen.leaders > 1)
         found(x, PROPERTY_ONE_LEADER, world);
-    if (!quiet || row->begun == 0)
+    if (!quiet || explorer_untouched(x->space, row))
         return;
     if (seen.electing > 0)
         found(x, PROPERTY_NO_STUCK, world);
@@ -179,7 +179,7 @@ static bool begin_level(struct explorer *x)
     return true;
 }
 
-static bool any_violated(const struct outcome_of_exploration *out)
+bool explore_violated(const struct outcome_of_exploration *out)
 {
     for (unsigned p = 0; p < PROPERTY_COUNT; p++)
         if (out->finding[p].violated)
@@ -193,8 +193,8 @@ static void end_level(struct explorer *x)
     for (unsigned t = 0; t < x->threads; t++)
         empty = empty && x->store.shelves[t].count == x->worker[t].level_end;
     x->out->exhausted = empty;
-    x->done = empty || any_violated(x->out);
-    if (!empty && store_count(&x->store) >= x->asked->max_states && !x->done)
+    x->done = empty || explore_violated(x->out);
+    if (!empty && store_count(&x->store) > x->asked->max_states && !x->done)
         give_up(x, BOUND_STATES);
     else if (!empty && !begin_level(x))
         give_up(x, BOUND_MEMORY);
@@ -311,16 +311,18 @@ static void retrace(struct explorer *x, uint32_t world)
 {
     struct outcome_of_exploration *out = x->out;
     unsigned before = explorer_depth(x, world);
-    out->loop = out->worst == PROPERTY_TERMINATION ? x->loop_length : 0;
-    out->moves = before + out->loop;
+    bool future = out->worst == PROPERTY_TERMINATION || out->worst == PROPERTY_EVENTUALLY;
+    out->loop = future ? x->loop : 0;
+    out->after = future ? x->afters : 0;
+    out->moves = before + out->after;
     out->move = calloc(out->moves + 1, sizeof *out->move);
     out->row = calloc(out->moves + 1, sizeof *out->row);
     if (out->move == NULL || out->row == NULL) {
-        out->moves = out->loop = 0;
+        out->moves = out->loop = out->after = 0;
         return;
     }
-    for (unsigned i = 0; i < out->loop; i++)
-        store_row(&x->store, x->loop[i], &out->row[before + 1 + i]);
+    for (unsigned i = 0; i < out->after; i++)
+        store_row(&x->store, x->after[i], &out->row[before + 1 + i]);
     for (unsigned i = before + 1; i-- > 0;) {
         store_row(&x->store, world, &out->row[i]);
         world = store_parent(&x->store, world);
@@ -335,10 +337,7 @@ static void retrace(struct explorer *x, uint32_t world)
 static void conclude(struct explorer *x)
 {
     struct outcome_of_exploration *out = x->out;
-    bool bad = false;
-    for (unsigned p = 0; p < PROPERTY_COUNT; p++)
-        bad = bad || out->finding[p].violated;
-    if (out->exhausted && !bad && !x->asked->question.reduce && !judge_whole(x))
+    if (out->exhausted && !explore_violated(out) && !x->asked->question.reduce && !judge_whole(x))
         out->exhausted = false;
     unsigned best = UINT32_MAX;
     for (unsigned p = 0; p < PROPERTY_COUNT; p++) {
@@ -364,8 +363,7 @@ static double seconds_now(void)
 static bool start(struct explorer *x)
 {
     const struct question *q = &x->asked->question;
-    const struct budget *b = &q->budget;
-    bool budget = b->crashes + b->recoveries + b->losses + b->duplicates + b->cuts + b->joins > 0;
+    bool budget = !budget_is_none(&q->budget);
     struct arrival first = {0};
     if (!store_init(&x->store, q->config.n, budget, x->threads, x->asked->max_memory))
         return false;
@@ -387,7 +385,7 @@ static void clean_up(struct explorer *x)
         free(w->level);
     }
     store_free(&x->store);
-    free(x->loop);
+    free(x->after);
     pthread_barrier_destroy(&x->barrier);
     pthread_mutex_destroy(&x->lock);
     pthread_mutex_destroy(&x->gate);
@@ -420,9 +418,17 @@ static bool explore_with(const struct exploration *e, unsigned threads, struct s
     for (unsigned t = 0; t < x->threads; t++)
         out->transitions += x->worker[t].transitions;
     out->steps = space->steps_run;
+    out->full = space->full;
     out->seconds = seconds_now() - began;
     clean_up(x);
     return fine;
+}
+
+void explore_free(struct space *space, struct outcome_of_exploration *out)
+{
+    free(out->move);
+    free(out->row);
+    space_free(space);
 }
 
 /* Which of the shortest bad histories several threads find is chance. One thread always finds the
@@ -430,10 +436,18 @@ static bool explore_with(const struct exploration *e, unsigned threads, struct s
 bool explore(const struct exploration *e, struct space *space, struct outcome_of_exploration *out)
 {
     bool fine = explore_with(e, e->threads, space, out);
-    if (!fine || out->moves == 0 || e->threads == 1)
+    if (!fine || !explore_violated(out) || e->threads == 1)
         return fine;
-    free(out->move);
-    free(out->row);
-    space_free(space);
-    return explore_with(e, 1, space, out);
+    struct space *again = calloc(1, sizeof *again);
+    struct outcome_of_exploration second = {0};
+    if (again != NULL && explore_with(e, 1, again, &second) && explore_violated(&second)) {
+        explore_free(space, out);
+        *space = *again;
+        second.seconds += out->seconds;
+        *out = second;
+    } else if (again != NULL) { /* stopped before it was found again: the first one is as good */
+        explore_free(again, &second);
+    }
+    free(again);
+    return true;
 }

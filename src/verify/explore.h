@@ -30,17 +30,21 @@ struct outcome_of_exploration {
     unsigned depth;
     enum bound bound;
     bool exhausted;
+    bool full; /* the bound was a mailbox, or the numbers of a table */
     struct finding finding[PROPERTY_COUNT];
     size_t bytes; /* all that the exploration held */
     double seconds;
     enum property worst; /* the property of the path, if any is violated */
     unsigned moves;
+    unsigned after;    /* how many of them follow the bad world, to show what is wrong with it */
     unsigned loop;     /* how many of them, at the end, can be repeated for ever */
-    struct move *move; /* the shortest bad history; the caller frees it */
+    struct move *move; /* the shortest bad history */
     struct row *row;   /* and its worlds: moves + 1 of them */
 };
 
 /* False if there is not even memory to begin. The space stays, for whoever tells the story. */
 bool explore(const struct exploration *e, struct space *space, struct outcome_of_exploration *out);
+bool explore_violated(const struct outcome_of_exploration *out);
+void explore_free(struct space *space, struct outcome_of_exploration *out);
 
 #endif

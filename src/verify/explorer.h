@@ -41,7 +41,8 @@ struct explorer {
     atomic_int bound;
     bool moving, done;
     unsigned depth, levels, level_room;
-    uint32_t *loop, loop_length; /* worlds that follow one another for ever */
+    uint32_t *after, afters; /* worlds that follow the bad one, to show what is wrong with it */
+    uint32_t loop;           /* how many of them, at the end, can follow one another for ever */
 };
 
 struct sight {
@@ -52,6 +53,11 @@ struct sight {
 
 unsigned explorer_depth(const struct explorer *x, uint32_t world); /* moves from the first one */
 struct sight explorer_look(const struct space *s, const struct row *row);
+/* Where nothing fails and nobody has begun there was no election to be judged. */
+static inline bool explorer_untouched(const struct space *s, const struct row *row)
+{
+    return row->begun == 0 && !s->watched;
+}
 bool explorer_interrupted(const struct explorer *x);
 /* Where the worlds of a level end, among those that this thread keeps. */
 uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned keeper);
@@ -60,8 +66,20 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned k
  * not be said. */
 bool judge_whole(struct explorer *x);
 
-/* From this world, which goes on for ever, back to it: in x->loop. `number` says which worlds
- * belong together. */
+/* What follows a bad world goes into x->after; false if it could not be found. From a world that
+ * goes on for ever, back to it; `number` says which worlds belong together. */
 bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint32_t world);
+/* From a world that reaches no agreement, to rest, or on and on. */
+bool find_dead_end(struct explorer *x, uint32_t world);
+
+/* What must happen in a history that goes on for ever, or else it is none. A timer that runs must
+ * run out, if it is ever its turn; unless it is started again. A message must arrive. What could
+ * happen time and again must: a cut heals, a leader is heard or missed. */
+struct due {
+    uint8_t timer[SPACE_MAX]; /* by process: set of ELECT_TIMER_BIT */
+    uint16_t mail[SPACE_MAX]; /* by process: whose letters */
+    uint16_t hear[SPACE_MAX], suspect, heal;
+};
+void due_note(struct due *d, const struct move *move);
 
 #endif

@@ -1,7 +1,12 @@
 /*
- * A history without end, as one that comes back to where it was: a closed walk inside a component
- * that goes on for ever, in which nothing is put off for ever. Every timer runs out on the way or
- * is not running somewhere; every healing, hearing or missing that is possible happens.
+ * What follows a bad world, for whoever wants to see what is wrong with it.
+ *
+ * An election that never ends: a closed walk inside the component that goes on for ever, in which
+ * nothing is put off that must happen. Every timer runs out on the way, is started again or is not
+ * running somewhere, if it is ever its turn; every sender's letters are taken, or there are none
+ * somewhere; every healing, hearing or missing that is possible happens.
+ *
+ * No agreement in any future: one of them, to rest or back to where it was.
  */
 #include "explorer.h"
 
@@ -12,9 +17,7 @@ struct walk {
     struct explorer *x;
     const uint32_t *number; /* by world: its component */
     uint32_t component;
-    /* What has not been put off: timers by process, hearing by process and leader. */
-    uint8_t timer[SPACE_MAX];
-    uint16_t hear[SPACE_MAX], suspect, heal;
+    struct due done; /* what has not been put off */
     /* The search for the next thing to do: whence each world was reached, and who is next. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
@@ -23,62 +26,65 @@ struct walk {
 
 #define UNSEEN UINT32_MAX
 
-static bool is_new(const struct walk *w, const struct move *move, const struct row *to)
+/* What a move does, and what is not to be done in the world that it leads to. */
+static void add(const struct walk *w, const struct move *move, const struct row *to, struct due *d)
 {
-    for (unsigned k = 0; k < w->x->asked->question.config.n; k++)
-        if ((~space_seat(w->x->space, to->seat[k])->running & ~w->timer[k] & 0xff) != 0)
-            return true;
-    switch ((enum move_kind)move->kind) {
-    case MOVE_TIMEOUT:
-        return (ELECT_TIMER_BIT(move->timer) & ~(unsigned)w->timer[move->process]) != 0;
-    case MOVE_HEAR: return (w->hear[move->process] >> move->from & 1) == 0;
-    case MOVE_SUSPECT: return (w->suspect >> move->process & 1) == 0;
-    case MOVE_HEAL: return w->heal == 0;
-    case MOVE_BEGIN:
-    case MOVE_DELIVER:
-    case MOVE_LOSE:
-    case MOVE_DUPLICATE:
-    case MOVE_CRASH:
-    case MOVE_RECOVER:
-    case MOVE_CUT: break;
+    due_note(d, move);
+    d->timer[move->process] |= move->started;
+    for (unsigned k = 0; k < w->x->asked->question.config.n; k++) {
+        const struct seat *seat = space_seat(w->x->space, to->seat[k]);
+        d->timer[k] |= (uint8_t)~seat->running;
+        d->mail[k] |= (uint16_t)~seat->senders;
     }
-    return false;
-}
-
-static void done(struct walk *w, const struct move *move, const struct row *to)
-{
-    for (unsigned k = 0; k < w->x->asked->question.config.n; k++)
-        w->timer[k] |= (uint8_t)~space_seat(w->x->space, to->seat[k])->running;
-    if (move->kind == MOVE_TIMEOUT)
-        w->timer[move->process] |= (uint8_t)ELECT_TIMER_BIT(move->timer);
-    if (move->kind == MOVE_HEAR)
-        w->hear[move->process] |= (uint16_t)(1u << move->from);
-    if (move->kind == MOVE_SUSPECT)
-        w->suspect |= (uint16_t)(1u << move->process);
-    w->heal |= move->kind == MOVE_HEAL;
 }
 
 static void try(void *walk, const struct move *move, const struct row *row)
 {
     struct walk *w = walk;
+    struct due done = w->done;
     uint32_t to;
     if (w->found || !store_find(&w->x->store, row, &to) || w->number[to] != w->component)
         return;
-    if (w->any ? is_new(w, move, row) : to == w->home) {
+    add(w, move, row, &done);
+    if (w->any ? memcmp(&done, &w->done, sizeof done) != 0 : to == w->home) {
         w->found = true;
         w->goal = to;
-        done(w, move, row);
+        w->done = done;
     } else if (w->from[to] == UNSEEN) {
         w->from[to] = w->here;
         w->queue[w->last++] = to;
     }
 }
 
-/* The worlds on the way from `w->here` to the next goal go behind the walk; false: no goal. */
+static bool append(struct explorer *x, uint32_t world)
+{
+    if ((x->afters & (x->afters + 1)) == 0) { /* it is full at 1, 3, 7 ... */
+        uint32_t *after = realloc(x->after, (2 * x->afters + 2) * sizeof *after);
+        if (after == NULL)
+            return false;
+        x->after = after;
+    }
+    x->after[x->afters++] = world;
+    return true;
+}
+
+/* The worlds between, which were reached one from the other, then the last one. */
+static bool append_way(struct walk *w, uint32_t start)
+{
+    uint32_t length = 0;
+    for (uint32_t world = w->here; world != start; world = w->from[world])
+        w->queue[length++] = world; /* the search is over: there is room */
+    while (length > 0)
+        if (!append(w->x, w->queue[--length]))
+            return false;
+    return append(w->x, w->goal);
+}
+
+/* To the next goal; false: there is none, or no time to find it. */
 static bool go(struct walk *w, size_t worlds)
 {
     struct explorer *x = w->x;
-    uint32_t start = w->here, length = 1;
+    uint32_t start = w->here;
     memset(w->from, 0xff, worlds * sizeof *w->from);
     w->found = false;
     w->first = 0;
@@ -90,22 +96,9 @@ static bool go(struct walk *w, size_t worlds)
         store_row(&x->store, w->here, &row);
         space_expand(x->space, &x->worker[0].memory, &row, false, try, w);
     }
-    if (!w->found) {
-        w->here = start;
-        return false;
-    }
-    for (uint32_t world = w->here; world != start; world = w->from[world])
-        length++;
-    uint32_t *loop = realloc(x->loop, (x->loop_length + length) * sizeof *loop);
-    if (loop == NULL)
-        return false;
-    x->loop = loop;
-    x->loop_length += length;
-    loop[x->loop_length - 1] = w->goal;
-    for (uint32_t world = w->here, i = 2; i <= length; i++, world = w->from[world])
-        loop[x->loop_length - i] = world;
-    w->here = w->goal;
-    return true;
+    bool fine = w->found && append_way(w, start);
+    w->here = fine ? w->goal : start;
+    return fine;
 }
 
 bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint32_t world)
@@ -116,15 +109,53 @@ bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint3
                      .here = world,
                      .home = world,
                      .any = true};
-    w.from = malloc(worlds * sizeof *w.from);
-    w.queue = malloc(worlds * sizeof *w.queue);
-    bool fine = w.from != NULL && w.queue != NULL;
+    bool fine = store_grow(&x->store, (void **)&w.from, 0, worlds * sizeof *w.from) &&
+                store_grow(&x->store, (void **)&w.queue, 0, worlds * sizeof *w.queue);
     while (fine && go(&w, worlds))
         continue;
     w.any = false;
-    if (w.here != world || x->loop_length == 0)
+    if (w.here != world || x->afters == 0)
         fine = fine && go(&w, worlds);
+    x->loop = fine ? x->afters : 0;
     free(w.from);
     free(w.queue);
-    return fine;
+    return fine && !explorer_interrupted(x);
+}
+
+/* ---- no agreement ---- */
+
+struct step {
+    const struct explorer *x;
+    uint32_t to;
+    bool found;
+};
+
+static void take_first(void *step, const struct move *move, const struct row *row)
+{
+    struct step *s = step;
+    (void)move;
+    s->found = s->found || store_find(&s->x->store, row, &s->to);
+}
+
+bool find_dead_end(struct explorer *x, uint32_t world)
+{
+    for (struct step s = {.x = x, .to = world};;) {
+        struct row row;
+        store_row(&x->store, s.to, &row);
+        s.found = false;
+        space_expand(x->space, &x->worker[0].memory, &row, false, take_first, &s);
+        if (!s.found)
+            return true; /* at rest */
+        if (!append(x, s.to))
+            return false;
+        for (uint32_t i = 0; i + 1 < x->afters; i++)
+            if (x->after[i] == s.to) {
+                x->loop = x->afters - 1 - i;
+                return true;
+            }
+        if (s.to == world) {
+            x->loop = x->afters;
+            return true;
+        }
+    }
 }

@@ -37,12 +37,13 @@ static void apply(struct space *s, struct memory *m, unsigned up, struct row *ne
         }
 }
 
-static void perform(const struct expander *e, const struct move *move, struct row *next, unsigned i,
+static void perform(const struct expander *e, struct move move, struct row *next, unsigned i,
                     uint32_t what)
 {
     struct change o = space_change(e->s, e->m, next->seat[i], what);
     apply(e->s, e->m, e->up, next, i, &o);
-    e->visit(e->context, move, next);
+    move.started = o.started;
+    e->visit(e->context, &move, next);
 }
 
 /* ---- what processes do ---- */
@@ -55,7 +56,7 @@ static void begin(const struct expander *e, unsigned i)
         return;
     struct row next = *e->row;
     next.begun |= (uint16_t)(1u << i);
-    perform(e, &(struct move){.kind = MOVE_BEGIN, .process = (uint8_t)i}, &next, i,
+    perform(e, (struct move){.kind = MOVE_BEGIN, .process = (uint8_t)i}, &next, i,
             HAPPENS(EVENT, ELECT_SUSPECT));
 }
 
@@ -78,10 +79,10 @@ static void timeouts(const struct expander *e, unsigned allowed)
         for (unsigned rest = e->seat[i]->running & allowed; rest != 0; rest &= rest - 1) {
             unsigned timer = ELECT_FIRST_TIMER + (unsigned)__builtin_ctz(rest);
             struct row next = *e->row;
-            perform(e,
-                    &(struct move){
-                        .kind = MOVE_TIMEOUT, .process = (uint8_t)i, .timer = (uint8_t)timer},
-                    &next, i, HAPPENS(EVENT, timer));
+            perform(
+                e,
+                (struct move){.kind = MOVE_TIMEOUT, .process = (uint8_t)i, .timer = (uint8_t)timer},
+                &next, i, HAPPENS(EVENT, timer));
         }
     }
 }
@@ -96,14 +97,14 @@ static bool unheard(const struct expander *e, unsigned i)
 /* Does i learn anything from the heartbeat of j, who leads? */
 static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
-    if (j == i || !leads(e, j) || e->seat[i]->leader == j || cut_between(e->row, i, j))
+    if (j == i || !leads(e, j) || cut_between(e->row, i, j))
         return false;
     uint32_t beat = space_heartbeat(e->s, e->m, e->row->seat[j], j);
     struct change o = space_change(e->s, e->m, e->row->seat[i], HAPPENS_MESSAGE(beat, j));
     if (o.becomes == e->row->seat[i] && o.sends == 0)
         return false;
     struct row next = *e->row;
-    perform(e, &(struct move){.kind = MOVE_HEAR, .process = (uint8_t)i, .from = (uint8_t)j}, &next,
+    perform(e, (struct move){.kind = MOVE_HEAR, .process = (uint8_t)i, .from = (uint8_t)j}, &next,
             i, HAPPENS_MESSAGE(beat, j));
     return true;
 }
@@ -115,12 +116,12 @@ static bool watch(const struct expander *e)
     unsigned n = e->s->question.config.n;
     bool moved = false;
     for (unsigned i = 0; i < n; i++) {
-        if (!e->seat[i]->up || e->seat[i]->state != ELECT_NORMAL)
+        if (!e->seat[i]->up)
             continue;
-        if (unheard(e, i)) {
+        if (e->seat[i]->state == ELECT_NORMAL && unheard(e, i)) {
             struct row next = *e->row;
             moved = true;
-            perform(e, &(struct move){.kind = MOVE_SUSPECT, .process = (uint8_t)i}, &next, i,
+            perform(e, (struct move){.kind = MOVE_SUSPECT, .process = (uint8_t)i}, &next, i,
                     HAPPENS(EVENT, ELECT_SUSPECT));
         }
         for (unsigned j = 0; j < n; j++)
@@ -135,7 +136,7 @@ static void crash(const struct expander *e, unsigned i)
 {
     struct row next = *e->row;
     next.left.crashes--;
-    perform(e, &(struct move){.kind = MOVE_CRASH, .process = (uint8_t)i}, &next, i,
+    perform(e, (struct move){.kind = MOVE_CRASH, .process = (uint8_t)i}, &next, i,
             HAPPENS(CRASH, 0));
 }
 
@@ -148,7 +149,7 @@ static void recover(const struct expander *e, unsigned i)
         return;
     --*left;
     next.joined |= (uint16_t)(joins ? 1u << i : 0);
-    perform(e, &(struct move){.kind = MOVE_RECOVER, .process = (uint8_t)i}, &next, i,
+    perform(e, (struct move){.kind = MOVE_RECOVER, .process = (uint8_t)i}, &next, i,
             HAPPENS(EVENT, ELECT_START));
 }
 

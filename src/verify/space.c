@@ -22,41 +22,6 @@ static void get_local(const struct space *s, uint32_t index, struct local *l)
     memcpy(l, table_value(&s->locals, index, &length), sizeof *l);
 }
 
-static uint32_t intern_seat(struct space *s, uint32_t local, uint32_t mailbox)
-{
-    uint64_t key = (uint64_t)local << 32 | mailbox;
-    const uint64_t *known = memo_find(&s->seat_numbers, key);
-    if (known != NULL)
-        return (uint32_t)*known;
-    uint32_t index = s->seat_count;
-    if (index / SPACE_PAGE >= sizeof s->seats / sizeof s->seats[0]) {
-        s->full = true;
-        return 0;
-    }
-    struct seat **page = &s->seats[index / SPACE_PAGE];
-    if (*page == NULL)
-        *page = table_must(calloc(SPACE_PAGE, sizeof **page));
-    struct local l;
-    get_local(s, local, &l);
-    (*page)[index % SPACE_PAGE] = (struct seat){.local = local,
-                                                .mailbox = mailbox,
-                                                .up = l.up != 0,
-                                                .state = l.node.state,
-                                                .leader = l.node.leader,
-                                                .running = l.up ? l.node.running : 0};
-    memo_put(&s->seat_numbers, key, index);
-    s->seat_count++;
-    return index;
-}
-
-void space_message(struct space *s, uint32_t message, struct elect_message *m)
-{
-    size_t length;
-    pthread_mutex_lock(&s->lock);
-    memcpy(m, table_value(&s->messages, message, &length), sizeof *m);
-    pthread_mutex_unlock(&s->lock);
-}
-
 /* (from, message) in order, all of one sender together. */
 struct letter {
     uint32_t from, message;
@@ -74,6 +39,47 @@ static void get_mail(const struct space *s, uint32_t mailbox, struct mail *mail)
     if (length > 0)
         memcpy(mail->letter, value, length);
     mail->count = (unsigned)(length / sizeof *mail->letter);
+}
+
+static uint32_t intern_seat(struct space *s, uint32_t local, uint32_t mailbox)
+{
+    uint64_t key = (uint64_t)local << 32 | mailbox;
+    const uint64_t *known = memo_find(&s->seat_numbers, key);
+    if (known != NULL)
+        return (uint32_t)*known;
+    uint32_t index = s->seat_count;
+    if (index / SPACE_PAGE >= sizeof s->seats / sizeof s->seats[0]) {
+        s->full = true;
+        return 0;
+    }
+    struct seat **page = &s->seats[index / SPACE_PAGE];
+    if (*page == NULL)
+        *page = table_must(calloc(SPACE_PAGE, sizeof **page));
+    struct local l;
+    struct mail mail;
+    uint16_t senders = 0;
+    get_local(s, local, &l);
+    get_mail(s, mailbox, &mail);
+    for (unsigned i = 0; i < mail.count; i++)
+        senders |= (uint16_t)(1u << mail.letter[i].from);
+    (*page)[index % SPACE_PAGE] = (struct seat){.local = local,
+                                                .mailbox = mailbox,
+                                                .senders = senders,
+                                                .up = l.up != 0,
+                                                .state = l.node.state,
+                                                .leader = l.node.leader,
+                                                .running = l.up ? l.node.running : 0};
+    memo_put(&s->seat_numbers, key, index);
+    s->seat_count++;
+    return index;
+}
+
+void space_message(struct space *s, uint32_t message, struct elect_message *m)
+{
+    size_t length;
+    pthread_mutex_lock(&s->lock);
+    memcpy(m, table_value(&s->messages, message, &length), sizeof *m);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static uint32_t intern_mail(struct space *s, const struct mail *mail)
@@ -180,7 +186,9 @@ static struct change work_out_step(struct space *s, uint32_t local, uint32_t wha
         die(&l);
     else
         run(s, what, &l, &out);
-    struct change o = {.becomes = table_intern(&s->locals, &l, sizeof l), .sends = out.sends};
+    struct change o = {.becomes = table_intern(&s->locals, &l, sizeof l),
+                       .started = (uint8_t)out.start,
+                       .sends = out.sends};
     for (unsigned i = 0; i < out.sends; i++) {
         o.send[i].to = (uint16_t)out.send[i].to;
         o.send[i].message =
@@ -339,11 +347,9 @@ uint32_t space_heartbeat(struct space *s, struct memory *m, uint32_t number, uns
 
 void space_init(struct space *s, const struct question *q, struct memory *m, struct row *first)
 {
-    const struct budget *b = &q->budget;
     memset(s, 0, sizeof *s);
     s->question = *q;
-    s->watched = b->crashes + b->recoveries + b->losses + b->duplicates + b->cuts + b->joins > 0 ||
-                 q->down != 0;
+    s->watched = q->down != 0 || !budget_is_none(&q->budget);
     pthread_mutex_init(&s->lock, NULL);
     table_intern(&s->mailboxes, NULL, 0);
     memset(first, 0, sizeof *first);

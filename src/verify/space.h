@@ -23,6 +23,11 @@ struct budget {
     uint8_t crashes, recoveries, losses, duplicates, cuts, joins;
 };
 
+static inline bool budget_is_none(const struct budget *b)
+{
+    return b->crashes + b->recoveries + b->losses + b->duplicates + b->cuts + b->joins == 0;
+}
+
 struct question {
     struct elect_config config;
     uint8_t leader; /* whom all follow at first */
@@ -49,6 +54,7 @@ struct row {
 /* A process with its mailbox, and what there is to know of it without looking into the node. */
 struct seat {
     uint32_t local, mailbox;
+    uint16_t senders; /* whose letters are in the mailbox */
     uint8_t up, state, leader, running;
 };
 
@@ -68,6 +74,7 @@ enum move_kind {
 
 struct move {
     uint8_t kind, process, from, timer;
+    uint8_t started;  /* timers that the process started, or started again */
     uint32_t message; /* DELIVER, LOSE, DUPLICATE */
     uint16_t cut;
 };
@@ -80,6 +87,7 @@ struct change {
     uint32_t becomes; /* the number of a local value, or of a seat */
     uint32_t message; /* what was taken from the mailbox, if anything */
     uint8_t from;
+    uint8_t started; /* timers */
     uint8_t sends;
     struct {
         uint16_t to;

@@ -272,6 +272,7 @@ static bool widen(struct store *s)
     for (unsigned k = 0; k < s->keepers; k++)
         more += s->shelves[k].full * (shelf_size(s) - shelf_size(&narrow));
     if (atomic_fetch_add(&s->bytes, more) + more > s->max_bytes) {
+        atomic_fetch_sub(&s->bytes, more);
         s->width--;
         return false;
     }

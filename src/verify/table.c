@@ -1,12 +1,15 @@
 #include "table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void *table_must(void *memory)
 {
-    if (memory == NULL)
-        abort();
+    if (memory == NULL) {
+        fputs("elect verify: the machine has no more memory: lower --max-memory\n", stderr);
+        _Exit(2);
+    }
     return memory;
 }
 

@@ -29,7 +29,8 @@ void memo_put(struct memo *m, uint64_t key, uint64_t value);
 size_t memo_bytes(const struct memo *m);
 void memo_free(struct memo *m);
 
-/* Memory that must be there: tables are small beside the worlds, which are counted. */
+/* Memory that must be there: tables are small beside the worlds, which are counted. Without it the
+ * search ends as one that has reached a bound. */
 void *table_must(void *memory);
 
 #define MEMO_FREE UINT64_MAX

@@ -7,13 +7,12 @@
  * is complete before the component is, so one walk says of every world whether it reaches agreement
  * (some successor does) and whether it comes to an end (all of them do).
  *
- * What does not come to an end can go on for ever. But a history in which a timer runs all the time
- * and never runs out is none: timers do. Nor is one in which a cut could heal time and again and
- * never does, or a leader is never heard or missed by somebody although it could be, again and
- * again. So a component with a cycle is a violation if every timer that runs in all of its worlds
- * runs out inside, and every healing, hearing or missing that is possible in one of them happens
- * inside. If such a move only leads out, the worlds where it is possible are avoided, and what is
- * left of the component is taken apart again.
+ * What does not come to an end can go on for ever. But not every such history counts: see struct
+ * due. So a component with a cycle is a violation if letters of every sender who has some in all of
+ * its worlds are taken inside; if every timer that runs in all of its worlds, and whose turn it is
+ * in one of them, runs out or is started again inside; and if every healing, hearing or missing
+ * that is possible in one of them happens inside. If such a move only leads out, the worlds where
+ * it is possible are avoided, and what is left of the component is taken apart again.
  */
 #include "explorer.h"
 
@@ -31,8 +30,7 @@ struct frame {
 struct whole {
     struct explorer *x;
     unsigned char *mark;
-    uint32_t
-        *number; /* 0: not seen; up to `index`: on the way; from `component` + 1 on: complete */
+    uint32_t *number; /* 0: not seen; up to `index`: on the way; above `component`: complete */
     uint32_t index, component;
     uint32_t *stack; /* those whose component is not complete */
     uint32_t depth;
@@ -61,34 +59,39 @@ static bool gone(const struct whole *g, uint32_t world)
 
 /* ---- a component that is complete: does it go on for ever? ---- */
 
-/* Of the moves that must happen if they are possible time and again: a set of them. */
-struct due {
-    uint16_t hear[SPACE_MAX], suspect, heal;
-};
-
 struct inside {
     struct whole *g;
-    uint8_t always[SPACE_MAX], fired[SPACE_MAX]; /* timers, by process */
     struct due could, did;
+    uint8_t runs[SPACE_MAX];  /* by process: timers that run in every world */
+    uint16_t mail[SPACE_MAX]; /* by process: whose letters are there in every world */
     bool cycle;
 };
 
-static void note(struct due *d, const struct move *move)
+void due_note(struct due *d, const struct move *move)
 {
+    uint16_t from = (uint16_t)(1u << move->from);
+    if (move->kind == MOVE_TIMEOUT)
+        d->timer[move->process] |= (uint8_t)ELECT_TIMER_BIT(move->timer);
+    if (move->kind == MOVE_DELIVER)
+        d->mail[move->process] |= from;
     if (move->kind == MOVE_HEAR)
-        d->hear[move->process] |= (uint16_t)(1u << move->from);
+        d->hear[move->process] |= from;
     if (move->kind == MOVE_SUSPECT)
         d->suspect |= (uint16_t)(1u << move->process);
     if (move->kind == MOVE_HEAL)
         d->heal = 1;
 }
 
-/* What is in a and not in b; false if nothing is. */
-static bool beyond(const struct due *a, const struct due *b, struct due *rest)
+/* What is possible and never happens inside, but would have to; false if nothing is. */
+static bool put_off(const struct inside *in, struct due *rest)
 {
+    const struct due *a = &in->could, *b = &in->did;
     unsigned any = 0;
-    for (unsigned i = 0; i < SPACE_MAX; i++)
+    memset(rest, 0, sizeof *rest);
+    for (unsigned i = 0; i < SPACE_MAX; i++) {
+        any |= rest->timer[i] = in->runs[i] & a->timer[i] & (uint8_t)~b->timer[i];
         any |= rest->hear[i] = a->hear[i] & (uint16_t)~b->hear[i];
+    }
     any |= rest->suspect = a->suspect & (uint16_t)~b->suspect;
     any |= rest->heal = a->heal & (uint16_t)~b->heal;
     return any != 0;
@@ -98,7 +101,7 @@ static bool meet(const struct due *a, const struct due *b)
 {
     bool common = (a->suspect & b->suspect) != 0 || (a->heal & b->heal) != 0;
     for (unsigned i = 0; i < SPACE_MAX; i++)
-        common = common || (a->hear[i] & b->hear[i]) != 0;
+        common = common || (a->hear[i] & b->hear[i]) != 0 || (a->timer[i] & b->timer[i]) != 0;
     return common;
 }
 
@@ -109,11 +112,11 @@ static void inspect(void *inside, const struct move *move, const struct row *row
     uint32_t to;
     bool stays = store_find(&g->x->store, row, &to) && g->number[to] == g->component;
     in->cycle = in->cycle || stays;
-    note(&in->could, move);
-    if (stays)
-        note(&in->did, move);
-    if (stays && move->kind == MOVE_TIMEOUT)
-        in->fired[move->process] |= (uint8_t)ELECT_TIMER_BIT(move->timer);
+    due_note(&in->could, move);
+    if (stays) {
+        due_note(&in->did, move);
+        in->did.timer[move->process] |= move->started;
+    }
 }
 
 struct escape {
@@ -126,7 +129,7 @@ static void look_for(void *escape, const struct move *move, const struct row *ro
     struct escape *e = escape;
     struct due here = {0};
     (void)row;
-    note(&here, move);
+    due_note(&here, move);
     e->possible = e->possible || meet(&here, e->due);
 }
 
@@ -143,25 +146,33 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
     g->again = true;
 }
 
+/* Letters that are there in every world and never taken. */
+static bool mail_waits(const struct inside *in)
+{
+    for (unsigned k = 0; k < in->g->x->asked->question.config.n; k++)
+        if ((in->mail[k] & ~in->did.mail[k]) != 0)
+            return true;
+    return false;
+}
+
 static bool goes_on(struct whole *g, const uint32_t *member, uint32_t count)
 {
     struct inside in = {.g = g};
-    unsigned n = g->x->asked->question.config.n;
     struct due escapes;
-    memset(in.always, 0xff, sizeof in.always);
+    memset(in.runs, 0xff, sizeof in.runs);
+    memset(in.mail, 0xff, sizeof in.mail);
     for (uint32_t i = 0; i < count; i++) {
         struct row row;
         bool quiet;
         expand(g, member[i], inspect, &in, &row, &quiet);
-        for (unsigned k = 0; k < n; k++)
-            in.always[k] &= space_seat(g->x->space, row.seat[k])->running;
+        for (unsigned k = 0; k < g->x->asked->question.config.n; k++) {
+            in.runs[k] &= space_seat(g->x->space, row.seat[k])->running;
+            in.mail[k] &= space_seat(g->x->space, row.seat[k])->senders;
+        }
     }
-    if (!in.cycle)
+    if (!in.cycle || mail_waits(&in))
         return false;
-    for (unsigned k = 0; k < n; k++)
-        if ((in.always[k] & ~in.fired[k]) != 0)
-            return false;
-    if (!beyond(&in.could, &in.did, &escapes))
+    if (!put_off(&in, &escapes))
         return true;
     avoid(g, member, count, &escapes);
     return false;
@@ -314,7 +325,7 @@ static void nearest_unmarked(struct whole *g)
                 uint32_t world = store_number(&x->store, t, i);
                 struct row row;
                 store_row(&x->store, world, &row);
-                if ((g->mark[world] & REACHES) != 0 || row.begun == 0)
+                if ((g->mark[world] & REACHES) != 0 || explorer_untouched(x->space, &row))
                     continue;
                 x->bad[PROPERTY_EVENTUALLY] = world;
                 x->out->finding[PROPERTY_EVENTUALLY] = (struct finding){true, level};
@@ -334,9 +345,11 @@ static bool judge(struct whole *g)
     do {
         if (!take_apart(g))
             return false;
-    } while (g->again && !g->found);
+    } while (g->again);
     if ((x->asked->properties >> PROPERTY_EVENTUALLY & 1) != 0)
         nearest_unmarked(g);
+    if (x->out->finding[PROPERTY_EVENTUALLY].violated)
+        return find_dead_end(x, x->bad[PROPERTY_EVENTUALLY]);
     if (!g->found || (x->asked->properties >> PROPERTY_TERMINATION & 1) == 0)
         return true;
     x->bad[PROPERTY_TERMINATION] = g->bad;

@@ -50,6 +50,16 @@ def what_does_not():
             path.write_text(text.split("----\n")[0])
             check(f"{args} is judged", run("sim", path, "-q").returncode == 1)
             check("nothing left behind", os.listdir(folder) == ["bad.elect"], os.listdir(folder))
+        # what is about the future: it comes back to where it was, or to rest
+        found = verify("--processes", 2, "--down", 1, "--begin", 0, "--timeouts", "any", "--property", "termination",
+                       "--save", path, code=1)
+        text = path.read_text()
+        check("an endless election is marked", "\nmark\n" in text and "violated termination" in text, text)
+        check("and replays", run("sim", path).returncode == 0)
+        # elections that nobody of --begin began are judged too
+        found = verify("--processes", "0,6,9", "--down", "0,6", "--leader", 0, "--joins", 1, "--cuts", 1,
+                       "--property", "highest-wins", "--save", path, code=1)
+        check("a joiner's election", found["properties"][0]["depth"] == 5 and run("sim", path).returncode == 0, found)
         link = pathlib.Path(folder) / "link.elect"
         link.symlink_to(path)
         verify("--processes", 3, "--timeouts", "any", "--property", "one-leader", "--save", link, code=1)
@@ -81,6 +91,8 @@ def numbers():
     highest = verify("--processes", 3, "--crashes", 1, "--crashing", 2)
     check("--crashing", highest["states"] < everybody["states"], highest["states"], everybody["states"])
     complains(["verify", "--processes", 3, "--crashing", 2], "--crashing without --crashes")
+    complains(["verify", "--processes", 3, "--crashes", 1, "--crashing", ""], "nobody crashes")
+    complains(["verify", "--processes", 3, "--begin", "1,1"], "1 begins twice")
     complains(["verify", "--processes", 3, "--crashes", 1, "--crashing", 7], "7 cannot crash")
     for algorithm in ("ring", "active-ring", "chang-roberts"):
         full, reduced = (verify("--algorithm", algorithm, "--processes", 4, "--property", "agreement,highest-wins", *r)
@@ -89,6 +101,8 @@ def numbers():
         check(f"{algorithm}: and reduces", reduced["states"] < full["states"] and reduced["reduction"], full, reduced)
     cut = verify("--algorithm", "ring", "--processes", 4, "--timeouts", "any", "--max-states", 5000, code=2)
     check("max-states", cut["bound"] == "max-states" and cut["verdict"] == "unknown" and not cut["exhausted"], cut)
+    check("a bound that is just enough", verify("--processes", 3, "--max-states", 844)["exhausted"])
+    verify("--processes", 3, "--max-states", 843, code=2)
     cut = verify("--algorithm", "ring", "--processes", 5, "--timeouts", "any", "--max-memory", "20M", code=2)
     check("max-memory", cut["bound"] == "max-memory" and cut["bytes_per_state"] * cut["states"] < 60e6, cut)
     cut = verify("--processes", 2, "--timeouts", "any", code=2)
