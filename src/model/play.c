@@ -53,9 +53,16 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
+/* An election that comes back to where it was does not end; nor does it agree, if it has not. */
 static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
-    return world_same(&p->world, &p->mark) && property_broken(&p->world, property, v);
+    if (!world_same(&p->world, &p->mark))
+        return false;
+    if (property == PROPERTY_EVENTUALLY)
+        return property_broken(&p->world, PROPERTY_AGREEMENT, v);
+    *v = (struct violation){.time = p->world.now,
+                            .text = "what followed the mark can go on for ever"};
+    return true;
 }
 
 /* What comes of it if nothing but time goes on, or if the same happens again and again. */
@@ -65,7 +72,7 @@ static bool broken_in_future(struct play *p, enum property property, struct viol
     void (*tell)(void *, const struct world *, const struct happening *) = p->tell;
     bool broken;
     if (p->marked) {
-        broken = back_at_mark(p, now, v);
+        broken = back_at_mark(p, property, v);
     } else {
         p->tell = NULL;
         play_run(p, WORLD_FOREVER);

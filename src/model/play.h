@@ -31,8 +31,8 @@ void play_run(struct play *p, uint64_t until);
 void play_mark(struct play *p);
 
 /* Puts down a violation if the property does not hold now. Those about the future are tried out:
- * time goes on in this world, in silence. But if it was marked it must not be as it was then,
- * without a leader or with an election under way: that can go on for ever. */
+ * time goes on in this world, in silence. But if it was marked it must not be as it was then: that
+ * can go on for ever. */
 void play_check(struct play *p, enum property property);
 
 #endif
