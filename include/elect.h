@@ -35,13 +35,16 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define ELECT_VERSION   "0.1.0"
-#define ELECT_MAX       64    /* processes in a cluster: a set of them is one 64-bit word */
-#define ELECT_MAX_ID    65535 /* the highest number that a process may have */
-#define ELECT_MAX_SENDS 4     /* sends in one output; a destination is a set */
-#define ELECT_MAX_QUEUE 64    /* ring messages that wait for the one before them */
-#define ELECT_NOBODY    0xff  /* a rank that is no process */
+#define ELECT_MAX       64        /* processes in a cluster: a set of them is one 64-bit word */
+#define ELECT_MAX_ID    65535     /* the highest number that a process may have */
+#define ELECT_MAX_SENDS 4         /* sends in one output; a destination is a set */
+#define ELECT_MAX_QUEUE 64        /* ring messages that wait for the one before them */
+#define ELECT_NOBODY    0xff      /* a rank that is no process */
+#define ELECT_UNSET     INT64_MIN /* a time that is none, and over for long */
 
-typedef uint64_t elect_set; /* a set of ranks */
+typedef uint64_t elect_set;  /* a set of ranks */
+typedef int64_t elect_time;  /* what a process's own clock says, in units of the host's */
+typedef uint64_t elect_term; /* counter * 2^16 + id: belongs to one process; the fencing token */
 
 /* name, the word that users write, what it is */
 #define ELECT_ALGORITHMS(X)                                                                        \
@@ -61,10 +64,14 @@ enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST };     /* how the ring announ
 enum elect_announce { ELECT_TELL_LOWER, ELECT_TELL_ALL }; /* whom the bully's winner tells */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
-/* Everything that can happen to a process: two inputs of the host's, the messages, the timers. */
+enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a leader */
+
+/* Everything that can happen to a process: four inputs of the host's, the messages, the timers. */
 #define ELECT_EVENTS(X)                                                                            \
     X(START, "START")     /* this process has just started, or recovered */                        \
     X(SUSPECT, "SUSPECT") /* the host says: the leader has failed, or there is none */             \
+    X(STOPPED, "STOPPED") /* the host says: the work of the office that ended has stopped */       \
+    X(ALARM, "alarm")     /* it is elect_alarm(node) */                                            \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -73,6 +80,12 @@ enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
     X(ELECTED, "ELECTED")                                                                          \
     X(ACK, "ACK")                                                                                  \
     X(HEARTBEAT, "HEARTBEAT")                                                                      \
+    X(PREVOTE, "PREVOTE")                                                                          \
+    X(AYE, "AYE")                                                                                  \
+    X(REQUEST, "REQUEST")                                                                          \
+    X(GRANT, "GRANT")                                                                              \
+    X(REFUSE, "REFUSE")                                                                            \
+    X(RELEASE, "RELEASE")                                                                          \
     X(HOP_TIMER, "hop")                                                                            \
     X(ANSWER_TIMER, "answer")                                                                      \
     X(DEADLINE_TIMER, "deadline")                                                                  \
@@ -161,7 +174,34 @@ enum elect_event {
     X(SWALLOWS_LOWER, ELECT_LOUD, "%a is lower and %p takes part already -> %p swallows it")       \
     X(OWN_NUMBER_BACK, ELECT_LOUD, "its own number has come back -> %p leads")                     \
     X(ELECTED_FOLLOWS, ELECT_LOUD, "%a is elected -> %p follows %a and passes it on")              \
-    X(ELECTED_BACK, ELECT_LOUD, "everybody has heard it -> %p removes it")
+    X(ELECTED_BACK, ELECT_LOUD, "everybody has heard it -> %p removes it")                         \
+    /* the mandate: voters */                                                                      \
+    X(GRANTS, ELECT_LOUD, "%p has promised nobody else -> grants")                                 \
+    X(GRANTS_AGAIN, ELECT_QUIET, "%p grants %a again")                                             \
+    X(SAYS_AYE, ELECT_LOUD, "%p has promised nobody else -> would grant")                          \
+    X(REFUSES_CONFIG, ELECT_LOUD, "%p knows another cluster than %a -> refuses")                   \
+    X(REFUSES_BOOT, ELECT_LOUD, "%p has just started and may have promised -> refuses")            \
+    X(REFUSES_CLOSED, ELECT_LOUD, "that term is over -> %p refuses")                               \
+    X(REFUSES_STALE, ELECT_LOUD, "%p has promised a larger term -> refuses")                       \
+    X(REFUSES_HELD, ELECT_LOUD, "%p has promised %b and the lease runs -> refuses")                \
+    X(TERM_IS_OVER, ELECT_LOUD, "%p notes that this term of %a is over")                           \
+    X(OFFICE_RELEASED, ELECT_LOUD, "%a, whom %p followed, leads no more -> begins an election")    \
+    /* the mandate: candidates and leaders */                                                      \
+    X(PREVOTES, ELECT_LOUD, "%p is elected -> asks whether a majority would grant")                \
+    X(CONFIRMS, ELECT_LOUD, "a majority would -> %p asks for its mandate")                         \
+    X(TAKES_OFFICE, ELECT_LOUD, "a majority has granted -> %p leads")                              \
+    X(COUNTS, ELECT_QUIET, "no majority yet")                                                      \
+    X(ANSWERED_TOO_LATE, ELECT_QUIET, "nobody waits for this answer any more")                     \
+    X(RENEWS, ELECT_QUIET, "%p asks for its next lease")                                           \
+    X(RENEWED, ELECT_QUIET, "%p's lease is renewed")                                               \
+    X(REFUSED, ELECT_LOUD, "a majority cannot be had -> %p waits and asks again")                  \
+    X(NO_MAJORITY, ELECT_LOUD, "no majority has answered -> %p waits and asks again")              \
+    X(MANDATE_OVER, ELECT_LOUD, "its mandate has run out -> %p steps down")                        \
+    X(SUCCEEDS_ITSELF, ELECT_LOUD, "%a has promised more -> %p asks for a larger term")            \
+    X(CLOCKS_ARE_WRONG, ELECT_LOUD,                                                                \
+      "a majority has promised somebody else: clocks run too fast -> %p steps down")               \
+    X(TESTAMENT_OF_THE_LIVING, ELECT_LOUD, "%a was told that %p is dead -> %p steps down")         \
+    X(RELEASES, ELECT_LOUD, "its work has stopped -> %p releases its terms")
 
 enum elect_rule_number {
 #define X(name, quiet, text) ELECT_RULE_##name,
@@ -173,6 +213,21 @@ enum elect_rule_number {
 struct elect_rule {
     uint8_t number; /* enum elect_rule_number */
     uint8_t a, b;   /* ranks, or ELECT_NOBODY */
+};
+
+/* Why a voter refuses. */
+#define ELECT_REFUSALS(X)                                                                          \
+    X(CONFIG, "config") /* another cluster or membership, a clone, a lease that is too long */     \
+    X(BOOT, "boot")     /* it has just started and may have promised what it has forgotten */      \
+    X(CLOSED, "closed") /* that term, or a later one of the same owner, is over */                 \
+    X(STALE, "stale")   /* a larger term has been promised */                                      \
+    X(HELD, "held")     /* somebody else holds its grant */
+
+enum elect_refusal {
+#define X(name, word) ELECT_REFUSED_##name,
+    ELECT_REFUSALS(X)
+#undef X
+        ELECT_REFUSAL_COUNT
 };
 
 /* What every member must be told alike. Filled by elect_config_init; `form`, `announce`,
@@ -187,6 +242,14 @@ struct elect_config {
     uint8_t ring[ELECT_MAX];              /* place on the ring -> rank */
     uint8_t place[ELECT_MAX];             /* rank -> place on the ring */
     uint16_t id[ELECT_MAX];               /* rank -> number, ascending */
+    uint8_t mandate;                      /* enum elect_mandate_kind */
+    elect_set members;                    /* may lead, and vote; all of them unless changed */
+    elect_set voters;                     /* members and witnesses; the others observe */
+    uint32_t version;                     /* of the membership */
+    uint32_t lease, max_lease;            /* D; and the longest that a voter grants */
+    uint32_t renewal;                     /* R */
+    uint32_t drift;                       /* rho, in millionths */
+    uint32_t grain;                       /* epsilon: how late a timer may be */
     uint32_t answer_bound;                /* T = 2 T_m + T_p */
     uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER; unit: the host's */
 };
@@ -198,7 +261,16 @@ struct elect_message {
     uint8_t type;   /* enum elect_event */
     uint8_t what;   /* ACK: the type that is acknowledged */
     uint8_t origin; /* rings: whose number or list this is */
-    uint8_t unused[5];
+    /* The mandate: `round` is the candidate's, `what` the type that is answered. */
+    uint8_t leading; /* REQUEST: its sender leads */
+    uint8_t reason;  /* REFUSE: enum elect_refusal */
+    uint8_t unused[3];
+    elect_term term;
+    elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: highest seen */
+    uint32_t incarnation; /* of the candidate */
+    uint32_t version;     /* of the membership */
+    uint32_t lease;       /* D */
+    uint32_t remaining;   /* REFUSE: how long boot or held will last */
 };
 
 /* A ring message that waits: its round is the node's. */
@@ -208,21 +280,78 @@ struct elect_hop {
     uint8_t unused[6];
 };
 
+/* What must survive a crash. */
+struct elect_saved {
+    elect_term promised;          /* the largest term granted */
+    elect_term used;              /* the largest own term ever used */
+    elect_term closed[ELECT_MAX]; /* by owner: terms up to this are over; with the next write */
+    uint32_t longest;             /* D_max: the longest lease granted */
+    uint32_t incarnation;
+    uint32_t round; /* rings: the latest round known */
+    uint32_t unused;
+};
+
+/* The times of the mandate, all in one array: see elect_shift. */
+enum elect_time_name {
+    ELECT_EXPIRES, /* voter: the grant is live before this */
+    ELECT_GUARD,   /* voter: before this it has just started */
+    ELECT_UNTIL,   /* leader: the office is valid before this */
+    ELECT_RENEW,   /* candidate, leader: the next round */
+    ELECT_GIVE_UP, /* candidate: lost by then */
+    ELECT_RETRY,   /* nominee: the next attempt */
+    ELECT_SENT,    /* candidate, leader: when the rounds that are remembered were sent */
+    ELECT_TIMES = ELECT_SENT + 4
+};
+#define ELECT_ROUNDS (ELECT_TIMES - ELECT_SENT)
+
+enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
+
+struct elect_mandate {
+    elect_time time[ELECT_TIMES];
+    elect_term granted;      /* voter: the term of the grant */
+    elect_term asked;        /* candidate: what it asks whether it would get */
+    elect_term term;         /* candidate, leader: what its rounds ask for */
+    elect_term token;        /* leader: in force; 0: does not lead */
+    elect_term certificate;  /* candidate: a RELEASE that goes with its requests, or 0 */
+    elect_term seen;         /* the highest term seen */
+    elect_set ayes, refused; /* candidate: who said what */
+    elect_set stale;         /* leader: who has promised a larger term of somebody else's */
+    struct {
+        elect_term term;
+        elect_set voters;
+        uint32_t number, lease;
+    } round[ELECT_ROUNDS];
+    uint32_t rounds;          /* how many there were; never repeats within an incarnation */
+    uint32_t granted_to;      /* voter: the holder's incarnation */
+    uint32_t longest_since;   /* voter: the longest lease granted since the start */
+    uint32_t wait[ELECT_MAX]; /* candidate: how long each refusal lasts, 0: no reason to wait */
+    uint8_t holder;           /* voter: of the grant */
+    uint8_t candidacy;        /* enum elect_candidacy */
+    uint8_t follows;          /* whose REQUEST said that it leads, and was granted */
+    uint8_t attempts;         /* candidacies lost in a row */
+    bool nominated;           /* the election chose this process */
+    bool working;             /* the office is over, the work has not stopped */
+    uint8_t unused[2];
+};
+
 struct elect_node {
     elect_set active;    /* active-ring: the numbers seen in this round */
     elect_set silent;    /* rings: who did not acknowledge in this round */
     elect_set passed[2]; /* rings: whose election, whose announcement was passed on in this round */
-    uint32_t round;      /* rings: the latest round known */
     uint8_t me, state, leader;
     uint8_t running;      /* timers: set of ELECT_TIMER_BIT */
     uint8_t queued, next; /* messages in queue[]; whom queue[0] was sent to */
-    uint8_t unused[6];
+    bool mandated;        /* only a mandate makes a leader */
+    uint8_t unused[1];
+    struct elect_saved saved;
+    struct elect_mandate mandate;
     struct elect_hop queue[ELECT_MAX_QUEUE];
 };
 
 struct elect_input {
-    uint8_t event; /* enum elect_event */
-    uint8_t from;  /* messages: the sender's rank */
+    uint8_t event;  /* enum elect_event */
+    uint8_t from;   /* messages: the sender's rank */
+    elect_time now; /* on the clock of this process */
     struct elect_message message;
 };
 
@@ -233,11 +362,11 @@ struct elect_send {
 
 /* What to do, in this order: persist, send, stop timers, start timers (again), announce. */
 struct elect_output {
-    bool persist; /* node->round must survive a crash before anything is sent */
+    bool persist; /* node->saved must survive a crash before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
-    bool announced;       /* node->leader is not what it was */
+    bool announced;       /* elect_leader(node) or the token is not what it was */
     struct elect_rule rule;
 };
 
@@ -247,6 +376,9 @@ enum elect_error {
     ELECT_TOO_MANY,
     ELECT_TWICE,
     ELECT_TOO_LONG,
+    ELECT_LEASE_TOO_SHORT,  /* for the answers to come back in */
+    ELECT_RENEWAL_TOO_LONG, /* more than a third of the lease that a leader has */
+    ELECT_DRIFT_TOO_LARGE,  /* half a second in a second */
     ELECT_UNKNOWN_ALGORITHM
 };
 
@@ -255,11 +387,17 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
                                    uint32_t processing_bound);
 
-/* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `round` is
- * what it persisted before it crashed, 0 if it never ran: nobody takes part in the same round
- * twice. */
+/* A majority must confirm a leader, for `lease` at a time, renewed every `renewal`; clocks differ
+ * by at most `drift` millionths. */
+enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
+                                      uint32_t drift, uint32_t grain);
+
+/* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `saved` is
+ * what it persisted before it crashed, NULL if it never ran: nobody takes part in the same round
+ * twice, and nobody forgets what it promised. Under a mandate nobody is followed at first. */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                uint8_t leader, uint32_t round, struct elect_output *out);
+                uint8_t leader, const struct elect_saved *saved, elect_time now,
+                struct elect_output *out);
 
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
@@ -269,7 +407,12 @@ struct elect_input
 elect_happens(enum elect_event event); /* START, SUSPECT, or a timer that ran out */
 struct elect_input elect_received(uint8_t from, const struct elect_message *message);
 
-bool elect_leads(const struct elect_node *node);
+/* To be asked at every use, with the clock read just then. */
+bool elect_leads(const struct elect_node *node, elect_time now);
+/* When the process must be told ALARM; INT64_MAX: never. */
+elect_time elect_alarm(const struct elect_node *node);
+/* All its times, moved: for hosts whose clock is set anew, and for whoever compares nodes. */
+void elect_shift(struct elect_node *node, elect_time by);
 uint8_t elect_rank(const struct elect_config *config, uint32_t id); /* ELECT_NOBODY if absent */
 bool elect_sends(const struct elect_config *config, enum elect_event message);
 

@@ -85,7 +85,7 @@ void actor_init(struct actor *a, enum elect_algorithm algorithm, unsigned n, uin
     for (unsigned i = 0; i < n; i++)
         ids[i] = (uint16_t)(10 * i);
     assert_int_equal(elect_config_init(&a->config, algorithm, ids, n, 1, 0), ELECT_FINE);
-    elect_init(&a->config, &a->node, me, leader, 0, &a->out);
+    elect_init(&a->config, &a->node, me, leader, NULL, 0, &a->out);
 }
 
 void actor_happens(struct actor *a, enum elect_event event)

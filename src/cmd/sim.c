@@ -12,6 +12,10 @@ enum own_option {
     OPTION_HEAL,
     OPTION_CRASH_RATE,
     OPTION_RUNS,
+    OPTION_STORM,
+    OPTION_DAYS,
+    OPTION_YEARS,
+    OPTION_REPLAY,
     OPTION_TRACE,
     OPTION_TRACE_FILE,
     OPTION_REWRITE,
@@ -34,6 +38,10 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_CRASH_RATE] = {"crash-rate", 0, "P",
                            "each process crashes in the first 4T with probability P, and recovers"},
     [OPTION_RUNS] = {"runs", 0, "N", "N elections, run r with seed + r: statistics"},
+    [OPTION_STORM] = {"storm", 0, NULL, "mandate: random faults, then calm, again and again"},
+    [OPTION_DAYS] = {"days", 0, "N", "storm: for so long; a tick is a millisecond (default: 1)"},
+    [OPTION_YEARS] = {"years", 0, "N", "storm: for so long"},
+    [OPTION_REPLAY] = {"replay", 0, "SEED", "storm: tell the storms of this seed"},
     [OPTION_TRACE] = {"trace", 0, "text|json|none", "the story; lines of JSON go to stderr"},
     [OPTION_TRACE_FILE] = {"trace-file", 0, "FILE", "the story goes here instead"},
     [OPTION_REWRITE] = {"rewrite", 0, NULL, "replace the story that the scenario expects"},
@@ -112,6 +120,17 @@ static bool set_runs(struct request *r, const char *value, struct text *complain
     return false;
 }
 
+static bool set_days(struct request *r, const char *value, uint64_t days, struct text *complaint)
+{
+    uint64_t number;
+    if (r->storm_days > 0 || !number_parse(value, 10000, &number) || number == 0) {
+        text_add(complaint, "expected a number from 1 to 10000, of days or of years");
+        return false;
+    }
+    r->storm_days = number * days;
+    return true;
+}
+
 static bool set_trace(struct request *r, const char *value, struct text *complaint)
 {
     static const char *const words[] = {"text", "json", "none"};
@@ -133,6 +152,10 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_HEAL: return add_fault(e, HEAL, value, complaint);
     case OPTION_CRASH_RATE: return setup_probability(value, &e->crash_rate, complaint);
     case OPTION_RUNS: return set_runs(r, value, complaint);
+    case OPTION_STORM: return r->storm = true;
+    case OPTION_DAYS: return set_days(r, value, 1, complaint);
+    case OPTION_YEARS: return set_days(r, value, 365, complaint);
+    case OPTION_REPLAY: return r->replays = number_parse(value, UINT64_MAX / 16, &r->replay);
     case OPTION_TRACE: return set_trace(r, value, complaint);
     case OPTION_TRACE_FILE: r->trace_file = value; return true;
     case OPTION_REWRITE: return r->rewrite = true;
@@ -187,6 +210,42 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
+/* Allowed, but worth a word. */
+static void warn_even(const struct request *r)
+{
+    const struct setup *s = &r->experiment.setup;
+    uint64_t voters = s->processes.count - s->observers.count;
+    if (s->mandate == ELECT_MAJORITY && voters % 2 == 0 && !r->quiet)
+        fprintf(stderr,
+                "elect sim: warning: %llu voters survive the loss of %llu, no more than %llu do; "
+                "a witness would help\n",
+                (unsigned long long)voters, (unsigned long long)(voters - 1) / 2,
+                (unsigned long long)(voters - 1));
+}
+
+/* A storm has its own pace, and needs something to shake. */
+static int check_storm(struct request *r)
+{
+    struct setup *s = &r->experiment.setup;
+    if (!r->storm && (r->storm_days > 0 || r->replays))
+        return complain(r->replays ? "replay" : "days", "is for --storm");
+    if (!r->storm)
+        return EXIT_FINE;
+    if (s->mandate != ELECT_MAJORITY)
+        return complain("storm", "checks the promises of a mandate: add --mandate majority");
+    if (r->runs_given || r->experiment.faults > 0 || r->experiment.begin_given)
+        return complain("storm", "draws faults and beginnings itself: leave the others out");
+    if ((s->given >> SETTING_DELAY & 1) == 0)
+        s->weather.delay_max = 5;
+    s->lease = s->lease > 0 ? s->lease : 1000;
+    r->storm_days = r->storm_days > 0 ? r->storm_days : 1;
+    struct elect_config config;
+    struct text complaint;
+    text_clear(&complaint);
+    return setup_config(s, s->seed, &config, &complaint) ? EXIT_FINE
+                                                         : complain("storm", complaint.bytes);
+}
+
 /* What does not go together. */
 static int check(struct request *r)
 {
@@ -216,6 +275,9 @@ static int check(struct request *r)
     if (e->setup.processes.count == 0)
         return complain("", "name a scenario file, or --processes: see elect sim --help");
     e->many = many;
+    int status = check_storm(r);
+    if (status != EXIT_FINE || r->storm)
+        return status;
     if ((large && !lab_check(e, &complaint)) || !experiment_check(e, &complaint))
         return complain("", complaint.bytes);
     return EXIT_FINE;
@@ -341,5 +403,8 @@ int cmd_sim(int argc, char **argv)
         return status;
     if (r.file != NULL)
         return sim_scenario(&r);
+    warn_even(&r);
+    if (r.storm)
+        return sim_storm(&r, &p);
     return r.runs_given ? run_many(&r, &p, argc, argv) : run_one(&r, &p);
 }

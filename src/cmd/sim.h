@@ -16,8 +16,8 @@ struct request {
     const char *not_with_file; /* an option that was given and makes no sense with a scenario */
     const char *trace_file;
     enum trace_mode trace;
-    bool rewrite, json, quiet, verbose, runs_given;
-    uint64_t runs;
+    bool rewrite, json, quiet, verbose, runs_given, storm, replays;
+    uint64_t runs, storm_days, replay;
 };
 
 /* One election, wherever it was held. */
@@ -67,6 +67,7 @@ void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
 
 int sim_scenario(const struct request *r);
+int sim_storm(const struct request *r, struct play *p);
 int cmd_sim(int argc, char **argv);
 
 /* The file for --trace-file, or the stream it goes to without; NULL after having complained. */

@@ -71,7 +71,9 @@ static void add_step(json_t *line, const struct world *w, const struct happening
 static void add_fault(json_t *line, const struct world *w, const struct fault *f)
 {
     static const char *const names[] = {
-        [CRASH] = "crash", [RECOVER] = "recover", [CUT] = "cut", [HEAL] = "heal", [CALM] = "calm"};
+        [CRASH] = "crash", [RECOVER] = "recover", [CUT] = "cut",
+        [HEAL] = "heal",   [CALM] = "calm",       [ONE_WAY] = "one-way",
+        [PAUSE] = "pause", [RATE] = "rate",       [DISK] = "disk"};
     json_object_set_new(line, "fault", json_string(names[f->kind]));
     if (f->kind == CRASH || f->kind == RECOVER)
         json_object_set_new(line, "process", id(w, f->rank));

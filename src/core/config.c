@@ -5,6 +5,7 @@
 
 /* Far from where T_ring of 64 processes would leave 32 bits. */
 #define MAX_BOUND 1000000u
+#define MAX_LEASE 1000000000u
 
 static void set_duration(struct elect_config *c, enum elect_event timer, uint32_t ticks)
 {
@@ -45,6 +46,7 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
         return ELECT_TOO_LONG;
     config->algorithm = (uint8_t)algorithm;
     config->n = (uint8_t)n;
+    config->members = config->voters = ~(elect_set)0 >> (64 - n);
     for (size_t i = 0; i < n; i++) {
         uint8_t rank = 0;
         for (size_t j = 0; j < n; j++) {
@@ -57,6 +59,31 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
         config->place[rank] = (uint8_t)i;
     }
     set_durations(config, message_bound, processing_bound);
+    return ELECT_FINE;
+}
+
+/*
+ * The answers to a request must be back while the office that they confirm is still to come: two
+ * rounds of questions, which each take T. Three renewals fit into an office, so that two may fail.
+ */
+enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
+                                      uint32_t drift, uint32_t grain)
+{
+    if (drift >= 500000)
+        return ELECT_DRIFT_TOO_LARGE;
+    int64_t office = (int64_t)lease * (1000000 - drift) / (1000000 + drift) - grain;
+    if (lease > MAX_LEASE || office < 2 * (int64_t)config->answer_bound)
+        return lease > MAX_LEASE ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;
+    if (renewal == 0 || 3 * (int64_t)renewal > office)
+        return ELECT_RENEWAL_TOO_LONG;
+    config->mandate = ELECT_MAJORITY;
+    config->detector = true;
+    config->lease = lease;
+    config->max_lease = MAX_LEASE;
+    config->renewal = renewal;
+    config->drift = drift;
+    config->grain = grain;
+    set_duration(config, ELECT_SUSPICION_TIMER, 3 * renewal);
     return ELECT_FINE;
 }
 

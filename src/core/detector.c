@@ -16,7 +16,11 @@
 void elect__suspect(struct process *p)
 {
     p->about = p->node->leader;
-    if (!is(p, NORMAL))
+    if (p->node->mandated && p->node->mandate.follows != me(p))
+        p->node->mandate.follows = ELECT_NOBODY; /* until it is heard again */
+    if (!has(everybody(p), me(p)))
+        nothing(p, NOTHING);
+    else if (!is(p, NORMAL))
         nothing(p, ALREADY_ELECTING);
     else if (leads(p))
         nothing(p, LEADS_ITSELF);
@@ -34,11 +38,11 @@ void elect__beat(struct process *p)
 
 static void upon_lower_leader(struct process *p, number j, uint32_t round)
 {
-    if (leads(p) && round == p->node->round) {
+    if (leads(p) && round == p->node->saved.round) {
         send(p, ELECT_HEARTBEAT, only(j));
         nothing(p, TELLS_LOWER);
     } else if (is(p, NORMAL)) {
-        p->node->round = round;
+        p->node->saved.round = round;
         p->algorithm->begin(p, LOWER_LEADS);
     } else {
         nothing(p, ELECTION_IS_ON);
@@ -48,20 +52,20 @@ static void upon_lower_leader(struct process *p, number j, uint32_t round)
 static void upon_higher_leader(struct process *p, number j, uint32_t round)
 {
     number leader = p->node->leader;
-    if (round == p->node->round && leader != ELECT_NOBODY && leader > j) {
+    if (round == p->node->saved.round && leader != ELECT_NOBODY && leader > j) {
         nothing(p, STILL_FOLLOWS);
         return;
     }
-    if (round > p->node->round)
+    if (round > p->node->saved.round)
         elect__enter_round(p, round);
     follow(p, j, FOLLOWS_HEARTBEAT);
 }
 
 void elect__heartbeat(struct process *p, number j, const message *m)
 {
-    if (m->round < p->node->round) {
+    if (m->round < p->node->saved.round) {
         nothing(p, EARLIER_REIGN);
-    } else if (j == p->node->leader && m->round == p->node->round) {
+    } else if (j == p->node->leader && m->round == p->node->saved.round) {
         if (p->config->detector)
             start(p, ELECT_SUSPICION_TIMER);
         nothing(p, HEARD_LEADER);
@@ -76,11 +80,11 @@ void elect__watch(struct process *p, number leader_before, uint8_t state_before)
 {
     if (!p->config->detector)
         return;
-    bool led = state_before == NORMAL && leader_before == me(p);
+    bool led = state_before == NORMAL && leader_before == me(p), beats = !p->node->mandated;
     bool same = state_before == p->node->state && leader_before == p->node->leader;
     if (led && !leads(p))
         stop(p, ELECT_HEARTBEAT_TIMER);
-    if (leads(p) && !led)
+    if (leads(p) && !led && beats)
         start(p, ELECT_HEARTBEAT_TIMER);
     if (!is(p, NORMAL) || leads(p))
         stop(p, ELECT_SUSPICION_TIMER);

@@ -39,7 +39,7 @@ static number successor(const struct process *p)
     unsigned place = c->place[me(p)];
     for (unsigned i = 1; i < c->n; i++) {
         number j = c->ring[(place + i) % c->n];
-        if (!has(p->node->silent, j))
+        if (has(everybody(p), j) && !has(p->node->silent, j))
             return j;
     }
     return me(p);
@@ -119,8 +119,8 @@ void take_part(struct process *p)
 void elect__enter_round(struct process *p, uint32_t round)
 {
     struct elect_node *node = p->node;
-    assert(round > node->round);
-    node->round = round;
+    assert(round > node->saved.round);
+    node->saved.round = round;
     p->out->persist = true;
     node->state = NORMAL;
     node->active = node->silent = node->passed[0] = node->passed[1] = 0;
@@ -131,7 +131,7 @@ void elect__enter_round(struct process *p, uint32_t round)
     p->opened = true;
 }
 
-void new_round(struct process *p) { elect__enter_round(p, p->node->round + 1); }
+void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
 /* `seen`: a round that is decided here, for who is still busy with it or with an earlier one. */
 static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
@@ -149,21 +149,21 @@ static void acknowledge(struct process *p, number from, const message *m, uint32
 /* Somebody sends its own number in a round that is decided here. A list is welcome even then. */
 static bool comes_late(const struct process *p, number from, const message *m)
 {
-    return m->round == p->node->round && is(p, NORMAL) && m->origin == from && kind(m->type) == 0 &&
-           m->set == 0;
+    return m->round == p->node->saved.round && is(p, NORMAL) && m->origin == from &&
+           kind(m->type) == 0 && m->set == 0;
 }
 
 void elect__hop_receive(struct process *p, number from, const message *m)
 {
-    bool over = m->round < p->node->round;
+    bool over = m->round < p->node->saved.round;
     bool tell = (over && is(p, NORMAL)) || comes_late(p, from, m);
     if (m->type != ELECT_LEADER && !p->config->reliable)
-        acknowledge(p, from, m, tell ? p->node->round : 0);
+        acknowledge(p, from, m, tell ? p->node->saved.round : 0);
     if (over || tell) {
         nothing(p, tell ? TELLS_ROUND : ROUND_IS_OVER);
         return;
     }
-    if (m->round > p->node->round)
+    if (m->round > p->node->saved.round)
         elect__enter_round(p, m->round);
     p->about = m->set != 0 && m->type != ELECT_ELECTION ? highest(m->set) : m->origin;
     p->algorithm->upon(p, m->type, from, m);
@@ -173,11 +173,11 @@ void elect__hop_acked(struct process *p, number from, const message *m)
 {
     struct elect_node *node = p->node;
     const struct elect_hop *first = &node->queue[0];
-    if (m->seen >= node->round && takes_part(p)) {
-        node->round = m->seen;
+    if (m->seen >= node->saved.round && takes_part(p)) {
+        node->saved.round = m->seen;
         p->algorithm->begin(p, BEHIND);
     } else if (node->queued > 0 && node->next == from && first->type == m->what &&
-               first->origin == m->origin && node->round == m->round) {
+               first->origin == m->origin && node->saved.round == m->round) {
         drop_first(p);
         stop(p, ELECT_HOP_TIMER);
         if (node->queued > 0)

@@ -4,6 +4,7 @@
  */
 #include "detector.h"
 #include "hop.h"
+#include "mandate.h"
 
 #include <assert.h>
 #include <string.h>
@@ -28,12 +29,28 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_EVENT_COUNT && ((a->messages >> type) & 1);
 }
 
+static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
+
+/* Questions come from members about their own terms, answers from voters about mine. */
+static bool well_formed_mandate(const struct process *p, number from, const message *m)
+{
+    bool answer = m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
+    if (!p->node->mandated || from >= p->config->n || m->origin != from)
+        return false;
+    if (answer)
+        return has(voters(p), from) && elect__owner(p, m->term) == me(p) &&
+               m->incarnation == p->node->saved.incarnation && m->reason < ELECT_REFUSAL_COUNT;
+    return elect__owner(p, m->term) == from;
+}
+
 /* Could a process that keeps the rules have sent this to me? */
 static bool well_formed(const struct process *p, number from, const message *m)
 {
     const struct algorithm *a = p->algorithm;
     number n = p->config->n;
-    uint64_t farthest = (uint64_t)p->node->round + MAX_LEAP;
+    uint64_t farthest = (uint64_t)p->node->saved.round + MAX_LEAP;
+    if (of_mandate(m->type))
+        return well_formed_mandate(p, from, m);
     if (from >= n || m->origin >= n || m->round > farthest || m->seen > farthest)
         return false;
     if (m->type == ELECT_HEARTBEAT)
@@ -53,10 +70,24 @@ static bool well_formed(const struct process *p, number from, const message *m)
     return m->set == 0;
 }
 
+static void take_mandate(struct process *p, number from, const message *m)
+{
+    switch (m->type) {
+    case ELECT_PREVOTE: elect__upon_prevote(p, from, m); break;
+    case ELECT_AYE: elect__upon_aye(p, from, m); break;
+    case ELECT_REQUEST: elect__upon_request(p, from, m); break;
+    case ELECT_GRANT: elect__upon_grant(p, from, m); break;
+    case ELECT_REFUSE: elect__upon_refuse(p, from, m); break;
+    case ELECT_RELEASE: elect__upon_release(p, from, m); break;
+    }
+}
+
 static void take(struct process *p, number from, const message *m)
 {
     p->node->silent &= ~only(from); /* whoever speaks is not silent */
-    if (m->type == ELECT_HEARTBEAT)
+    if (of_mandate(m->type))
+        take_mandate(p, from, m);
+    else if (m->type == ELECT_HEARTBEAT)
         elect__heartbeat(p, from, m);
     else if (m->type == ELECT_ACK)
         elect__hop_acked(p, from, m);
@@ -88,9 +119,13 @@ static void happen(struct process *p, unsigned event)
 {
     if (event >= ELECT_FIRST_TIMER && event < ELECT_EVENT_COUNT)
         expire(p, event);
+    else if (event == ELECT_STOPPED && p->node->mandated)
+        elect__stopped(p);
+    else if (event == ELECT_ALARM && p->node->mandated)
+        elect__alarm(p);
     else if (event == ELECT_SUSPECT)
         elect__suspect(p);
-    else if (event == ELECT_START && is(p, NORMAL))
+    else if (event == ELECT_START && is(p, NORMAL) && has(everybody(p), me(p)))
         p->algorithm->begin(p, STARTED);
     else
         nothing(p, NOTHING);
@@ -102,6 +137,25 @@ static void clear(struct elect_output *out)
     out->rule.a = out->rule.b = ELECT_NOBODY;
 }
 
+static void react(struct process *p, const struct elect_input *in)
+{
+    if (!is_message(in->event))
+        happen(p, in->event);
+    else if (in->event == in->message.type && well_formed(p, in->from, &in->message))
+        take(p, in->from, &in->message);
+    else
+        nothing(p, MALFORMED);
+}
+
+/* The election says who should lead; a majority must still agree. */
+static void seek_mandate(struct process *p)
+{
+    bool chosen = leads(p), before = p->node->mandate.nominated;
+    p->node->mandate.nominated = chosen;
+    if (chosen && !before)
+        elect__nominate(p);
+}
+
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out)
 {
@@ -110,42 +164,70 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
         .algorithm = algorithms[config->algorithm],
         .node = node,
         .out = out,
+        .now = in->now,
         .about = in->from < config->n ? in->from : ELECT_NOBODY,
     };
-    number leader = node->leader;
+    number leader = node->leader, follows = node->mandate.follows;
+    elect_term token = node->mandate.token;
     uint8_t state = node->state;
 
     clear(out);
-    if (!is_message(in->event))
-        happen(&p, in->event);
-    else if (in->event == in->message.type && well_formed(&p, in->from, &in->message))
-        take(&p, in->from, &in->message);
-    else
-        nothing(&p, MALFORMED);
-
+    bool ended = node->mandated && elect__at_until(&p);
+    react(&p, in);
     elect__watch(&p, leader, state);
-    out->announced = node->leader != leader;
+    if (node->mandated)
+        seek_mandate(&p);
+    if (ended)
+        nothing(&p, MANDATE_OVER);
+    out->announced = node->mandated
+                         ? follows != node->mandate.follows || token != node->mandate.token
+                         : node->leader != leader;
     assert(leader == ELECT_NOBODY || leader < config->n);
     assert(is(&p, NORMAL) || node->leader == ELECT_NOBODY);
 }
 
+static void init_mandate(struct elect_node *node, elect_time now, struct elect_output *out)
+{
+    struct elect_mandate *m = &node->mandate;
+    struct elect_saved *s = &node->saved;
+    node->mandated = true;
+    m->follows = m->holder = ELECT_NOBODY;
+    for (unsigned i = 0; i < ELECT_TIMES; i++)
+        m->time[i] = ELECT_UNSET;
+    if (s->longest > 0)
+        m->time[ELECT_GUARD] = now + s->longest;
+    m->seen = s->promised > s->used ? s->promised : s->used;
+    for (unsigned i = 0; i < ELECT_MAX; i++)
+        m->seen = s->closed[i] > m->seen ? s->closed[i] : m->seen;
+    s->incarnation++;
+    out->persist = true;
+}
+
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                uint8_t leader, uint32_t round, struct elect_output *out)
+                uint8_t leader, const struct elect_saved *saved, elect_time now,
+                struct elect_output *out)
 {
     assert(me < config->n && (leader < config->n || leader == ELECT_NOBODY));
     memset(node, 0, sizeof *node);
     clear(out);
     node->me = me;
     node->leader = leader;
-    node->round = round;
+    if (saved != NULL)
+        node->saved = *saved;
+    if (config->mandate == ELECT_MAJORITY) {
+        node->leader = ELECT_NOBODY;
+        init_mandate(node, now, out);
+    }
+    bool beats = leader == me && !node->mandated;
     if (config->detector)
-        node->running =
-            (uint8_t)(out->start = ELECT_TIMER_BIT(leader == me ? ELECT_HEARTBEAT_TIMER
-                                                                : ELECT_SUSPICION_TIMER));
+        node->running = (uint8_t)(out->start = ELECT_TIMER_BIT(beats ? ELECT_HEARTBEAT_TIMER
+                                                                     : ELECT_SUSPICION_TIMER));
 }
 
-bool elect_leads(const struct elect_node *node)
+bool elect_leads(const struct elect_node *node, elect_time now)
 {
+    if (node->mandated)
+        return node->mandate.token != 0 && now < node->mandate.time[ELECT_UNTIL];
     return node->state == NORMAL && node->leader == node->me;
 }
 

@@ -19,7 +19,7 @@ void send(struct process *p, unsigned type, set to)
     assert(p->out->sends < ELECT_MAX_SENDS);
     p->out->send[p->out->sends++] = (struct elect_send){
         .to = to,
-        .message = {.type = (uint8_t)type, .origin = me(p), .round = p->node->round},
+        .message = {.type = (uint8_t)type, .origin = me(p), .round = p->node->saved.round},
     };
 }
 

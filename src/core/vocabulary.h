@@ -20,6 +20,7 @@ struct process {
     const struct algorithm *algorithm;
     struct elect_node *node;
     struct elect_output *out;
+    elect_time now;
     number about; /* whom this step is about: the sender, the suspect, whose number it is */
     bool opened;  /* the message opened a round that this process did not know */
 };
@@ -39,9 +40,9 @@ extern const struct algorithm elect__bully, elect__ring, elect__active_ring, ele
 
 static inline number me(const struct process *p) { return p->node->me; }
 static inline set only(number j) { return (set)1 << j; }
-static inline set everybody(const struct process *p) { return ~(set)0 >> (64 - p->config->n); }
+static inline set everybody(const struct process *p) { return p->config->members; }
 static inline set others(const struct process *p) { return everybody(p) & ~only(me(p)); }
-static inline set lower(const struct process *p) { return only(me(p)) - 1; }
+static inline set lower(const struct process *p) { return everybody(p) & (only(me(p)) - 1); }
 static inline set higher(const struct process *p) { return others(p) & ~lower(p); }
 static inline set with(set s, number j) { return s | only(j); }
 static inline bool has(set s, number j) { return (s >> j) & 1; }
@@ -58,7 +59,10 @@ static inline bool runs(const struct process *p, unsigned timer)
 {
     return (p->node->running & ELECT_TIMER_BIT(timer)) != 0;
 }
-static inline bool leads(const struct process *p) { return elect_leads(p->node); }
+static inline bool leads(const struct process *p) /* as far as the election goes */
+{
+    return is(p, NORMAL) && p->node->leader == p->node->me;
+}
 static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return is(p, NORMAL) && !p->opened; }
 /* In this round I know of a leader higher than j. */

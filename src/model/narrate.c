@@ -52,9 +52,35 @@ static void add_time(const struct world *w, struct text *t)
     text_add(t, "] ");
 }
 
+static bool is_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
+
+/* (3.7): the third term, which belongs to 7. */
+static void add_term(const struct world *w, const struct elect_message *m, struct text *t)
+{
+    static const char *const reasons[] = {
+#define X(name, word) word,
+        ELECT_REFUSALS(X)
+#undef X
+    };
+    (void)w;
+    text_add(t, "(");
+    text_number(t, m->term >> 16);
+    text_add(t, ".");
+    text_number(t, m->term & 0xffff);
+    if (m->type == ELECT_REFUSE) {
+        text_add(t, " ");
+        text_add(t, reasons[m->reason]);
+    }
+    text_add(t, ")");
+}
+
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t)
 {
     text_add(t, elect_event_name((enum elect_event)m->type));
+    if (is_mandate(m->type)) {
+        add_term(w, m, t);
+        return;
+    }
     if (m->type == ELECT_HEARTBEAT || w->config.algorithm == ELECT_BULLY)
         return;
     if (m->type == ELECT_ELECTION && m->set != 0) {
@@ -89,7 +115,12 @@ static bool is_message(unsigned event)
     return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
 }
 
-static bool is_housekeeping(unsigned type) { return type == ELECT_ACK || type == ELECT_HEARTBEAT; }
+/* What goes on all the time when nothing happens. */
+static bool is_housekeeping(const struct elect_message *m)
+{
+    return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT ||
+           (m->type == ELECT_REQUEST && m->leading);
+}
 
 static void narrate_step(const struct world *w, const struct happening *h, bool verbose,
                          struct text *t)
@@ -109,7 +140,8 @@ static void narrate_step(const struct world *w, const struct happening *h, bool 
     }
     for (unsigned i = 0; i < h->output.sends; i++) {
         const struct elect_send *s = &h->output.send[i];
-        if (!verbose && is_housekeeping(s->message.type))
+        bool again = h->output.rule.number == ELECT_RULE_GRANTS_AGAIN;
+        if (!verbose && (is_housekeeping(&s->message) || again))
             continue;
         add_time(w, t);
         add_id(w, h->rank, t);
@@ -130,7 +162,7 @@ static void narrate_lost(const struct world *w, const struct happening *h, bool 
         [LOST_AT_THE_DEAD] = " is lost: the receiver is down",
         [LOST_BY_HAND] = " is lost by hand",
     };
-    if (!verbose && is_housekeeping(h->input.event))
+    if (!verbose && is_housekeeping(&h->input.message))
         return;
     add_time(w, t);
     add_id(w, h->input.from, t);
@@ -140,6 +172,16 @@ static void narrate_lost(const struct world *w, const struct happening *h, bool 
     narrate_message(w, &h->input.message, t);
     text_add(t, reasons[h->fate]);
     text_add(t, "\n");
+}
+
+static void narrate_amount(const struct world *w, const struct fault *f, const char *what,
+                           const char *unit, struct text *t)
+{
+    add_id(w, f->rank, t);
+    text_add(t, what);
+    text_add(t, f->amount < 0 ? "-" : "");
+    text_number(t, (uint64_t)(f->amount < 0 ? -f->amount : f->amount));
+    text_add(t, unit);
 }
 
 static void narrate_fault(const struct world *w, const struct happening *h, struct text *t)
@@ -165,6 +207,15 @@ static void narrate_fault(const struct world *w, const struct happening *h, stru
         break;
     case HEAL: text_add(t, "heal\n"); break;
     case CALM: text_add(t, "calm: from now on nothing is lost or duplicated\n"); break;
+    case ONE_WAY:
+        add_ids(w, f->group[0], t);
+        text_add(t, " cannot be heard by ");
+        add_ids(w, f->group[1], t);
+        text_add(t, "\n");
+        break;
+    case PAUSE: narrate_amount(w, f, " stands still for ", "\n", t); break;
+    case RATE: narrate_amount(w, f, "'s clock is wrong by ", " millionths\n", t); break;
+    case DISK: narrate_amount(w, f, "'s disk takes ", " for a write\n", t); break;
     }
 }
 
@@ -189,8 +240,8 @@ static elect_set followers(const struct world *w, uint8_t leader, bool electing)
     elect_set set = 0;
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
         uint8_t rank = (uint8_t)__builtin_ctzll(rest);
-        const struct elect_node *node = &w->node[rank];
-        if ((node->state != ELECT_NORMAL) == electing && (electing || node->leader == leader))
+        bool elects = w->node[rank].state != ELECT_NORMAL && !w->node[rank].mandated;
+        if (elects == electing && (electing || world_follows(w, rank) == leader))
             set |= (elect_set)1 << rank;
     }
     return set;
@@ -258,6 +309,19 @@ static void add_costs(const struct world *w, struct text *t)
     text_add(t, "\n");
 }
 
+static void add_mandate(const struct world *w, struct text *t)
+{
+    const char *gap = "mandate: ";
+    for (unsigned type = ELECT_PREVOTE; type <= ELECT_RELEASE; type++) {
+        text_add(t, gap);
+        text_add(t, elect_event_name((enum elect_event)type));
+        text_add(t, " ");
+        text_number(t, w->books.sent[type]);
+        gap = ", ";
+    }
+    text_add(t, "\n");
+}
+
 void narrate_outcome(const struct world *w, struct text *t)
 {
     uint8_t leader = world_leader(w);
@@ -271,4 +335,6 @@ void narrate_outcome(const struct world *w, struct text *t)
     }
     text_add(t, "\n");
     add_costs(w, t);
+    if (w->config.mandate == ELECT_MAJORITY)
+        add_mandate(w, t);
 }

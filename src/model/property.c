@@ -51,13 +51,13 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
                       node->leader == ELECT_NOBODY ? " follows nobody" : " does not agree with ",
                       node->leader == ELECT_NOBODY ? ELECT_NOBODY : top, v);
     case PROPERTY_HIGHEST_WINS:
-        return elect_leads(node) && rank < top &&
+        return world_leads(w, rank) && rank < top &&
                broken(w, p, rank, " leads although it is lower than ", top, v);
     case PROPERTY_NO_STUCK:
         return node->state != ELECT_NORMAL &&
                broken(w, p, rank, " holds an election for ever", ELECT_NOBODY, v);
     case PROPERTY_ONE_LEADER:
-        return elect_leads(node) && other != ELECT_NOBODY &&
+        return world_leads(w, rank) && other != ELECT_NOBODY &&
                broken(w, p, rank, " leads, and so does ", other, v);
     case PROPERTY_EVENTUALLY:
     case PROPERTY_TERMINATION:
@@ -73,7 +73,7 @@ bool property_broken(const struct world *w, enum property p, struct violation *v
         uint8_t rank = (uint8_t)__builtin_ctzll(rest);
         if (breaks(w, p, rank, top, other, v))
             return true;
-        if (elect_leads(&w->node[rank]))
+        if (world_leads(w, rank))
             other = rank;
     }
     return false;
@@ -82,6 +82,8 @@ bool property_broken(const struct world *w, enum property p, struct violation *v
 bool property_broken_at_rest(const struct world *w, struct violation *v)
 {
     bool promised = !w->disturbed && world_total(w) > 0;
+    if (w->config.mandate == ELECT_MAJORITY) /* which promises neither that, nor the highest */
+        return property_broken(w, PROPERTY_ONE_LEADER, v);
     return property_broken(w, PROPERTY_NO_STUCK, v) ||
            (promised && (property_broken(w, PROPERTY_HIGHEST_WINS, v) ||
                          property_broken(w, PROPERTY_AGREEMENT, v)));

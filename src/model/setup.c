@@ -87,6 +87,7 @@ void setup_init(struct setup *s)
     s->detector = -1;
     s->leader = -1;
     s->seed = 1;
+    s->drift = DICE_CERTAIN / 100;
     s->calm = WORLD_FOREVER;
     s->weather.delay_min = s->weather.delay_max = 1;
 }
@@ -169,8 +170,11 @@ static bool set_choice(struct setup *s, enum setting setting, const char *value,
     };
     static const char *const forms[] = {"circulate", "multicast"};
     static const char *const announces[] = {"lower", "all"};
+    static const char *const mandates[] = {"none", "majority"};
     if (setting == SETTING_ALGORITHM)
         return setup_choose(value, algorithms, COUNT(algorithms), &s->algorithm, complaint);
+    if (setting == SETTING_MANDATE)
+        return setup_choose(value, mandates, COUNT(mandates), &s->mandate, complaint);
     if (setting == SETTING_FORM)
         return setup_choose(value, forms, COUNT(forms), &s->form, complaint);
     return setup_choose(value, announces, COUNT(announces), &s->announce, complaint);
@@ -206,6 +210,7 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     switch (setting) {
     case SETTING_ALGORITHM:
     case SETTING_FORM:
+    case SETTING_MANDATE:
     case SETTING_ANNOUNCE: return set_choice(s, setting, value, complaint);
     case SETTING_PROCESSES: return set_processes(s, value, complaint);
     case SETTING_DOWN: return numbers_parse(&s->down, value, complaint);
@@ -214,6 +219,11 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_PROCESSING: return set_processing(s, value, complaint);
     case SETTING_DETECTOR: return set_detector(s, value, complaint);
     case SETTING_ACKS: return set_acks(s, value, complaint);
+    case SETTING_LEASE: return set_number(value, SETUP_MAX_TIME, &s->lease, complaint);
+    case SETTING_RENEWAL: return set_number(value, SETUP_MAX_TIME, &s->renewal, complaint);
+    case SETTING_DRIFT: return setup_probability(value, &s->drift, complaint);
+    case SETTING_WITNESSES: return numbers_parse(&s->witnesses, value, complaint);
+    case SETTING_OBSERVERS: return numbers_parse(&s->observers, value, complaint);
     case SETTING_SEED: return set_number(value, UINT64_MAX / 16, &s->seed, complaint);
     case SETTING_LOSS: return setup_probability(value, &s->weather.loss, complaint);
     case SETTING_DUPLICATE: return setup_probability(value, &s->weather.duplicate, complaint);
@@ -223,6 +233,21 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_COUNT: break;
     }
     return false;
+}
+
+static bool check_mandate(const struct setup *s, struct text *complaint)
+{
+    static const enum setting needs[] = {SETTING_LEASE, SETTING_RENEWAL, SETTING_DRIFT,
+                                         SETTING_WITNESSES, SETTING_OBSERVERS};
+    for (unsigned i = 0; i < COUNT(needs) && s->mandate == ELECT_NO_MANDATE; i++)
+        if (given(s, needs[i]))
+            return complain_word(complaint, "", setup_key(needs[i]),
+                                 " is for clusters with mandate majority");
+    if (s->mandate == ELECT_MAJORITY && s->detector == 0)
+        return complain(complaint, "a mandate needs the detector: its rounds are the heartbeats");
+    if (s->mandate == ELECT_MAJORITY && given(s, SETTING_LEADER) && s->leader >= 0)
+        return complain(complaint, "with a mandate nobody leads at first: leave leader out");
+    return true;
 }
 
 bool setup_check(const struct setup *s, struct text *complaint)
@@ -247,7 +272,58 @@ bool setup_check(const struct setup *s, struct text *complaint)
         return complain(complaint, "announce is for bully: a ring announces by its form");
     if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
         return complain(complaint, "form is for ring: only its list can be sent to all on it");
+    return check_mandate(s, complaint);
+}
+
+static bool name_roles(const struct elect_config *c, const struct numbers *list, elect_set *roles,
+                       struct text *complaint)
+{
+    uint32_t id;
+    for (struct numbers_place i = NUMBERS_START; numbers_next(list, &i, &id);) {
+        uint8_t rank = elect_rank(c, id);
+        if (rank == ELECT_NOBODY)
+            return complain_number(complaint, id, " has a role but is not in the cluster");
+        *roles |= (elect_set)1 << rank;
+    }
     return true;
+}
+
+/* Refused with the arithmetic. */
+static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
+                           uint64_t renewal, uint32_t drift, struct text *t)
+{
+    if (error == ELECT_DRIFT_TOO_LARGE)
+        return complain(t, "drift: below 0.5, or no lease ends before another");
+    uint64_t office = lease * (1000000 - drift) / (1000000 + drift);
+    text_add(t, error == ELECT_RENEWAL_TOO_LONG ? "renewal " : "lease ");
+    text_number(t, error == ELECT_RENEWAL_TOO_LONG ? renewal : lease);
+    text_add(t, error == ELECT_RENEWAL_TOO_LONG ? " is more than a third of " : " leaves ");
+    text_number(t, office > 0 ? office - 1 : 0);
+    text_add(t, " = lease (1-drift)/(1+drift) - 1 ticks to lead");
+    if (error == ELECT_RENEWAL_TOO_LONG)
+        return false;
+    text_add(t, ", two questions and answers take ");
+    text_number(t, 2 * (uint64_t)c->answer_bound);
+    return false;
+}
+
+static bool add_mandate(const struct setup *s, struct elect_config *c, struct text *complaint)
+{
+    elect_set witnesses = 0, observers = 0;
+    uint64_t lease = s->lease > 0 ? s->lease : 30 * (uint64_t)c->answer_bound;
+    uint64_t renewal = s->renewal > 0 ? s->renewal : lease / 5;
+    uint32_t drift = (uint32_t)((uint64_t)s->drift * 1000000 / DICE_CERTAIN);
+    if (!name_roles(c, &s->witnesses, &witnesses, complaint) ||
+        !name_roles(c, &s->observers, &observers, complaint))
+        return false;
+    if ((witnesses & observers) != 0)
+        return complain(complaint, "a witness votes, an observer does not: nobody is both");
+    c->voters &= ~observers;
+    c->members &= ~(witnesses | observers);
+    if (c->members == 0)
+        return complain(complaint, "nobody may lead: at least one must be no witness or observer");
+    enum elect_error error = elect_config_mandate(c, (uint32_t)lease, (uint32_t)renewal, drift, 1);
+    return error == ELECT_FINE || complain_lease(c, error, lease, renewal, drift, complaint);
 }
 
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
@@ -277,7 +353,7 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
     c->announce = s->announce;
     c->reliable = s->reliable;
     c->detector = s->detector >= 0 ? s->detector > 0 : s->weather.loss > 0 || s->random_faults;
-    return true;
+    return s->mandate == ELECT_NO_MANDATE || add_mandate(s, c, complaint);
 }
 
 bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader)

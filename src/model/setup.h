@@ -28,6 +28,13 @@
     X(DETECTOR, "detector", "on|off",                                                              \
       "heartbeats and suspicion (default: on with loss, crash-rate, or runs with faults)")         \
     X(ACKS, "acks", "on|off", "rings: hops are acknowledged (off: nothing may fail)")              \
+    X(MANDATE, "mandate", "none|majority",                                                         \
+      "who confirms a leader: nobody (default), or a majority for a lease")                        \
+    X(LEASE, "lease", "N", "ticks that a voter promises (default: 30 T)")                          \
+    X(RENEWAL, "renewal", "N", "ticks between a leader's rounds (default: a fifth of that)")       \
+    X(DRIFT, "drift", "P", "by how much clocks may run wrong (default: 0.01)")                     \
+    X(WITNESSES, "witnesses", "LIST", "who votes but never leads")                                 \
+    X(OBSERVERS, "observers", "LIST", "who neither votes nor leads")                               \
     X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
     X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
@@ -43,13 +50,15 @@ enum setting {
 };
 
 struct setup {
-    struct numbers processes, down;
-    uint8_t algorithm, form, announce;
+    struct numbers processes, down, witnesses, observers;
+    uint8_t algorithm, form, announce, mandate;
     int8_t detector; /* -1: decide by what is asked */
     bool shuffle, random_faults, reliable;
     uint32_t given; /* 1 << setting: which were set */
     int64_t leader; /* an id; -1: none */
     uint32_t processing;
+    uint64_t lease, renewal; /* 0: decide by T */
+    uint32_t drift;          /* in parts of DICE_CERTAIN */
     uint64_t seed, calm;
     struct weather weather;
 };

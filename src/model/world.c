@@ -3,9 +3,41 @@
 #include <assert.h>
 #include <string.h>
 
+#define MILLION 1000000
+
 static elect_set bit(uint8_t rank) { return (elect_set)1 << rank; }
 
-static bool is_election(unsigned type) { return type != ELECT_ACK && type != ELECT_HEARTBEAT; }
+static bool is_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
+
+static bool is_election(unsigned type)
+{
+    return type != ELECT_ACK && type != ELECT_HEARTBEAT && !is_mandate(type);
+}
+
+/* ---- clocks ---- */
+
+elect_time world_clock(const struct world *w, uint8_t rank)
+{
+    const struct clock *c = &w->clock[rank];
+    int64_t passed = (int64_t)(w->now - c->since);
+    return c->base + passed + passed / MILLION * c->rate + passed % MILLION * c->rate / MILLION;
+}
+
+/* When that clock will say so. */
+static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
+{
+    const struct clock *c = &w->clock[rank];
+    int64_t left = says - c->base, rate = MILLION + c->rate;
+    if (says <= world_clock(w, rank))
+        return w->now;
+    uint64_t time = c->since + (uint64_t)(left / rate * MILLION + left % rate * MILLION / rate);
+    return time > w->now ? time : w->now + 1; /* it does not say so now */
+}
+
+void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate)
+{
+    w->clock[rank] = (struct clock){says, w->now, rate};
+}
 
 /* ---- the heap of messages in flight ---- */
 
@@ -70,13 +102,21 @@ static struct flight take(struct world *w, uint32_t i)
 
 /* ---- performing what a step puts out ---- */
 
+/* When what is sent now leaves its sender: once the disk has what must be there before. */
+static uint64_t leaves(const struct world *w, uint8_t from)
+{
+    return w->disk[from].done > w->now ? w->disk[from].done : w->now;
+}
+
 static uint64_t arrival(struct world *w, uint8_t from, uint8_t to)
 {
     const struct weather *x = &w->weather;
     uint64_t span = x->delay_max - x->delay_min;
+    uint64_t due = leaves(w, from) + x->delay_min;
+    due = due > w->paused[to] ? due : w->paused[to];
     if (span == 0)
-        return w->now + x->delay_min;
-    uint64_t due = w->now + x->delay_min + dice_below(&w->dice[DICE_DELAY], span + 1);
+        return due;
+    due += dice_below(&w->dice[DICE_DELAY], span + 1);
     for (uint32_t i = 0; i < w->flights && !x->reorder; i++) {
         const struct flight *f = &w->flight[i];
         if (f->from == from && f->to == to && f->due > due)
@@ -98,6 +138,7 @@ static void send_copy(struct world *w, uint8_t from, uint8_t to, const struct el
 {
     struct flight f = {.message = *m, .from = from, .to = to};
     f.fate = (uint8_t)fate_of(w, from, to);
+    f.leaves = leaves(w, from);
     f.due = arrival(w, from, to);
     f.order = w->order++;
     put(w, &f);
@@ -123,10 +164,35 @@ static void perform_send(struct world *w, uint8_t from, const struct elect_send 
         send_copy(w, from, (uint8_t)__builtin_ctzll(rest), &s->message);
 }
 
+/* Nothing reaches a process before the time comes. */
+static void hold(struct world *w, uint8_t rank, uint64_t until)
+{
+    if (until <= w->paused[rank])
+        return;
+    w->paused[rank] = until;
+    for (uint32_t i = 0; i < w->flights; i++)
+        if (w->flight[i].to == rank && w->flight[i].due < until)
+            w->flight[i].due = until;
+    for (uint32_t i = w->flights / 2; i-- > 0;)
+        sift_down(w, i);
+}
+
+/* A process that writes waits for its disk. */
+static void write(struct world *w, uint8_t rank)
+{
+    struct disk *d = &w->disk[rank];
+    if (d->done <= w->now)
+        d->before = d->saved;
+    d->saved = w->node[rank].saved;
+    d->done = w->now + d->takes;
+    if (d->takes > 0)
+        hold(w, rank, d->done);
+}
+
 static void perform(struct world *w, uint8_t rank, const struct elect_output *out)
 {
     if (out->persist)
-        w->saved[rank] = w->node[rank].round;
+        write(w, rank);
     for (unsigned i = 0; i < out->sends; i++)
         perform_send(w, rank, &out->send[i]);
     for (uint32_t rest = out->start; rest != 0; rest &= rest - 1) {
@@ -140,20 +206,23 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
 {
     struct elect_node *node = &w->node[rank];
     uint8_t state = node->state, leader = node->leader, hop = node->queue[0].type;
-    uint32_t round = node->round;
+    uint32_t round = node->saved.round;
     elect_set active = node->active;
 
     assert(w->up & bit(rank));
     h->what = STEPPED;
     h->rank = rank;
     h->input = *in;
-    elect_step(&w->config, node, in, &h->output);
+    h->input.now = world_clock(w, rank);
+    elect_step(&w->config, node, &h->input, &h->output);
+    if (node->mandate.working && w->stops[rank] == WORLD_FOREVER)
+        w->stops[rank] = w->now;
     if (h->output.rule.number == ELECT_RULE_HOP_FAILED) {
         w->books.sent[hop]--;
         w->books.failed_hops++;
     }
     perform(w, rank, &h->output);
-    if (state != node->state || leader != node->leader || round != node->round ||
+    if (state != node->state || leader != node->leader || round != node->saved.round ||
         active != node->active)
         w->changed = w->now;
 }
@@ -163,7 +232,9 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
 static void restart(struct world *w, uint8_t rank, uint8_t leader)
 {
     struct elect_output out;
-    elect_init(&w->config, &w->node[rank], rank, leader, w->saved[rank], &out);
+    elect_init(&w->config, &w->node[rank], rank, leader, &w->disk[rank].saved, world_clock(w, rank),
+               &out);
+    w->stops[rank] = WORLD_FOREVER;
     perform(w, rank, &out);
 }
 
@@ -186,6 +257,8 @@ void world_down(struct world *w, uint8_t rank)
 {
     w->up &= ~bit(rank);
     w->node[rank].running = 0;
+    w->node[rank].mandate = (struct elect_mandate){.follows = ELECT_NOBODY};
+    w->stops[rank] = WORLD_FOREVER;
 }
 
 void world_suspect(struct world *w, uint8_t rank, struct happening *h)
@@ -247,6 +320,37 @@ void world_duplicate(struct world *w, uint32_t flight)
     w->disturbed = true;
 }
 
+void world_inject(struct world *w, const struct flight *f)
+{
+    send_copy(w, f->from, f->to, &f->message);
+    w->disturbed = true;
+}
+
+static void cut_one_way(struct world *w, const struct fault *fault)
+{
+    for (uint8_t rank = 0; rank < w->config.n; rank++)
+        if (fault->group[0] & bit(rank))
+            w->cut[rank] |= fault->group[1] & ~bit(rank);
+}
+
+/* What has not left it dies with it; a write that is not done may or may not be there. */
+static void crash(struct world *w, uint8_t rank)
+{
+    struct disk *d = &w->disk[rank];
+    world_down(w, rank);
+    for (uint32_t i = 0; i < w->flights;) {
+        if (w->flight[i].from == rank && w->flight[i].leaves > w->now) {
+            take(w, i);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    if (d->done > w->now && dice_below(&w->dice[DICE_CRASH], 2) == 0)
+        d->saved = d->before;
+    d->done = w->paused[rank] = 0;
+}
+
 static void cut(struct world *w, const struct fault *fault)
 {
     for (unsigned i = 0; i < fault->groups; i++)
@@ -265,7 +369,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
         return;
     w->disturbed = true;
     switch ((enum fault_kind)fault->kind) {
-    case CRASH: world_down(w, fault->rank); break;
+    case CRASH: crash(w, fault->rank); break;
     case RECOVER:
         w->up |= bit(fault->rank);
         restart(w, fault->rank, ELECT_NOBODY);
@@ -274,6 +378,10 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case CUT: cut(w, fault); break;
     case HEAL: memset(w->cut, 0, sizeof w->cut); break;
     case CALM: w->weather.loss = w->weather.duplicate = 0; break;
+    case ONE_WAY: cut_one_way(w, fault); break;
+    case PAUSE: hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
+    case RATE: world_set_clock(w, fault->rank, world_clock(w, fault->rank), fault->amount); break;
+    case DISK: w->disk[fault->rank].takes = (uint64_t)fault->amount; break;
     }
     h->what = FAULT;
     h->rank = fault->rank;
@@ -291,26 +399,55 @@ void world_schedule(struct world *w, const struct fault *fault)
 
 /* ---- time ---- */
 
+/* What a process will be told next without a message. */
 struct alarm {
     uint64_t due;
     uint32_t order;
     uint8_t rank;
-    unsigned timer;
+    enum elect_event event;
 };
+
+static void consider(const struct world *w, struct alarm *first, struct alarm other)
+{
+    if (other.due < w->paused[other.rank])
+        other.due = w->paused[other.rank];
+    if (other.due < first->due || (other.due == first->due && other.order < first->order))
+        *first = other;
+}
+
+/* The mandate keeps its own times; it is told when the first of them has come. */
+static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
+{
+    elect_time alarm = elect_alarm(&w->node[rank]);
+    if (alarm != INT64_MAX)
+        consider(w, first, (struct alarm){time_of(w, rank, alarm), UINT32_MAX, rank, ELECT_ALARM});
+    if (w->stops[rank] != WORLD_FOREVER)
+        consider(w, first, (struct alarm){w->stops[rank], UINT32_MAX, rank, ELECT_STOPPED});
+}
 
 static struct alarm next_alarm(const struct world *w)
 {
     struct alarm first = {.due = WORLD_FOREVER};
-    for (uint8_t rank = 0; rank < w->config.n; rank++) {
+    for (elect_set up = w->up; up != 0; up &= up - 1) {
+        uint8_t rank = (uint8_t)__builtin_ctzll(up);
         for (uint32_t rest = w->node[rank].running; rest != 0; rest &= rest - 1) {
             unsigned t = (unsigned)__builtin_ctz(rest);
-            uint64_t due = w->timer[rank][t].due;
-            uint32_t order = w->timer[rank][t].order;
-            if (due < first.due || (due == first.due && order < first.order))
-                first = (struct alarm){due, order, rank, t};
+            consider(w, &first,
+                     (struct alarm){w->timer[rank][t].due, w->timer[rank][t].order, rank,
+                                    (enum elect_event)(ELECT_FIRST_TIMER + t)});
         }
+        if (w->node[rank].mandated)
+            consider_mandate(w, rank, &first);
     }
     return first;
+}
+
+static void tell_time(struct world *w, const struct alarm *alarm, struct happening *h)
+{
+    struct elect_input in = elect_happens(alarm->event);
+    if (alarm->event == ELECT_STOPPED)
+        w->stops[alarm->rank] = WORLD_FOREVER;
+    step(w, alarm->rank, &in, h);
 }
 
 bool world_next(struct world *w, uint64_t until, struct happening *h)
@@ -328,7 +465,7 @@ bool world_next(struct world *w, uint64_t until, struct happening *h)
     else if (message == time)
         world_deliver(w, 0, h);
     else
-        expire(w, alarm.rank, (enum elect_event)(ELECT_FIRST_TIMER + alarm.timer), h);
+        tell_time(w, &alarm, h);
     return true;
 }
 
@@ -348,6 +485,11 @@ uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_
 
 bool world_up(const struct world *w, uint8_t rank) { return (w->up & bit(rank)) != 0; }
 
+bool world_leads(const struct world *w, uint8_t rank)
+{
+    return world_up(w, rank) && elect_leads(&w->node[rank], world_clock(w, rank));
+}
+
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer)
 {
     return (w->node[rank].running & ELECT_TIMER_BIT(timer)) != 0;
@@ -355,23 +497,46 @@ bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event time
 
 elect_set world_reach(const struct world *w, uint8_t rank) { return w->up & ~w->cut[rank]; }
 
+uint8_t world_follows(const struct world *w, uint8_t rank)
+{
+    const struct elect_node *node = &w->node[rank];
+    if (node->mandated)
+        return node->mandate.follows;
+    return node->state == ELECT_NORMAL ? node->leader : ELECT_NOBODY;
+}
+
 uint8_t world_leader(const struct world *w)
 {
     uint8_t leader = ELECT_NOBODY;
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
-        const struct elect_node *node = &w->node[__builtin_ctzll(rest)];
-        if (node->state != ELECT_NORMAL || node->leader == ELECT_NOBODY ||
-            (leader != ELECT_NOBODY && node->leader != leader))
+        uint8_t follows = world_follows(w, (uint8_t)__builtin_ctzll(rest));
+        if (follows == ELECT_NOBODY || (leader != ELECT_NOBODY && follows != leader))
             return ELECT_NOBODY;
-        leader = node->leader;
+        leader = follows;
     }
     return leader != ELECT_NOBODY && world_up(w, leader) ? leader : ELECT_NOBODY;
+}
+
+/* Somebody holds a mandate, and whoever can hear it follows it. */
+static bool office_is_known(const struct world *w)
+{
+    for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
+        uint8_t leader = (uint8_t)__builtin_ctzll(rest);
+        bool known = world_leads(w, leader);
+        for (elect_set near = world_reach(w, leader); near != 0 && known; near &= near - 1)
+            known = w->node[__builtin_ctzll(near)].mandate.follows == leader;
+        if (known)
+            return true;
+    }
+    return false;
 }
 
 bool world_settled(const struct world *w)
 {
     if (w->elections > 0 || w->next_fault < w->fault_count)
         return false;
+    if (w->config.mandate == ELECT_MAJORITY)
+        return office_is_known(w);
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
         uint8_t rank = (uint8_t)__builtin_ctzll(rest);
         const struct elect_node *node = &w->node[rank];
@@ -410,7 +575,7 @@ bool world_same(const struct world *a, const struct world *b)
 {
     bool same = a->up == b->up && a->flights == b->flights &&
                 memcmp(a->cut, b->cut, sizeof a->cut) == 0 &&
-                memcmp(a->saved, b->saved, sizeof a->saved) == 0;
+                memcmp(a->disk, b->disk, sizeof a->disk) == 0;
     for (elect_set rest = a->up; rest != 0 && same; rest &= rest - 1) {
         unsigned rank = (unsigned)__builtin_ctzll(rest);
         same = memcmp(&a->node[rank], &b->node[rank], sizeof a->node[rank]) == 0;
@@ -428,7 +593,7 @@ bool world_at_rest(const struct world *w)
 uint64_t world_total(const struct world *w)
 {
     uint64_t total = 0;
-    for (unsigned type = ELECT_FIRST_MESSAGE; type < ELECT_FIRST_TIMER; type++)
+    for (unsigned type = ELECT_FIRST_MESSAGE; type < ELECT_PREVOTE; type++)
         total += w->books.sent[type];
     return total;
 }

@@ -26,20 +26,44 @@ enum fate { ARRIVES, LOST_ON_THE_WAY, LOST_IN_CUT, LOST_AT_THE_DEAD, LOST_BY_HAN
 
 struct flight {
     struct elect_message message;
-    uint64_t due;
-    uint32_t order; /* when it was sent, as a number that grows with every send */
+    uint64_t leaves, due; /* what has not left its sender dies with it */
+    uint32_t order;       /* when it was sent, as a number that grows with every send */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
 
-enum fault_kind { CRASH, RECOVER, CUT, HEAL, CALM };
+enum fault_kind {
+    CRASH,
+    RECOVER,
+    CUT,
+    HEAL,
+    CALM,
+    ONE_WAY, /* the first group is not heard by the second */
+    PAUSE,   /* the process stands still for `amount`, its clock does not */
+    RATE,    /* its clock runs by `amount` millionths too fast, or slow */
+    DISK     /* its writes take `amount` from now on */
+};
 
 struct fault {
     uint64_t time;
+    int64_t amount;
     uint8_t kind; /* enum fault_kind */
-    uint8_t rank; /* CRASH, RECOVER */
+    uint8_t rank; /* of whom */
     uint8_t groups;
     elect_set group[WORLD_MAX_GROUPS]; /* CUT: nothing passes between different groups */
+};
+
+/* What a process's own clock says: `base` at the time `since`, and from then on by its own rate. */
+struct clock {
+    elect_time base;
+    uint64_t since;
+    int64_t rate; /* in millionths more or less than one */
+};
+
+/* A write that takes its time. Until it is done a crash may leave what was there before. */
+struct disk {
+    struct elect_saved saved, before;
+    uint64_t takes, done;
 };
 
 struct books {
@@ -57,8 +81,11 @@ struct world {
     uint64_t now;
     uint64_t changed; /* when a step last changed the election part of a node */
     elect_set up;
-    uint32_t saved[ELECT_MAX]; /* what survives a crash: the round */
-    elect_set cut[ELECT_MAX];  /* from -> to whom nothing passes */
+    struct disk disk[ELECT_MAX];
+    struct clock clock[ELECT_MAX];
+    uint64_t stops[ELECT_MAX];  /* when the work of an office that is over has stopped */
+    uint64_t paused[ELECT_MAX]; /* until then nothing reaches it */
+    elect_set cut[ELECT_MAX];   /* from -> to whom nothing passes */
     bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */
     uint32_t order;
     struct {
@@ -95,6 +122,7 @@ void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct ha
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);
 void world_lose(struct world *w, uint32_t flight, struct happening *h);
 void world_duplicate(struct world *w, uint32_t flight);
+void world_inject(struct world *w, const struct flight *f); /* once more, from now on */
 void world_fault(struct world *w, const struct fault *fault, struct happening *h);
 
 /* The next move by time, no later than `until`; false if there is none. */
@@ -105,6 +133,10 @@ void world_schedule(struct world *w, const struct fault *fault);
 uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type);
 
 bool world_up(const struct world *w, uint8_t rank);
+elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock says */
+void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
+bool world_leads(const struct world *w, uint8_t rank);
+uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY: it is electing */
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
 uint8_t world_leader(const struct world *w); /* whom all live processes follow and who is up */
 bool world_settled(
@@ -112,7 +144,7 @@ bool world_settled(
 /* But for the time, which goes on, and for what was counted. */
 bool world_same(const struct world *a, const struct world *b);
 bool world_at_rest(const struct world *w);   /* nothing is left to happen */
-uint64_t world_total(const struct world *w); /* sent, all types */
+uint64_t world_total(const struct world *w); /* sent by the election, all types */
 elect_set world_reach(const struct world *w,
                       uint8_t rank); /* live, and no cut between; itself too */
 

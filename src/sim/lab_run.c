@@ -41,6 +41,8 @@ bool lab_check(const struct experiment *e, struct text *complaint)
         return complain(complaint, "above 64 processes links are perfect and nobody crashes: leave "
                                    "out loss, duplicate, reorder, calm, crash, recover, cut, heal, "
                                    "crash-rate and detector");
+    if (s->mandate != ELECT_NO_MANDATE)
+        return complain(complaint, "a mandate is for at most 64 processes");
     if (s->weather.delay_max > LAB_MAX_DELAY)
         return complain(complaint, "above 64 processes a delay is at most 1000");
     return true;

@@ -152,7 +152,7 @@ static uint32_t without_strangers(struct space *s, uint32_t mailbox, unsigned me
 /* What was persisted is all that is left. */
 static void die(struct local *l)
 {
-    struct elect_node dead = {.me = l->node.me, .leader = NOBODY, .round = l->node.round};
+    struct elect_node dead = {.me = l->node.me, .leader = NOBODY, .saved = l->node.saved};
     l->node = dead;
     l->up = 0;
 }
@@ -170,7 +170,8 @@ static void run(const struct space *s, uint32_t what, struct local *l, struct el
     } else {
         in = elect_happens((enum elect_event)argument);
         if (argument == ELECT_START) {
-            elect_init(c, &l->node, l->node.me, NOBODY, l->node.round, out);
+            struct elect_saved saved = l->node.saved;
+            elect_init(c, &l->node, l->node.me, NOBODY, &saved, 0, out);
             l->up = 1;
         }
     }
@@ -336,7 +337,7 @@ uint32_t space_heartbeat(struct space *s, struct memory *m, uint32_t number, uns
     pthread_mutex_lock(&s->lock);
     get_local(s, local, &l);
     struct elect_message beat = {
-        .type = ELECT_HEARTBEAT, .origin = (uint8_t)leader, .round = l.node.round};
+        .type = ELECT_HEARTBEAT, .origin = (uint8_t)leader, .round = l.node.saved.round};
     uint32_t message = table_intern(&s->messages, &beat, sizeof beat);
     pthread_mutex_unlock(&s->lock);
     memo_put(&m->heartbeats, local, message);
@@ -359,7 +360,7 @@ void space_init(struct space *s, const struct question *q, struct memory *m, str
         struct local l;
         memset(&l, 0, sizeof l);
         l.up = (q->down >> i & 1) == 0;
-        elect_init(&q->config, &l.node, i, l.up ? q->leader : NOBODY, 0, &out);
+        elect_init(&q->config, &l.node, i, l.up ? q->leader : NOBODY, NULL, 0, &out);
         first->seat[i] = intern_seat(s, table_intern(&s->locals, &l, sizeof l), EMPTY);
     }
     for (unsigned i = 0; i < q->beginners; i++)

@@ -3,7 +3,8 @@
 A mutant is (file, text, what it becomes, killer). Killers: "verify ARGUMENTS" finds a violation,
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
 "scenario NAME: WORDS" tells another story with these words in it, "storm ALGORITHM" fails and prints a
-command that shows the same failure.
+command that shows the same failure, "storms OPTIONS" break a promise of the mandate, "unit SENTENCE" is the
+test of that name.
 """
 
 MUTANTS = {
@@ -87,7 +88,7 @@ MUTANTS = {
         "hop.c", "        node->silent |= only(node->next);\n", "        ;\n",
         "verify --algorithm chang-roberts --processes 3 --crashes 1"),
     "hop not acknowledged": (
-        "hop.c", "        acknowledge(p, from, m, tell ? p->node->round : 0);", "        ;",
+        "hop.c", "        acknowledge(p, from, m, tell ? p->node->saved.round : 0);", "        ;",
         "verify --algorithm ring --processes 3 --crashes 1"),
     "ring timer never started": (
         "hop.c", "    start(p, ELECT_RING_TIMER);\n", "",
@@ -102,6 +103,129 @@ MUTANTS = {
     "higher leader not followed": (
         "detector.c", "    follow(p, j, FOLLOWS_HEARTBEAT);", "    nothing(p, FOLLOWS_HEARTBEAT);",
         "verify --processes 3 --cuts 1"),
+    # the mandate: voters
+    "RELEASE drops whatever is granted": (
+        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (true)\n", "storms --processes 3"),
+    "RELEASE drops any term of its owner": (
+        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (v->holder == owner)\n", "storms --processes 3"),
+    "closed is one number for all owners": (
+        "voter.c", "    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];",
+        "    for (unsigned i = 0; i < ELECT_MAX; i++)\n        s->closed[i] = e > s->closed[i] ? e : s->closed[i];",
+        "unit a closed term closes nobody elses"),
+    "guard lets through any term of the owner": (
+        "voter.c", "m->term != s->promised)", "elect__owner(p, s->promised) != c)",
+        "unit after a start the longest lease is waited for"),
+    "guard ends at any RELEASE": (
+        "voter.c", "    if (elect__owner(p, s->promised) == owner && s->promised <= e)\n", "    if (true)\n",
+        "unit the guard ends with what it protects"),
+    "guard forgets the longest lease": (
+        "voter.c", "        s->longest = v->longest_since;", "        s->longest = 0;",
+        "unit the guard is as long as what was granted since"),
+    "no guard after a start": (
+        "node.c", "    if (s->longest > 0)\n        m->time[ELECT_GUARD] = now + s->longest;\n", "", "storms --processes 3"),
+    "guard from the configured lease": (
+        "voter.c", "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "        s->longest = p->config->lease;\n",
+        "unit after a start the longest lease is waited for"),
+    "a smaller lease shortens a grant": (
+        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* it is the holder's: see V5 */\n", "        ;\n",
+        "unit a shorter lease does not shorten what was promised"),
+    "first grant starts no lease": (
+        "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (v->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
+        "storms --processes 3"),
+    "grant during another's lease": (
+        "voter.c", "    if (live && (v->holder != c || !same))\n        return ELECT_REFUSED_HELD;\n", "", "storms --processes 3"),
+    "grant to another incarnation of the holder": (
+        "voter.c", "(v->holder != c || !same)", "v->holder != c", "unit another incarnation of the holder is a clone"),
+    "stale terms granted": (
+        "voter.c", "    if (m->term < s->promised)\n        return ELECT_REFUSED_STALE;\n", "", "storms --processes 3"),
+    "closed terms granted": (
+        "voter.c", "    if (m->term <= s->closed[c])\n        return ELECT_REFUSED_CLOSED;\n", "",
+        "unit a release ends its own grant and no other"),
+    "promise not persisted": (
+        "voter.c", "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n        p->out->persist = true;\n",
+        "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "storms --processes 3"),
+    "a refusal raises the promise": (
+        "voter.c", "    nothing(p, rules[why]);\n",
+        "    nothing(p, rules[why]);\n    if (m->term > p->node->saved.promised)\n        p->node->saved.promised = m->term;\n",
+        "storms --processes 3"),
+    "PREVOTE changes the voter": (
+        "voter.c", "    *p->node = as_it_is;\n", "    (void)as_it_is;\n", "unit a prevote is answered and changes nothing"),
+    "certificate ignored": (
+        "voter.c", "    if (m->other != 0 && m->version == p->config->version)\n        close_term(p, m->other);\n    if ((why",
+        "    if ((why", "unit a certificate frees the voter"),
+    "candidate followed as if it led": (
+        "voter.c", "    if (m->leading)\n        elect__follow_office(p, c);\n    nothing(p, renewal", "    elect__follow_office(p, c);\n    nothing(p, renewal",
+        "unit only who says that it leads is followed"),
+    "observer votes": (
+        "voter.c", "    enum elect_refusal why;\n    if (!has(voters(p), me(p))) {", "    enum elect_refusal why;\n    if (false) {",
+        "unit an observer follows and does not vote"),
+    # the mandate: candidates and leaders
+    "failed self-succession releases": (
+        "office.c", "    if (asked && o->token == 0)\n", "    if (asked)\n",
+        "unit a leader succeeds itself and keeps its office meanwhile"),
+    "own vote counts without a GRANT": (
+        "office.c", "    o->round[i].voters = 0;\n", "    o->round[i].voters = only(me(p));\n",
+        "unit the own vote counts only when it is granted"),
+    "finished term leads again": (
+        "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
+        "    bool current = m->term == o->term;", "storms --processes 3"),
+    "lease from the receipt": (
+        "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "p->now + leader_lease",
+        "unit an office lasts from the sending of its round"),
+    "D_L = D": (
+        "office.c", "    return lease * (million - p->config->drift) / (million + p->config->drift) - p->config->grain;",
+        "    return lease + 0 * million;", "storms --processes 3"),
+    "margin with the wrong sign": (
+        "office.c", "lease * (million - p->config->drift) / (million + p->config->drift)",
+        "lease * (million + p->config->drift) / (million - p->config->drift)", "storms --processes 3"),
+    "GRANTs counted, not voters": (
+        "office.c", "        o->round[i].voters |= only(from);\n", "        o->round[i].voters = o->round[i].voters << 1 | 1;\n",
+        "unit a majority of voters makes a leader not of grants"),
+    "renewed from the newest round": (
+        "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "*at(p, ELECT_SENT + (o->rounds - 1) % ELECT_ROUNDS) + leader_lease",
+        "unit a renewal counts from the round that is granted"),
+    "majority is n/2": (
+        "office.c", "return count(voters(p)) / 2 + 1;", "return count(voters(p)) / 2;", "storms --processes 5"),
+    "observer's GRANT counted": (
+        "node.c", "return has(voters(p), from) && elect__owner", "return elect__owner", "unit an observers grant is none"),
+    "loser keeps its grants": (
+        "office.c", "    if (asked && o->token == 0)\n        elect__say", "    if (false)\n        elect__say",
+        "unit a lost candidacy is released and tried again later"),
+    "held is not waited for": (
+        "office.c", "p->now + (waits > 0 ? waits : back_off(p));", "p->now + back_off(p);",
+        "unit a lost candidacy is released and tried again later"),
+    "no PREVOTE": (
+        "office.c", "    if (o->certificate != 0 && o->certificate == o->granted)\n        confirm(p);", "    if (true)\n        confirm(p);",
+        "unit a nominee asks before it raises a term"),
+    "office outlives its lease": (
+        "office.c", "    bool over = p->node->mandate.token != 0 && !before(p, ELECT_UNTIL);", "    bool over = false;",
+        "unit at its end an office is over whatever comes in"),
+    "released before the work has stopped": (
+        "office.c", "    o->working = true;\n", "    o->working = true;\n    elect__stopped(p);\n",
+        "unit at its end an office is over whatever comes in"),
+    "highest term forgotten": (
+        "office.c", "        o->seen = m->other > o->seen ? m->other : o->seen;\n", "        ;\n", "storms --processes 3"),
+    "term used twice": (
+        "office.c", "(((highest >> 16) + 1) << 16)", "((highest >> 16) << 16)", "storms --processes 3"),
+    "no second attempt": (
+        "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));\n", "", "storms --processes 3"),
+    "chosen while it worked, and forgotten": (
+        "office.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "", "storms --processes 3"),
+    "a withdrawn candidate goes on asking": (
+        "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
+    "rounds never renewed": (
+        "office.c", "    *at(p, ELECT_RENEW) = p->now + p->config->renewal;\n", "", "storms --processes 3"),
+    "a testament of the living is ignored": (
+        "office.c", "        end_office(p, TESTAMENT_OF_THE_LIVING);", "        nothing(p, COUNTS);",
+        "unit a leader whose term was closed steps down at once"),
+    "stale majority is ignored": (
+        "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
+        "unit a majority that promised another says that clocks are wrong"),
+    "vote of an earlier incarnation": (
+        "node.c", "               m->incarnation == p->node->saved.incarnation && m->reason", "               m->reason",
+        "unit grants of an earlier life are none"),
+    "incarnation not raised": (
+        "node.c", "    s->incarnation++;\n", "", "unit grants of an earlier life are none"),
 }
 
 # As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is
@@ -113,7 +237,7 @@ NOTES = {
           "    forward(p, ELECT, j, JOINS);\n    forward(p, ELECT, me(p), JOINS);\n"), NO_RING_TIMER],
         "--algorithm active-ring --processes 3 --begin 0"),
     "chang-roberts-without-rounds": (
-        [("chang_roberts.c", "    new_round(p);\n", "    if (p->node->round == 0)\n        new_round(p);\n"), NO_RING_TIMER],
+        [("chang_roberts.c", "    new_round(p);\n", "    if (p->node->saved.round == 0)\n        new_round(p);\n"), NO_RING_TIMER],
         "--algorithm chang-roberts --processes 3 --begin 0 --crashes 1 --crashing 2"),
     "ring-without-orphans": (
         [("ring.c", "announce(p, list, ORPHAN);",

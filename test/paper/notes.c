@@ -56,7 +56,7 @@ static void if_no_one_responds_it_wins_and_tells_everybody_below(void **state)
     assert_rule(&a, NOBODY_ANSWERED);
     assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(0) | SET(1)));
     assert_true(a.out.announced);
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
 }
 
 static void an_ok_ends_my_part(void **state)
@@ -143,7 +143,7 @@ static void the_highest_needs_to_ask_nobody(void **state)
     assert_rule(&a, NOBODY_HIGHER);
     assert_true(actor_sent(&a, ELECT_OK, SET(1)));
     assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(0) | SET(1) | SET(2) | SET(3)));
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
 }
 
 static void a_leader_answers_ok_and_coordinator_to_that_sender_alone(void **state)
@@ -194,7 +194,7 @@ static void the_highest_that_was_down_takes_the_lead_at_once(void **state)
     actor_init(&a, ELECT_BULLY, 5, 4, NOBODY);
     actor_happens(&a, ELECT_START);
     assert_rule(&a, NOBODY_HIGHER);
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
 }
 
 static void the_biggest_always_wins_a_lower_announcer_is_challenged(void **state)
@@ -219,7 +219,7 @@ static void a_live_leader_repeats_its_coordinator_to_a_lower_announcer(void **st
     assert_rule(&a, TELLS_LOWER);
     assert_int_equal(a.out.sends, 1);
     assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(2)));
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
 }
 
 static void the_deadline_is_two_T_after_the_beginning(void **state)
@@ -337,10 +337,10 @@ static void no_outcome_within_the_ring_time_means_a_new_round(void **state)
     for (int i = 0; i < 3; i++) {
         actor_init(&a, rings[i], 4, 1, 3);
         actor_happens(&a, ELECT_SUSPECT);
-        assert_int_equal(a.node.round, 1);
+        assert_int_equal(a.node.saved.round, 1);
         actor_happens(&a, ELECT_RING_TIMER);
         assert_rule(&a, RING_TIMEOUT);
-        assert_int_equal(a.node.round, 2);
+        assert_int_equal(a.node.saved.round, 2);
         assert_int_equal(a.out.send[0].message.round, 2);
         assert_true(actor_starts(&a, ELECT_RING_TIMER));
     }
@@ -379,11 +379,11 @@ static void who_asks_in_an_early_round_is_told_of_a_decided_one(void **state)
         actor_hears(&a, 0, m);
         assert_int_equal(a.out.send[0].message.seen, rings[i] == ELECT_RING ? 0 : 2);
         actor_init(&a, rings[i], 4, 0, NOBODY);
-        a.node.round = 1;
+        a.node.saved.round = 1;
         actor_happens(&a, ELECT_START);
         actor_hears(&a, 1, ack(first_message[i], 0, 2, 2));
         assert_rule(&a, BEHIND);
-        assert_int_equal(a.node.round, 3);
+        assert_int_equal(a.node.saved.round, 3);
     }
 }
 
@@ -393,9 +393,9 @@ static void the_round_survives_a_crash(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         actor_init(&a, rings[i], 4, 1, NOBODY);
-        elect_init(&a.config, &a.node, 1, NOBODY, 7, &a.out);
+        elect_init(&a.config, &a.node, 1, NOBODY, &(struct elect_saved){.round = 7}, 0, &a.out);
         actor_happens(&a, ELECT_START);
-        assert_int_equal(a.node.round, 8);
+        assert_int_equal(a.node.saved.round, 8);
         assert_true(a.out.persist); /* before it is sent */
         actor_hears(&a, 2, ack(first_message[i], 1, 8, 0));
         assert_false(a.out.persist);
@@ -431,7 +431,7 @@ static void who_is_behind_begins_again_beyond_the_round(void **state)
         actor_happens(&a, ELECT_START);
         actor_hears(&a, 2, ack(first_message[i], 1, 1, 7));
         assert_rule(&a, BEHIND);
-        assert_int_equal(a.node.round, 8);
+        assert_int_equal(a.node.saved.round, 8);
         assert_int_equal(a.out.send[0].message.round, 8);
     }
 }
@@ -444,7 +444,7 @@ static void a_higher_round_is_adopted_and_clears_the_participant(void **state)
     actor_happens(&a, ELECT_SUSPECT);
     actor_hears(&a, 1, number(ELECT_ELECTION, 0, 5));
     assert_rule(&a, REPLACES_LOWER); /* not a participant of this round yet */
-    assert_int_equal(a.node.round, 5);
+    assert_int_equal(a.node.saved.round, 5);
     assert_true(actor_starts(&a, ELECT_RING_TIMER));
     assert_int_equal(a.node.queued, 1);
 }
@@ -499,7 +499,7 @@ static void or_it_is_sent_to_everybody_on_the_list_at_once(void **state)
     actor_init(&a, ELECT_RING, 4, 2, 3);
     actor_hears(&a, 0, listed(ELECT_LEADER, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, IS_HIGHEST);
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
     assert_int_equal(a.out.sends, 0); /* no hop, no acknowledgement */
 }
 
@@ -544,11 +544,11 @@ static void who_was_left_out_and_is_higher_begins_anew(void **state)
     actor_init(&a, ELECT_RING, 4, 3, NOBODY);
     actor_hears(&a, 2, listed(ELECT_COORDINATOR, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, LOWER_ANNOUNCED);
-    assert_int_equal(a.node.round, 2);
+    assert_int_equal(a.node.saved.round, 2);
     actor_init(&a, ELECT_CHANG_ROBERTS, 4, 3, NOBODY);
     actor_hears(&a, 1, number(ELECT_ELECTED, 2, 1));
     assert_rule(&a, LOWER_ANNOUNCED);
-    assert_int_equal(a.node.round, 2);
+    assert_int_equal(a.node.saved.round, 2);
 }
 
 /* ---- ring with an active list ---- */
@@ -595,7 +595,7 @@ static void when_its_own_number_is_back_everybody_decides_alone(void **state)
     actor_hears(&a, 2, number(ELECT_ELECT, 1, 1));
     actor_hears(&a, 2, number(ELECT_ELECT, 3, 1));
     assert_rule(&a, DECIDES_ITSELF);
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
 }
 
 static void a_number_from_before_the_restart_begins_anew(void **state)
@@ -605,11 +605,11 @@ static void a_number_from_before_the_restart_begins_anew(void **state)
     actor_init(&a, ELECT_ACTIVE_RING, 4, 1, NOBODY);
     actor_hears(&a, 0, number(ELECT_ELECT, 1, 4));
     assert_rule(&a, FORGOTTEN);
-    assert_int_equal(a.node.round, 5);
+    assert_int_equal(a.node.saved.round, 5);
     actor_init(&a, ELECT_CHANG_ROBERTS, 4, 1, NOBODY);
     actor_hears(&a, 0, number(ELECT_ELECTED, 1, 4));
     assert_rule(&a, FORGOTTEN);
-    assert_int_equal(a.node.round, 5);
+    assert_int_equal(a.node.saved.round, 5);
 }
 
 /* ---- Chang & Roberts ---- */
@@ -649,7 +649,7 @@ static void whoever_gets_its_own_number_back_leads_and_says_so(void **state)
     actor_hears(&a, 3, ack(ELECT_ELECTION, 2, 1, 0));
     actor_hears(&a, 1, number(ELECT_ELECTION, 2, 1));
     assert_rule(&a, OWN_NUMBER_BACK);
-    assert_true(elect_leads(&a.node));
+    assert_true(elect_leads(&a.node, 0));
     assert_true(actor_sent(&a, ELECT_ELECTED, SET(3)));
     actor_hears(&a, 1, number(ELECT_ELECTION, 0, 1));
     assert_rule(&a, DECIDED_BEFORE);
@@ -680,7 +680,7 @@ static void watched(struct actor *a, enum elect_algorithm algorithm, uint8_t me,
 {
     actor_init(a, algorithm, 4, me, leader);
     a->config.detector = true;
-    elect_init(&a->config, &a->node, me, leader, 0, &a->out);
+    elect_init(&a->config, &a->node, me, leader, NULL, 0, &a->out);
 }
 
 static void the_leader_sends_heartbeats(void **state)
@@ -743,7 +743,7 @@ static void a_heartbeat_teaches_the_round(void **state)
     watched(&a, ELECT_CHANG_ROBERTS, 1, 2);
     actor_hears(&a, 3, number(ELECT_HEARTBEAT, 3, 6));
     assert_rule(&a, FOLLOWS_HEARTBEAT);
-    assert_int_equal(a.node.round, 6);
+    assert_int_equal(a.node.saved.round, 6);
     actor_hears(&a, 2, number(ELECT_HEARTBEAT, 2, 5));
     assert_rule(&a, EARLIER_REIGN);
     actor_hears(&a, 2, number(ELECT_HEARTBEAT, 2, 6));
@@ -758,7 +758,7 @@ static void a_lower_leader_is_challenged(void **state)
     watched(&a, ELECT_RING, 2, 3);
     actor_hears(&a, 1, number(ELECT_HEARTBEAT, 1, 4));
     assert_rule(&a, LOWER_LEADS);
-    assert_int_equal(a.node.round, 5);
+    assert_int_equal(a.node.saved.round, 5);
     actor_hears(&a, 1, number(ELECT_HEARTBEAT, 1, 5));
     assert_rule(&a, ELECTION_IS_ON);
 }

@@ -1,0 +1,107 @@
+/* elect sim --storm: days and years of random faults over a cluster with a mandate. */
+#include "sim.h"
+
+#include "../sim/storm.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <time.h>
+
+#define SECOND 1000                          /* ticks: in a storm a tick is a millisecond */
+#define SEED   (UINT64_C(6) * 3600 * SECOND) /* how long the storms of one seed last */
+
+static volatile int stop;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    stop = 1;
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void report_json(const struct elect_config *c, const struct storm_report *s, double seconds)
+{
+    json_t *faults = json_object(), *violations = json_array();
+    for (int f = 0; f < STORM_FAULT_COUNT; f++)
+        json_object_set_new(faults, storm_fault_name((enum storm_fault)f),
+                            json_integer((json_int_t)s->fault[f]));
+    for (unsigned i = 0; i < s->violations && i < STORM_MAX_VIOLATIONS; i++) {
+        const struct storm_violation *v = &s->violation[i];
+        json_array_append_new(
+            violations, json_pack("{s:s, s:s, s:I, s:f}", "promise", storm_promise_name(v->promise),
+                                  "text", storm_promise_text(v->promise), "seed",
+                                  (json_int_t)v->seed, "second", (double)v->time / SECOND));
+    }
+    json_t *object =
+        json_pack("{s:s, s:i, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:f, s:f}", "algorithm",
+                  elect_algorithm_name((enum elect_algorithm)c->algorithm), "processes", (int)c->n,
+                  "simulated_seconds", (double)s->time / SECOND, "events", (json_int_t)s->events,
+                  "storms", (json_int_t)s->storms, "offices", (json_int_t)s->offices,
+                  "slowest_recovery", (double)s->slowest / SECOND, "faults", faults, "violations",
+                  violations, "seconds", seconds, "speed", (double)s->time / SECOND / seconds);
+    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
+    putchar('\n');
+    json_decref(object);
+}
+
+static void report_text(const struct elect_config *c, const struct storm_report *s, double seconds)
+{
+    printf("%u processes, %s, lease %u ms, renewal %u ms, clocks within %.3g %%\n", c->n,
+           elect_algorithm_name((enum elect_algorithm)c->algorithm), c->lease, c->renewal,
+           (double)c->drift / 10000);
+    printf("%.2f days in %.1f s: %.0f times real time; %llu events, %llu storms\n",
+           (double)s->time / SECOND / 86400, seconds, (double)s->time / SECOND / seconds,
+           (unsigned long long)s->events, (unsigned long long)s->storms);
+    for (int f = 0; f < STORM_FAULT_COUNT; f++)
+        printf("%s%s %llu", f == 0 ? "faults: " : ", ", storm_fault_name((enum storm_fault)f),
+               (unsigned long long)s->fault[f]);
+    printf("\noffices %llu; slowest from calm to a leader %.3f s\n", (unsigned long long)s->offices,
+           (double)s->slowest / SECOND);
+    for (unsigned i = 0; i < s->violations && i < STORM_MAX_VIOLATIONS; i++) {
+        const struct storm_violation *v = &s->violation[i];
+        printf("violated %s, seed %llu, second %.3f: %s\n", storm_promise_name(v->promise),
+               (unsigned long long)v->seed, (double)v->time / SECOND,
+               storm_promise_text(v->promise));
+    }
+    if (s->violations == 0)
+        puts("P1, P2, P3 and P4 hold");
+}
+
+int sim_storm(const struct request *r, struct play *p)
+{
+    struct storm_report report = {0};
+    struct elect_config c;
+    struct text complaint; /* it was checked */
+    uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
+    uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
+    FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;
+    struct story story = {.out = out, .mode = r->trace, .verbose = r->verbose};
+    text_clear(&complaint);
+    if (r->replays && !r->quiet && out == NULL)
+        return EXIT_USAGE;
+    setup_config(&r->experiment.setup, seed, &c, &complaint);
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    p->tell = out != NULL ? story_tell : NULL;
+    p->listener = &story;
+    double start = seconds_now();
+    for (; report.time < ticks && report.violations == 0 && !stop; seed++) {
+        began = report.time;
+        storm_run(&c, seed, ticks - began < SEED ? ticks - began : SEED, p, &stop, &report);
+        progress_show(report.time / SECOND, ticks / SECOND, "seconds simulated");
+    }
+    progress_clear();
+    double seconds = seconds_now() - start;
+    if (!r->quiet && r->json)
+        report_json(&c, &report, seconds);
+    else if (!r->quiet)
+        report_text(&c, &report, seconds);
+    int status = report.violations > 0 ? EXIT_BROKEN : stop ? EXIT_NO_AGREEMENT : EXIT_FINE;
+    return out != NULL ? trace_close(r, out, status) : status;
+}

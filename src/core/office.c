@@ -1,0 +1,407 @@
+/*
+ * The office: how a nominee becomes leader, stays it, and stops.
+ *
+ * Invariants:
+ *  1. An office is valid until `sent_at` + D_L of a round that a majority has granted, where
+ *     sent_at was read before anybody saw the request. Nobody counts without a GRANT of that
+ *     round, not even the own voter.
+ *  2. A term is used by one incarnation in one office: a new one is above all that this process
+ *     ever used, and written down before it is spoken of. What is finished never leads again.
+ *  3. RELEASE(e) is sent only by who does not lead, whose work has stopped, and who will use no
+ *     term up to e again.
+ */
+#include "mandate.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- who is who ---- */
+
+static unsigned count(set s) { return (unsigned)__builtin_popcountll(s); }
+
+static unsigned quorum(const struct process *p) { return count(voters(p)) / 2 + 1; }
+
+bool elect__majority(const struct process *p, set some)
+{
+    return count(some) >= quorum(p); /* who does not vote is not heard: see node.c */
+}
+
+number elect__owner(const struct process *p, term e)
+{
+    number owner = elect_rank(p->config, e & 0xffff);
+    return owner != ELECT_NOBODY && has(everybody(p), owner) ? owner : ELECT_NOBODY;
+}
+
+void elect__say(struct process *p, set to, message m)
+{
+    assert(p->out->sends < ELECT_MAX_SENDS);
+    m.origin = me(p);
+    m.version = p->config->version;
+    p->out->send[p->out->sends++] = (struct elect_send){.to = to, .message = m};
+}
+
+/* ---- terms and times ---- */
+
+/* Above everything seen, and everything that this process ever used. */
+static term next_term(const struct process *p)
+{
+    const struct elect_saved *s = &p->node->saved;
+    term highest = p->node->mandate.seen;
+    highest = s->promised > highest ? s->promised : highest;
+    highest = s->used > highest ? s->used : highest;
+    return (((highest >> 16) + 1) << 16) | p->config->id[me(p)];
+}
+
+/* D_L: an office, by a clock however slow, ends before any voter's lease, by one however fast. */
+static elect_time leader_lease(const struct process *p, uint32_t lease)
+{
+    const elect_time million = 1000000;
+    return lease * (million - p->config->drift) / (million + p->config->drift) - p->config->grain;
+}
+
+/* Not random, which the core cannot be, but different for every process and every term. */
+static elect_time back_off(const struct process *p)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    uint64_t h = (o->asked ^ o->term) * 0x9e3779b97f4a7c15u;
+    elect_time range = p->config->answer_bound;
+    for (unsigned i = 0; i < o->attempts && range < p->config->lease; i++)
+        range *= 2;
+    return 1 + (elect_time)((h >> 32) %
+                            (uint64_t)(range < p->config->lease ? range : p->config->lease));
+}
+
+/* ---- asking ---- */
+
+static message request(const struct process *p, term e)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    return (message){.type = ELECT_REQUEST,
+                     .term = e,
+                     .incarnation = p->node->saved.incarnation,
+                     .version = p->config->version,
+                     .lease = p->config->lease,
+                     .leading = o->token != 0,
+                     .other = o->certificate};
+}
+
+/* sent_at is now: before any voter, the own one included, sees the request. */
+static void round_of_requests(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    unsigned i = o->rounds++ % ELECT_ROUNDS;
+    message m = request(p, o->term);
+    m.round = o->rounds;
+    *at(p, ELECT_SENT + i) = p->now;
+    o->round[i].number = o->rounds;
+    o->round[i].term = o->term;
+    o->round[i].lease = m.lease;
+    o->round[i].voters = 0;
+    *at(p, ELECT_RENEW) = p->now + p->config->renewal;
+    elect__say(p, ~(set)0 >> (64 - p->config->n), m);
+}
+
+static void stand_for(struct process *p, enum elect_candidacy candidacy)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    o->candidacy = (uint8_t)candidacy;
+    o->ayes = o->refused = 0;
+    memset(o->wait, 0, sizeof o->wait);
+    *at(p, ELECT_GIVE_UP) = p->now + p->config->lease / 2;
+}
+
+static void prevote(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    stand_for(p, ELECT_PREVOTING);
+    o->asked = next_term(p);
+    message m = request(p, o->asked);
+    m.type = ELECT_PREVOTE;
+    elect__say(p, voters(p), m);
+    nothing(p, o->token != 0 ? SUCCEEDS_ITSELF : PREVOTES);
+}
+
+static void lose(struct process *p, enum rule why);
+
+static void confirm(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    o->asked = o->term = p->node->saved.used = next_term(p);
+    stand_for(p, ELECT_CONFIRMING);
+    message m = request(p, o->term);
+    if (!elect__own_vote(p, &m)) { /* which would have persisted the term */
+        p->out->persist = true;
+        lose(p, REFUSED);
+        return;
+    }
+    round_of_requests(p);
+    nothing(p, CONFIRMS);
+}
+
+void elect__nominate(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    o->nominated = true;
+    if (o->token != 0 || o->candidacy != ELECT_NO_CANDIDATE || o->working || is_set(p, ELECT_RETRY))
+        return;
+    /* A certificate of what the own voter granted last says all that a PREVOTE could. */
+    if (o->certificate != 0 && o->certificate == o->granted)
+        confirm(p);
+    else
+        prevote(p);
+}
+
+/* ---- losing ---- */
+
+/* Until a majority may have nothing against it: the q-th smallest of what remains. */
+static elect_time majority_waits(const struct process *p)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    elect_time best = 0;
+    for (number j = 0; j < p->config->n; j++) {
+        unsigned sooner = 0;
+        for (number k = 0; k < p->config->n && has(voters(p), j); k++)
+            sooner += has(voters(p), k) && o->wait[k] <= o->wait[j];
+        if (has(voters(p), j) && sooner >= quorum(p) && (best == 0 || o->wait[j] < best))
+            best = o->wait[j];
+    }
+    return best;
+}
+
+/* The candidacy is over: what was asked for will never be used. But nothing is released by who
+ * leads meanwhile: that office goes on to its end in silence. */
+static void withdraw(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    bool asked = o->candidacy == ELECT_CONFIRMING;
+    o->candidacy = ELECT_NO_CANDIDATE;
+    *at(p, ELECT_GIVE_UP) = ELECT_UNSET;
+    if (asked)
+        *at(p, ELECT_RENEW) = ELECT_UNSET;
+    if (asked && o->token == 0)
+        elect__say(p, voters(p),
+                   (message){.type = ELECT_RELEASE,
+                             .term = o->term,
+                             .incarnation = p->node->saved.incarnation});
+    if (o->token == 0)
+        o->certificate = 0;
+}
+
+static void lose(struct process *p, enum rule why)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    elect_time waits = majority_waits(p);
+    withdraw(p);
+    nothing(p, why);
+    if (o->token != 0)
+        return;
+    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));
+    o->attempts = (uint8_t)(o->attempts < 16 ? o->attempts + 1 : 16);
+}
+
+static void end_office(struct process *p, enum rule why)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    o->token = 0;
+    o->candidacy = ELECT_NO_CANDIDATE;
+    o->stale = 0;
+    o->nominated = false;
+    o->working = true;
+    o->follows = ELECT_NOBODY;
+    *at(p, ELECT_UNTIL) = *at(p, ELECT_RENEW) = *at(p, ELECT_GIVE_UP) = ELECT_UNSET;
+    *at(p, ELECT_RETRY) = ELECT_UNSET;
+    p->node->leader = ELECT_NOBODY;
+    nothing(p, why);
+}
+
+bool elect__at_until(struct process *p)
+{
+    bool over = p->node->mandate.token != 0 && !before(p, ELECT_UNTIL);
+    if (over)
+        end_office(p, MANDATE_OVER);
+    return over;
+}
+
+void elect__stopped(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    if (!o->working) {
+        nothing(p, NOTHING);
+        return;
+    }
+    o->working = false;
+    elect__say(p, voters(p),
+               (message){.type = ELECT_RELEASE,
+                         .term = p->node->saved.used,
+                         .incarnation = p->node->saved.incarnation});
+    if (o->nominated) /* again, while it worked */
+        *at(p, ELECT_RETRY) = p->now;
+    nothing(p, RELEASES);
+}
+
+/* ---- answers ---- */
+
+void elect__upon_aye(struct process *p, number from, const message *m)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    if (o->candidacy != ELECT_PREVOTING || m->term != o->asked) {
+        nothing(p, ANSWERED_TOO_LATE);
+        return;
+    }
+    o->ayes |= only(from);
+    if (elect__majority(p, o->ayes))
+        confirm(p);
+    else
+        nothing(p, COUNTS);
+}
+
+/* A majority has granted what a round asked for: the office is valid from then on. */
+static void take_office(struct process *p, elect_time until)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    bool first = o->token != o->term;
+    if (!is_set(p, ELECT_UNTIL) || until > *at(p, ELECT_UNTIL))
+        *at(p, ELECT_UNTIL) = until;
+    if (!first) {
+        nothing(p, RENEWED);
+        return;
+    }
+    o->token = o->term;
+    o->candidacy = ELECT_NO_CANDIDATE;
+    o->certificate = 0;
+    o->stale = 0;
+    o->attempts = 0;
+    *at(p, ELECT_GIVE_UP) = *at(p, ELECT_RETRY) = ELECT_UNSET;
+    round_of_requests(p);
+    nothing(p, TAKES_OFFICE);
+}
+
+void elect__upon_grant(struct process *p, number from, const message *m)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);
+    for (unsigned i = 0; i < ELECT_ROUNDS && current; i++) {
+        if (o->round[i].number != m->round || o->round[i].term != m->term ||
+            o->round[i].lease != m->lease)
+            continue;
+        o->round[i].voters |= only(from);
+        elect_time until = *at(p, ELECT_SENT + i) + leader_lease(p, m->lease);
+        if (elect__majority(p, o->round[i].voters) && p->now < until)
+            take_office(p, until);
+        else
+            nothing(p, COUNTS);
+        return;
+    }
+    nothing(p, ANSWERED_TOO_LATE);
+}
+
+/* Somebody has promised a larger term while this one is in force. */
+static void upon_stale(struct process *p, number from, term x)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    if (elect__owner(p, x) != me(p))
+        o->stale |= only(from);
+    if (elect__majority(p, o->stale)) {
+        end_office(p, CLOCKS_ARE_WRONG);
+    } else if (o->candidacy == ELECT_NO_CANDIDATE && o->term == o->token &&
+               !before(p, ELECT_RETRY)) {
+        *at(p, ELECT_RETRY) = p->now + p->config->renewal;
+        prevote(p);
+    } else {
+        nothing(p, COUNTS);
+    }
+}
+
+static void upon_refusal(struct process *p, number from, const message *m)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    bool hopeless = m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED;
+    o->refused |= only(from);
+    o->wait[from] = m->remaining;
+    if (hopeless || count(o->refused) + quorum(p) > count(voters(p)))
+        lose(p, REFUSED);
+    else
+        nothing(p, COUNTS);
+}
+
+void elect__upon_refuse(struct process *p, number from, const message *m)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    bool prevoting = o->candidacy == ELECT_PREVOTING && m->what == ELECT_PREVOTE;
+    bool confirming = o->candidacy == ELECT_CONFIRMING && m->what == ELECT_REQUEST;
+    if (m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED)
+        o->seen = m->other > o->seen ? m->other : o->seen;
+    if ((prevoting && m->term == o->asked) || (confirming && m->term == o->term))
+        upon_refusal(p, from, m);
+    else if (o->token == 0 || m->term != o->token || m->what != ELECT_REQUEST)
+        nothing(p, ANSWERED_TOO_LATE);
+    else if (m->reason == ELECT_REFUSED_CLOSED)
+        end_office(p, TESTAMENT_OF_THE_LIVING);
+    else if (m->reason == ELECT_REFUSED_STALE)
+        upon_stale(p, from, m->other);
+    else
+        nothing(p, COUNTS);
+}
+
+/* ---- time ---- */
+
+static bool due(const struct process *p, enum elect_time_name name)
+{
+    return is_set(p, name) && !before(p, name);
+}
+
+void elect__alarm(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    if (due(p, ELECT_GUARD))
+        elect__end_of_guard(p);
+    if (due(p, ELECT_GIVE_UP))
+        lose(p, NO_MAJORITY);
+    if (due(p, ELECT_RETRY)) {
+        *at(p, ELECT_RETRY) = ELECT_UNSET;
+        if (o->nominated && o->token == 0)
+            elect__nominate(p);
+    }
+    if (due(p, ELECT_RENEW)) {
+        round_of_requests(p);
+        nothing(p, RENEWS);
+    }
+}
+
+void elect__follow_office(struct process *p, number c)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    if (c != me(p) && o->token != 0)
+        end_office(p, CLOCKS_ARE_WRONG); /* both cannot be right */
+    o->follows = c;
+    p->node->state = NORMAL;
+    p->node->leader = c;
+    p->node->active = 0;
+    stop(p, ELECT_ANSWER_TIMER);
+    stop(p, ELECT_RING_TIMER);
+    if (c == me(p))
+        return;
+    if (o->candidacy != ELECT_NO_CANDIDATE)
+        withdraw(p);
+    *at(p, ELECT_RETRY) = ELECT_UNSET;
+    start(p, ELECT_SUSPICION_TIMER);
+}
+
+elect_time elect_alarm(const struct elect_node *node)
+{
+    static const uint8_t alarms[] = {ELECT_GUARD, ELECT_UNTIL, ELECT_RENEW, ELECT_GIVE_UP,
+                                     ELECT_RETRY};
+    elect_time first = INT64_MAX;
+    for (unsigned i = 0; i < sizeof alarms; i++) {
+        elect_time t = node->mandate.time[alarms[i]];
+        first = t != ELECT_UNSET && t < first ? t : first;
+    }
+    return first;
+}
+
+void elect_shift(struct elect_node *node, elect_time by)
+{
+    for (unsigned i = 0; i < ELECT_TIMES; i++)
+        if (node->mandate.time[i] != ELECT_UNSET)
+            node->mandate.time[i] += by;
+}

@@ -1,0 +1,189 @@
+/*
+ * The voter: one promise at a time, each written down before it is spoken of.
+ *
+ * Invariants:
+ *  1. `promised` never falls, and no term below it is granted.
+ *  2. While a grant is live nobody but its holder, in the same incarnation, gets another.
+ *  3. A grant is never shortened but by the RELEASE of its own term, or a later one of its owner.
+ *  4. What was granted before a crash is forgotten; so for the longest lease ever granted nothing
+ *     is granted after a start, but to the one term that may be in force: the promised one.
+ */
+#include "mandate.h"
+
+#include "detector.h"
+
+#include <assert.h>
+
+#define NO_OBJECTION ELECT_REFUSAL_COUNT
+
+/* V1 to V5: why not? */
+static enum elect_refusal objection(const struct process *p, number c, const message *m)
+{
+    const struct elect_mandate *v = &p->node->mandate;
+    const struct elect_saved *s = &p->node->saved;
+    bool live = before(p, ELECT_EXPIRES), same = v->granted_to == m->incarnation;
+    if (m->version != p->config->version || elect__owner(p, m->term) != c || m->lease == 0 ||
+        m->lease > p->config->max_lease || (live && v->granted == m->term && !same))
+        return ELECT_REFUSED_CONFIG;
+    if (before(p, ELECT_GUARD) && m->term != s->promised)
+        return ELECT_REFUSED_BOOT;
+    if (m->term <= s->closed[c])
+        return ELECT_REFUSED_CLOSED;
+    if (m->term < s->promised)
+        return ELECT_REFUSED_STALE;
+    if (live && (v->holder != c || !same))
+        return ELECT_REFUSED_HELD;
+    return NO_OBJECTION;
+}
+
+static uint32_t remaining(const struct process *p, enum elect_refusal why)
+{
+    elect_time end = p->node->mandate.time[why == ELECT_REFUSED_BOOT ? ELECT_GUARD : ELECT_EXPIRES];
+    bool waits = why == ELECT_REFUSED_BOOT || why == ELECT_REFUSED_HELD;
+    return waits ? (uint32_t)(end - p->now) : 0;
+}
+
+static void refuse(struct process *p, number c, const message *m, enum elect_refusal why)
+{
+    static const enum rule rules[] = {REFUSES_CONFIG, REFUSES_BOOT, REFUSES_CLOSED, REFUSES_STALE,
+                                      REFUSES_HELD};
+    elect__say(p, only(c),
+               (message){.type = ELECT_REFUSE,
+                         .what = m->type,
+                         .term = m->term,
+                         .round = m->round,
+                         .incarnation = m->incarnation,
+                         .lease = m->lease,
+                         .reason = (uint8_t)why,
+                         .other = why == ELECT_REFUSED_STALE ? p->node->saved.promised
+                                                             : p->node->mandate.seen,
+                         .remaining = remaining(p, why)});
+    nothing(p, rules[why]);
+    p->out->rule.b = why == ELECT_REFUSED_HELD ? p->node->mandate.holder : ELECT_NOBODY;
+}
+
+/* V6 and V7. */
+static void grant(struct process *p, number c, const message *m)
+{
+    struct elect_mandate *v = &p->node->mandate;
+    struct elect_saved *s = &p->node->saved;
+    elect_time expires = p->now + m->lease;
+    if (m->term > s->promised || m->lease > s->longest) {
+        s->promised = m->term > s->promised ? m->term : s->promised;
+        s->longest = m->lease > s->longest ? m->lease : s->longest;
+        p->out->persist = true;
+    }
+    if (before(p, ELECT_EXPIRES) && *at(p, ELECT_EXPIRES) > expires)
+        expires = *at(p, ELECT_EXPIRES); /* it is the holder's: see V5 */
+    *at(p, ELECT_EXPIRES) = expires;
+    v->granted = m->term;
+    v->holder = c;
+    v->granted_to = m->incarnation;
+    v->seen = m->term > v->seen ? m->term : v->seen;
+    v->longest_since = m->lease > v->longest_since ? m->lease : v->longest_since;
+}
+
+/* A term is over. Nobody else's grant is dropped, nor one of a later term. */
+static void close_term(struct process *p, term e)
+{
+    struct elect_mandate *v = &p->node->mandate;
+    struct elect_saved *s = &p->node->saved;
+    number owner = elect__owner(p, e);
+    if (owner == ELECT_NOBODY)
+        return;
+    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];
+    if (v->holder == owner && v->granted <= e)
+        *at(p, ELECT_EXPIRES) = ELECT_UNSET;
+    if (elect__owner(p, s->promised) == owner && s->promised <= e)
+        *at(p, ELECT_GUARD) = ELECT_UNSET; /* what it protects is over */
+}
+
+bool elect__own_vote(struct process *p, const message *request)
+{
+    if (request->other != 0)
+        close_term(p, request->other);
+    if (objection(p, me(p), request) != NO_OBJECTION)
+        return false;
+    grant(p, me(p), request);
+    return true;
+}
+
+void elect__upon_request(struct process *p, number c, const message *m)
+{
+    enum elect_refusal why;
+    if (!has(voters(p), me(p))) {
+        if (m->leading)
+            elect__follow_office(p, c);
+        nothing(p, HEARD_LEADER);
+        return;
+    }
+    if (m->other != 0 && m->version == p->config->version)
+        close_term(p, m->other);
+    if ((why = objection(p, c, m)) != NO_OBJECTION) {
+        refuse(p, c, m, why);
+        return;
+    }
+    bool renewal = before(p, ELECT_EXPIRES) && p->node->mandate.granted == m->term;
+    grant(p, c, m);
+    elect__say(p, only(c),
+               (message){.type = ELECT_GRANT,
+                         .term = m->term,
+                         .round = m->round,
+                         .incarnation = m->incarnation,
+                         .lease = m->lease});
+    if (m->leading)
+        elect__follow_office(p, c);
+    nothing(p, renewal ? GRANTS_AGAIN : GRANTS);
+}
+
+/* As the request would be answered; nothing is changed. */
+void elect__upon_prevote(struct process *p, number c, const message *m)
+{
+    struct elect_node as_it_is = *p->node;
+    if (!has(voters(p), me(p))) {
+        nothing(p, NOTHING);
+        return;
+    }
+    if (m->other != 0 && m->version == p->config->version)
+        close_term(p, m->other);
+    enum elect_refusal why = objection(p, c, m);
+    if (why == NO_OBJECTION) {
+        elect__say(p, only(c),
+                   (message){.type = ELECT_AYE,
+                             .term = m->term,
+                             .incarnation = m->incarnation,
+                             .lease = m->lease});
+        nothing(p, SAYS_AYE);
+    } else {
+        refuse(p, c, m, why);
+    }
+    *p->node = as_it_is;
+}
+
+void elect__upon_release(struct process *p, number from, const message *m)
+{
+    struct elect_mandate *v = &p->node->mandate;
+    bool leader = v->follows == from && from != me(p);
+    close_term(p, m->term);
+    if (!leader || m->term < v->granted) {
+        nothing(p, TERM_IS_OVER);
+        return;
+    }
+    v->follows = ELECT_NOBODY;
+    v->certificate = m->term;
+    p->node->leader = ELECT_NOBODY;
+    elect__suspect(p);
+    p->about = from;
+    nothing(p, OFFICE_RELEASED);
+}
+
+void elect__end_of_guard(struct process *p)
+{
+    struct elect_saved *s = &p->node->saved;
+    const struct elect_mandate *v = &p->node->mandate;
+    *at(p, ELECT_GUARD) = ELECT_UNSET;
+    if (s->longest > v->longest_since) {
+        s->longest = v->longest_since;
+        p->out->persist = true;
+    }
+}

@@ -1,0 +1,331 @@
+#include "storm.h"
+
+#include <string.h>
+
+#define REMEMBERED 64 /* messages that may come again */
+
+struct storm {
+    const struct elect_config *config; /* when all is calm */
+    struct play *play;
+    struct world *w;
+    struct dice dice;
+    uint64_t seed;
+    struct storm_report *report;
+    uint32_t kinds;        /* set of 1 << storm_fault: what this seed has */
+    uint64_t every;        /* ticks between faults, on average */
+    elect_term last_token; /* of the office before */
+    struct {
+        elect_term token, granted; /* the largest ever taken, the largest ever granted */
+        uint32_t incarnation;      /* that took it */
+    } seen[ELECT_MAX];
+    struct flight heard[REMEMBERED];
+    unsigned heards;
+};
+
+const char *storm_fault_name(enum storm_fault f)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        STORM_FAULTS(X)
+#undef X
+    };
+    return names[f];
+}
+
+const char *storm_promise_name(enum storm_promise p)
+{
+    static const char *const names[] = {
+#define X(name, word, text) word,
+        STORM_PROMISES(X)
+#undef X
+    };
+    return names[p];
+}
+
+const char *storm_promise_text(enum storm_promise p)
+{
+    static const char *const texts[] = {
+#define X(name, word, text) text,
+        STORM_PROMISES(X)
+#undef X
+    };
+    return texts[p];
+}
+
+static uint64_t below(struct storm *s, uint64_t bound) { return dice_below(&s->dice, bound); }
+
+static bool has(const struct storm *s, enum storm_fault f) { return (s->kinds >> f & 1) != 0; }
+
+/* ---- the promises ---- */
+
+static void broken(struct storm *s, enum storm_promise promise, uint8_t who, uint8_t whom)
+{
+    struct storm_report *r = s->report;
+    if (r->violations < STORM_MAX_VIOLATIONS)
+        r->violation[r->violations] =
+            (struct storm_violation){promise, s->seed, s->w->now, who, whom};
+    r->violations++;
+}
+
+/* Two offices can overlap only from the moment when one of them begins. */
+static void office_begins(struct storm *s, uint8_t rank)
+{
+    const struct elect_node *node = &s->w->node[rank];
+    elect_term token = node->mandate.token;
+    s->report->offices++;
+    for (uint8_t other = 0; other < s->w->config.n; other++) {
+        if (other == rank || !world_leads(s->w, other))
+            continue;
+        broken(s, STORM_P3, rank, other);
+        if (s->w->node[other].mandate.token == token)
+            broken(s, STORM_P1, rank, other);
+    }
+    if (token <= s->last_token || token <= s->seen[rank].token)
+        broken(s, STORM_P2, rank, ELECT_NOBODY);
+    s->last_token = token;
+    s->seen[rank].token = token;
+}
+
+/* A voter grants in rising order of terms, whatever happened to it. */
+static void voter_grants(struct storm *s, uint8_t rank)
+{
+    elect_term term = s->w->node[rank].mandate.granted;
+    if (term < s->seen[rank].granted)
+        broken(s, STORM_P2, rank, ELECT_NOBODY);
+    if (s->w->disk[rank].done <= s->w->now) /* else it may die with this unspoken */
+        s->seen[rank].granted = term;
+}
+
+static void watch(struct storm *s, const struct happening *h)
+{
+    s->report->events++;
+    if (h->what != STEPPED)
+        return;
+    if (h->output.rule.number == ELECT_RULE_TAKES_OFFICE)
+        office_begins(s, h->rank);
+    if (h->output.rule.number == ELECT_RULE_GRANTS ||
+        h->output.rule.number == ELECT_RULE_GRANTS_AGAIN)
+        voter_grants(s, h->rank);
+}
+
+/* ---- faults ---- */
+
+static void fault(struct storm *s, enum storm_fault kind, const struct fault *f)
+{
+    struct happening h;
+    world_fault(s->w, f, &h);
+    if (h.what == NOTHING_HAPPENED)
+        return;
+    s->report->fault[kind]++;
+    play_tell(s->play, &h);
+    if (f->kind == RECOVER)
+        watch(s, &h);
+}
+
+static elect_set some(struct storm *s)
+{
+    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n);
+    return dice_throw(&s->dice) & everybody;
+}
+
+static void cut(struct storm *s)
+{
+    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n), side = some(s);
+    struct fault f = {.kind = CUT, .groups = 2, .group = {side, everybody & ~side}};
+    if (below(s, 3) == 0) /* a bridge: one of them hears both sides */
+        f.group[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
+    fault(s, STORM_CUT, &f);
+}
+
+/* Most clocks are nearly right, some as wrong as they may be. */
+static int64_t rate(struct storm *s)
+{
+    int64_t most = s->w->config.drift;
+    uint64_t kind = below(s, 3);
+    if (kind < 2)
+        return kind == 0 ? most : -most;
+    return (int64_t)below(s, 2 * (uint64_t)most + 1) - most;
+}
+
+/* A short one, or one that outlasts any lease. */
+static int64_t pause(struct storm *s)
+{
+    uint64_t lease = s->w->config.lease;
+    return (int64_t)(1 + below(s, below(s, 2) == 0 ? lease / 4 : 3 * lease));
+}
+
+static void weather(struct storm *s)
+{
+    struct weather *x = &s->w->weather;
+    uint64_t bound = (s->w->config.answer_bound + 1) / 2;
+    uint64_t span = below(s, 8) == 0   ? 2 * s->w->config.lease
+                    : below(s, 4) == 0 ? 20 * bound
+                                       : bound;
+    x->delay_max = (uint32_t)(x->delay_min + below(s, span));
+    x->loss = (uint32_t)below(s, below(s, 4) == 0 ? DICE_CERTAIN / 2 : DICE_CERTAIN / 20);
+    x->duplicate = (uint32_t)below(s, DICE_CERTAIN / 10);
+    x->reorder = below(s, 2) == 0;
+    s->report->fault[STORM_WEATHER]++;
+}
+
+/* All are told of another lease; what was granted for the old one still holds. */
+static void change_lease(struct storm *s)
+{
+    const struct elect_config *c = s->config;
+    uint32_t quarters = 2 + (uint32_t)below(s, 7);
+    if (elect_config_mandate(&s->w->config, c->lease / 4 * quarters, c->renewal / 4 * quarters,
+                             c->drift, c->grain) == ELECT_FINE)
+        s->report->fault[STORM_LEASE]++;
+}
+
+/* An old message comes again, however late. */
+static void replay(struct storm *s)
+{
+    if (s->heards == 0)
+        return;
+    const struct flight *f = &s->heard[below(s, s->heards < REMEMBERED ? s->heards : REMEMBERED)];
+    world_inject(s->w, f);
+    s->report->fault[STORM_REPLAY]++;
+}
+
+static void strike(struct storm *s)
+{
+    enum storm_fault kind = (enum storm_fault)below(s, STORM_FAULT_COUNT);
+    uint8_t rank = (uint8_t)below(s, s->w->config.n);
+    struct fault f = {.rank = rank};
+    if (!has(s, kind))
+        return;
+    switch (kind) {
+    case STORM_CRASH: f.kind = CRASH; break;
+    case STORM_RECOVERY: f.kind = RECOVER; break;
+    case STORM_CUT: cut(s); return;
+    case STORM_ONE_WAY:
+        f = (struct fault){.kind = ONE_WAY, .groups = 2, .group = {some(s), some(s)}};
+        break;
+    case STORM_HEAL: f.kind = HEAL; break;
+    case STORM_PAUSE:
+        f.kind = PAUSE;
+        f.amount = pause(s);
+        break;
+    case STORM_RATE:
+        f.kind = RATE;
+        f.amount = rate(s);
+        break;
+    case STORM_DISK:
+        f.kind = DISK;
+        f.amount = (int64_t)below(s, 1 + s->w->config.lease / 10);
+        break;
+    case STORM_WEATHER: weather(s); return;
+    case STORM_LEASE: change_lease(s); return;
+    case STORM_REPLAY: replay(s); return;
+    case STORM_FAULT_COUNT: return;
+    }
+    fault(s, kind, &f);
+}
+
+/* ---- storm and calm ---- */
+
+static void remember(struct storm *s)
+{
+    if (s->w->flights > 0)
+        s->heard[s->heards++ % REMEMBERED] = s->w->flight[0];
+}
+
+/* Lets time pass; true if `until` was reached, false if `done` says so before. */
+static bool pass(struct storm *s, uint64_t until, bool (*done)(const struct world *w))
+{
+    struct happening h;
+    while (done == NULL || !done(s->w)) {
+        if (has(s, STORM_REPLAY) && s->report->events % 16 == 0)
+            remember(s);
+        if (!world_next(s->w, until, &h)) {
+            s->w->now = until;
+            return true;
+        }
+        play_tell(s->play, &h);
+        watch(s, &h);
+    }
+    return false;
+}
+
+static void storm(struct storm *s, uint64_t until)
+{
+    while (s->w->now < until) {
+        uint64_t next = s->w->now + 1 + below(s, 2 * s->every);
+        pass(s, next < until ? next : until, NULL);
+        strike(s);
+    }
+}
+
+/* When the last one that stands still goes on; now, if nobody does. */
+static uint64_t last_pause(const struct world *w)
+{
+    uint64_t last = w->now;
+    for (uint8_t rank = 0; rank < w->config.n; rank++)
+        last = w->paused[rank] > last ? w->paused[rank] : last;
+    return last;
+}
+
+/* Everything that can be mended is; clocks stay as wrong as they are. */
+static void calm(struct storm *s)
+{
+    fault(s, STORM_HEAL, &(struct fault){.kind = HEAL});
+    s->w->weather.loss = s->w->weather.duplicate = 0;
+    s->w->weather.delay_max = s->w->config.answer_bound / 2;
+    s->w->config = *s->config;
+    for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
+        s->w->disk[rank].takes = 0;
+        if (!world_up(s->w, rank))
+            fault(s, STORM_RECOVERY, &(struct fault){.kind = RECOVER, .rank = rank});
+    }
+    uint64_t began = last_pause(s->w);
+    if (pass(s, began + storm_bound(&s->w->config), world_settled))
+        broken(s, STORM_P4, ELECT_NOBODY, ELECT_NOBODY);
+    else if (s->w->now > began && s->w->now - began > s->report->slowest)
+        s->report->slowest = s->w->now - began;
+}
+
+/* Nobody disturbs a leader that all follow, once the last echo of the storm is over. */
+static void lull(struct storm *s)
+{
+    uint64_t lease = s->w->config.lease;
+    pass(s, last_pause(s->w) + 4 * lease, NULL);
+    uint64_t offices = s->report->offices;
+    pass(s, s->w->now + below(s, 20 * lease), NULL);
+    if (s->report->offices != offices)
+        broken(s, STORM_P4, ELECT_NOBODY, ELECT_NOBODY);
+}
+
+/*
+ * The voters' leases and guards end first; then whoever is chosen asks twice and writes twice. But
+ * a candidate may have been refused, and waits; and others may have been chosen meanwhile.
+ */
+uint64_t storm_bound(const struct elect_config *c)
+{
+    return 10 * (uint64_t)c->lease +
+           8 * (uint64_t)c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+}
+
+void storm_run(const struct elect_config *c, uint64_t seed, uint64_t ticks, struct play *play,
+               const volatile int *interrupted, struct storm_report *report)
+{
+    struct storm s = {.config = c, .play = play, .w = &play->world, .seed = seed, .report = report};
+    struct weather fine = {.delay_min = 1, .delay_max = c->answer_bound / 2};
+    uint64_t lease = c->lease;
+    dice_seed(&s.dice, seed, DICE_CRASH);
+    s.kinds = (uint32_t)dice_throw(&s.dice) | 1u << STORM_RECOVERY | 1u << STORM_HEAL;
+    world_init(s.w, c, &fine, seed, ELECT_NOBODY);
+    for (uint8_t rank = 0; rank < c->n; rank++) /* what clocks say at first means nothing */
+        world_set_clock(s.w, rank, (elect_time)below(&s, 1000 * lease),
+                        has(&s, STORM_RATE) ? rate(&s) : 0);
+    while (s.w->now < ticks && (interrupted == NULL || !*interrupted)) {
+        s.every = 1 + below(&s, below(&s, 2) == 0 ? lease / 4 : 4 * lease);
+        storm(&s, s.w->now + lease + below(&s, 50 * lease));
+        calm(&s);
+        lull(&s);
+        report->storms++;
+        if (report->violations > 0)
+            break;
+    }
+    report->time += s.w->now;
+}

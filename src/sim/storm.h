@@ -1,0 +1,73 @@
+/*
+ * A storm over a cluster with a mandate: random faults of all kinds, then calm, again and again.
+ * Each seed draws which kinds of faults there are at all, and how many of them (swarm testing); all
+ * the time the promises are checked, and in every calm that there is a leader again in time.
+ */
+#ifndef ELECT_STORM_H
+#define ELECT_STORM_H
+
+#include "../model/play.h"
+#include "../model/setup.h"
+
+/* Crashes and cuts are followed by recoveries and healing, which are counted too. */
+#define STORM_FAULTS(X)                                                                            \
+    X(CRASH, "crash")                                                                              \
+    X(RECOVERY, "recovery")                                                                        \
+    X(CUT, "cut")                                                                                  \
+    X(ONE_WAY, "one-way cut")                                                                      \
+    X(HEAL, "heal")                                                                                \
+    X(PAUSE, "pause")                                                                              \
+    X(RATE, "clock rate")                                                                          \
+    X(DISK, "slow disk")                                                                           \
+    X(WEATHER, "loss and delay")                                                                   \
+    X(LEASE, "another lease")                                                                      \
+    X(REPLAY, "replay")
+
+enum storm_fault {
+#define X(name, word) STORM_##name,
+    STORM_FAULTS(X)
+#undef X
+        STORM_FAULT_COUNT
+};
+
+/* What must hold, of docs/guarantees.md. */
+#define STORM_PROMISES(X)                                                                          \
+    X(P1, "P1", "two leaders in one term")                                                         \
+    X(P2, "P2", "a token that is not larger than the one before")                                  \
+    X(P3, "P3", "two mandates at the same time")                                                   \
+    X(P4, "P4", "no leader in time after the storm, or one that does not last")
+
+enum storm_promise {
+#define X(name, word, text) STORM_##name,
+    STORM_PROMISES(X)
+#undef X
+        STORM_PROMISE_COUNT
+};
+
+struct storm_violation {
+    enum storm_promise promise;
+    uint64_t seed, time;
+    uint8_t who, whom;
+};
+
+#define STORM_MAX_VIOLATIONS 16
+
+struct storm_report {
+    uint64_t time, events, storms, offices, slowest; /* slowest: from calm to a leader */
+    uint64_t fault[STORM_FAULT_COUNT];
+    unsigned violations;
+    struct storm_violation violation[STORM_MAX_VIOLATIONS];
+};
+
+const char *storm_fault_name(enum storm_fault f);
+const char *storm_promise_name(enum storm_promise p);
+const char *storm_promise_text(enum storm_promise p);
+
+/* Storms of this seed for so many ticks, added to the report. `play` may have a listener. */
+void storm_run(const struct elect_config *c, uint64_t seed, uint64_t ticks, struct play *play,
+               const volatile int *interrupted, struct storm_report *report);
+
+/* When all is calm: within this time there is a leader again. */
+uint64_t storm_bound(const struct elect_config *c);
+
+#endif

@@ -1,0 +1,755 @@
+/*
+ * The mandate, rule by rule: what a voter grants and refuses (V1 to V8), what a candidate asks, how
+ * long a leader leads, and when it must stop. Each test is one sentence of docs/guarantees.md or of
+ * the comments at the head of voter.c and office.c.
+ */
+#include "../support.h"
+
+#include <string.h>
+
+#define LEASE   100
+#define RENEWAL 20
+#define GRAIN   1
+#define DRIFT   10000 /* one per cent */
+#define OFFICE  97    /* 100 * 0.99 / 1.01 - 1 */
+
+/* A process with a clock. Numbers are 10 times the ranks. */
+struct voter {
+    struct actor a;
+    elect_time now;
+};
+
+static elect_term term(unsigned counter, unsigned rank)
+{
+    return (elect_term)counter << 16 | 10 * rank;
+}
+
+static void restart(struct voter *v, uint8_t me)
+{
+    struct elect_saved saved = v->a.node.saved;
+    elect_init(&v->a.config, &v->a.node, me, ELECT_NOBODY, &saved, v->now, &v->a.out);
+}
+
+static struct voter *begin(unsigned n, uint8_t me)
+{
+    static struct voter v;
+    memset(&v, 0, sizeof v);
+    actor_init(&v.a, ELECT_BULLY, n, me, ELECT_NOBODY);
+    assert_int_equal(elect_config_mandate(&v.a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
+    v.now = 1000;
+    elect_init(&v.a.config, &v.a.node, me, ELECT_NOBODY, NULL, v.now, &v.a.out);
+    return &v;
+}
+
+static void hears(struct voter *v, uint8_t from, struct elect_message m)
+{
+    m.origin = from;
+    struct elect_input in = elect_received(from, &m);
+    in.now = v->now;
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+static void happens(struct voter *v, enum elect_event event)
+{
+    struct elect_input in = elect_happens(event);
+    in.now = v->now;
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+static struct elect_message request(elect_term e)
+{
+    return (struct elect_message){
+        .type = ELECT_REQUEST, .term = e, .round = 1, .incarnation = 1, .lease = LEASE};
+}
+
+static void asks(struct voter *v, uint8_t from, elect_term e) { hears(v, from, request(e)); }
+
+static void releases(struct voter *v, uint8_t from, elect_term e)
+{
+    hears(v, from, (struct elect_message){.type = ELECT_RELEASE, .term = e, .incarnation = 1});
+}
+
+static const struct elect_message *answer(const struct voter *v)
+{
+    assert_int_equal(v->a.out.sends, 1);
+    return &v->a.out.send[0].message;
+}
+
+#define assert_granted(v) assert_int_equal(answer(v)->type, ELECT_GRANT)
+#define assert_refused(v, why)                                                                     \
+    do {                                                                                           \
+        assert_int_equal(answer(v)->type, ELECT_REFUSE);                                           \
+        assert_int_equal(answer(v)->reason, ELECT_REFUSED_##why);                                  \
+    } while (0)
+
+/* ---- voters ---- */
+
+static void a_free_voter_grants_and_writes_it_down_first(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(1, 2));
+    assert_granted(v);
+    assert_true(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.promised, term(1, 2));
+    assert_int_equal(v->a.node.saved.longest, LEASE);
+    asks(v, 2, term(1, 2)); /* a renewal costs no write */
+    assert_granted(v);
+    assert_false(v->a.out.persist);
+}
+
+static void nobody_else_is_granted_while_the_lease_runs(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(1, 2));
+    v->now += LEASE - 1;
+    asks(v, 1, term(2, 1));
+    assert_refused(v, HELD);
+    assert_int_equal(answer(v)->remaining, 1);
+    assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* nothing is raised */
+    v->now++;
+    asks(v, 1, term(2, 1));
+    assert_granted(v);
+}
+
+static void a_smaller_term_is_stale(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(2, 2));
+    v->now += LEASE;
+    asks(v, 1, term(1, 1));
+    assert_refused(v, STALE);
+    assert_int_equal(answer(v)->other, term(2, 2));
+}
+
+static void a_term_belongs_to_its_owner(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 1, term(1, 2));
+    assert_rule(&v->a, MALFORMED);
+    asks(v, 2, (elect_term)1 << 16 | 7); /* of nobody */
+    assert_rule(&v->a, MALFORMED);
+    hears(v, 1, (struct elect_message){.type = ELECT_RELEASE, .term = term(1, 2)});
+    assert_rule(&v->a, MALFORMED);
+}
+
+static void another_membership_or_too_long_a_lease_is_refused(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.version = 1;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m = request(term(1, 2));
+    m.lease = v->a.config.max_lease + 1;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m.lease = 0;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+}
+
+static void another_incarnation_of_the_holder_is_a_clone(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    m.incarnation = 2;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m.term = term(2, 2); /* or has restarted, and must wait like anybody */
+    hears(v, 2, m);
+    assert_refused(v, HELD);
+}
+
+static void a_release_ends_its_own_grant_and_no_other(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(2, 2));
+    releases(v, 1, term(3, 1)); /* somebody else's */
+    asks(v, 1, term(4, 1));
+    assert_refused(v, HELD);
+    releases(v, 2, term(1, 2)); /* an earlier one of the holder's */
+    asks(v, 1, term(4, 1));
+    assert_refused(v, HELD);
+    releases(v, 2, term(2, 2));
+    asks(v, 2, term(2, 2)); /* a late renewal of what is over */
+    assert_refused(v, CLOSED);
+    asks(v, 1, term(4, 1));
+    assert_granted(v);
+}
+
+static void a_closed_term_closes_nobody_elses(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    releases(v, 1, term(9, 1));
+    asks(v, 2, term(1, 2));
+    assert_granted(v);
+}
+
+static void a_shorter_lease_does_not_shorten_what_was_promised(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    m.lease = LEASE / 2;
+    hears(v, 2, m);
+    assert_granted(v);
+    v->now += LEASE - 1;
+    asks(v, 1, term(2, 1));
+    assert_refused(v, HELD);
+}
+
+static void after_a_start_the_longest_lease_is_waited_for(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.lease = 3 * LEASE;
+    hears(v, 2, m);
+    restart(v, 0);
+    assert_true(v->a.out.persist); /* the incarnation */
+    assert_int_equal(v->a.node.saved.incarnation, 2);
+    v->now += 3 * LEASE - 1;
+    asks(v, 1, term(2, 1));
+    assert_refused(v, BOOT);
+    assert_int_equal(answer(v)->remaining, 1);
+    asks(v, 2, term(2, 2)); /* not even a later term of the same owner */
+    assert_refused(v, BOOT);
+    asks(v, 2, term(1, 2)); /* only the one that may be in force */
+    assert_granted(v);
+    v->now += 3 * LEASE;
+    happens(v, ELECT_ALARM);
+    asks(v, 1, term(2, 1));
+    assert_granted(v);
+}
+
+static void the_guard_ends_with_what_it_protects(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(1, 2));
+    restart(v, 0);
+    releases(v, 1, term(7, 1));
+    asks(v, 1, term(8, 1));
+    assert_refused(v, BOOT);
+    releases(v, 2, term(1, 2));
+    asks(v, 1, term(8, 1));
+    assert_granted(v);
+}
+
+static void the_guard_is_as_long_as_what_was_granted_since(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.lease = 3 * LEASE;
+    hears(v, 2, m);
+    restart(v, 0);
+    v->now += 3 * LEASE;
+    asks(v, 1, term(2, 1));
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.saved.longest, LEASE);
+    assert_true(v->a.out.persist);
+}
+
+static void a_prevote_is_answered_and_changes_nothing(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.type = ELECT_PREVOTE;
+    struct elect_node before = v->a.node;
+    hears(v, 2, m);
+    assert_int_equal(answer(v)->type, ELECT_AYE);
+    assert_memory_equal(&before, &v->a.node, sizeof before);
+    asks(v, 1, term(5, 1));
+    before = v->a.node;
+    m.other = term(5, 1); /* a certificate */
+    m.term = term(6, 2);
+    hears(v, 2, m);
+    assert_int_equal(answer(v)->type, ELECT_AYE);
+    m.other = 0;
+    hears(v, 2, m);
+    assert_refused(v, HELD);
+    assert_memory_equal(&before, &v->a.node, sizeof before);
+}
+
+static void a_certificate_frees_the_voter(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(2, 2));
+    (void)state;
+    asks(v, 1, term(1, 1));
+    m.other = term(1, 1);
+    hears(v, 2, m);
+    assert_granted(v);
+}
+
+static void only_who_says_that_it_leads_is_followed(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    m.leading = 1;
+    hears(v, 2, m);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_true(v->a.out.announced);
+    assert_true(actor_starts(&v->a, ELECT_SUSPICION_TIMER));
+    releases(v, 2, term(1, 2));
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+}
+
+static void an_observer_follows_and_does_not_vote(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    v->a.config.voters &= ~SET(0);
+    v->a.config.members &= ~SET(0);
+    m.leading = 1;
+    hears(v, 2, m);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    happens(v, ELECT_SUSPECT);
+    assert_int_equal(v->a.out.sends, 0); /* nor does it begin elections */
+}
+
+/* ---- candidates and leaders ---- */
+
+static struct elect_message reply(const struct voter *v, enum elect_event type)
+{
+    const struct elect_mandate *m = &v->a.node.mandate;
+    bool prevoting = m->candidacy == ELECT_PREVOTING;
+    return (struct elect_message){.type = (uint8_t)type,
+                                  .what = prevoting ? ELECT_PREVOTE : ELECT_REQUEST,
+                                  .term = prevoting ? m->asked : m->term,
+                                  .round = prevoting ? 0 : m->rounds,
+                                  .incarnation = v->a.node.saved.incarnation,
+                                  .lease = v->a.config.lease};
+}
+
+/* The highest of n wins the election at once, and asks. */
+static struct voter *nominee(unsigned n)
+{
+    struct voter *v = begin(n, (uint8_t)(n - 1));
+    happens(v, ELECT_SUSPECT);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(n) - 1));
+    return v;
+}
+
+static struct voter *candidate(unsigned n)
+{
+    struct voter *v = nominee(n);
+    for (unsigned i = 0; i < n / 2 + 1; i++)
+        hears(v, (uint8_t)i, reply(v, ELECT_AYE));
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(n) - 1));
+    return v;
+}
+
+static void grants(struct voter *v, uint8_t from) { hears(v, from, reply(v, ELECT_GRANT)); }
+
+static struct voter *leader(unsigned n)
+{
+    struct voter *v = candidate(n);
+    for (unsigned i = 0; i < n / 2 + 1; i++) {
+        assert_false(elect_leads(&v->a.node, v->now));
+        grants(v, (uint8_t)i);
+    }
+    assert_rule(&v->a, TAKES_OFFICE);
+    assert_true(elect_leads(&v->a.node, v->now));
+    return v;
+}
+
+static void a_nominee_asks_before_it_raises_a_term(void **state)
+{
+    struct voter *v = nominee(3);
+    (void)state;
+    assert_false(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.used, 0);
+    hears(v, 0, reply(v, ELECT_AYE));
+    assert_int_equal(v->a.out.sends, 0);
+    hears(v, 0, reply(v, ELECT_AYE)); /* twice is once */
+    assert_int_equal(v->a.out.sends, 0);
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_true(v->a.out.persist); /* before anybody is asked */
+    assert_int_equal(v->a.node.saved.promised, term(1, 2));
+    assert_int_equal(v->a.node.saved.used, term(1, 2));
+}
+
+static void a_majority_of_voters_makes_a_leader_not_of_grants(void **state)
+{
+    struct voter *v = candidate(5);
+    (void)state;
+    for (int i = 0; i < 9; i++)
+        grants(v, 0);
+    grants(v, 1);
+    assert_false(elect_leads(&v->a.node, v->now));
+    grants(v, 4); /* its own voter is one of them, no more */
+    assert_true(elect_leads(&v->a.node, v->now));
+}
+
+static void the_own_vote_counts_only_when_it_is_granted(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    grants(v, 0);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void an_observers_grant_is_none(void **state)
+{
+    struct voter *v = candidate(5);
+    (void)state;
+    v->a.config.voters = SET(2) | SET(3) | SET(4);
+    grants(v, 0);
+    grants(v, 1);
+    grants(v, 2);
+    assert_false(elect_leads(&v->a.node, v->now));
+    grants(v, 3);
+    assert_true(elect_leads(&v->a.node, v->now));
+}
+
+static void an_office_lasts_from_the_sending_of_its_round(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    v->now += 50;
+    grants(v, 0);
+    grants(v, 1);
+    assert_true(elect_leads(&v->a.node, 1000 + OFFICE - 1));
+    assert_false(elect_leads(&v->a.node, 1000 + OFFICE));
+}
+
+static void a_renewal_counts_from_the_round_that_is_granted(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message first;
+    (void)state;
+    v->now = 1020;
+    happens(v, ELECT_ALARM);
+    first = reply(v, ELECT_GRANT);
+    v->now = 1040;
+    happens(v, ELECT_ALARM);
+    hears(v, 0, first);
+    hears(v, 1, first);
+    assert_rule(&v->a, RENEWED);
+    assert_true(elect_leads(&v->a.node, 1020 + OFFICE - 1));
+    assert_false(elect_leads(&v->a.node, 1020 + OFFICE));
+}
+
+static void grants_of_different_rounds_are_no_majority(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    v->now = 1020;
+    happens(v, ELECT_ALARM);
+    grants(v, 0);
+    v->now = 1040;
+    happens(v, ELECT_ALARM);
+    grants(v, 1);
+    assert_false(elect_leads(&v->a.node, 1000 + OFFICE));
+}
+
+static void grants_that_come_too_late_make_nobody_leader(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    v->now += OFFICE;
+    grants(v, 0);
+    grants(v, 1);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_int_equal(v->a.node.mandate.token, 0);
+}
+
+static void grants_of_an_earlier_life_are_none(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message late = reply(v, ELECT_GRANT);
+    (void)state;
+    restart(v, 2);
+    hears(v, 0, late);
+    assert_rule(&v->a, MALFORMED);
+}
+
+static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = v->a.node.mandate.token;
+    struct elect_message late;
+    (void)state;
+    v->now = 1020;
+    happens(v, ELECT_ALARM);
+    late = reply(v, ELECT_GRANT);
+    v->now = 1000 + OFFICE;
+    hears(v, 0, late);
+    assert_rule(&v->a, MANDATE_OVER);
+    hears(v, 1, late); /* would have been enough */
+    assert_int_equal(v->a.node.mandate.token, 0);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_int_equal(answer(v)->term, token);
+}
+
+static void a_new_office_has_a_new_term(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = v->a.node.mandate.token;
+    (void)state;
+    v->now = 1000 + OFFICE;
+    happens(v, ELECT_ALARM);
+    happens(v, ELECT_STOPPED);
+    happens(v, ELECT_SUSPECT);
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_int_equal(v->a.node.mandate.term, token + (1 << 16));
+    assert_int_equal(v->a.node.saved.used, token + (1 << 16));
+}
+
+static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    (void)state;
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 0, no);
+    assert_int_equal(v->a.out.sends, 0);
+    hears(v, 1, no);
+    assert_rule(&v->a, REFUSED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* a majority is free by then */
+    v->now += 40;
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
+}
+
+static void a_refused_prevote_releases_nothing(void **state)
+{
+    struct voter *v = nominee(3);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    (void)state;
+    no.reason = ELECT_REFUSED_STALE;
+    no.other = term(7, 1);
+    hears(v, 0, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(v->a.out.sends, 0);
+    v->now = elect_alarm(&v->a.node);
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.mandate.asked, term(8, 2)); /* above what it was told */
+}
+
+static void without_answers_a_candidate_gives_up(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+}
+
+static void a_leader_succeeds_itself_and_keeps_its_office_meanwhile(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = v->a.node.mandate.token;
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    (void)state;
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 1);
+    hears(v, 0, stale);
+    assert_rule(&v->a, SUCCEEDS_ITSELF);
+    assert_true(elect_leads(&v->a.node, v->now));
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_int_equal(v->a.node.mandate.token, token); /* until a majority grants the new one */
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    for (unsigned i = 0; i < v->a.out.sends; i++) /* never while it leads */
+        assert_int_not_equal(v->a.out.send[i].message.type, ELECT_RELEASE);
+    assert_true(elect_leads(&v->a.node, v->now));
+}
+
+static void a_leader_whose_term_was_closed_steps_down_at_once(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message closed = reply(v, ELECT_REFUSE);
+    (void)state;
+    closed.reason = ELECT_REFUSED_CLOSED;
+    hears(v, 0, closed);
+    assert_rule(&v->a, TESTAMENT_OF_THE_LIVING);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void a_majority_that_promised_another_says_that_clocks_are_wrong(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    (void)state;
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 1);
+    hears(v, 0, stale);
+    hears(v, 1, stale);
+    assert_rule(&v->a, CLOCKS_ARE_WRONG);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void a_certificate_saves_the_prevote(void **state)
+{
+    struct voter *v = begin(3, 2);
+    struct elect_message m = request(term(1, 1));
+    (void)state;
+    m.leading = 1;
+    hears(v, 1, m);
+    releases(v, 1, term(1, 1));
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* the highest wins at once */
+    for (unsigned i = 0; i < v->a.out.sends; i++)
+        if (v->a.out.send[i].message.type == ELECT_REQUEST)
+            assert_int_equal(v->a.out.send[i].message.other, term(1, 1));
+}
+
+static void the_arithmetic_of_a_lease_is_checked(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_config c = v->a.config; /* T is 2 */
+    (void)state;
+    assert_int_equal(elect_config_mandate(&c, 5, 1, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
+    assert_int_equal(elect_config_mandate(&c, 100, 33, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
+    assert_int_equal(elect_config_mandate(&c, 100, 32, DRIFT, 1), ELECT_FINE);
+    assert_int_equal(elect_config_mandate(&c, 100, 0, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
+    assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
+    assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
+}
+
+static void all_times_move_together(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    elect_shift(&v->a.node, -1000);
+    assert_true(elect_leads(&v->a.node, OFFICE - 1));
+    assert_false(elect_leads(&v->a.node, OFFICE));
+    assert_int_equal(elect_alarm(&v->a.node), RENEWAL);
+    assert_int_equal(v->a.node.mandate.time[ELECT_GUARD], ELECT_UNSET);
+}
+
+/* ---- whatever comes in ---- */
+
+static struct elect_input any_input(struct dice *d, const struct voter *v, unsigned n)
+{
+    struct elect_input in = {.event = (uint8_t)dice_below(d, ELECT_EVENT_COUNT),
+                             .from = (uint8_t)dice_below(d, n),
+                             .now = v->now};
+    struct elect_message *m = &in.message;
+    const struct elect_mandate *own = &v->a.node.mandate;
+    bool about_me = dice_below(d, 2) == 0, right = dice_below(d, 4) > 0;
+    m->type = right ? in.event : (uint8_t)dice_throw(d);
+    m->origin = right ? in.from : (uint8_t)dice_throw(d);
+    if (right && about_me && own->candidacy != ELECT_NO_CANDIDATE)
+        m->type = in.event = own->candidacy == ELECT_PREVOTING ? ELECT_AYE : ELECT_GRANT;
+    m->what = dice_below(d, 2) == 0 ? ELECT_PREVOTE : ELECT_REQUEST;
+    m->term = term(1 + (unsigned)dice_below(d, 6), about_me ? v->a.node.me : in.from);
+    if (about_me && right)
+        m->term = dice_below(d, 2) == 0 ? own->term : own->asked;
+    m->other =
+        dice_below(d, 3) == 0 ? term((unsigned)dice_below(d, 8), (unsigned)dice_below(d, n)) : 0;
+    m->round = right ? own->rounds - (uint32_t)dice_below(d, 3) : (uint32_t)dice_throw(d);
+    m->incarnation = right ? v->a.node.saved.incarnation : (uint32_t)dice_throw(d);
+    m->lease = right ? v->a.config.lease : (uint32_t)dice_throw(d);
+    m->leading = dice_below(d, 2) == 0;
+    m->reason = (uint8_t)dice_below(d, right ? ELECT_REFUSAL_COUNT : 256);
+    m->remaining = (uint32_t)dice_below(d, 200);
+    return in;
+}
+
+/* elect_step cannot fail; promises are kept whatever others say. */
+static void anything_may_come_in(void **state)
+{
+    struct dice d;
+    unsigned offices = 0;
+    (void)state;
+    dice_seed(&d, 5, DICE_LOSS);
+    for (int run = 0; run < 300; run++) {
+        unsigned n = 1 + (unsigned)dice_below(&d, 6);
+        uint8_t me = (uint8_t)dice_below(&d, n);
+        struct voter *v = begin(n, me);
+        for (int i = 0; i < 3000; i++) {
+            struct elect_input in = any_input(&d, v, n);
+            struct elect_saved before = v->a.node.saved;
+            bool led = elect_leads(&v->a.node, v->now);
+            elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+            assert_true(v->a.out.sends <= ELECT_MAX_SENDS);
+            for (unsigned k = 0; k < v->a.out.sends; k++)
+                assert_int_equal(v->a.out.send[k].to & ~(~(elect_set)0 >> (64 - n)), 0);
+            assert_true(v->a.node.saved.promised >= before.promised);
+            assert_true(v->a.node.saved.used >= before.used);
+            assert_true(v->a.out.persist || (v->a.node.saved.promised == before.promised &&
+                                             v->a.node.saved.used == before.used));
+            offices += !led && elect_leads(&v->a.node, v->now);
+            v->now += (elect_time)dice_below(&d, 8);
+            if (dice_below(&d, 500) == 0)
+                restart(v, me);
+        }
+    }
+    assert_true(offices > 100); /* they were not all nonsense */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test(name)
+    const struct CMUnitTest tests[] = {
+        TEST(a_free_voter_grants_and_writes_it_down_first),
+        TEST(nobody_else_is_granted_while_the_lease_runs),
+        TEST(a_smaller_term_is_stale),
+        TEST(a_term_belongs_to_its_owner),
+        TEST(another_membership_or_too_long_a_lease_is_refused),
+        TEST(another_incarnation_of_the_holder_is_a_clone),
+        TEST(a_release_ends_its_own_grant_and_no_other),
+        TEST(a_closed_term_closes_nobody_elses),
+        TEST(a_shorter_lease_does_not_shorten_what_was_promised),
+        TEST(after_a_start_the_longest_lease_is_waited_for),
+        TEST(the_guard_ends_with_what_it_protects),
+        TEST(the_guard_is_as_long_as_what_was_granted_since),
+        TEST(a_prevote_is_answered_and_changes_nothing),
+        TEST(a_certificate_frees_the_voter),
+        TEST(only_who_says_that_it_leads_is_followed),
+        TEST(an_observer_follows_and_does_not_vote),
+        TEST(a_nominee_asks_before_it_raises_a_term),
+        TEST(a_majority_of_voters_makes_a_leader_not_of_grants),
+        TEST(the_own_vote_counts_only_when_it_is_granted),
+        TEST(an_observers_grant_is_none),
+        TEST(an_office_lasts_from_the_sending_of_its_round),
+        TEST(a_renewal_counts_from_the_round_that_is_granted),
+        TEST(grants_of_different_rounds_are_no_majority),
+        TEST(grants_that_come_too_late_make_nobody_leader),
+        TEST(grants_of_an_earlier_life_are_none),
+        TEST(at_its_end_an_office_is_over_whatever_comes_in),
+        TEST(a_new_office_has_a_new_term),
+        TEST(a_lost_candidacy_is_released_and_tried_again_later),
+        TEST(a_refused_prevote_releases_nothing),
+        TEST(without_answers_a_candidate_gives_up),
+        TEST(a_leader_succeeds_itself_and_keeps_its_office_meanwhile),
+        TEST(a_leader_whose_term_was_closed_steps_down_at_once),
+        TEST(a_majority_that_promised_another_says_that_clocks_are_wrong),
+        TEST(a_certificate_saves_the_prevote),
+        TEST(the_arithmetic_of_a_lease_is_checked),
+        TEST(all_times_move_together),
+        TEST(anything_may_come_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
