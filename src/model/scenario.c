@@ -11,6 +11,10 @@
     X(RECOVER, "recover")                                                                          \
     X(CUT, "cut")                                                                                  \
     X(HEAL, "heal")                                                                                \
+    X(ONE_WAY, "one-way")                                                                          \
+    X(PAUSE, "pause")                                                                              \
+    X(CLOCK, "clock")                                                                              \
+    X(DISK, "disk")                                                                                \
     X(DELIVER, "deliver")                                                                          \
     X(LOSE, "lose")                                                                                \
     X(DUPLICATE, "duplicate")                                                                      \
@@ -162,7 +166,9 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
 static bool parse_fault(struct reader *r, char *rest, struct step *step)
 {
     static const uint8_t kinds[] = {
-        [VERB_CRASH] = CRASH, [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT, [VERB_HEAL] = HEAL};
+        [VERB_CRASH] = CRASH, [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
+        [VERB_HEAL] = HEAL,   [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
+        [VERB_CLOCK] = RATE,  [VERB_DISK] = DISK};
     /* "heal at 5" has nothing before its time */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, (enum fault_kind)kinds[step->verb], rest, separator,
@@ -210,7 +216,11 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_CRASH:
     case VERB_RECOVER:
     case VERB_CUT:
-    case VERB_HEAL: return parse_fault(r, rest, step);
+    case VERB_HEAL:
+    case VERB_ONE_WAY:
+    case VERB_PAUSE:
+    case VERB_CLOCK:
+    case VERB_DISK: return parse_fault(r, rest, step);
     case VERB_DELIVER:
     case VERB_LOSE:
     case VERB_DUPLICATE: return parse_message(r, rest, step);
@@ -374,7 +384,11 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_CRASH:
     case VERB_RECOVER:
     case VERB_CUT:
-    case VERB_HEAL: return play_fault(step, p, complaint);
+    case VERB_HEAL:
+    case VERB_ONE_WAY:
+    case VERB_PAUSE:
+    case VERB_CLOCK:
+    case VERB_DISK: return play_fault(step, p, complaint);
     case VERB_DELIVER:
     case VERB_LOSE:
     case VERB_DUPLICATE: return play_message(step, p, complaint);

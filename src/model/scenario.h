@@ -19,6 +19,10 @@
  *     recover ID [at TIME]
  *     cut 0 1 2 / 3 4 [at TIME]        nothing passes between the parts
  *     heal [at TIME]
+ *     one-way 0 1 / 2 3 [at TIME]      the first part is not heard by the second
+ *     pause ID TICKS [at TIME]         the process stands still, its clock does not
+ *     clock ID MILLIONTHS [at TIME]    its clock runs by so much too fast, or (-) too slow
+ *     disk ID TICKS [at TIME]          its writes take so long from now on
  *     deliver|lose|duplicate A > B TYPE    the oldest such message; or ELECTION(3), ELECTION[1 2]
  *     fire ID TIMER                    hop, answer, deadline, ring, heartbeat or suspicion
  *     mark                             remember the world as it is now

@@ -429,6 +429,25 @@ static bool fault_groups(const struct elect_config *c, char *text, struct fault 
     return fault->groups > 1 || complain(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
+/* "2 30", or "2 -30" for a clock. */
+static bool fault_amount(const struct elect_config *c, char *text, struct fault *fault,
+                         struct text *complaint)
+{
+    char *amount = strchr(text, ' ');
+    uint64_t number = 0;
+    if (amount != NULL)
+        *amount++ = '\0';
+    bool slow = amount != NULL && *amount == '-' && fault->kind == RATE;
+    uint64_t limit = fault->kind == RATE ? 999999 : SETUP_MAX_TIME;
+    if (amount == NULL || !number_parse(amount + slow, limit, &number))
+        return complain(complaint, fault->kind == RATE
+                                       ? "expected a process and millionths, below a "
+                                         "million: 2 -10000"
+                                       : "expected a process and ticks: 2 30");
+    fault->amount = slow ? -(int64_t)number : (int64_t)number;
+    return fault_rank(c, text, &fault->rank, complaint);
+}
+
 /* At `separator` the text ends and the time begins. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
@@ -448,8 +467,10 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
             return complain_word(complaint, "", digits, " is not a time");
         *time = '\0';
     }
-    if (kind == CUT)
+    if (kind == CUT || kind == ONE_WAY)
         return fault_groups(c, copy, fault, complaint);
+    if (kind == PAUSE || kind == RATE || kind == DISK)
+        return fault_amount(c, copy, fault, complaint);
     if (kind == HEAL)
         return copy[0] == '\0' || complain_word(complaint, "", copy, " is not a time");
     return fault_rank(c, copy, &fault->rank, complaint);

@@ -242,6 +242,11 @@ static void scenarios_complain_with_line_and_remedy(void **state)
     must_complain("", 0, "no step");
     must_complain("processes 3\n", 1, "no step");
     must_complain("processes 3\nmark 2\n", 2, "nothing can follow mark");
+    must_complain("processes 3\npause 2\n", 2, "expected a process and ticks");
+    must_complain("processes 3\npause 2 -1\n", 2, "expected a process and ticks");
+    must_complain("processes 3\npause 7 1\n", 2, "7 is not in the cluster");
+    must_complain("processes 3\nclock 2 1000000\n", 2, "below a million");
+    must_complain("processes 3\none-way 2\n", 2, "two parts");
     must_complain("procesess 3\nsuspect 0\n", 1, "did you mean processes?");
     must_complain("processes 3\n\nsuspekt 0\n", 3, "did you mean suspect?");
     must_complain("algorithm buly\n", 1, "did you mean bully?");
