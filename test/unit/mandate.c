@@ -289,6 +289,9 @@ static void a_certificate_frees_the_voter(void **state)
     struct elect_message m = request(term(2, 2));
     (void)state;
     asks(v, 1, term(1, 1));
+    m.other = (elect_term)9 << 16 | 7; /* of nobody */
+    hears(v, 2, m);
+    assert_refused(v, HELD);
     m.other = term(1, 1);
     hears(v, 2, m);
     assert_granted(v);
@@ -321,6 +324,9 @@ static void an_observer_follows_and_does_not_vote(void **state)
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.follows, 2);
+    m.type = ELECT_PREVOTE;
+    hears(v, 2, m);
+    assert_int_equal(v->a.out.sends, 0);
     happens(v, ELECT_SUSPECT);
     assert_int_equal(v->a.out.sends, 0); /* nor does it begin elections */
 }
