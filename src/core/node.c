@@ -16,7 +16,8 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
     [ELECT_CHANG_ROBERTS] = &elect__chang_roberts,
 };
 
-/* How far behind a process may be. Who is told of a round beyond that is being lied to. */
+/* How far behind a process may be. Who is told of a round, or of a term, beyond that is being lied
+ * to; and a counter that anybody could drive to its end would be the end of elections. */
 #define MAX_LEAP (1u << 28)
 
 static bool is_message(unsigned event)
@@ -35,7 +36,9 @@ static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= 
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
     bool answer = m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
-    if (!p->node->mandated || from >= p->config->n || m->origin != from)
+    term farthest = ((p->node->mandate.seen >> 16) + MAX_LEAP) << 16;
+    if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > farthest ||
+        m->other > farthest)
         return false;
     if (answer)
         return has(voters(p), from) && elect__owner(p, m->term) == me(p) &&

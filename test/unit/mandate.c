@@ -136,6 +136,24 @@ static void a_term_belongs_to_its_owner(void **state)
     assert_rule(&v->a, MALFORMED);
 }
 
+static void a_term_from_nowhere_is_a_lie(void **state)
+{
+    struct voter *v = begin(3, 2);
+    (void)state;
+    asks(v, 1, UINT64_MAX << 16 | 10);
+    assert_rule(&v->a, MALFORMED);
+    happens(v, ELECT_SUSPECT);
+    struct elect_message m = {.type = ELECT_REFUSE,
+                              .what = ELECT_PREVOTE,
+                              .reason = ELECT_REFUSED_STALE,
+                              .term = v->a.node.mandate.asked,
+                              .incarnation = v->a.node.saved.incarnation,
+                              .other = UINT64_MAX};
+    hears(v, 0, m);
+    assert_rule(&v->a, MALFORMED);
+    assert_int_equal(v->a.node.mandate.seen, 0);
+}
+
 static void another_membership_or_too_long_a_lease_is_refused(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -723,6 +741,7 @@ int main(void)
         TEST(nobody_else_is_granted_while_the_lease_runs),
         TEST(a_smaller_term_is_stale),
         TEST(a_term_belongs_to_its_owner),
+        TEST(a_term_from_nowhere_is_a_lie),
         TEST(another_membership_or_too_long_a_lease_is_refused),
         TEST(another_incarnation_of_the_holder_is_a_clone),
         TEST(a_release_ends_its_own_grant_and_no_other),
