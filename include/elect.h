@@ -249,7 +249,7 @@ struct elect_config {
     uint32_t lease, max_lease;            /* D; and the longest that a voter grants */
     uint32_t renewal;                     /* R */
     uint32_t drift;                       /* rho, in millionths */
-    uint32_t grain;                       /* epsilon: how late a timer may be */
+    uint32_t grain;                       /* epsilon, at least 1: how coarse a clock is */
     uint32_t answer_bound;                /* T = 2 T_m + T_p */
     uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER; unit: the host's */
 };

@@ -71,6 +71,8 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
 {
     if (drift >= 500000)
         return ELECT_DRIFT_TOO_LARGE;
+    if (grain == 0) /* clocks are read in whole units: a lease may be one short */
+        return ELECT_LEASE_TOO_SHORT;
     int64_t office = (int64_t)lease * (1000000 - drift) / (1000000 + drift) - grain;
     if (lease > MAX_LEASE || office < 2 * (int64_t)config->answer_bound)
         return lease > MAX_LEASE ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;

@@ -38,7 +38,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     bool answer = m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
     term farthest = ((p->node->mandate.seen >> 16) + MAX_LEAP) << 16;
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > farthest ||
-        m->other > farthest)
+        m->other > farthest || m->term >> 16 == 0)
         return false;
     if (answer)
         return has(voters(p), from) && elect__owner(p, m->term) == me(p) &&

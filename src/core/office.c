@@ -63,7 +63,7 @@ static elect_time leader_lease(const struct process *p, uint32_t lease)
 static elect_time back_off(const struct process *p)
 {
     const struct elect_mandate *o = &p->node->mandate;
-    uint64_t h = (o->asked ^ o->term) * 0x9e3779b97f4a7c15u;
+    uint64_t h = (o->asked + o->attempts) * 0x9e3779b97f4a7c15u;
     elect_time range = p->config->answer_bound;
     for (unsigned i = 0; i < o->attempts && range < p->config->lease; i++)
         range *= 2;

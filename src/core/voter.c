@@ -165,6 +165,8 @@ void elect__upon_release(struct process *p, number from, const message *m)
     struct elect_mandate *v = &p->node->mandate;
     bool leader = v->follows == from && from != me(p);
     close_term(p, m->term);
+    if (v->nominated && is_set(p, ELECT_RETRY) && v->token == 0)
+        *at(p, ELECT_RETRY) = p->now; /* what was waited for may be free */
     if (!leader || m->term < v->granted) {
         nothing(p, TERM_IS_OVER);
         return;

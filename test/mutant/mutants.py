@@ -225,7 +225,7 @@ MUTANTS = {
         "node.c", "               m->incarnation == p->node->saved.incarnation && m->reason", "               m->reason",
         "unit grants of an earlier life are none"),
     "any term believed": (
-        "node.c", "m->term > farthest ||\n        m->other > farthest)", "false)", "unit a term from nowhere is a lie"),
+        "node.c", "m->term > farthest ||\n        m->other > farthest || m->term >> 16 == 0)", "false)", "unit a term from nowhere is a lie"),
     "incarnation not raised": (
         "node.c", "    s->incarnation++;\n", "", "unit grants of an earlier life are none"),
 }

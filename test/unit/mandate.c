@@ -142,6 +142,8 @@ static void a_term_from_nowhere_is_a_lie(void **state)
     (void)state;
     asks(v, 1, UINT64_MAX << 16 | 10);
     assert_rule(&v->a, MALFORMED);
+    asks(v, 0, 0); /* counters begin at 1 */
+    assert_rule(&v->a, MALFORMED);
     happens(v, ELECT_SUSPECT);
     struct elect_message m = {.type = ELECT_REFUSE,
                               .what = ELECT_PREVOTE,
@@ -557,6 +559,9 @@ static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
     assert_rule(&v->a, REFUSED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* a majority is free by then */
+    struct voter waits = *v;
+    releases(&waits, 1, term(1, 1)); /* or now */
+    assert_int_equal(elect_alarm(&waits.a.node), v->now);
     v->now += 40;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
@@ -658,6 +663,7 @@ static void the_arithmetic_of_a_lease_is_checked(void **state)
     assert_int_equal(elect_config_mandate(&c, 100, 32, DRIFT, 1), ELECT_FINE);
     assert_int_equal(elect_config_mandate(&c, 100, 0, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
     assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 0), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
 }
 
