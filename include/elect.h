@@ -10,11 +10,16 @@
  *     struct elect_output out;
  *
  *     elect_config_init(&config, ELECT_BULLY, ids, n, message_bound, processing_bound);
- *     elect_init(&config, &node, me, ELECT_NOBODY, saved, &out);   perform(&out);
+ *     elect_init(&config, &node, me, ELECT_NOBODY, saved, now, &out);   perform(&out);
  *     for (;;) {
- *         struct elect_input in = whatever happens next;
- *         elect_step(&config, &node, &in, &out);                   perform(&out);
+ *         struct elect_input in = whatever happens next, and when;
+ *         elect_step(&config, &node, &in, &out);                        perform(&out);
  *     }
+ *
+ * The order of the fields in an output is the order in which they take effect. A write that is not
+ * done holds back what later steps send, too. A destination may include the sender: the host
+ * delivers to itself. Under a mandate the host tells ALARM in time, and STOPPED when the work of an
+ * office that is over has ended: before that the process does not stand for another.
  *
  * A node is a value: it holds no pointer, copying is assignment, and equal nodes are equal bytes.
  *
@@ -366,7 +371,7 @@ struct elect_output {
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
-    bool announced;       /* elect_leader(node) or the token is not what it was */
+    bool announced;       /* whom the process follows, or its token, is not what it was */
     struct elect_rule rule;
 };
 
@@ -402,10 +407,11 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
-/* Inputs, spelled out. */
-struct elect_input
-elect_happens(enum elect_event event); /* START, SUSPECT, or a timer that ran out */
-struct elect_input elect_received(uint8_t from, const struct elect_message *message);
+/* Inputs, spelled out, each with what the process's clock says: START, SUSPECT, STOPPED, ALARM or a
+ * timer that ran out; and a message. Without a mandate nobody looks at the time. */
+struct elect_input elect_happens(enum elect_event event, elect_time now);
+struct elect_input elect_received(uint8_t from, const struct elect_message *message,
+                                  elect_time now);
 
 /* To be asked at every use, with the clock read just then. */
 bool elect_leads(const struct elect_node *node, elect_time now);

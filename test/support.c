@@ -90,13 +90,13 @@ void actor_init(struct actor *a, enum elect_algorithm algorithm, unsigned n, uin
 
 void actor_happens(struct actor *a, enum elect_event event)
 {
-    struct elect_input in = elect_happens(event);
+    struct elect_input in = elect_happens(event, 0);
     elect_step(&a->config, &a->node, &in, &a->out);
 }
 
 void actor_hears(struct actor *a, uint8_t from, struct elect_message m)
 {
-    struct elect_input in = elect_received(from, &m);
+    struct elect_input in = elect_received(from, &m, 0);
     elect_step(&a->config, &a->node, &in, &a->out);
 }
 

@@ -155,7 +155,10 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_STORM: return r->storm = true;
     case OPTION_DAYS: return set_days(r, value, 1, complaint);
     case OPTION_YEARS: return set_days(r, value, 365, complaint);
-    case OPTION_REPLAY: return r->replays = number_parse(value, UINT64_MAX / 16, &r->replay);
+    case OPTION_REPLAY:
+        r->replays = number_parse(value, UINT64_MAX / 16, &r->replay);
+        text_add(complaint, r->replays ? "" : "expected the number of a seed");
+        return r->replays;
     case OPTION_TRACE: return set_trace(r, value, complaint);
     case OPTION_TRACE_FILE: r->trace_file = value; return true;
     case OPTION_REWRITE: return r->rewrite = true;

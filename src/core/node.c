@@ -243,12 +243,12 @@ bool elect_sends(const struct elect_config *config, enum elect_event type)
     return type == (config->form == ELECT_CIRCULATE ? ELECT_COORDINATOR : ELECT_LEADER);
 }
 
-struct elect_input elect_happens(enum elect_event event)
+struct elect_input elect_happens(enum elect_event event, elect_time now)
 {
-    return (struct elect_input){.event = (uint8_t)event, .from = ELECT_NOBODY};
+    return (struct elect_input){.event = (uint8_t)event, .from = ELECT_NOBODY, .now = now};
 }
 
-struct elect_input elect_received(uint8_t from, const struct elect_message *m)
+struct elect_input elect_received(uint8_t from, const struct elect_message *m, elect_time now)
 {
-    return (struct elect_input){.event = m->type, .from = from, .message = *m};
+    return (struct elect_input){.event = m->type, .from = from, .now = now, .message = *m};
 }

@@ -373,6 +373,8 @@ void elect__follow_office(struct process *p, number c)
     struct elect_mandate *o = &p->node->mandate;
     if (c != me(p) && o->token != 0)
         end_office(p, CLOCKS_ARE_WRONG); /* both cannot be right */
+    if (c == me(p) && o->token == 0)
+        return; /* a late echo of an office that is over */
     o->follows = c;
     p->node->state = NORMAL;
     p->node->leader = c;

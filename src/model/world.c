@@ -213,8 +213,7 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
     h->what = STEPPED;
     h->rank = rank;
     h->input = *in;
-    h->input.now = world_clock(w, rank);
-    elect_step(&w->config, node, &h->input, &h->output);
+    elect_step(&w->config, node, in, &h->output);
     if (node->mandate.working && w->stops[rank] == WORLD_FOREVER)
         w->stops[rank] = w->now;
     if (h->output.rule.number == ELECT_RULE_HOP_FAILED) {
@@ -263,13 +262,13 @@ void world_down(struct world *w, uint8_t rank)
 
 void world_suspect(struct world *w, uint8_t rank, struct happening *h)
 {
-    struct elect_input in = elect_happens(ELECT_SUSPECT);
+    struct elect_input in = elect_happens(ELECT_SUSPECT, world_clock(w, rank));
     step(w, rank, &in, h);
 }
 
 static void expire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h)
 {
-    struct elect_input in = elect_happens(timer);
+    struct elect_input in = elect_happens(timer, world_clock(w, rank));
     assert(world_timer_runs(w, rank, timer));
     step(w, rank, &in, h);
 }
@@ -285,7 +284,7 @@ static void lost(struct world *w, const struct flight *f, enum fate fate, struct
     h->what = LOST;
     h->rank = f->to;
     h->fate = (uint8_t)fate;
-    h->input = elect_received(f->from, &f->message);
+    h->input = elect_received(f->from, &f->message, world_clock(w, f->to));
     if (fate != LOST_AT_THE_DEAD)
         w->disturbed = true;
 }
@@ -300,7 +299,7 @@ void world_deliver(struct world *w, uint32_t flight, struct happening *h)
     } else if (!world_up(w, f.to)) {
         lost(w, &f, LOST_AT_THE_DEAD, h);
     } else {
-        struct elect_input in = elect_received(f.from, &f.message);
+        struct elect_input in = elect_received(f.from, &f.message, world_clock(w, f.to));
         w->books.delivered += is_election(f.message.type);
         step(w, f.to, &in, h);
     }
@@ -362,7 +361,7 @@ static void cut(struct world *w, const struct fault *fault)
 
 void world_fault(struct world *w, const struct fault *fault, struct happening *h)
 {
-    struct elect_input start = elect_happens(ELECT_START);
+    struct elect_input start = elect_happens(ELECT_START, world_clock(w, fault->rank));
     h->what = NOTHING_HAPPENED;
     if ((fault->kind == CRASH && !world_up(w, fault->rank)) ||
         (fault->kind == RECOVER && world_up(w, fault->rank)))
@@ -444,7 +443,7 @@ static struct alarm next_alarm(const struct world *w)
 
 static void tell_time(struct world *w, const struct alarm *alarm, struct happening *h)
 {
-    struct elect_input in = elect_happens(alarm->event);
+    struct elect_input in = elect_happens(alarm->event, world_clock(w, alarm->rank));
     if (alarm->event == ELECT_STOPPED)
         w->stops[alarm->rank] = WORLD_FOREVER;
     step(w, alarm->rank, &in, h);

@@ -16,7 +16,6 @@ struct storm {
     elect_term last_token; /* of the office before */
     struct {
         elect_term token, granted; /* the largest ever taken, the largest ever granted */
-        uint32_t incarnation;      /* that took it */
     } seen[ELECT_MAX];
     struct flight heard[REMEMBERED];
     unsigned heards;

@@ -166,9 +166,9 @@ static void run(const struct space *s, uint32_t what, struct local *l, struct el
         struct elect_message m;
         size_t length;
         memcpy(&m, table_value(&s->messages, argument >> 4, &length), sizeof m);
-        in = elect_received(argument & 15, &m);
+        in = elect_received(argument & 15, &m, 0);
     } else {
-        in = elect_happens((enum elect_event)argument);
+        in = elect_happens((enum elect_event)argument, 0);
         if (argument == ELECT_START) {
             struct elect_saved saved = l->node.saved;
             elect_init(c, &l->node, l->node.me, NOBODY, &saved, 0, out);

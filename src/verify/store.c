@@ -82,7 +82,7 @@ static uint64_t slots_for(uint64_t worlds)
     return slots;
 }
 
-/* All zero. The table is read at random: large pages, if there are any, save half of the time. */
+/* All zero. The table is read at random: large pages spare it the page tables. */
 static _Atomic uint64_t *new_slots(struct store *s, uint64_t slots)
 {
     size_t size = slots * sizeof(uint64_t);

@@ -221,6 +221,8 @@ MUTANTS = {
     "stale majority is ignored": (
         "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
         "unit a majority that promised another says that clocks are wrong"),
+    "late echo of an office is followed": (
+        "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (
         "node.c", "               m->incarnation == p->node->saved.incarnation && m->reason", "               m->reason",
         "unit grants of an earlier life are none"),

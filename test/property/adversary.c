@@ -93,7 +93,7 @@ static void nominate(struct history *h, uint8_t i)
     node->leader = i;
     node->mandate.nominated = true;
     node->mandate.time[ELECT_RETRY] = 0;
-    step(h, i, elect_happens(ELECT_ALARM));
+    step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
 static void deliver(struct history *h)
@@ -104,7 +104,7 @@ static void deliver(struct history *h)
     unsigned back = below(h, 4) > 0 ? below(h, recent) : below(h, h->letters);
     const struct letter *l = &h->pool[h->letters - 1 - back];
     if (h->up[l->to])
-        step(h, l->to, elect_received(l->from, &l->message));
+        step(h, l->to, elect_received(l->from, &l->message, 0));
 }
 
 static void tick(struct history *h, uint8_t i)
@@ -139,7 +139,7 @@ static void move(struct history *h)
     else if (kind < 90)
         nominate(h, i);
     else
-        step(h, i, elect_happens(kind < 97 ? ELECT_ALARM : ELECT_STOPPED));
+        step(h, i, elect_happens(kind < 97 ? ELECT_ALARM : ELECT_STOPPED, 0));
 }
 
 static void play(struct history *h, uint64_t seed)

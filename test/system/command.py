@@ -165,6 +165,7 @@ def bad_usage():
     complains([*mandate, "--leader", 2], "nobody leads at first")
     complains([*mandate, "--days", 1], "is for --storm")
     complains([*mandate, "--storm", "--days", 0], "1 to 10000")
+    complains([*mandate, "--storm", "--replay", "x"], "the number of a seed")
     complains([*mandate, "--storm", "--begin", 1], "draws faults and beginnings itself")
     complains(["sim", "--processes", 3, "--storm"], "add --mandate majority")
     complains(["sim", "--processes", 3, "--lease", 100], "is for clusters with mandate majority")

@@ -44,15 +44,13 @@ static struct voter *begin(unsigned n, uint8_t me)
 static void hears(struct voter *v, uint8_t from, struct elect_message m)
 {
     m.origin = from;
-    struct elect_input in = elect_received(from, &m);
-    in.now = v->now;
+    struct elect_input in = elect_received(from, &m, v->now);
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
 static void happens(struct voter *v, enum elect_event event)
 {
-    struct elect_input in = elect_happens(event);
-    in.now = v->now;
+    struct elect_input in = elect_happens(event, v->now);
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
@@ -525,6 +523,10 @@ static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
     assert_int_equal(v->a.node.mandate.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
     assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
+    late = request(token);               /* its own round, late */
+    late.leading = 1;
+    hears(v, 2, late);
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
     assert_int_equal(answer(v)->term, token);
