@@ -251,10 +251,11 @@ struct elect_config {
     elect_set members;                    /* may lead, and vote; all of them unless changed */
     elect_set voters;                     /* members and witnesses; the others observe */
     uint32_t version;                     /* of the membership */
-    uint32_t lease, max_lease;            /* D; and the longest that a voter grants */
+    uint32_t lease, max_lease;            /* D; the longest that a voter grants, 0: no limit */
     uint32_t renewal;                     /* R */
     uint32_t drift;                       /* rho, in millionths */
     uint32_t grain;                       /* epsilon, at least 1: how coarse a clock is */
+    uint32_t processing_bound;            /* T_p: a write is part of it */
     uint32_t answer_bound;                /* T = 2 T_m + T_p */
     uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER; unit: the host's */
 };
@@ -271,7 +272,7 @@ struct elect_message {
     uint8_t reason;  /* REFUSE: enum elect_refusal */
     uint8_t unused[3];
     elect_term term;
-    elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: highest seen */
+    elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: what is in the way */
     uint32_t incarnation; /* of the candidate */
     uint32_t version;     /* of the membership */
     uint32_t lease;       /* D */
@@ -327,6 +328,7 @@ struct elect_mandate {
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
     uint32_t rounds;          /* how many there were; never repeats within an incarnation */
+    uint32_t question;        /* candidate: which of them asks whether it would be granted */
     uint32_t granted_to;      /* voter: the holder's incarnation */
     uint32_t longest_since;   /* voter: the longest lease granted since the start */
     uint32_t wait[ELECT_MAX]; /* candidate: how long each refusal lasts, 0: no reason to wait */
@@ -381,9 +383,11 @@ enum elect_error {
     ELECT_TOO_MANY,
     ELECT_TWICE,
     ELECT_TOO_LONG,
-    ELECT_LEASE_TOO_SHORT,  /* for the answers to come back in */
-    ELECT_RENEWAL_TOO_LONG, /* more than a third of the lease that a leader has */
-    ELECT_DRIFT_TOO_LARGE,  /* half a second in a second */
+    ELECT_LEASE_TOO_SHORT,   /* for the answers to come back in */
+    ELECT_RENEWAL_TOO_LONG,  /* more than a third of the lease that a leader has */
+    ELECT_RENEWAL_TOO_SHORT, /* more rounds would be under way than a leader remembers */
+    ELECT_NO_SUCH_ROLE,      /* members vote, voters are in the cluster, somebody may lead */
+    ELECT_DRIFT_TOO_LARGE,   /* half a second in a second */
     ELECT_UNKNOWN_ALGORITHM
 };
 
@@ -393,9 +397,12 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
                                    uint32_t processing_bound);
 
 /* A majority must confirm a leader, for `lease` at a time, renewed every `renewal`; clocks differ
- * by at most `drift` millionths. */
+ * by at most `drift` millionths. Roles and `max_lease`, if any, are set before. */
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
+
+/* What a lease must at least leave to a leader. */
+int64_t elect_shortest_office(const struct elect_config *config);
 
 /* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `saved` is
  * what it persisted before it crashed, NULL if it never ran: nobody takes part in the same round

@@ -21,6 +21,7 @@ static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
     uint32_t n = c->n, t = 2 * t_m + t_p;
     uint32_t t_ring = 2 * n * (t_m + t_p) + (n - 1) * t;
+    c->processing_bound = t_p;
     c->answer_bound = t;
     set_duration(c, ELECT_HOP_TIMER, t);
     set_duration(c, ELECT_ANSWER_TIMER, t);
@@ -64,8 +65,15 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
 
 /*
  * The answers to a request must be back while the office that they confirm is still to come: two
- * rounds of questions, which each take T. Three renewals fit into an office, so that two may fail.
+ * rounds of questions, which each take T, and the candidate's own write before each. Three renewals
+ * fit into an office, so that two may fail; and whoever renews must still know the round that is
+ * being answered.
  */
+int64_t elect_shortest_office(const struct elect_config *config)
+{
+    return 2 * ((int64_t)config->answer_bound + config->processing_bound);
+}
+
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain)
 {
@@ -73,15 +81,20 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
         return ELECT_DRIFT_TOO_LARGE;
     if (grain == 0) /* clocks are read in whole units: a lease may be one short */
         return ELECT_LEASE_TOO_SHORT;
+    elect_set all = ~(elect_set)0 >> (64 - config->n);
+    if (config->members == 0 || (config->members & ~config->voters) != 0 ||
+        (config->voters & ~all) != 0)
+        return ELECT_NO_SUCH_ROLE;
     int64_t office = (int64_t)lease * (1000000 - drift) / (1000000 + drift) - grain;
-    if (lease > MAX_LEASE || office < 2 * (int64_t)config->answer_bound)
+    if (lease > MAX_LEASE || office < elect_shortest_office(config))
         return lease > MAX_LEASE ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;
     if (renewal == 0 || 3 * (int64_t)renewal > office)
         return ELECT_RENEWAL_TOO_LONG;
+    if (ELECT_ROUNDS * (int64_t)renewal < config->answer_bound)
+        return ELECT_RENEWAL_TOO_SHORT;
     config->mandate = ELECT_MAJORITY;
     config->detector = true;
     config->lease = lease;
-    config->max_lease = MAX_LEASE;
     config->renewal = renewal;
     config->drift = drift;
     config->grain = grain;

@@ -39,8 +39,9 @@ void elect__say(struct process *p, set to, message m);
 void elect__upon_request(struct process *p, number c, const message *m);
 void elect__upon_prevote(struct process *p, number c, const message *m);
 void elect__upon_release(struct process *p, number from, const message *m);
-/* The own voter grants a term before anybody is asked, which persists it. False: it refuses. */
-bool elect__own_vote(struct process *p, const message *request);
+/* The own voter grants a term before anybody is asked, which persists it. False: it refuses, for so
+ * long. */
+bool elect__own_vote(struct process *p, const message *request, uint32_t *wait);
 void elect__end_of_guard(struct process *p);
 
 /* ---- office.c ---- */

@@ -117,6 +117,7 @@ static void prevote(struct process *p)
     o->asked = next_term(p);
     message m = request(p, o->asked);
     m.type = ELECT_PREVOTE;
+    m.round = o->question = ++o->rounds;
     elect__say(p, voters(p), m);
     nothing(p, o->token != 0 ? SUCCEEDS_ITSELF : PREVOTES);
 }
@@ -126,14 +127,16 @@ static void lose(struct process *p, enum rule why);
 static void confirm(struct process *p)
 {
     struct elect_mandate *o = &p->node->mandate;
-    o->asked = o->term = p->node->saved.used = next_term(p);
-    stand_for(p, ELECT_CONFIRMING);
-    message m = request(p, o->term);
-    if (!elect__own_vote(p, &m)) { /* which would have persisted the term */
-        p->out->persist = true;
+    term e = next_term(p);
+    message m = request(p, e);
+    stand_for(p, ELECT_PREVOTING);
+    if (!elect__own_vote(p, &m, &o->wait[me(p)])) { /* nothing has been asked for */
         lose(p, REFUSED);
         return;
     }
+    o->candidacy = ELECT_CONFIRMING;
+    o->asked = o->term = p->node->saved.used = e;
+    p->out->persist = true;
     round_of_requests(p);
     nothing(p, CONFIRMS);
 }
@@ -153,7 +156,8 @@ void elect__nominate(struct process *p)
 
 /* ---- losing ---- */
 
-/* Until a majority may have nothing against it: the q-th smallest of what remains. */
+/* Until a majority may have nothing against it, the own voter among them: the q-th smallest of what
+ * remains, and not before the own one. */
 static elect_time majority_waits(const struct process *p)
 {
     const struct elect_mandate *o = &p->node->mandate;
@@ -165,7 +169,7 @@ static elect_time majority_waits(const struct process *p)
         if (has(voters(p), j) && sooner >= quorum(p) && (best == 0 || o->wait[j] < best))
             best = o->wait[j];
     }
-    return best;
+    return best > o->wait[me(p)] ? best : o->wait[me(p)];
 }
 
 /* The candidacy is over: what was asked for will never be used. But nothing is released by who
@@ -244,7 +248,7 @@ void elect__stopped(struct process *p)
 void elect__upon_aye(struct process *p, number from, const message *m)
 {
     struct elect_mandate *o = &p->node->mandate;
-    if (o->candidacy != ELECT_PREVOTING || m->term != o->asked) {
+    if (o->candidacy != ELECT_PREVOTING || m->term != o->asked || m->round != o->question) {
         nothing(p, ANSWERED_TOO_LATE);
         return;
     }
@@ -331,7 +335,8 @@ void elect__upon_refuse(struct process *p, number from, const message *m)
     bool confirming = o->candidacy == ELECT_CONFIRMING && m->what == ELECT_REQUEST;
     if (m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED)
         o->seen = m->other > o->seen ? m->other : o->seen;
-    if ((prevoting && m->term == o->asked) || (confirming && m->term == o->term))
+    if ((prevoting && m->term == o->asked && m->round == o->question) ||
+        (confirming && m->term == o->term))
         upon_refusal(p, from, m);
     else if (o->token == 0 || m->term != o->token || m->what != ELECT_REQUEST)
         nothing(p, ANSWERED_TOO_LATE);

@@ -16,15 +16,35 @@
 
 #define NO_OBJECTION ELECT_REFUSAL_COUNT
 
+/* A term is over. Nobody else's grant is dropped, nor one of a later term. */
+static void close_term(struct process *p, term e)
+{
+    struct elect_mandate *v = &p->node->mandate;
+    struct elect_saved *s = &p->node->saved;
+    number owner = elect__owner(p, e);
+    if (owner == ELECT_NOBODY)
+        return;
+    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];
+    v->seen = e > v->seen ? e : v->seen;
+    if (v->holder == owner && v->granted <= e)
+        *at(p, ELECT_EXPIRES) = ELECT_UNSET;
+    if (elect__owner(p, s->promised) == owner && s->promised <= e)
+        *at(p, ELECT_GUARD) = ELECT_UNSET; /* what it protects is over */
+}
+
 /* V1 to V5: why not? */
-static enum elect_refusal objection(const struct process *p, number c, const message *m)
+static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
     const struct elect_mandate *v = &p->node->mandate;
     const struct elect_saved *s = &p->node->saved;
     bool live = before(p, ELECT_EXPIRES), same = v->granted_to == m->incarnation;
     if (m->version != p->config->version || elect__owner(p, m->term) != c || m->lease == 0 ||
-        m->lease > p->config->max_lease || (live && v->granted == m->term && !same))
+        (p->config->max_lease > 0 && m->lease > p->config->max_lease) ||
+        (live && v->granted == m->term && !same))
         return ELECT_REFUSED_CONFIG;
+    if (m->other != 0)
+        close_term(p, m->other);
+    live = before(p, ELECT_EXPIRES);
     if (before(p, ELECT_GUARD) && m->term != s->promised)
         return ELECT_REFUSED_BOOT;
     if (m->term <= s->closed[c])
@@ -43,6 +63,14 @@ static uint32_t remaining(const struct process *p, enum elect_refusal why)
     return waits ? (uint32_t)(end - p->now) : 0;
 }
 
+/* What a refusal tells the candidate: the term that is in its way. */
+static term in_the_way(const struct process *p, enum elect_refusal why)
+{
+    if (why == ELECT_REFUSED_HELD)
+        return p->node->mandate.granted;
+    return why == ELECT_REFUSED_STALE ? p->node->saved.promised : p->node->mandate.seen;
+}
+
 static void refuse(struct process *p, number c, const message *m, enum elect_refusal why)
 {
     static const enum rule rules[] = {REFUSES_CONFIG, REFUSES_BOOT, REFUSES_CLOSED, REFUSES_STALE,
@@ -55,8 +83,7 @@ static void refuse(struct process *p, number c, const message *m, enum elect_ref
                          .incarnation = m->incarnation,
                          .lease = m->lease,
                          .reason = (uint8_t)why,
-                         .other = why == ELECT_REFUSED_STALE ? p->node->saved.promised
-                                                             : p->node->mandate.seen,
+                         .other = in_the_way(p, why),
                          .remaining = remaining(p, why)});
     nothing(p, rules[why]);
     p->out->rule.b = why == ELECT_REFUSED_HELD ? p->node->mandate.holder : ELECT_NOBODY;
@@ -83,43 +110,38 @@ static void grant(struct process *p, number c, const message *m)
     v->longest_since = m->lease > v->longest_since ? m->lease : v->longest_since;
 }
 
-/* A term is over. Nobody else's grant is dropped, nor one of a later term. */
-static void close_term(struct process *p, term e)
+bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
 {
-    struct elect_mandate *v = &p->node->mandate;
-    struct elect_saved *s = &p->node->saved;
-    number owner = elect__owner(p, e);
-    if (owner == ELECT_NOBODY)
-        return;
-    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];
-    if (v->holder == owner && v->granted <= e)
-        *at(p, ELECT_EXPIRES) = ELECT_UNSET;
-    if (elect__owner(p, s->promised) == owner && s->promised <= e)
-        *at(p, ELECT_GUARD) = ELECT_UNSET; /* what it protects is over */
+    enum elect_refusal why = objection(p, me(p), request);
+    if (why == NO_OBJECTION)
+        grant(p, me(p), request);
+    *wait = why == NO_OBJECTION ? 0 : remaining(p, why);
+    return why == NO_OBJECTION;
 }
 
-bool elect__own_vote(struct process *p, const message *request)
+/* An observer has no say. It follows the latest office that it hears of. */
+static void observe(struct process *p, number c, const message *m)
 {
-    if (request->other != 0)
-        close_term(p, request->other);
-    if (objection(p, me(p), request) != NO_OBJECTION)
-        return false;
-    grant(p, me(p), request);
-    return true;
+    struct elect_mandate *v = &p->node->mandate;
+    if (m->version != p->config->version || m->term < v->granted) {
+        nothing(p, EARLIER_REIGN);
+        return;
+    }
+    if (m->leading) {
+        v->granted = v->seen = m->term;
+        elect__follow_office(p, c);
+    }
+    nothing(p, HEARD_LEADER);
 }
 
 void elect__upon_request(struct process *p, number c, const message *m)
 {
-    enum elect_refusal why;
     if (!has(voters(p), me(p))) {
-        if (m->leading)
-            elect__follow_office(p, c);
-        nothing(p, HEARD_LEADER);
+        observe(p, c, m);
         return;
     }
-    if (m->other != 0 && m->version == p->config->version)
-        close_term(p, m->other);
-    if ((why = objection(p, c, m)) != NO_OBJECTION) {
+    enum elect_refusal why = objection(p, c, m);
+    if (why != NO_OBJECTION) {
         refuse(p, c, m, why);
         return;
     }
@@ -144,13 +166,12 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
         nothing(p, NOTHING);
         return;
     }
-    if (m->other != 0 && m->version == p->config->version)
-        close_term(p, m->other);
     enum elect_refusal why = objection(p, c, m);
     if (why == NO_OBJECTION) {
         elect__say(p, only(c),
                    (message){.type = ELECT_AYE,
                              .term = m->term,
+                             .round = m->round,
                              .incarnation = m->incarnation,
                              .lease = m->lease});
         nothing(p, SAYS_AYE);

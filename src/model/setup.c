@@ -295,6 +295,13 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
     if (error == ELECT_DRIFT_TOO_LARGE)
         return complain(t, "drift: below 0.5, or no lease ends before another");
     uint64_t office = lease * (1000000 - drift) / (1000000 + drift);
+    if (error == ELECT_RENEWAL_TOO_SHORT) {
+        text_add(t, "renewal ");
+        text_number(t, renewal);
+        text_add(t, " is less than a quarter of T = ");
+        text_number(t, c->answer_bound);
+        return complain(t, ", and a leader remembers four rounds");
+    }
     text_add(t, error == ELECT_RENEWAL_TOO_LONG ? "renewal " : "lease ");
     text_number(t, error == ELECT_RENEWAL_TOO_LONG ? renewal : lease);
     text_add(t, error == ELECT_RENEWAL_TOO_LONG ? " is more than a third of " : " leaves ");
@@ -302,8 +309,8 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
     text_add(t, " = lease (1-drift)/(1+drift) - 1 ticks to lead");
     if (error == ELECT_RENEWAL_TOO_LONG)
         return false;
-    text_add(t, ", two questions and answers take ");
-    text_number(t, 2 * (uint64_t)c->answer_bound);
+    text_add(t, ", two questions with their writes and answers take ");
+    text_number(t, (uint64_t)elect_shortest_office(c));
     return false;
 }
 

@@ -215,7 +215,7 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
     h->input = *in;
     elect_step(&w->config, node, in, &h->output);
     if (node->mandate.working && w->stops[rank] == WORLD_FOREVER)
-        w->stops[rank] = w->now;
+        w->stops[rank] = w->now + w->stopping;
     if (h->output.rule.number == ELECT_RULE_HOP_FAILED) {
         w->books.sent[hop]--;
         w->books.failed_hops++;

@@ -83,7 +83,8 @@ struct world {
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stops[ELECT_MAX];  /* when the work of an office that is over has stopped */
+    uint64_t stopping;          /* how long the work of an office that is over takes to stop */
+    uint64_t stops[ELECT_MAX];  /* when it has */
     uint64_t paused[ELECT_MAX]; /* until then nothing reaches it */
     elect_set cut[ELECT_MAX];   /* from -> to whom nothing passes */
     bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */

@@ -164,6 +164,7 @@ static void weather(struct storm *s)
     x->loss = (uint32_t)below(s, below(s, 4) == 0 ? DICE_CERTAIN / 2 : DICE_CERTAIN / 20);
     x->duplicate = (uint32_t)below(s, DICE_CERTAIN / 10);
     x->reorder = below(s, 2) == 0;
+    s->w->stopping = below(s, 2) == 0 ? 0 : below(s, s->w->config.lease);
     s->report->fault[STORM_WEATHER]++;
 }
 
@@ -270,6 +271,7 @@ static void calm(struct storm *s)
 {
     fault(s, STORM_HEAL, &(struct fault){.kind = HEAL});
     s->w->weather.loss = s->w->weather.duplicate = 0;
+    s->w->stopping = 0;
     s->w->weather.delay_max = s->w->config.answer_bound / 2;
     s->w->config = *s->config;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {

@@ -151,15 +151,25 @@ MUTANTS = {
     "PREVOTE changes the voter": (
         "voter.c", "    *p->node = as_it_is;\n", "    (void)as_it_is;\n", "unit a prevote is answered and changes nothing"),
     "certificate ignored": (
-        "voter.c", "    if (m->other != 0 && m->version == p->config->version)\n        close_term(p, m->other);\n    if ((why",
-        "    if ((why", "unit a certificate frees the voter"),
+        "voter.c", "        close_term(p, m->other);\n", "        ;\n", "unit a certificate frees the voter"),
+    "certificate of a stranger": (
+        "voter.c", "    if (m->version != p->config->version || elect__owner", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (m->version != p->config->version || elect__owner",
+        "unit a certificate frees the voter"),
     "candidate followed as if it led": (
         "voter.c", "    if (m->leading)\n        elect__follow_office(p, c);\n    nothing(p, renewal", "    elect__follow_office(p, c);\n    nothing(p, renewal",
         "unit only who says that it leads is followed"),
     "observer votes": (
-        "voter.c", "    enum elect_refusal why;\n    if (!has(voters(p), me(p))) {", "    enum elect_refusal why;\n    if (false) {",
+        "voter.c", "    if (!has(voters(p), me(p))) {\n        observe", "    if (false) {\n        observe",
         "unit an observer follows and does not vote"),
+    "observer follows an earlier office": (
+        "voter.c", "m->version != p->config->version || m->term < v->granted)", "m->version != p->config->version)", "unit an observer follows and does not vote"),
     # the mandate: candidates and leaders
+    "an answer to an earlier question counts": (
+        "office.c", "m->term != o->asked || m->round != o->question)", "m->term != o->asked)",
+        "unit answers to an earlier question are none"),
+    "who has just started burns a term": (
+        "office.c", "    stand_for(p, ELECT_PREVOTING);\n    if (!elect__own_vote", "    stand_for(p, ELECT_CONFIRMING);\n    if (!elect__own_vote",
+        "unit who has just started burns no term"),
     "failed self-succession releases": (
         "office.c", "    if (asked && o->token == 0)\n", "    if (asked)\n",
         "unit a leader succeeds itself and keeps its office meanwhile"),

@@ -105,6 +105,7 @@ static void nobody_else_is_granted_while_the_lease_runs(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, 1);
+    assert_int_equal(answer(v)->other, term(1, 2)); /* by whom, and in which term */
     assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* nothing is raised */
     v->now++;
     asks(v, 1, term(2, 1));
@@ -163,9 +164,12 @@ static void another_membership_or_too_long_a_lease_is_refused(void **state)
     hears(v, 2, m);
     assert_refused(v, CONFIG);
     m = request(term(1, 2));
-    m.lease = v->a.config.max_lease + 1;
+    v->a.config.max_lease = LEASE - 1;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
+    v->a.config.max_lease = LEASE;
+    hears(v, 2, m);
+    assert_granted(v);
     m.lease = 0;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
@@ -311,8 +315,15 @@ static void a_certificate_frees_the_voter(void **state)
     hears(v, 2, m);
     assert_refused(v, HELD);
     m.other = term(1, 1);
+    m.version = 1; /* who knows another cluster knows nothing of this one's terms */
     hears(v, 2, m);
-    assert_granted(v);
+    assert_refused(v, CONFIG);
+    m.version = 0;
+    struct voter certified = *v;
+    hears(v, 2, request(term(2, 2)));
+    assert_refused(v, HELD);
+    hears(&certified, 2, m);
+    assert_granted(&certified);
 }
 
 static void only_who_says_that_it_leads_is_followed(void **state)
@@ -342,6 +353,12 @@ static void an_observer_follows_and_does_not_vote(void **state)
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.follows, 2);
+    struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
+    later.leading = earlier.leading = 1;
+    hears(v, 1, later);
+    hears(v, 2, earlier);
+    assert_rule(&v->a, EARLIER_REIGN);
+    assert_int_equal(v->a.node.mandate.follows, 1);
     m.type = ELECT_PREVOTE;
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
@@ -358,7 +375,7 @@ static struct elect_message reply(const struct voter *v, enum elect_event type)
     return (struct elect_message){.type = (uint8_t)type,
                                   .what = prevoting ? ELECT_PREVOTE : ELECT_REQUEST,
                                   .term = prevoting ? m->asked : m->term,
-                                  .round = prevoting ? 0 : m->rounds,
+                                  .round = prevoting ? m->question : m->rounds,
                                   .incarnation = v->a.node.saved.incarnation,
                                   .lease = v->a.config.lease};
 }
@@ -410,6 +427,40 @@ static void a_nominee_asks_before_it_raises_a_term(void **state)
     assert_true(v->a.out.persist); /* before anybody is asked */
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.used, term(1, 2));
+}
+
+static void answers_to_an_earlier_question_are_none(void **state)
+{
+    struct voter *v = nominee(3);
+    struct elect_message late = reply(v, ELECT_AYE);
+    (void)state;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM); /* gives up */
+    v->now = elect_alarm(&v->a.node);
+    happens(v, ELECT_ALARM); /* asks once more, for the same term */
+    assert_int_equal(v->a.node.mandate.asked, late.term);
+    hears(v, 0, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    late.type = ELECT_REFUSE;
+    hears(v, 0, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, COUNTS);
+}
+
+static void who_has_just_started_burns_no_term(void **state)
+{
+    struct voter *v = begin(3, 2);
+    (void)state;
+    asks(v, 1, term(1, 1));
+    restart(v, 2);
+    happens(v, ELECT_SUSPECT);
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE)); /* but the own voter may have promised */
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_int_equal(v->a.node.saved.used, 0);
+    assert_int_equal(v->a.node.mandate.time[ELECT_RETRY], v->now + LEASE);
 }
 
 static void a_majority_of_voters_makes_a_leader_not_of_grants(void **state)
@@ -763,6 +814,8 @@ int main(void)
         TEST(only_who_says_that_it_leads_is_followed),
         TEST(an_observer_follows_and_does_not_vote),
         TEST(a_nominee_asks_before_it_raises_a_term),
+        TEST(answers_to_an_earlier_question_are_none),
+        TEST(who_has_just_started_burns_no_term),
         TEST(a_majority_of_voters_makes_a_leader_not_of_grants),
         TEST(the_own_vote_counts_only_when_it_is_granted),
         TEST(an_observers_grant_is_none),
