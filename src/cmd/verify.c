@@ -27,6 +27,11 @@ enum option {
     OPTION_JOINS,
     OPTION_CRASHING,
     OPTION_TIMEOUTS,
+    OPTION_MANDATE,
+    OPTION_WITNESSES,
+    OPTION_CLOCKS,
+    OPTION_TERMS,
+    OPTION_ROUNDS,
     OPTION_PROPERTY,
     OPTION_LIST,
     OPTION_REDUCE,
@@ -62,6 +67,17 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_CRASHING] = {"crashing", 0, "LIST", "only these crash (default: anybody)"},
     [OPTION_TIMEOUTS] = {"timeouts", 0, "late|any",
                          "timers run out only when all is quiet (default), or at any moment"},
+    [OPTION_MANDATE] = {"mandate", 0, "none|majority",
+                        "what is checked: elections (default), or the mandate that confirms them"},
+    [OPTION_WITNESSES] = {"witnesses", 0, "LIST", "mandate: who votes but never leads"},
+    [OPTION_CLOCKS] = {"clocks", 0, "any|bounded|beyond",
+                       "mandate: clocks show anything (default), or differ by at most a factor of "
+                       "2, or 4"},
+    [OPTION_TERMS] = {"terms", 0, "N",
+                      "mandate: terms are counted up to this (default: 2, or 1 with clocks that "
+                      "are bounded)"},
+    [OPTION_ROUNDS] = {"rounds", 0, "N",
+                       "mandate: rounds of a term that arrive: 1 to 3 (default: 1)"},
     [OPTION_PROPERTY] = {"property", 0, "NAME,...",
                          "what to check (default: what the algorithm claims)"},
     [OPTION_LIST] = {"list-properties", 0, NULL, "what can be checked"},
@@ -76,14 +92,7 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_HELP] = {"help", 'h', NULL, "this text"},
 };
 
-struct asked {
-    struct setup setup;
-    struct exploration exploration;
-    bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
-    struct numbers begin, crashing;
-    uint64_t budget[6]; /* from OPTION_CRASHES on */
-    const char *save;
-};
+#define DEFAULT_TERMS 0 /* by the clocks */
 
 static volatile int stop;
 
@@ -106,7 +115,9 @@ static int print_help(void)
          "  elect verify --algorithm bully --processes 3\n"
          "  elect verify --algorithm chang-roberts --processes 4 --crashes 1\n"
          "  elect verify --algorithm bully --processes 3 --timeouts any \\\n"
-         "      --property one-leader --save bad.elect");
+         "      --property one-leader --save bad.elect\n"
+         "  elect verify --mandate majority --processes 3 --crashes 1\n"
+         "  elect verify --mandate majority --processes 3 --clocks bounded");
     return EXIT_FINE;
 }
 
@@ -199,6 +210,27 @@ static bool set_threads(struct asked *a, const char *value, struct text *complai
     return fine;
 }
 
+static bool set_clocks(struct asked *a, const char *value, struct text *complaint)
+{
+    static const char *const words[] = {"any", "bounded", "beyond"};
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 3, &choice, complaint);
+    a->exploration.question.clocks = (enum clocks)choice;
+    return fine;
+}
+
+static bool set_bound(const char *value, uint64_t limit, uint32_t *bound, struct text *complaint)
+{
+    uint64_t number = 0;
+    bool fine = number_parse(value, limit, &number) && number > 0;
+    *bound = (uint32_t)number;
+    if (!fine) {
+        text_add(complaint, "expected a number from 1 to ");
+        text_number(complaint, limit);
+    }
+    return fine;
+}
+
 static bool set(struct asked *a, enum option option, const char *value, struct text *complaint)
 {
     struct setup *s = &a->setup;
@@ -223,6 +255,11 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
         return numbers_parse(&a->crashing, value, complaint);
     case OPTION_BEGIN: return set_begin(a, value, complaint);
     case OPTION_TIMEOUTS: return set_timeouts(a, value, complaint);
+    case OPTION_MANDATE: return setup_set(s, SETTING_MANDATE, value, complaint);
+    case OPTION_WITNESSES: return setup_set(s, SETTING_WITNESSES, value, complaint);
+    case OPTION_CLOCKS: return set_clocks(a, value, complaint);
+    case OPTION_TERMS: return set_bound(value, 100, &e->question.max_term, complaint);
+    case OPTION_ROUNDS: return set_bound(value, 3, &e->question.max_rounds, complaint);
     case OPTION_PROPERTY: return set_properties(a, value, complaint);
     case OPTION_REDUCE: return e->question.reduce = true;
     case OPTION_SAVE: a->save = value; return true;
@@ -238,6 +275,23 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     return false;
 }
 
+/* Options that make no sense together are noted. */
+static void note(struct asked *a, enum option option)
+{
+    static const enum option textbook[] = {
+        OPTION_DOWN,       OPTION_LEADER, OPTION_FORM,       OPTION_ANNOUNCE, OPTION_REORDER,
+        OPTION_BEGIN,      OPTION_LOSSES, OPTION_DUPLICATES, OPTION_CUTS,     OPTION_JOINS,
+        OPTION_RECOVERIES, OPTION_REDUCE, OPTION_TIMEOUTS};
+    static const enum option mandate[] = {OPTION_WITNESSES, OPTION_CLOCKS, OPTION_TERMS,
+                                          OPTION_ROUNDS};
+    static char names[OPTION_COUNT][24];
+    snprintf(names[option], sizeof names[option], "--%s", options[option].name);
+    for (unsigned i = 0; i < sizeof textbook / sizeof textbook[0]; i++)
+        a->textbook = textbook[i] == option ? names[option] : a->textbook;
+    for (unsigned i = 0; i < sizeof mandate / sizeof mandate[0]; i++)
+        a->mandate = mandate[i] == option ? names[option] : a->mandate;
+}
+
 /* EXIT_FINE, or the code to exit with; -1 after help. */
 static int parse(struct asked *a, int argc, char **argv)
 {
@@ -250,6 +304,8 @@ static int parse(struct asked *a, int argc, char **argv)
     a->exploration.max_states = UINT32_MAX / 2;
     a->exploration.max_memory = (size_t)4 << 30;
     a->exploration.threads = 1;
+    a->exploration.question.max_term = DEFAULT_TERMS;
+    a->exploration.question.max_rounds = 1;
     text_clear(&complaint);
     while ((option = args_next(&args, options, OPTION_COUNT, &value)) != ARGS_END) {
         if (option == ARGS_WORD)
@@ -261,6 +317,7 @@ static int parse(struct asked *a, int argc, char **argv)
         if (option != OPTION_PROPERTY && (seen >> option & 1) != 0)
             return complain(options[option].name, "is given twice: once is enough");
         seen |= UINT64_C(1) << option;
+        note(a, (enum option)option);
         if (!set(a, (enum option)option, value, &complaint))
             return complain(options[option].name, complaint.bytes);
     }
@@ -362,11 +419,22 @@ static bool make_question(struct asked *a, struct text *complaint)
 {
     struct question *q = &a->exploration.question;
     uint32_t id;
+    bool mandate = a->setup.mandate == ELECT_MAJORITY;
+    if (mandate)
+        verify_mandate_settings(&a->setup);
+    else if (a->mandate != NULL) {
+        text_add(complaint, a->mandate);
+        return refuse(complaint, " is for --mandate majority");
+    }
     if (!setup_config(&a->setup, 1, &q->config, complaint))
         return false;
     if (q->config.n > SPACE_MAX)
         return refuse(complaint,
                       "at most 16 processes: there is no memory for the histories of more");
+    if (mandate)
+        return verify_mandate_question(a, complaint) && choose_mortals(a, q, complaint);
+    if (a->exploration.properties >= 1u << PROPERTY_ONE_PER_TERM)
+        return refuse(complaint, "that property is of a mandate: add --mandate majority");
     for (unsigned i = 0; i < 6; i++)
         ((uint8_t *)&q->budget)[i] = (uint8_t)a->budget[i];
     for (struct numbers_place i = NUMBERS_START; numbers_next(&a->setup.down, &i, &id);)
@@ -426,6 +494,8 @@ static void report_json(const struct asked *a, const struct outcome_of_explorati
         object, "algorithm",
         json_string(elect_algorithm_name((enum elect_algorithm)q->config.algorithm)));
     json_object_set_new(object, "processes", json_integer(q->config.n));
+    if (q->config.mandate == ELECT_MAJORITY)
+        json_object_set_new(object, "mandate", verify_mandate_json(q));
     json_object_set_new(object, "verdict", json_string(overall(o)));
     json_object_set_new(object, "properties", properties);
     json_object_set_new(object, "states", json_integer((json_int_t)o->states));
@@ -455,6 +525,8 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
             printf(" after %u moves", o->finding[p].depth);
         putchar('\n');
     }
+    if (a->exploration.question.config.mandate == ELECT_MAJORITY)
+        verify_mandate_report(&a->exploration.question);
     printf("%s: %llu states, %llu transitions, depth %u, %s%s\n", overall(o),
            (unsigned long long)o->states, (unsigned long long)o->transitions, o->depth,
            o->exhausted             ? "exhausted"

@@ -5,6 +5,27 @@
 #include "../verify/explore.h"
 #include "sim.h"
 
+#include <jansson.h>
+
+struct asked {
+    struct setup setup;
+    struct exploration exploration;
+    bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
+    const char *textbook, *mandate; /* an option that is only for elections without, or with one */
+    struct numbers begin, crashing;
+    uint64_t budget[6]; /* from OPTION_CRASHES on */
+    const char *save;
+};
+
+/* ---- verify_mandate.c ---- */
+
+void verify_mandate_settings(struct setup *s);
+bool verify_mandate_question(struct asked *a, struct text *complaint);
+void verify_mandate_report(const struct question *q);
+json_t *verify_mandate_json(const struct question *q);
+
+/* ---- witness.c ---- */
+
 /* The shortest bad history as the steps of a scenario; the caller frees it. */
 char *witness_script(struct space *s, const struct outcome_of_exploration *o);
 /* The story that it tells; NULL with a complaint if it does not show the violation. */

@@ -1,5 +1,5 @@
 /* A bad history as a scenario file that `elect sim` replays step for step. */
-#include "verify.h"
+#include "witness.h"
 
 #include "../model/scenario.h"
 
@@ -8,13 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The script is written while a world plays along: it knows what is in flight. */
-struct writer {
-    FILE *out;
-    struct world world;
-};
-
-static unsigned id(const struct writer *w, unsigned rank) { return w->world.config.id[rank]; }
+static unsigned id(const struct writer *w, unsigned rank) { return witness_id(w, rank); }
 
 static void write_ids(const struct writer *w, elect_set set)
 {
@@ -43,9 +37,11 @@ static void write_settings(const struct writer *w, const struct question *q)
         fputs("\nform multicast", w->out);
     if (c->reliable)
         fputs("\nacks off", w->out);
-    if (c->detector)
+    if (c->detector && c->mandate == ELECT_NO_MANDATE)
         fputs("\ndetector on", w->out);
     fputc('\n', w->out);
+    if (c->mandate == ELECT_MAJORITY)
+        witness_mandate_settings(w);
 }
 
 static void write_message(const struct writer *w, const char *verb, unsigned from, unsigned to,
@@ -170,6 +166,13 @@ static void write_move(struct writer *w, struct space *s, const struct move *m)
     case MOVE_RECOVER:
     case MOVE_CUT:
     case MOVE_HEAL: write_fault(w, m); break;
+    case MOVE_GRANTS:
+    case MOVE_WIN:
+    case MOVE_STALE:
+    case MOVE_CLOSED:
+    case MOVE_DUE:
+    case MOVE_RESTART:
+    case MOVE_TICK: return; /* of a mandate */
     }
     clear_the_way(w);
 }
@@ -193,7 +196,9 @@ char *witness_script(struct space *s, const struct outcome_of_exploration *o)
         free(w);
         return NULL;
     }
-    q.config.detector = hears(o);
+    bool mandate = q.config.mandate == ELECT_MAJORITY;
+    w->space = s;
+    q.config.detector = mandate || hears(o);
     world_init(&w->world, &q.config, &weather, 1, q.leader);
     for (elect_set rest = q.down; rest != 0; rest &= rest - 1)
         world_down(&w->world, (uint8_t)__builtin_ctzll(rest));
@@ -208,7 +213,10 @@ char *witness_script(struct space *s, const struct outcome_of_exploration *o)
             fputs("# no agreement from here on, whatever happens; for example:\n", w->out);
         if (i + o->loop == o->moves)
             fputs("mark\n", w->out);
-        write_move(w, s, &o->move[i]);
+        if (mandate)
+            witness_mandate_move(w, &o->move[i], &o->row[i], &o->row[i + 1]);
+        else
+            write_move(w, s, &o->move[i]);
     }
     fprintf(w->out, "check %s\n", property_name(o->worst));
     fclose(w->out);

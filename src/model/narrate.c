@@ -52,33 +52,72 @@ static void add_time(const struct world *w, struct text *t)
     text_add(t, "] ");
 }
 
+const char *narrate_time(enum elect_time_name name)
+{
+    static const char *const words[] = {
+        [ELECT_EXPIRES] = "lease", [ELECT_GUARD] = "guard",      [ELECT_UNTIL] = "office",
+        [ELECT_RENEW] = "renewal", [ELECT_GIVE_UP] = "patience", [ELECT_RETRY] = "retry",
+    };
+    return words[name];
+}
+
 static bool is_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
 
+static void add_labelled(struct text *t, const char *label, uint64_t number)
+{
+    text_add(t, label);
+    text_number(t, number);
+}
+
+static void add_details(const struct elect_message *m, struct text *t)
+{
+    if (m->type == ELECT_REFUSE)
+        text_add(t, m->what == ELECT_PREVOTE ? " PREVOTE" : " REQUEST");
+    if (m->round != 0)
+        add_labelled(t, " round ", m->round);
+    add_labelled(t, " life ", m->incarnation);
+    if (m->leading)
+        text_add(t, " leading");
+    if (m->other != 0) {
+        add_labelled(t, m->type == ELECT_REFUSE ? " for " : " after ", m->other >> 16);
+        add_labelled(t, ".", m->other & 0xffff);
+    }
+}
+
 /* (3.7): the third term, which belongs to 7. */
-static void add_term(const struct world *w, const struct elect_message *m, struct text *t)
+static void add_term(const struct elect_message *m, bool exactly, struct text *t)
 {
     static const char *const reasons[] = {
 #define X(name, word) word,
         ELECT_REFUSALS(X)
 #undef X
     };
-    (void)w;
-    text_add(t, "(");
-    text_number(t, m->term >> 16);
-    text_add(t, ".");
-    text_number(t, m->term & 0xffff);
+    add_labelled(t, "(", m->term >> 16);
+    add_labelled(t, ".", m->term & 0xffff);
     if (m->type == ELECT_REFUSE) {
         text_add(t, " ");
         text_add(t, reasons[m->reason]);
     }
+    if (exactly)
+        add_details(m, t);
     text_add(t, ")");
+}
+
+void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t)
+{
+    if (!is_mandate(m->type)) {
+        narrate_message(w, m, t);
+        return;
+    }
+    text_add(t, elect_event_name((enum elect_event)m->type));
+    add_term(m, true, t);
 }
 
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t)
 {
     text_add(t, elect_event_name((enum elect_event)m->type));
     if (is_mandate(m->type)) {
-        add_term(w, m, t);
+        add_term(m, false, t);
         return;
     }
     if (m->type == ELECT_HEARTBEAT || w->config.algorithm == ELECT_BULLY)
@@ -216,6 +255,15 @@ static void narrate_fault(const struct world *w, const struct happening *h, stru
     case PAUSE: narrate_amount(w, f, " stands still for ", "\n", t); break;
     case RATE: narrate_amount(w, f, "'s clock is wrong by ", " millionths\n", t); break;
     case DISK: narrate_amount(w, f, "'s disk takes ", " for a write\n", t); break;
+    case HEARS: narrate_amount(w, f, " hears of term ", "\n", t); break;
+    case TICK: narrate_amount(w, f, "'s clock goes on by ", "\n", t); break;
+    case DUE:
+        text_add(t, "for ");
+        add_id(w, f->rank, t);
+        text_add(t, " it is time: ");
+        text_add(t, narrate_time((enum elect_time_name)f->amount));
+        text_add(t, "\n");
+        break;
     }
 }
 
@@ -226,7 +274,7 @@ void narrate(const struct world *w, const struct happening *h, bool verbose, str
     case LOST: narrate_lost(w, h, verbose, t); break;
     case FAULT:
         narrate_fault(w, h, t);
-        if (h->fault.kind == RECOVER)
+        if (h->fault.kind == RECOVER || (h->fault.kind == DUE && h->fault.amount != ELECT_EXPIRES))
             narrate_step(w, h, verbose, t);
         break;
     case NOTHING_HAPPENED: break;

@@ -15,6 +15,10 @@ void narrate(const struct world *w, const struct happening *h, bool verbose, str
 /* The reason alone: the rule of a step, filled in. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
+/* So that no two messages of a mandate read alike. */
+void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
+/* What a time of the mandate is called, from ELECT_EXPIRES to ELECT_RETRY. */
+const char *narrate_time(enum elect_time_name name);
 
 /* How it ended: who leads, whom everybody follows, what it cost. Two lines. */
 void narrate_outcome(const struct world *w, struct text *t);

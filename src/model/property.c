@@ -61,13 +61,33 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
                broken(w, p, rank, " leads, and so does ", other, v);
     case PROPERTY_EVENTUALLY:
     case PROPERTY_TERMINATION:
+    case PROPERTY_ONE_PER_TERM:
+    case PROPERTY_RISING_GRANTS:
+    case PROPERTY_RISING_TOKENS:
     case PROPERTY_COUNT: break;
     }
     return false;
 }
 
+/* Of what was claimed, at any time. */
+static bool claims_broken(const struct world *w, enum property p, struct violation *v)
+{
+    static const unsigned breaks_it[PROPERTY_COUNT] = {
+        [PROPERTY_ONE_PER_TERM] = CLAIMED_TWICE,
+        [PROPERTY_RISING_GRANTS] = CLAIMED_FALLING,
+        [PROPERTY_RISING_TOKENS] = CLAIMED_LATE,
+    };
+    if ((w->broken & breaks_it[p]) == 0)
+        return false;
+    *v = (struct violation){.property = p, .time = w->now};
+    strncpy(v->text, property_text(p) + strlen("mandate: "), sizeof v->text - 1);
+    return true;
+}
+
 bool property_broken(const struct world *w, enum property p, struct violation *v)
 {
+    if (claims_broken(w, p, v))
+        return true;
     uint8_t top = (uint8_t)(63 - __builtin_clzll(w->up | 1)), other = ELECT_NOBODY;
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
         uint8_t rank = (uint8_t)__builtin_ctzll(rest);
@@ -83,7 +103,9 @@ bool property_broken_at_rest(const struct world *w, struct violation *v)
 {
     bool promised = !w->disturbed && world_total(w) > 0;
     if (w->config.mandate == ELECT_MAJORITY) /* which promises neither that, nor the highest */
-        return property_broken(w, PROPERTY_ONE_LEADER, v);
+        return property_broken(w, PROPERTY_ONE_LEADER, v) ||
+               property_broken(w, PROPERTY_ONE_PER_TERM, v) ||
+               property_broken(w, PROPERTY_RISING_GRANTS, v);
     return property_broken(w, PROPERTY_NO_STUCK, v) ||
            (promised && (property_broken(w, PROPERTY_HIGHEST_WINS, v) ||
                          property_broken(w, PROPERTY_AGREEMENT, v)));

@@ -13,7 +13,11 @@
     X(ONE_LEADER, "one-leader", "never do two live processes lead at the same time")               \
     X(EVENTUALLY, "eventually-leader",                                                             \
       "from every world agreement can be reached, once faults stop")                               \
-    X(TERMINATION, "termination", "every election ends, once faults and beginnings stop")
+    X(TERMINATION, "termination", "every election ends, once faults and beginnings stop")          \
+    X(ONE_PER_TERM, "one-per-term",                                                                \
+      "mandate: no term is led twice, in two offices or by two incarnations")                      \
+    X(RISING_GRANTS, "rising-grants", "mandate: no voter grants a smaller term than before")       \
+    X(RISING_TOKENS, "rising-tokens", "mandate: every office has a larger token than those before")
 
 enum property {
 #define X(name, word, text) PROPERTY_##name,
@@ -31,8 +35,8 @@ struct violation {
 const char *property_name(enum property p);
 const char *property_text(enum property p);
 
-/* Does it not hold of this world, as it is now? (Not for the last two, which are about its future.)
- * */
+/* Does it not hold of this world, as it is now? (Not for eventually-leader and termination,
+ * which are about its future.) */
 bool property_broken(const struct world *w, enum property p, struct violation *v);
 
 /* The first one that a world at rest breaks although nothing was lost or duplicated, nobody crashed

@@ -15,6 +15,12 @@
     X(PAUSE, "pause")                                                                              \
     X(CLOCK, "clock")                                                                              \
     X(DISK, "disk")                                                                                \
+    X(TICK, "tick")                                                                                \
+    X(DUE, "due")                                                                                  \
+    X(STOPPED, "stopped")                                                                          \
+    X(HEARS, "hears")                                                                              \
+    X(ASSENT, "assent")                                                                            \
+    X(REFUSE, "refuse")                                                                            \
     X(DELIVER, "deliver")                                                                          \
     X(LOSE, "lose")                                                                                \
     X(DUPLICATE, "duplicate")                                                                      \
@@ -168,11 +174,64 @@ static bool parse_fault(struct reader *r, char *rest, struct step *step)
     static const uint8_t kinds[] = {
         [VERB_CRASH] = CRASH, [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
         [VERB_HEAL] = HEAL,   [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
-        [VERB_CLOCK] = RATE,  [VERB_DISK] = DISK};
+        [VERB_CLOCK] = RATE,  [VERB_DISK] = DISK,       [VERB_TICK] = TICK};
     /* "heal at 5" has nothing before its time */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, (enum fault_kind)kinds[step->verb], rest, separator,
                        &step->fault, &step->timed, r->complaint);
+}
+
+static bool needs_mandate(struct reader *r)
+{
+    return r->scenario->config.mandate == ELECT_MAJORITY ||
+           complain(r->complaint, "that is for clusters with mandate majority");
+}
+
+static bool parse_due(struct reader *r, char *rest, struct step *step)
+{
+    const char *names[ELECT_RETRY + 1];
+    char *word = cut_word(rest);
+    uint8_t name;
+    for (unsigned i = 0; i <= ELECT_RETRY; i++)
+        names[i] = narrate_time((enum elect_time_name)i);
+    if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
+        !setup_choose(word, names, ELECT_RETRY + 1, &name, r->complaint))
+        return false;
+    step->fault = (struct fault){.kind = DUE, .rank = step->rank, .amount = name};
+    return true;
+}
+
+static bool parse_only_rank(struct reader *r, char *rest, struct step *step)
+{
+    if (*cut_word(rest) != '\0')
+        return complain(r->complaint, "expected the number of a process, and nothing else");
+    return needs_mandate(r) && parse_rank(r, rest, &step->rank);
+}
+
+#define MAX_COUNTER 1000000
+
+static bool parse_hears(struct reader *r, char *rest, struct step *step)
+{
+    char *counter = cut_word(rest);
+    if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank))
+        return false;
+    step->fault = (struct fault){.kind = HEARS, .rank = step->rank};
+    if (!number_parse(counter, MAX_COUNTER, &step->time))
+        return complain(r->complaint, "expected: hears ID TERM");
+    step->fault.amount = (int64_t)step->time;
+    return true;
+}
+
+/* "2 stale 3" */
+static bool parse_refuse(struct reader *r, char *rest, struct step *step)
+{
+    static const char *const names[] = {"stale", "closed"};
+    char *why = cut_word(rest), *counter = cut_word(why);
+    if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
+        !setup_choose(why, names, 2, &step->event, r->complaint))
+        return false;
+    return number_parse(counter, MAX_COUNTER, &step->time) ||
+           complain(r->complaint, "expected: refuse ID stale|closed TERM");
 }
 
 static struct step *add_step(struct reader *r, enum verb verb)
@@ -220,7 +279,13 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_ONE_WAY:
     case VERB_PAUSE:
     case VERB_CLOCK:
+    case VERB_TICK:
     case VERB_DISK: return parse_fault(r, rest, step);
+    case VERB_DUE: return parse_due(r, rest, step);
+    case VERB_STOPPED:
+    case VERB_ASSENT: return parse_only_rank(r, rest, step);
+    case VERB_HEARS: return parse_hears(r, rest, step);
+    case VERB_REFUSE: return parse_refuse(r, rest, step);
     case VERB_DELIVER:
     case VERB_LOSE:
     case VERB_DUPLICATE: return parse_message(r, rest, step);
@@ -312,8 +377,11 @@ static uint32_t find_message(const struct world *w, const struct step *step)
             continue;
         text_clear(&t);
         narrate_message(w, &f->message, &t);
-        if (strcmp(t.bytes, step->message) == 0 &&
-            (found == WORLD_MAX_FLIGHTS || f->order < w->flight[found].order))
+        bool same = strcmp(t.bytes, step->message) == 0;
+        text_clear(&t);
+        narrate_exactly(w, &f->message, &t);
+        same = same || strcmp(t.bytes, step->message) == 0;
+        if (same && (found == WORLD_MAX_FLIGHTS || f->order < w->flight[found].order))
             found = i;
     }
     return found;
@@ -345,6 +413,72 @@ static bool play_fire(const struct step *step, struct play *p, struct text *comp
         return complain_id(complaint, &p->world.config, step->rank, " has no such timer running");
     world_fire(&p->world, step->rank, (enum elect_event)step->event, &h);
     play_tell(p, &h);
+    return true;
+}
+
+static bool play_due(const struct step *step, struct play *p, struct text *complaint)
+{
+    const struct world *w = &p->world;
+    struct happening h;
+    if (!world_up(w, step->rank))
+        return complain_id(complaint, &w->config, step->rank, " is down");
+    if (step->verb == VERB_STOPPED
+            ? !w->node[step->rank].mandate.working
+            : w->node[step->rank].mandate.time[step->fault.amount] == ELECT_UNSET)
+        return complain_id(complaint, &w->config, step->rank,
+                           step->verb == VERB_STOPPED ? " has no work that could stop"
+                                                      : " does not wait for that");
+    if (step->verb == VERB_STOPPED)
+        world_stopped(&p->world, step->rank, &h);
+    else
+        world_fault(&p->world, &step->fault, &h);
+    play_tell(p, &h);
+    return true;
+}
+
+/* All voters, one after the other, until it has what it asked for. */
+static void play_assent(const struct step *step, struct play *p)
+{
+    const struct elect_mandate *m = &p->world.node[step->rank].mandate;
+    struct happening h;
+    for (uint8_t from = 0; from < p->world.config.n; from++) {
+        if (m->candidacy != ELECT_PREVOTING || (p->world.config.voters >> from & 1) == 0)
+            continue;
+        world_answer(
+            &p->world, step->rank, from,
+            (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question}, &h);
+        play_tell(p, &h);
+    }
+}
+
+static void play_refuse(const struct step *step, struct play *p)
+{
+    struct world *w = &p->world;
+    struct happening h;
+    world_answer(w, step->rank, step->rank,
+                 (struct elect_message){.type = ELECT_REFUSE,
+                                        .what = ELECT_REQUEST,
+                                        .reason = step->event == 0 ? ELECT_REFUSED_STALE
+                                                                   : ELECT_REFUSED_CLOSED,
+                                        .term = w->node[step->rank].mandate.token,
+                                        .other = step->time << 16 | w->config.id[step->rank]},
+                 &h);
+    play_tell(p, &h);
+}
+
+/* What only a hand does. */
+static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
+{
+    const struct elect_mandate *m = &p->world.node[step->rank].mandate;
+    bool asks = step->verb == VERB_ASSENT ? m->candidacy == ELECT_PREVOTING : m->token != 0;
+    if (!world_up(&p->world, step->rank) || !asks)
+        return complain_id(complaint, &p->world.config, step->rank,
+                           step->verb == VERB_ASSENT ? " does not ask whether it would be granted"
+                                                     : " holds no office");
+    if (step->verb == VERB_ASSENT)
+        play_assent(step, p);
+    else
+        play_refuse(step, p);
     return true;
 }
 
@@ -388,7 +522,13 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_ONE_WAY:
     case VERB_PAUSE:
     case VERB_CLOCK:
+    case VERB_TICK:
+    case VERB_HEARS:
     case VERB_DISK: return play_fault(step, p, complaint);
+    case VERB_ASSENT:
+    case VERB_REFUSE: return play_answer(step, p, complaint);
+    case VERB_DUE:
+    case VERB_STOPPED: return play_due(step, p, complaint);
     case VERB_DELIVER:
     case VERB_LOSE:
     case VERB_DUPLICATE: return play_message(step, p, complaint);

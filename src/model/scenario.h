@@ -23,7 +23,16 @@
  *     pause ID TICKS [at TIME]         the process stands still, its clock does not
  *     clock ID MILLIONTHS [at TIME]    its clock runs by so much too fast, or (-) too slow
  *     disk ID TICKS [at TIME]          its writes take so long from now on
- *     deliver|lose|duplicate A > B TYPE    the oldest such message; or ELECTION(3), ELECTION[1 2]
+ *     tick ID TICKS [at TIME]          its clock jumps on by so much
+ *     due ID WHAT                      for it the time has come, whatever its clock says: lease (of
+ *                                      what it granted), guard, office, renewal, patience or retry
+ *     stopped ID                       the work of its office, which is over, has stopped
+ *     hears ID N                       it hears of terms up to N
+ *     assent ID                        everybody says that it would grant what it asks for
+ *     refuse ID stale|closed N         its own voter says that it has promised N, or that the term
+ *                                      of its office is over
+ *     deliver|lose|duplicate A > B TYPE    the oldest such message; or ELECTION(3), ELECTION[1 2],
+ *                                      GRANT(2.1), GRANT(2.1 round 3 life 1)
  *     fire ID TIMER                    hop, answer, deadline, ring, heartbeat or suspicion
  *     mark                             remember the world as it is now
  *     check PROPERTY                   does it hold now; of the future, if time alone goes on, or

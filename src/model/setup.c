@@ -476,7 +476,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     }
     if (kind == CUT || kind == ONE_WAY)
         return fault_groups(c, copy, fault, complaint);
-    if (kind == PAUSE || kind == RATE || kind == DISK)
+    if (kind == PAUSE || kind == RATE || kind == DISK || kind == TICK)
         return fault_amount(c, copy, fault, complaint);
     if (kind == HEAL)
         return copy[0] == '\0' || complain_word(complaint, "", copy, " is not a time");

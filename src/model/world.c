@@ -208,6 +208,7 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
     uint8_t state = node->state, leader = node->leader, hop = node->queue[0].type;
     uint32_t round = node->saved.round;
     elect_set active = node->active;
+    elect_term token = node->mandate.token;
 
     assert(w->up & bit(rank));
     h->what = STEPPED;
@@ -221,6 +222,8 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
         w->books.failed_hops++;
     }
     perform(w, rank, &h->output);
+    w->broken |= claims_note(&w->claims[rank], &w->latest, token, node, &h->output,
+                             w->disk[rank].done <= w->now);
     if (state != node->state || leader != node->leader || round != node->saved.round ||
         active != node->active)
         w->changed = w->now;
@@ -263,6 +266,23 @@ void world_down(struct world *w, uint8_t rank)
 void world_suspect(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_SUSPECT, world_clock(w, rank));
+    step(w, rank, &in, h);
+}
+
+void world_answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
+                  struct happening *h)
+{
+    m.origin = from;
+    m.incarnation = w->node[rank].saved.incarnation;
+    struct elect_input in = elect_received(from, &m, world_clock(w, rank));
+    w->disturbed = true;
+    step(w, rank, &in, h);
+}
+
+void world_stopped(struct world *w, uint8_t rank, struct happening *h)
+{
+    struct elect_input in = elect_happens(ELECT_STOPPED, world_clock(w, rank));
+    w->stops[rank] = WORLD_FOREVER;
     step(w, rank, &in, h);
 }
 
@@ -359,6 +379,24 @@ static void cut(struct world *w, const struct fault *fault)
                     w->cut[rank] |= fault->group[j] & ~bit(rank);
 }
 
+/* A lease that is over says nothing; whatever else has its time is told so. */
+static void come_due(struct world *w, const struct fault *fault, struct happening *h)
+{
+    struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
+    elect_time *time = &w->node[fault->rank].mandate.time[fault->amount];
+    if (!world_up(w, fault->rank) || *time == ELECT_UNSET)
+        return;
+    *time = in.now;
+    if (fault->amount != ELECT_EXPIRES)
+        step(w, fault->rank, &in, h);
+}
+
+static void hear_of(struct world *w, uint8_t rank, elect_term counter)
+{
+    elect_term *seen = &w->node[rank].mandate.seen;
+    *seen = counter << 16 > *seen ? counter << 16 : *seen;
+}
+
 void world_fault(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input start = elect_happens(ELECT_START, world_clock(w, fault->rank));
@@ -381,6 +419,9 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case PAUSE: hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
     case RATE: world_set_clock(w, fault->rank, world_clock(w, fault->rank), fault->amount); break;
     case DISK: w->disk[fault->rank].takes = (uint64_t)fault->amount; break;
+    case TICK: w->clock[fault->rank].base += fault->amount; break;
+    case DUE: come_due(w, fault, h); break;
+    case HEARS: hear_of(w, fault->rank, (elect_term)fault->amount); break;
     }
     h->what = FAULT;
     h->rank = fault->rank;
@@ -445,8 +486,9 @@ static void tell_time(struct world *w, const struct alarm *alarm, struct happeni
 {
     struct elect_input in = elect_happens(alarm->event, world_clock(w, alarm->rank));
     if (alarm->event == ELECT_STOPPED)
-        w->stops[alarm->rank] = WORLD_FOREVER;
-    step(w, alarm->rank, &in, h);
+        world_stopped(w, alarm->rank, h);
+    else
+        step(w, alarm->rank, &in, h);
 }
 
 bool world_next(struct world *w, uint64_t until, struct happening *h)

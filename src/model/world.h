@@ -9,6 +9,7 @@
 #ifndef ELECT_WORLD_H
 #define ELECT_WORLD_H
 
+#include "claims.h"
 #include "dice.h"
 
 #define WORLD_MAX_FLIGHTS 16384 /* a network that holds this many loses what is sent on top */
@@ -41,7 +42,10 @@ enum fault_kind {
     ONE_WAY, /* the first group is not heard by the second */
     PAUSE,   /* the process stands still for `amount`, its clock does not */
     RATE,    /* its clock runs by `amount` millionths too fast, or slow */
-    DISK     /* its writes take `amount` from now on */
+    DISK,    /* its writes take `amount` from now on */
+    TICK,    /* its clock jumps on by `amount` */
+    DUE,     /* whatever its clock says: the time called `amount` (elect_time_name) has come */
+    HEARS    /* it hears of terms up to the counter `amount` */
 };
 
 struct fault {
@@ -87,7 +91,10 @@ struct world {
     uint64_t stops[ELECT_MAX];  /* when it has */
     uint64_t paused[ELECT_MAX]; /* until then nothing reaches it */
     elect_set cut[ELECT_MAX];   /* from -> to whom nothing passes */
-    bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */
+    struct claims claims[ELECT_MAX];
+    elect_term latest; /* the largest token ever taken */
+    unsigned broken;   /* what claims broke, ever */
+    bool disturbed;    /* something was lost, crashed or fired by hand: nothing is promised */
     uint32_t order;
     struct {
         uint64_t due;
@@ -119,6 +126,10 @@ void world_down(struct world *w, uint8_t rank); /* was never up */
 
 /* Moves. */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
+/* A message that nobody sent: an answer to what the process asks now. */
+void world_answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
+                  struct happening *h);
+void world_stopped(struct world *w, uint8_t rank, struct happening *h); /* its work has */
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);
 void world_lose(struct world *w, uint32_t flight, struct happening *h);

@@ -44,8 +44,30 @@ struct sight explorer_look(const struct space *s, const struct row *row)
     return seen;
 }
 
+static void judge_mandate(struct explorer *x, const struct row *row, uint32_t world)
+{
+    unsigned broken = row->late ? CLAIMED_LATE : 0, leaders = 0;
+    for (unsigned i = 0; i < x->space->question.config.n; i++) {
+        const struct seat *seat = space_seat(x->space, row->seat[i]);
+        broken |= seat->broken;
+        leaders += seat->leads;
+    }
+    if (leaders > 1)
+        found(x, PROPERTY_ONE_LEADER, world);
+    if (broken & CLAIMED_TWICE)
+        found(x, PROPERTY_ONE_PER_TERM, world);
+    if (broken & CLAIMED_FALLING)
+        found(x, PROPERTY_RISING_GRANTS, world);
+    if (broken & CLAIMED_LATE)
+        found(x, PROPERTY_RISING_TOKENS, world);
+}
+
 static void judge(struct explorer *x, const struct row *row, bool quiet, uint32_t world)
 {
+    if (x->space->question.config.mandate == ELECT_MAJORITY) {
+        judge_mandate(x, row, world);
+        return;
+    }
     struct sight seen = explorer_look(x->space, row);
     if (seen.leaders > 1)
         found(x, PROPERTY_ONE_LEADER, world);
@@ -363,7 +385,8 @@ static double seconds_now(void)
 static bool start(struct explorer *x)
 {
     const struct question *q = &x->asked->question;
-    bool budget = !budget_is_none(&q->budget);
+    bool budget =
+        !budget_is_none(&q->budget); /* under a mandate `late` is all that there is else */
     struct arrival first = {0};
     if (!store_init(&x->store, q->config.n, budget, x->threads, x->asked->max_memory))
         return false;

@@ -233,6 +233,10 @@ struct expansion space_expand(struct space *s, struct memory *m, const struct ro
                               space_visit *visit, void *context)
 {
     const struct question *q = &s->question;
+    if (q->config.mandate == ELECT_MAJORITY) {
+        mandate_expand(s, m, row, visit, context);
+        return (struct expansion){.quiet = false};
+    }
     struct expander e = {.s = s, .m = m, .row = row, .visit = visit, .context = context};
     unsigned full = 0, running = 0;
     for (unsigned i = 0; i < q->config.n; i++) {

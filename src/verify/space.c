@@ -1,4 +1,4 @@
-#include "space.h"
+#include "local.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,19 +7,28 @@
 #define NOBODY ELECT_NOBODY
 
 #define MAX_LETTERS  256        /* in a mailbox */
-#define MAX_MESSAGES (1u << 24) /* different ones: see HAPPENS_MESSAGE */
+#define MAX_MESSAGES (1u << 20) /* different ones: see HAPPENS_VOTES */
 
 /* ---- local values, mailboxes, seats; all with the lock held ---- */
 
-struct local {
-    struct elect_node node;
-    uint64_t up;
-};
+static bool mandated(const struct space *s) { return s->question.config.mandate == ELECT_MAJORITY; }
+
+static size_t local_size(const struct space *s)
+{
+    return mandated(s) ? sizeof(struct local) : offsetof(struct local, disk);
+}
 
 static void get_local(const struct space *s, uint32_t index, struct local *l)
 {
     size_t length;
-    memcpy(l, table_value(&s->locals, index, &length), sizeof *l);
+    const void *value = table_value(&s->locals, index, &length);
+    memset(l, 0, sizeof *l);
+    memcpy(l, value, length);
+}
+
+static uint32_t intern_local(struct space *s, const struct local *l)
+{
+    return table_intern(&s->locals, l, local_size(s));
 }
 
 /* (from, message) in order, all of one sender together. */
@@ -41,12 +50,29 @@ static void get_mail(const struct space *s, uint32_t mailbox, struct mail *mail)
     mail->count = (unsigned)(length / sizeof *mail->letter);
 }
 
+static uint32_t short_term(const struct space *s, elect_term e)
+{
+    return e == 0 ? 0 : (uint32_t)(e >> 16) << 8 | elect_rank(&s->question.config, e & 0xffff);
+}
+
+static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox);
+
+static uint32_t new_seat(struct space *s, uint32_t local, uint32_t mailbox);
+
 static uint32_t intern_seat(struct space *s, uint32_t local, uint32_t mailbox)
 {
     uint64_t key = (uint64_t)local << 32 | mailbox;
     const uint64_t *known = memo_find(&s->seat_numbers, key);
     if (known != NULL)
         return (uint32_t)*known;
+    uint32_t alive = mandated(s) ? without_the_dead(s, local, mailbox) : mailbox;
+    uint32_t index = alive == mailbox ? new_seat(s, local, mailbox) : intern_seat(s, local, alive);
+    memo_put(&s->seat_numbers, key, index);
+    return index;
+}
+
+static uint32_t new_seat(struct space *s, uint32_t local, uint32_t mailbox)
+{
     uint32_t index = s->seat_count;
     if (index / SPACE_PAGE >= sizeof s->seats / sizeof s->seats[0]) {
         s->full = true;
@@ -68,8 +94,10 @@ static uint32_t intern_seat(struct space *s, uint32_t local, uint32_t mailbox)
                                                 .up = l.up != 0,
                                                 .state = l.node.state,
                                                 .leader = l.node.leader,
-                                                .running = l.up ? l.node.running : 0};
-    memo_put(&s->seat_numbers, key, index);
+                                                .running = l.up ? l.node.running : 0,
+                                                .leads = elect_leads(&l.node, 0),
+                                                .broken = (uint8_t)l.broken,
+                                                .taken = short_term(s, l.claims.taken)};
     s->seat_count++;
     return index;
 }
@@ -82,12 +110,22 @@ void space_message(struct space *s, uint32_t message, struct elect_message *m)
     pthread_mutex_unlock(&s->lock);
 }
 
+void space_node(struct space *s, uint32_t seat, struct elect_node *node)
+{
+    struct local l;
+    pthread_mutex_lock(&s->lock);
+    get_local(s, space_seat(s, seat)->local, &l);
+    pthread_mutex_unlock(&s->lock);
+    *node = l.node;
+}
+
 static uint32_t intern_mail(struct space *s, const struct mail *mail)
 {
     return table_intern(&s->mailboxes, mail->letter, mail->count * sizeof *mail->letter);
 }
 
-/* Behind the others of its sender, or before them; without order on the links, by message. */
+/* Behind the others of its sender, or before them; without order on the links, by message. Under a
+ * mandate a mailbox is a set: see mandate.c. */
 static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, bool in_front)
 {
     struct mail mail;
@@ -103,6 +141,8 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
             (mail.letter[at].from == letter.from && !in_front &&
              (!s->question.reorder || mail.letter[at].message <= letter.message))))
         at++;
+    if (mandated(s) && at > 0 && memcmp(&mail.letter[at - 1], &letter, sizeof letter) == 0)
+        return mailbox;
     memmove(&mail.letter[at + 1], &mail.letter[at], (mail.count - at) * sizeof letter);
     mail.letter[at] = letter;
     mail.count++;
@@ -157,16 +197,25 @@ static void die(struct local *l)
     l->up = 0;
 }
 
+static const struct elect_message *letter_of(const struct space *s, uint32_t what)
+{
+    static _Thread_local struct elect_message m;
+    size_t length;
+    unsigned kind = what >> 28, argument = what & 0xfffffff;
+    if (kind != HAPPENS_LETTER && kind != HAPPENS_GRANTS)
+        return NULL;
+    memcpy(&m, table_value(&s->messages, argument >> (kind == HAPPENS_LETTER ? 4 : 8), &length),
+           sizeof m);
+    return &m;
+}
+
 static void run(const struct space *s, uint32_t what, struct local *l, struct elect_output *out)
 {
     const struct elect_config *c = &s->question.config;
     unsigned argument = what & 0xfffffff;
     struct elect_input in;
     if (what >> 28 == HAPPENS_LETTER) {
-        struct elect_message m;
-        size_t length;
-        memcpy(&m, table_value(&s->messages, argument >> 4, &length), sizeof m);
-        in = elect_received(argument & 15, &m, 0);
+        in = elect_received(argument & 15, letter_of(s, what), 0);
     } else {
         in = elect_happens((enum elect_event)argument, 0);
         if (argument == ELECT_START) {
@@ -182,14 +231,18 @@ static struct change work_out_step(struct space *s, uint32_t local, uint32_t wha
 {
     struct elect_output out = {0};
     struct local l;
+    bool within = true;
     get_local(s, local, &l);
     if (what == HAPPENS(CRASH, 0))
         die(&l);
+    else if (mandated(s))
+        within = mandate_step(&s->question, what, letter_of(s, what), &l, &out);
     else
         run(s, what, &l, &out);
-    struct change o = {.becomes = table_intern(&s->locals, &l, sizeof l),
-                       .started = (uint8_t)out.start,
-                       .sends = out.sends};
+    if (!within)
+        return (struct change){.becomes = local, .beyond = true};
+    struct change o = {
+        .becomes = intern_local(s, &l), .started = (uint8_t)out.start, .sends = out.sends};
     for (unsigned i = 0; i < out.sends; i++) {
         o.send[i].to = (uint16_t)out.send[i].to;
         o.send[i].message =
@@ -213,6 +266,30 @@ static struct change step(struct space *s, uint32_t local, uint32_t what)
     memo_put(&s->steps, key, s->steps_run);
     s->change[s->steps_run++] = o;
     return o;
+}
+
+/* Under a mandate: letters that this process can do nothing with. */
+static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox)
+{
+    struct local l;
+    struct mail mail;
+    bool dead[MAX_LETTERS + 1] = {false};
+    unsigned kept = 0;
+    get_local(s, local, &l);
+    get_mail(s, mailbox, &mail);
+    for (unsigned i = 0; i < mail.count; i++)
+        for (unsigned j = 0; j < mail.count && !dead[i]; j++) {
+            struct elect_message m = *letter_of(s, HAPPENS_MESSAGE(mail.letter[i].message, 0));
+            dead[i] =
+                mandate_is_dead(&l, &m, letter_of(s, HAPPENS_MESSAGE(mail.letter[j].message, 0)));
+        }
+    for (unsigned i = 0; i < mail.count; i++)
+        if (!dead[i])
+            mail.letter[kept++] = mail.letter[i];
+    if (kept == mail.count)
+        return mailbox;
+    mail.count = kept;
+    return intern_mail(s, &mail);
 }
 
 /* ---- what becomes of a seat ---- */
@@ -246,7 +323,14 @@ static struct change work_out(struct space *s, uint32_t number, uint32_t what)
     struct local l;
     switch ((enum happening_kind)(what >> 28)) {
     case HAPPENS_EVENT:
-    case HAPPENS_LETTER: return after(s, seat, what, seat->mailbox);
+    case HAPPENS_LETTER:
+    case HAPPENS_GRANTS:
+    case HAPPENS_WIN:
+    case HAPPENS_STALE:
+    case HAPPENS_CLOSED:
+    case HAPPENS_DUE:
+    case HAPPENS_RESTART:
+    case HAPPENS_TICK: return after(s, seat, what, seat->mailbox);
     case HAPPENS_CRASH: return after(s, seat, what, EMPTY);
     case HAPPENS_LOSS:
     case HAPPENS_COPY: return mishap(s, seat, (enum happening_kind)(what >> 28), argument);
@@ -280,22 +364,98 @@ struct change space_change(struct space *s, struct memory *m, uint32_t seat, uin
     return o;
 }
 
-static void work_out_deliveries(struct space *s, struct memory *m, uint32_t number)
+/* All GRANTs of one round, from whomever. */
+static bool same_round(struct space *s, const struct elect_message *grant, uint32_t message)
+{
+    struct elect_message m = *letter_of(s, HAPPENS_MESSAGE(message, 0));
+    m.origin = grant->origin;
+    return memcmp(&m, grant, sizeof m) == 0;
+}
+
+/* Under a mandate: what this letter does; GRANTs are taken together, with the first of them. */
+static bool deliver_letter(struct space *s, const struct seat *seat, const struct mail *mail,
+                           unsigned k, struct change *o)
+{
+    const struct letter *letter = &mail->letter[k];
+    struct elect_message m = *letter_of(s, HAPPENS_MESSAGE(letter->message, 0));
+    unsigned voters = 0;
+    for (unsigned i = 0; i < mail->count && m.type == ELECT_GRANT; i++) {
+        if (!same_round(s, &m, mail->letter[i].message))
+            continue;
+        if (i < k)
+            return false;
+        voters |= 1u << mail->letter[i].from;
+    }
+    *o = after(s, seat,
+               voters != 0 ? HAPPENS_VOTES(letter->message, voters)
+                           : HAPPENS_MESSAGE(letter->message, letter->from),
+               seat->mailbox);
+    o->kind = voters != 0 ? MOVE_GRANTS : MOVE_DELIVER;
+    o->voters = (uint8_t)voters;
+    o->message = letter->message;
+    o->from = (uint8_t)letter->from;
+    return true;
+}
+
+/* What changes nothing is not remembered. */
+static void remember_change(struct memory *m, uint32_t number, const struct change *o)
+{
+    if (!o->beyond && (o->becomes != number || o->sends > 0))
+        remember(m, o);
+}
+
+static void happen(struct space *s, struct memory *m, uint32_t number, enum move_kind kind,
+                   unsigned argument, uint32_t what)
 {
     const struct seat *seat = space_seat(s, number);
-    struct deliveries *d = &m->deliveries[number];
+    struct change o = after(s, seat, what, seat->mailbox);
+    o.kind = (uint8_t)kind;
+    o.argument = (uint8_t)argument;
+    remember_change(m, number, &o);
+}
+
+static void mandate_deliveries(struct space *s, struct memory *m, uint32_t number)
+{
+    const struct seat *seat = space_seat(s, number);
+    struct mail mail;
+    struct change o;
+    get_mail(s, seat->mailbox, &mail);
+    for (unsigned k = 0; k < mail.count; k++)
+        if (deliver_letter(s, seat, &mail, k, &o))
+            remember_change(m, number, &o);
+    for (unsigned term = 0; term < s->question.max_term; term++) {
+        happen(s, m, number, MOVE_WIN, term, HAPPENS(WIN, term));
+        happen(s, m, number, MOVE_STALE, term, HAPPENS(STALE, term));
+    }
+    for (unsigned name = ELECT_EXPIRES; name < ELECT_SENT; name++)
+        happen(s, m, number, MOVE_DUE, name, HAPPENS(DUE, name));
+    happen(s, m, number, MOVE_CLOSED, 0, HAPPENS(CLOSED, 0));
+}
+
+static void textbook_deliveries(struct space *s, struct memory *m, uint32_t number)
+{
+    const struct seat *seat = space_seat(s, number);
     struct letter letter;
     uint32_t rest;
-    *d = (struct deliveries){.first = m->count, .known = true};
-    pthread_mutex_lock(&s->lock);
     for (unsigned k = 0; take(s, seat->mailbox, k, &letter, &rest); k++) {
         struct change o = after(s, seat, HAPPENS_MESSAGE(letter.message, letter.from), rest);
         o.message = letter.message;
         o.from = (uint8_t)letter.from;
         remember(m, &o);
-        d->count++;
     }
+}
+
+static void work_out_deliveries(struct space *s, struct memory *m, uint32_t number)
+{
+    uint32_t first = m->count;
+    pthread_mutex_lock(&s->lock);
+    if (mandated(s))
+        mandate_deliveries(s, m, number);
+    else
+        textbook_deliveries(s, m, number);
     pthread_mutex_unlock(&s->lock);
+    m->deliveries[number] =
+        (struct deliveries){.first = first, .count = (uint16_t)(m->count - first), .known = true};
 }
 
 struct deliveries space_deliveries(struct space *s, struct memory *m, uint32_t seat)
@@ -361,7 +521,10 @@ void space_init(struct space *s, const struct question *q, struct memory *m, str
         memset(&l, 0, sizeof l);
         l.up = (q->down >> i & 1) == 0;
         elect_init(&q->config, &l.node, i, l.up ? q->leader : NOBODY, NULL, 0, &out);
-        first->seat[i] = intern_seat(s, table_intern(&s->locals, &l, sizeof l), EMPTY);
+        l.disk = l.node.saved;
+        if (mandated(s))
+            mandate_settle(q, &l);
+        first->seat[i] = intern_seat(s, intern_local(s, &l), EMPTY);
     }
     for (unsigned i = 0; i < q->beginners; i++)
         space_begin(s, m, first, q->beginner[i]);

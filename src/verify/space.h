@@ -18,6 +18,7 @@
 #define SPACE_MAX 16 /* processes */
 
 enum begin_mode { BEGIN_ANY, BEGIN_LISTED };
+enum clocks { CLOCKS_ANY, CLOCKS_BOUNDED, CLOCKS_BEYOND };
 
 struct budget {
     uint8_t crashes, recoveries, losses, duplicates, cuts, joins;
@@ -40,12 +41,19 @@ struct question {
     bool reorder;      /* links keep no order */
     bool any_timeouts; /* timers may run out at any moment, not only when all is quiet */
     bool reduce;       /* follow one process at a time where the order cannot matter */
+    /* Under a mandate. */
+    enum clocks clocks;
+    uint8_t slow, fast;            /* by how much a clock goes on while others do */
+    uint32_t max_term, max_rounds; /* counters of terms; questions and rounds of an incarnation */
 };
 
 /* A world, unpacked. Rows are compared as bytes: no padding, unused entries are 0. */
 struct row {
     uint32_t seat[SPACE_MAX];
-    uint16_t begun;  /* who has used its beginning */
+    union {
+        uint16_t begun; /* who has used its beginning */
+        uint16_t late;  /* mandate: an office began with a token that was not the largest */
+    };
     uint16_t cut;    /* one side of the cut; 0: no cut */
     uint16_t joined; /* who was down at first and has started */
     struct budget left;
@@ -56,6 +64,8 @@ struct seat {
     uint32_t local, mailbox;
     uint16_t senders; /* whose letters are in the mailbox */
     uint8_t up, state, leader, running;
+    uint8_t leads, broken; /* mandate: it holds one now; what its claims broke */
+    uint32_t taken;        /* mandate: its largest token, in short */
 };
 
 enum move_kind {
@@ -69,7 +79,15 @@ enum move_kind {
     MOVE_CRASH,
     MOVE_RECOVER,
     MOVE_CUT,
-    MOVE_HEAL
+    MOVE_HEAL,
+    /* under a mandate */
+    MOVE_GRANTS, /* of a round, from all in `cut` */
+    MOVE_WIN,    /* an election, knowing of the term `timer` */
+    MOVE_STALE,
+    MOVE_CLOSED,
+    MOVE_DUE, /* a time has come: `timer` is its name */
+    MOVE_RESTART,
+    MOVE_TICK
 };
 
 struct move {
@@ -87,8 +105,11 @@ struct change {
     uint32_t becomes; /* the number of a local value, or of a seat */
     uint32_t message; /* what was taken from the mailbox, if anything */
     uint8_t from;
-    uint8_t started; /* timers */
+    uint8_t kind;             /* mandate: enum move_kind */
+    uint8_t voters, argument; /* mandate: whose GRANTs were counted; a time, or a term */
+    uint8_t started;          /* timers */
     uint8_t sends;
+    bool beyond; /* the bounds: it does not happen */
     struct {
         uint16_t to;
         uint32_t message;
@@ -136,13 +157,22 @@ enum happening_kind {
     HAPPENS_LETTER, /* a message that is in no mailbox */
     HAPPENS_LOSS,   /* of the k-th letter that could be taken */
     HAPPENS_COPY,   /* of that letter: it arrives twice */
-    HAPPENS_CUT     /* what is on its way across is lost */
+    HAPPENS_CUT,    /* what is on its way across is lost */
+    HAPPENS_GRANTS, /* this and what follows: see mandate.c */
+    HAPPENS_WIN,
+    HAPPENS_STALE,
+    HAPPENS_CLOSED,
+    HAPPENS_DUE,
+    HAPPENS_RESTART,
+    HAPPENS_TICK
 };
 #define HAPPENS(kind, argument)        ((uint32_t)HAPPENS_##kind << 28 | (uint32_t)(argument))
 #define HAPPENS_MESSAGE(message, from) HAPPENS(LETTER, (message) << 4 | (from))
+#define HAPPENS_VOTES(message, voters) HAPPENS(GRANTS, (message) << 8 | (voters))
 
 struct change space_change(struct space *s, struct memory *m, uint32_t seat, uint32_t what);
-/* Every letter that can be taken now: the first of each sender, or each different one. */
+/* Every letter that can be taken now: the first of each sender, or each different one. Under a
+ * mandate all that can happen, but for restarts and ticks. */
 struct deliveries space_deliveries(struct space *s, struct memory *m, uint32_t seat);
 /* A letter arrives behind the others of its sender. */
 uint32_t space_append(struct space *s, struct memory *m, uint32_t seat, unsigned from,
@@ -167,9 +197,14 @@ struct expansion {
 struct expansion space_expand(struct space *s, struct memory *m, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
+/* The same under a mandate. */
+void mandate_expand(struct space *s, struct memory *m, const struct row *row, space_visit *visit,
+                    void *context);
+
 /* Process i begins an election. */
 void space_begin(struct space *s, struct memory *m, struct row *row, unsigned i);
 
+void space_node(struct space *s, uint32_t seat, struct elect_node *node);
 void space_message(struct space *s, uint32_t message, struct elect_message *m);
 
 #endif

@@ -105,9 +105,9 @@ MUTANTS = {
         "verify --processes 3 --cuts 1"),
     # the mandate: voters
     "RELEASE drops whatever is granted": (
-        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (true)\n", "storms --processes 3"),
+        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (true)\n", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "RELEASE drops any term of its owner": (
-        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (v->holder == owner)\n", "storms --processes 3"),
+        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (v->holder == owner)\n", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "closed is one number for all owners": (
         "voter.c", "    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];",
         "    for (unsigned i = 0; i < ELECT_MAX; i++)\n        s->closed[i] = e > s->closed[i] ? e : s->closed[i];",
@@ -122,7 +122,7 @@ MUTANTS = {
         "voter.c", "        s->longest = v->longest_since;", "        s->longest = 0;",
         "unit the guard is as long as what was granted since"),
     "no guard after a start": (
-        "node.c", "    if (s->longest > 0)\n        m->time[ELECT_GUARD] = now + s->longest;\n", "", "storms --processes 3"),
+        "node.c", "    if (s->longest > 0)\n        m->time[ELECT_GUARD] = now + s->longest;\n", "", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --crashes 1"),
     "guard from the configured lease": (
         "voter.c", "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "        s->longest = p->config->lease;\n",
         "unit after a start the longest lease is waited for"),
@@ -133,21 +133,21 @@ MUTANTS = {
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (v->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
         "storms --processes 3"),
     "grant during another's lease": (
-        "voter.c", "    if (live && (v->holder != c || !same))\n        return ELECT_REFUSED_HELD;\n", "", "storms --processes 3"),
+        "voter.c", "    if (live && (v->holder != c || !same))\n        return ELECT_REFUSED_HELD;\n", "", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "grant to another incarnation of the holder": (
         "voter.c", "(v->holder != c || !same)", "v->holder != c", "unit another incarnation of the holder is a clone"),
     "stale terms granted": (
-        "voter.c", "    if (m->term < s->promised)\n        return ELECT_REFUSED_STALE;\n", "", "storms --processes 3"),
+        "voter.c", "    if (m->term < s->promised)\n        return ELECT_REFUSED_STALE;\n", "", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "closed terms granted": (
         "voter.c", "    if (m->term <= s->closed[c])\n        return ELECT_REFUSED_CLOSED;\n", "",
         "unit a release ends its own grant and no other"),
     "promise not persisted": (
         "voter.c", "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n        p->out->persist = true;\n",
-        "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "storms --processes 3"),
+        "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "a refusal raises the promise": (
         "voter.c", "    nothing(p, rules[why]);\n",
         "    nothing(p, rules[why]);\n    if (m->term > p->node->saved.promised)\n        p->node->saved.promised = m->term;\n",
-        "storms --processes 3"),
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --crashes 1"),
     "PREVOTE changes the voter": (
         "voter.c", "    *p->node = as_it_is;\n", "    (void)as_it_is;\n", "unit a prevote is answered and changes nothing"),
     "certificate ignored": (
@@ -172,30 +172,30 @@ MUTANTS = {
         "unit who has just started burns no term"),
     "failed self-succession releases": (
         "office.c", "    if (asked && o->token == 0)\n", "    if (asked)\n",
-        "unit a leader succeeds itself and keeps its office meanwhile"),
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "own vote counts without a GRANT": (
         "office.c", "    o->round[i].voters = 0;\n", "    o->round[i].voters = only(me(p));\n",
         "unit the own vote counts only when it is granted"),
     "finished term leads again": (
         "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
-        "    bool current = m->term == o->term;", "storms --processes 3"),
+        "    bool current = m->term == o->term;", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "lease from the receipt": (
         "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "p->now + leader_lease",
-        "unit an office lasts from the sending of its round"),
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "D_L = D": (
         "office.c", "    return lease * (million - p->config->drift) / (million + p->config->drift) - p->config->grain;",
-        "    return lease + 0 * million;", "storms --processes 3"),
+        "    return lease + 0 * million;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "margin with the wrong sign": (
         "office.c", "lease * (million - p->config->drift) / (million + p->config->drift)",
-        "lease * (million + p->config->drift) / (million - p->config->drift)", "storms --processes 3"),
+        "lease * (million + p->config->drift) / (million - p->config->drift)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "GRANTs counted, not voters": (
         "office.c", "        o->round[i].voters |= only(from);\n", "        o->round[i].voters = o->round[i].voters << 1 | 1;\n",
-        "unit a majority of voters makes a leader not of grants"),
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "renewed from the newest round": (
         "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "*at(p, ELECT_SENT + (o->rounds - 1) % ELECT_ROUNDS) + leader_lease",
-        "unit a renewal counts from the round that is granted"),
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "majority is n/2": (
-        "office.c", "return count(voters(p)) / 2 + 1;", "return count(voters(p)) / 2;", "storms --processes 5"),
+        "office.c", "return count(voters(p)) / 2 + 1;", "return count(voters(p)) / 2;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "observer's GRANT counted": (
         "node.c", "return has(voters(p), from) && elect__owner", "return elect__owner", "unit an observers grant is none"),
     "loser keeps its grants": (
@@ -216,7 +216,7 @@ MUTANTS = {
     "highest term forgotten": (
         "office.c", "        o->seen = m->other > o->seen ? m->other : o->seen;\n", "        ;\n", "storms --processes 3"),
     "term used twice": (
-        "office.c", "(((highest >> 16) + 1) << 16)", "((highest >> 16) << 16)", "storms --processes 3"),
+        "office.c", "(((highest >> 16) + 1) << 16)", "((highest >> 16) << 16)", "verify --mandate majority --processes 3"),
     "no second attempt": (
         "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));\n", "", "storms --processes 3"),
     "chosen while it worked, and forgotten": (

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from support import ELECT, check, complains, report, run  # noqa: E402
+from support import ROOT, ELECT, check, complains, report, run  # noqa: E402
 
 
 def verify(*args, code=0):
@@ -121,6 +121,36 @@ def numbers():
     check("interrupted", child.returncode == 2 and json.loads(text)["bound"] == "interrupted", child.returncode, text)
 
 
+def mandate():
+    majority = ["--mandate", "majority", "--processes", 3]
+    found = verify(*majority, "--witnesses", 0, "--crashes", 1, "--terms", 1)
+    names = {p["name"] for p in found["properties"]}
+    check("with any clocks", names == {"one-per-term", "rising-grants"} and found["mandate"]["restarts"] == 1, found)
+    found = verify(*majority, "--witnesses", 0, "--clocks", "bounded")
+    names = {p["name"] for p in found["properties"]}
+    check("with clocks in bounds", names == {"one-per-term", "rising-grants", "rising-tokens", "one-leader"}, found)
+    check("the constants", found["mandate"]["lease"] == 20 and found["mandate"]["office"] == 9, found)
+    text = run("verify", *majority, "--witnesses", 0, "--clocks", "bounded")
+    check("the constants in words", "D = 20, D_L = 9" in text.stdout and "terms up to 1" in text.stdout, text.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bad.elect"
+        found = verify(*majority, "--clocks", "beyond", "--threads", 2, "--save", path, code=1)
+        check("clocks beyond the bound", "one-leader" in {p["name"] for p in found["properties"] if p["verdict"] == "violated"}, found)
+        check("and its replay", run("sim", path).returncode == 0, path.read_text())
+        kept = pathlib.Path(ROOT) / "test/scenario/counterexample/mandate-clocks-beyond.elect"
+        check("and it is the one that is kept", kept.read_text() == path.read_text())
+    complains(["verify", *majority, "--losses", 1], "--losses is for elections without a mandate")
+    complains(["verify", *majority, "--algorithm", "ring"], "--algorithm", "leave it out")
+    complains(["verify", *majority, "--property", "agreement"], "--property", "one-per-term")
+    complains(["verify", *majority, "--terms", 0], "--terms", "from 1")
+    complains(["verify", *majority, "--rounds", 4], "--rounds", "to 3")
+    complains(["verify", *majority, "--clocks", "none"], "--clocks")
+    complains(["verify", "--mandate", "majority", "--processes", 9], "at most 8")
+    complains(["verify", "--mandate", "majority", "--processes", 2, "--witnesses", "0,1"], "nobody may lead")
+    complains(["verify", "--processes", 3, "--clocks", "any"], "--clocks is for --mandate majority")
+    complains(["verify", "--processes", 3, "--property", "one-per-term"], "--mandate majority")
+
+
 def bad_usage():
     complains(["verify"], "no processes")
     complains(["verify", "--processes", 3, "--property", "one-leadr"], "did you mean one-leader?")
@@ -152,6 +182,6 @@ def bad_usage():
     check("help", helped.stdout.startswith("usage:") and max(map(len, helped.stdout.splitlines())) <= 80, helped.stdout)
 
 
-for part in (what_holds, what_does_not, numbers, bad_usage):
+for part in (what_holds, what_does_not, numbers, mandate, bad_usage):
     part()
 report()

@@ -105,7 +105,7 @@ static void nobody_else_is_granted_while_the_lease_runs(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, 1);
-    assert_int_equal(answer(v)->other, term(1, 2)); /* by whom, and in which term */
+    assert_int_equal(answer(v)->other, term(1, 2));         /* by whom, and in which term */
     assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* nothing is raised */
     v->now++;
     asks(v, 1, term(2, 1));

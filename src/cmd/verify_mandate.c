@@ -1,0 +1,94 @@
+/* elect verify --mandate majority: what is asked, and under which assumptions. */
+#include "verify.h"
+
+#include <string.h>
+
+#define ALWAYS   (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS)
+#define IN_BOUND (1u << PROPERTY_ONE_LEADER | 1u << PROPERTY_RISING_TOKENS)
+
+/* As small as a mandate can be for clocks of which one may run twice as fast as another. A clock
+ * goes on by a quarter of the lease, or by half of it. */
+#define LEASE   "20"
+#define RENEWAL "3"
+#define DRIFT   "0.333333"
+#define SLOW    5
+
+static bool refuse(struct text *t, const char *option, const char *why)
+{
+    text_add(t, option);
+    text_add(t, why);
+    return false;
+}
+
+void verify_mandate_settings(struct setup *s)
+{
+    struct text ignored; /* they are right */
+    text_clear(&ignored);
+    setup_set(s, SETTING_LEASE, LEASE, &ignored);
+    setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);
+    setup_set(s, SETTING_DRIFT, DRIFT, &ignored);
+}
+
+bool verify_mandate_question(struct asked *a, struct text *complaint)
+{
+    struct question *q = &a->exploration.question;
+    uint32_t *properties = &a->exploration.properties;
+    uint32_t claimed = ALWAYS | (q->clocks == CLOCKS_ANY ? 0 : IN_BOUND);
+    if (a->textbook != NULL)
+        return refuse(complaint, a->textbook,
+                      " is for elections without a mandate: with one anybody may win at any "
+                      "time, and messages arrive in any order, any number of times or never");
+    if (q->config.algorithm != ELECT_BULLY)
+        return refuse(complaint, "--algorithm",
+                      " is no matter with a mandate: anybody may win an election at any time; "
+                      "leave it out");
+    if (q->config.n > 8)
+        return refuse(complaint, "at most 8 processes", " under a mandate");
+    if (q->max_term == 0) /* not given */
+        q->max_term = q->clocks == CLOCKS_ANY ? 2 : 1;
+    if (!a->properties_given)
+        *properties = claimed;
+    if ((*properties & ~(ALWAYS | IN_BOUND)) != 0)
+        return refuse(complaint, "--property",
+                      ": a mandate promises one-per-term, rising-grants, one-leader and "
+                      "rising-tokens");
+    q->budget.crashes = (uint8_t)a->budget[0];
+    q->leader = ELECT_NOBODY;
+    if (q->clocks == CLOCKS_ANY)
+        q->max_rounds = 1; /* another one could do no more */
+    q->reorder = true;     /* its mailboxes are sets */
+    q->begin = BEGIN_LISTED;
+    q->slow = SLOW;
+    q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;
+    return true;
+}
+
+static unsigned office(const struct elect_config *c)
+{
+    return c->lease * (1000000 - c->drift) / (1000000 + c->drift) - c->grain;
+}
+
+void verify_mandate_report(const struct question *q)
+{
+    const struct elect_config *c = &q->config;
+    printf("terms up to %u, %u round%s of each; %u restart%s; anybody wins an election, and any\n"
+           "message arrives, at any time, any number of times or never\n",
+           q->max_term, q->max_rounds, q->max_rounds == 1 ? "" : "s", q->budget.crashes,
+           q->budget.crashes == 1 ? "" : "s");
+    if (q->clocks == CLOCKS_ANY)
+        puts("clocks: any; a lease, an office or a guard may end at any moment");
+    else
+        printf("clocks: a leader's goes on by %u while a voter's goes on by %u\n"
+               "D = %u, D_L = %u, rho = 1/3, epsilon = %u\n",
+               q->slow, q->fast, c->lease, office(c), c->grain);
+}
+
+json_t *verify_mandate_json(const struct question *q)
+{
+    static const char *const clocks[] = {"any", "bounded", "beyond"};
+    const struct elect_config *c = &q->config;
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "clocks", clocks[q->clocks],
+                     "terms", q->max_term, "rounds", q->max_rounds, "restarts", q->budget.crashes,
+                     "lease", c->lease, "office", office(c), "epsilon", c->grain, "leader_ticks",
+                     q->slow, "voter_ticks", q->fast);
+}

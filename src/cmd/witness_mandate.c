@@ -1,0 +1,236 @@
+/*
+ * A bad history under a mandate, as a scenario. What the search guesses, a hand does here: times
+ * come due, everybody assents. What it leaves out because it can only forbid something is spelled
+ * out: leases end, work stops.
+ */
+#include "witness.h"
+
+static void happen(struct writer *w, const struct fault *f)
+{
+    struct happening h;
+    world_fault(&w->world, f, &h);
+}
+
+static bool waits(const struct writer *w, uint8_t rank, enum elect_time_name name)
+{
+    return w->world.node[rank].mandate.time[name] != ELECT_UNSET;
+}
+
+static void write_due(struct writer *w, uint8_t rank, enum elect_time_name name)
+{
+    fprintf(w->out, "due %u %s\n", witness_id(w, rank), narrate_time(name));
+    happen(w, &(struct fault){.kind = DUE, .rank = rank, .amount = name});
+}
+
+/* With clocks of any kind nothing that was granted stands in the way. */
+static void write_no_lease(struct writer *w, uint8_t rank)
+{
+    if (w->space->question.clocks != CLOCKS_ANY)
+        return;
+    if (waits(w, rank, ELECT_EXPIRES))
+        write_due(w, rank, ELECT_EXPIRES);
+    if (waits(w, rank, ELECT_GUARD))
+        write_due(w, rank, ELECT_GUARD);
+}
+
+/* An office that is over, or work that goes on after it, is looked at once. */
+static void write_ends(struct writer *w)
+{
+    struct happening h;
+    for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
+        const struct elect_mandate *m = &w->world.node[rank].mandate;
+        if (m->token != 0 && !world_leads(&w->world, rank))
+            write_due(w, rank, ELECT_UNTIL);
+        if (!m->working)
+            continue;
+        fprintf(w->out, "stopped %u\n", witness_id(w, rank));
+        world_stopped(&w->world, rank, &h);
+    }
+}
+
+/* ---- messages ---- */
+
+/* The search counts the rounds of each term from 2 on, a world those of an incarnation. What was
+ * delivered here is still in flight: that is where they are found. */
+static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
+{
+    uint64_t earlier = 0; /* rounds: a bit for each */
+    for (uint32_t i = 0; i < w->flights; i++) {
+        const struct elect_message *other = &w->flight[i].message;
+        if (other->type == m->type && other->term == m->term &&
+            other->incarnation == m->incarnation && other->round < m->round)
+            earlier |= UINT64_C(1) << (other->round % 64);
+    }
+    return (unsigned)__builtin_popcountll(earlier) == nth;
+}
+
+/* A message in flight that is this one of the search's. */
+static uint32_t find(const struct writer *w, unsigned from, unsigned to,
+                     const struct elect_message *m)
+{
+    const struct world *world = &w->world;
+    for (uint32_t i = 0; i < world->flights; i++) {
+        const struct flight *f = &world->flight[i];
+        if (f->from == from && f->to == to && f->message.type == m->type &&
+            f->message.term == m->term && f->message.incarnation == m->incarnation &&
+            (m->type == ELECT_RELEASE || is_nth_round(world, &f->message, m->round - 2)))
+            return i;
+    }
+    return WORLD_MAX_FLIGHTS;
+}
+
+/* It may arrive again: a copy stays in flight. */
+static void write_delivery(struct writer *w, unsigned from, unsigned to,
+                           const struct elect_message *m)
+{
+    struct happening h;
+    struct text t;
+    uint32_t flight = find(w, from, to, m);
+    text_clear(&t);
+    narrate_exactly(&w->world, flight < WORLD_MAX_FLIGHTS ? &w->world.flight[flight].message : m,
+                    &t);
+    fprintf(w->out, "duplicate %u > %u %s\n", witness_id(w, from), witness_id(w, to), t.bytes);
+    fprintf(w->out, "deliver %u > %u %s\n", witness_id(w, from), witness_id(w, to), t.bytes);
+    if (flight == WORLD_MAX_FLIGHTS)
+        return; /* the replay will say so */
+    world_duplicate(&w->world, flight);
+    world_deliver(&w->world, flight, &h);
+}
+
+static void write_message(struct writer *w, const struct move *m)
+{
+    struct elect_message message;
+    space_message(w->space, m->message, &message);
+    if (m->kind == MOVE_DELIVER) {
+        write_no_lease(w, m->process);
+        write_delivery(w, m->from, m->process, &message);
+        return;
+    }
+    for (unsigned from = 0; from < w->world.config.n; from++)
+        if (m->cut >> from & 1)
+            for (unsigned twice = 0; twice < 2; twice++)
+                write_delivery(w, from, m->process, &message);
+}
+
+/* ---- elections ---- */
+
+static void write_assent(struct writer *w, uint8_t rank)
+{
+    const struct elect_mandate *m = &w->world.node[rank].mandate;
+    struct happening h;
+    if (m->candidacy != ELECT_PREVOTING)
+        return;
+    fprintf(w->out, "assent %u\n", witness_id(w, rank));
+    for (uint8_t from = 0; from < w->world.config.n; from++)
+        if (m->candidacy == ELECT_PREVOTING && (w->world.config.voters >> from & 1) != 0)
+            world_answer(
+                &w->world, rank, from,
+                (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question},
+                &h);
+}
+
+static void write_win(struct writer *w, const struct move *m)
+{
+    const struct elect_node *node = &w->world.node[m->process];
+    struct happening h;
+    unsigned id = witness_id(w, m->process);
+    write_no_lease(w, m->process);
+    if (m->timer > 0)
+        fprintf(w->out, "hears %u %u\n", id, m->timer);
+    happen(w, &(struct fault){.kind = HEARS, .rank = m->process, .amount = m->timer});
+    if (waits(w, m->process, ELECT_RETRY)) {
+        write_due(w, m->process, ELECT_RETRY);
+    } else if (node->state == ELECT_NORMAL && node->mandate.candidacy == ELECT_NO_CANDIDATE) {
+        fprintf(w->out, "suspect %u\n", id);
+        world_suspect(&w->world, m->process, &h);
+    }
+    if (node->state == ELECT_ELECTING) {
+        fprintf(w->out, "fire %u answer\n", id);
+        world_fire(&w->world, m->process, ELECT_ANSWER_TIMER, &h);
+    }
+    write_assent(w, m->process);
+}
+
+static void write_refusal(struct writer *w, const struct move *m)
+{
+    bool stale = m->kind == MOVE_STALE;
+    const struct world *world = &w->world;
+    struct happening h;
+    fprintf(w->out, "refuse %u %s %u\n", witness_id(w, m->process), stale ? "stale" : "closed",
+            m->timer);
+    world_answer(
+        &w->world, m->process, m->process,
+        (struct elect_message){.type = ELECT_REFUSE,
+                               .what = ELECT_REQUEST,
+                               .reason = stale ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED,
+                               .term = world->node[m->process].mandate.token,
+                               .other = (elect_term)m->timer << 16 | witness_id(w, m->process)},
+        &h);
+    write_no_lease(w, m->process);
+    write_assent(w, m->process);
+}
+
+static void write_restart(struct writer *w, uint8_t rank)
+{
+    fprintf(w->out, "crash %u\nrecover %u\n", witness_id(w, rank), witness_id(w, rank));
+    happen(w, &(struct fault){.kind = CRASH, .rank = rank});
+    happen(w, &(struct fault){.kind = RECOVER, .rank = rank});
+}
+
+/* ---- time ---- */
+
+static bool ended(struct writer *w, uint8_t rank, enum elect_time_name name,
+                  const struct row *before, const struct row *after)
+{
+    struct elect_node was, is;
+    space_node(w->space, before->seat[rank], &was);
+    space_node(w->space, after->seat[rank], &is);
+    return was.mandate.time[name] != ELECT_UNSET && is.mandate.time[name] == ELECT_UNSET &&
+           waits(w, rank, name);
+}
+
+/* Clocks go on; those of voters faster, so that what they granted ends sooner. */
+static void write_tick(struct writer *w, const struct row *before, const struct row *after)
+{
+    for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
+        fprintf(w->out, "tick %u %u\n", witness_id(w, rank), w->space->question.slow);
+        happen(w, &(struct fault){.kind = TICK, .rank = rank, .amount = w->space->question.slow});
+    }
+    for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
+        if (ended(w, rank, ELECT_EXPIRES, before, after))
+            write_due(w, rank, ELECT_EXPIRES);
+        if (ended(w, rank, ELECT_GUARD, before, after))
+            write_due(w, rank, ELECT_GUARD);
+    }
+}
+
+void witness_mandate_move(struct writer *w, const struct move *m, const struct row *before,
+                          const struct row *after)
+{
+    if (m->kind == MOVE_DELIVER || m->kind == MOVE_GRANTS)
+        write_message(w, m);
+    else if (m->kind == MOVE_WIN)
+        write_win(w, m);
+    else if (m->kind == MOVE_STALE || m->kind == MOVE_CLOSED)
+        write_refusal(w, m);
+    else if (m->kind == MOVE_DUE)
+        write_due(w, m->process, (enum elect_time_name)m->timer);
+    else if (m->kind == MOVE_RESTART)
+        write_restart(w, m->process);
+    else
+        write_tick(w, before, after);
+    write_ends(w);
+}
+
+void witness_mandate_settings(const struct writer *w)
+{
+    const struct elect_config *c = &w->world.config;
+    const char *gap = "witnesses";
+    fprintf(w->out, "mandate majority\nlease %u\nrenewal %u\ndrift 0.%06u\n", c->lease, c->renewal,
+            c->drift);
+    for (elect_set rest = c->voters & ~c->members; rest != 0; rest &= rest - 1) {
+        fprintf(w->out, "%s %u", gap, witness_id(w, (unsigned)__builtin_ctzll(rest)));
+        gap = "";
+    }
+    fputs(*gap == '\0' ? "\n" : "", w->out);
+}

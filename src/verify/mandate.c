@@ -1,0 +1,303 @@
+/*
+ * The mandate in the search.
+ *
+ * The network is a set: REQUESTs, GRANTs and RELEASEs that were ever sent may arrive at any time,
+ * any number of times, or never. Everything else is anybody's guess: everybody may win an election
+ * at any time, be told that a majority would grant (PREVOTE), that a larger term was promised, or
+ * that its own is over (REFUSE). A restart forgets all that is not on the disk.
+ *
+ * The time is always 0, and other times are relative to that. Clocks of any kind: no lease or guard
+ * stops anybody, and an office ends at any moment. Clocks within the bound: time passes for all in
+ * ticks; what safety rests on (a lease, a guard, an office, when a round was sent) ends when the
+ * clock says so. What only progress rests on (when to renew, to give up, to try again) may always
+ * be now.
+ *
+ * What differs but cannot matter is made equal, so that there are fewer worlds:
+ *  1. What can only forbid something is left out: that a term is closed, that work has not yet
+ *     stopped, that an office is over which its leader has not looked at.
+ *  2. Because the network remembers, a process need not: the GRANTs of a round are counted all at
+ *     once, each of them twice, or not at all. GRANTs of a term before the latest are dropped, and
+ *     so are RELEASEs before the latest of their owner, which does all that they could do.
+ *  3. A certificate is a RELEASE that comes with a request: it is looked at as that.
+ */
+#include "local.h"
+
+#include <string.h>
+
+#define NOW       0
+#define SOME_TIME 1 /* a time that may come at any moment */
+
+#define FIRST_ROUND 2 /* of a term: the first number goes to the question before it */
+
+/* ---- values that differ, and do the same ---- */
+
+static bool at_any_moment(const struct question *q, enum elect_time_name name)
+{
+    return q->clocks == CLOCKS_ANY || name == ELECT_RENEW || name == ELECT_GIVE_UP ||
+           name == ELECT_RETRY;
+}
+
+static void settle_times(const struct question *q, struct elect_mandate *m)
+{
+    for (unsigned i = 0; i < ELECT_SENT; i++) {
+        elect_time *t = &m->time[i];
+        if (*t == ELECT_UNSET)
+            continue;
+        bool forbids = i == ELECT_EXPIRES || i == ELECT_GUARD;
+        if (forbids && (*t <= NOW || q->clocks == CLOCKS_ANY))
+            *t = ELECT_UNSET; /* a lease that is over is none */
+        else if (at_any_moment(q, (enum elect_time_name)i))
+            *t = SOME_TIME;
+        else if (*t < NOW)
+            *t = NOW;
+    }
+    for (unsigned i = ELECT_SENT; i < ELECT_TIMES; i++) { /* so long ago that it is no matter */
+        elect_time lease = q->config.lease;
+        if (m->time[i] != ELECT_UNSET && m->time[i] < -lease)
+            m->time[i] = -lease;
+    }
+}
+
+/* What is never looked at again, or is in the network anyway. */
+static void settle_candidacy(struct elect_mandate *m)
+{
+    m->ayes = m->refused = m->stale = 0;
+    m->asked = m->seen = 0; /* what else it may know of is guessed: see hear_of */
+    m->attempts = 0;
+    m->question = 0;
+    memset(m->wait, 0, sizeof m->wait);
+    if (m->candidacy == ELECT_PREVOTING) { /* it may ask again, and be told, at any time */
+        m->candidacy = ELECT_NO_CANDIDATE;
+        m->time[ELECT_GIVE_UP] = ELECT_UNSET;
+    }
+    if (m->candidacy == ELECT_NO_CANDIDATE && m->token == 0)
+        m->rounds = 0; /* those of the next term are told apart by their term */
+    if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
+        m->holder = ELECT_NOBODY;
+        m->granted_to = 0;
+        m->granted = 0;
+    }
+}
+
+/* The election may be at any point at any time. */
+static void settle_election(struct elect_node *node)
+{
+    node->state = ELECT_NORMAL;
+    node->leader = ELECT_NOBODY;
+    node->running = 0;
+    node->mandate.nominated = false;
+    node->mandate.follows = ELECT_NOBODY;
+    node->mandate.certificate = 0;
+    node->mandate.time[ELECT_RETRY] = ELECT_UNSET;
+}
+
+/* Rounds beyond the bound are lost. */
+static void settle_rounds(const struct question *q, struct elect_mandate *m)
+{
+    uint32_t last = FIRST_ROUND + q->max_rounds - 1;
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++) {
+        bool lost = m->round[i].number > last;
+        m->round[i].voters = 0;
+        if (lost || m->round[i].term != m->term) {
+            memset(&m->round[i], 0, sizeof m->round[i]);
+            m->time[ELECT_SENT + i] = ELECT_UNSET;
+        }
+    }
+    m->rounds = m->rounds > last ? last : m->rounds;
+}
+
+void mandate_settle(const struct question *q, struct local *l)
+{
+    settle_election(&l->node);
+    settle_times(q, &l->node.mandate);
+    settle_candidacy(&l->node.mandate);
+    if (l->node.saved.incarnation > q->budget.crashes)
+        memset(&l->disk, 0, sizeof l->disk); /* it will not be read again */
+    settle_rounds(q, &l->node.mandate);
+    memset(l->node.saved.closed, 0, sizeof l->node.saved.closed);
+    memset(l->disk.closed, 0, sizeof l->disk.closed);
+}
+
+/* ---- what happens ---- */
+
+/* One step after the other, as if it were one. */
+static void take(const struct question *q, struct local *l, const struct elect_input *in,
+                 struct elect_output *all)
+{
+    elect_term token = l->node.mandate.token, latest = 0;
+    struct elect_output out;
+    elect_step(&q->config, &l->node, in, &out);
+    if (out.persist)
+        l->disk = l->node.saved;
+    l->broken |= claims_note(&l->claims, &latest, token, &l->node, &out, true);
+    for (unsigned i = 0; i < out.sends; i++) {
+        struct elect_message *m = &out.send[i].message;
+        if (m->type != ELECT_REQUEST && m->type != ELECT_GRANT && m->type != ELECT_RELEASE)
+            continue;
+        m->leading = 0;
+        m->other = 0;
+        if (m->type == ELECT_REQUEST && m->round >= FIRST_ROUND + q->max_rounds)
+            continue;
+        all->send[all->sends++] = out.send[i];
+    }
+}
+
+static void happen(const struct question *q, struct local *l, enum elect_event event,
+                   struct elect_output *out)
+{
+    struct elect_input in = elect_happens(event, NOW);
+    take(q, l, &in, out);
+}
+
+static void restart(const struct question *q, struct local *l, struct elect_output *out)
+{
+    struct elect_saved saved = l->disk;
+    elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, out);
+    l->disk = l->node.saved; /* the new incarnation */
+    happen(q, l, ELECT_START, out);
+}
+
+/* An answer to what it asks now. */
+static void answer(const struct question *q, struct local *l, uint8_t from, struct elect_message m,
+                   struct elect_output *out)
+{
+    m.origin = from;
+    m.incarnation = l->node.saved.incarnation;
+    struct elect_input in = elect_received(from, &m, NOW);
+    take(q, l, &in, out);
+}
+
+/* Everybody says that it would grant. */
+static void assent(const struct question *q, struct local *l, struct elect_output *out)
+{
+    for (uint8_t from = 0; from < q->config.n; from++)
+        if (l->node.mandate.candidacy == ELECT_PREVOTING && (q->config.voters >> from & 1) != 0)
+            answer(q, l, from,
+                   (struct elect_message){.type = ELECT_AYE,
+                                          .term = l->node.mandate.asked,
+                                          .round = l->node.mandate.question},
+                   out);
+}
+
+/* It knows of a term with that counter. */
+static void hear_of(struct local *l, unsigned counter)
+{
+    elect_term e = (elect_term)counter << 16;
+    if (e > l->node.mandate.seen)
+        l->node.mandate.seen = e;
+}
+
+/* Nobody answers, or nobody is higher; and a majority would grant a term above that. */
+static void win_election(const struct question *q, struct local *l, unsigned counter,
+                         struct elect_output *out)
+{
+    const struct elect_mandate *m = &l->node.mandate;
+    bool member = q->config.members >> l->node.me & 1;
+    if (!member || m->token != 0 || m->candidacy == ELECT_CONFIRMING)
+        return;
+    hear_of(l, counter);
+    happen(q, l, ELECT_SUSPECT, out);
+    if (l->node.state == ELECT_ELECTING)
+        happen(q, l, ELECT_ANSWER_TIMER, out);
+    assent(q, l, out);
+}
+
+/* Who leads is told that somebody has promised more, or that its term is over. */
+static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
+                   unsigned counter, struct elect_output *out)
+{
+    elect_term token = l->node.mandate.token;
+    if (token == 0)
+        return;
+    if (why == ELECT_REFUSED_STALE && l->node.mandate.term != token)
+        return; /* it knows */
+    if (why == ELECT_REFUSED_STALE)
+        l->node.mandate.rounds = 0; /* it will be another term */
+    answer(q, l, l->node.me,
+           (struct elect_message){.type = ELECT_REFUSE,
+                                  .what = ELECT_REQUEST,
+                                  .reason = (uint8_t)why,
+                                  .term = token,
+                                  .other = (elect_term)counter << 16 | q->config.id[l->node.me]},
+           out);
+    assent(q, l, out);
+}
+
+static void come_due(const struct question *q, struct local *l, enum elect_time_name name,
+                     struct elect_output *out)
+{
+    elect_time *t = &l->node.mandate.time[name];
+    if (*t == ELECT_UNSET || !at_any_moment(q, name))
+        return;
+    *t = NOW;
+    if (name != ELECT_EXPIRES)
+        happen(q, l, ELECT_ALARM, out);
+}
+
+/* From each of these voters, twice. */
+static void count_grants(const struct question *q, struct local *l, const struct elect_message *m,
+                         unsigned voters, struct elect_output *out)
+{
+    for (unsigned i = 0; i < 2u * q->config.n; i++) {
+        struct elect_message grant = *m;
+        grant.origin = (uint8_t)(i / 2);
+        struct elect_input in = elect_received(grant.origin, &grant, NOW);
+        if (voters >> grant.origin & 1)
+            take(q, l, &in, out);
+    }
+}
+
+/* Whoever leads has a slow clock, whoever grants has a fast one, even in one process: nothing that
+ * clocks within the bound allow is forbidden by that. */
+static void tick(const struct question *q, struct elect_mandate *m)
+{
+    for (unsigned i = 0; i < ELECT_TIMES; i++)
+        if (m->time[i] != ELECT_UNSET)
+            m->time[i] -= i == ELECT_EXPIRES || i == ELECT_GUARD ? q->fast : q->slow;
+}
+
+static bool within_bounds(const struct question *q, const struct local *l)
+{
+    return l->node.mandate.term >> 16 <= q->max_term;
+}
+
+bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
+                  struct local *l, struct elect_output *out)
+{
+    unsigned argument = what & 0xfffffff;
+    struct elect_input in;
+    memset(out, 0, sizeof *out);
+    switch ((enum happening_kind)(what >> 28)) {
+    case HAPPENS_LETTER:
+        in = elect_received(argument & 15, m, NOW);
+        take(q, l, &in, out);
+        break;
+    case HAPPENS_GRANTS: count_grants(q, l, m, argument & 0xff, out); break;
+    case HAPPENS_EVENT: happen(q, l, (enum elect_event)argument, out); break;
+    case HAPPENS_WIN: win_election(q, l, argument, out); break;
+    case HAPPENS_STALE: refuse(q, l, ELECT_REFUSED_STALE, argument, out); break;
+    case HAPPENS_CLOSED: refuse(q, l, ELECT_REFUSED_CLOSED, 0, out); break;
+    case HAPPENS_DUE: come_due(q, l, (enum elect_time_name)argument, out); break;
+    case HAPPENS_RESTART: restart(q, l, out); break;
+    case HAPPENS_TICK: tick(q, &l->node.mandate); break;
+    case HAPPENS_CRASH:
+    case HAPPENS_LOSS:
+    case HAPPENS_COPY:
+    case HAPPENS_CUT: break;
+    }
+    if (l->node.mandate.token != 0 && !elect_leads(&l->node, NOW))
+        happen(q, l, ELECT_ALARM, out);
+    if (l->node.mandate.working)
+        happen(q, l, ELECT_STOPPED, out);
+    mandate_settle(q, l);
+    return within_bounds(q, l);
+}
+
+bool mandate_is_dead(const struct local *l, const struct elect_message *m,
+                     const struct elect_message *other)
+{
+    if (m->type == ELECT_GRANT)
+        return m->term < l->node.saved.used;
+    return m->type == ELECT_RELEASE && other->type == ELECT_RELEASE && m->origin == other->origin &&
+           m->term < other->term;
+}
