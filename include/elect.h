@@ -194,6 +194,7 @@ enum elect_event {
     /* the mandate: candidates and leaders */                                                      \
     X(PREVOTES, ELECT_LOUD, "%p is elected -> asks whether a majority would grant")                \
     X(CONFIRMS, ELECT_LOUD, "a majority would -> %p asks for its mandate")                         \
+    X(CERTIFIED, ELECT_LOUD, "%p's predecessor says that it is over -> %p asks for its mandate")   \
     X(TAKES_OFFICE, ELECT_LOUD, "a majority has granted -> %p leads")                              \
     X(COUNTS, ELECT_QUIET, "no majority yet")                                                      \
     X(ANSWERED_TOO_LATE, ELECT_QUIET, "nobody waits for this answer any more")                     \
@@ -204,7 +205,7 @@ enum elect_event {
     X(MANDATE_OVER, ELECT_LOUD, "its mandate has run out -> %p steps down")                        \
     X(SUCCEEDS_ITSELF, ELECT_LOUD, "%a has promised more -> %p asks for a larger term")            \
     X(CLOCKS_ARE_WRONG, ELECT_LOUD,                                                                \
-      "a majority has promised somebody else: clocks run too fast -> %p steps down")               \
+      "somebody else leads, or is promised to: a clock is wrong -> %p steps down")                 \
     X(TESTAMENT_OF_THE_LIVING, ELECT_LOUD, "%a was told that %p is dead -> %p steps down")         \
     X(RELEASES, ELECT_LOUD, "its work has stopped -> %p releases its terms")
 

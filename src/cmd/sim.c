@@ -1,6 +1,7 @@
 /* elect sim: one election told step by step, or the statistics of thousands. */
 #include "sim.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ enum own_option {
     OPTION_DAYS,
     OPTION_YEARS,
     OPTION_REPLAY,
+    OPTION_BEYOND,
+    OPTION_SAVE,
     OPTION_TRACE,
     OPTION_TRACE_FILE,
     OPTION_REWRITE,
@@ -42,6 +45,11 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_DAYS] = {"days", 0, "N", "storm: for so long; a tick is a millisecond (default: 1)"},
     [OPTION_YEARS] = {"years", 0, "N", "storm: for so long"},
     [OPTION_REPLAY] = {"replay", 0, "SEED", "storm: tell the storms of this seed"},
+    [OPTION_BEYOND] =
+        {"beyond", 0, "none|clocks|disks",
+         "storm: also faults that a mandate does not assume; what survives is checked"},
+    [OPTION_SAVE] = {"save", 0, "FILE",
+                     "storm: where a violation is written, made small (default: storm-SEED.elect)"},
     [OPTION_TRACE] = {"trace", 0, "text|json|none", "the story; lines of JSON go to stderr"},
     [OPTION_TRACE_FILE] = {"trace-file", 0, "FILE", "the story goes here instead"},
     [OPTION_REWRITE] = {"rewrite", 0, NULL, "replace the story that the scenario expects"},
@@ -131,6 +139,15 @@ static bool set_days(struct request *r, const char *value, uint64_t days, struct
     return true;
 }
 
+static bool set_beyond(struct request *r, const char *value, struct text *complaint)
+{
+    static const char *const words[] = {"none", "clocks", "disks"};
+    uint8_t choice = 0;
+    bool fine = setup_choose(value, words, 3, &choice, complaint);
+    r->beyond = (enum storm_beyond)choice;
+    return fine;
+}
+
 static bool set_trace(struct request *r, const char *value, struct text *complaint)
 {
     static const char *const words[] = {"text", "json", "none"};
@@ -159,6 +176,8 @@ static bool set_own(struct request *r, enum own_option option, const char *value
         r->replays = number_parse(value, UINT64_MAX / 16, &r->replay);
         text_add(complaint, r->replays ? "" : "expected the number of a seed");
         return r->replays;
+    case OPTION_BEYOND: return set_beyond(r, value, complaint);
+    case OPTION_SAVE: r->save = value; return true;
     case OPTION_TRACE: return set_trace(r, value, complaint);
     case OPTION_TRACE_FILE: r->trace_file = value; return true;
     case OPTION_REWRITE: return r->rewrite = true;
@@ -232,8 +251,12 @@ static int check_storm(struct request *r)
     struct setup *s = &r->experiment.setup;
     if (!r->storm && (r->storm_days > 0 || r->replays))
         return complain(r->replays ? "replay" : "days", "is for --storm");
+    if (!r->storm && (r->save != NULL || r->beyond != STORM_WITHIN))
+        return complain(r->save != NULL ? "save" : "beyond", "is for --storm");
     if (!r->storm)
         return EXIT_FINE;
+    if (r->save != NULL && !keep_can(r->save))
+        return complain("save", strerror(errno));
     if (s->mandate != ELECT_MAJORITY)
         return complain("storm", "checks the promises of a mandate: add --mandate majority");
     if (r->runs_given || r->experiment.faults > 0 || r->experiment.begin_given)

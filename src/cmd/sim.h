@@ -4,6 +4,7 @@
 
 #include "../model/narrate.h"
 #include "../sim/lab_run.h"
+#include "../sim/storm.h"
 #include "args.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ struct request {
     enum trace_mode trace;
     bool rewrite, json, quiet, verbose, runs_given, storm, replays;
     uint64_t runs, storm_days, replay;
+    enum storm_beyond beyond;
+    const char *save;
 };
 
 /* One election, wherever it was held. */
@@ -65,6 +68,16 @@ void story_outcome(const struct play *p, struct text *t); /* the last lines */
 /* A bar on a terminal, nothing in a pipe. */
 void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
+
+/* ---- keep.c ---- */
+
+/* Before the work starts: what cannot be written is refused now. */
+bool keep_can(const char *save);
+/* The script of a scenario, and the story that it tells. False after having complained. */
+bool keep_story(const char *verb, const char *save, const char *script, const char *story);
+/* The story that a script tells, which the caller frees; NULL with a complaint if it does not show
+ * the violation. */
+char *keep_replay(const char *script, enum property property, struct text *complaint);
 
 int sim_scenario(const struct request *r);
 int sim_storm(const struct request *r, struct play *p);

@@ -1,10 +1,12 @@
 /* elect sim --storm: days and years of random faults over a cluster with a mandate. */
 #include "sim.h"
 
-#include "../sim/storm.h"
+#include "../sim/shrink.h"
 
 #include <jansson.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define SECOND 1000                          /* ticks: in a storm a tick is a millisecond */
@@ -25,8 +27,15 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void report_json(const struct elect_config *c, const struct storm_report *s, double seconds)
+static void report_json(const struct elect_config *c, enum storm_beyond beyond,
+                        const struct storm_report *s, double seconds)
 {
+    static const char *const words[] = {"none", "clocks", "disks"};
+    json_t *lost = json_object();
+    for (int i = 0; i < STORM_PROMISE_COUNT; i++)
+        if (s->lost[i] > 0)
+            json_object_set_new(lost, storm_promise_name((enum storm_promise)i),
+                                json_integer((json_int_t)s->lost[i]));
     json_t *faults = json_object(), *violations = json_array();
     for (int f = 0; f < STORM_FAULT_COUNT; f++)
         json_object_set_new(faults, storm_fault_name((enum storm_fault)f),
@@ -45,12 +54,21 @@ static void report_json(const struct elect_config *c, const struct storm_report 
                   "storms", (json_int_t)s->storms, "offices", (json_int_t)s->offices,
                   "slowest_recovery", (double)s->slowest / SECOND, "faults", faults, "violations",
                   violations, "seconds", seconds, "speed", (double)s->time / SECOND / seconds);
+    json_object_set_new(object, "beyond", json_string(words[beyond]));
+    json_object_set_new(object, "not_promised", lost);
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     putchar('\n');
     json_decref(object);
 }
 
-static void report_text(const struct elect_config *c, const struct storm_report *s, double seconds)
+static const char *print_count(const char *gap, const char *what, uint64_t count)
+{
+    printf("%s%s %llu", gap, what, (unsigned long long)count);
+    return ", ";
+}
+
+static void report_text(const struct elect_config *c, enum storm_beyond beyond,
+                        const struct storm_report *s, double seconds)
 {
     printf("%u processes, %s, lease %u ms, renewal %u ms, clocks within %.3g %%\n", c->n,
            elect_algorithm_name((enum elect_algorithm)c->algorithm), c->lease, c->renewal,
@@ -58,9 +76,10 @@ static void report_text(const struct elect_config *c, const struct storm_report 
     printf("%.2f days in %.1f s: %.0f times real time; %llu events, %llu storms\n",
            (double)s->time / SECOND / 86400, seconds, (double)s->time / SECOND / seconds,
            (unsigned long long)s->events, (unsigned long long)s->storms);
+    const char *gap = "faults: ";
     for (int f = 0; f < STORM_FAULT_COUNT; f++)
-        printf("%s%s %llu", f == 0 ? "faults: " : ", ", storm_fault_name((enum storm_fault)f),
-               (unsigned long long)s->fault[f]);
+        if (s->fault[f] > 0)
+            gap = print_count(gap, storm_fault_name((enum storm_fault)f), s->fault[f]);
     printf("\noffices %llu; slowest from calm to a leader %.3f s\n", (unsigned long long)s->offices,
            (double)s->slowest / SECOND);
     for (unsigned i = 0; i < s->violations && i < STORM_MAX_VIOLATIONS; i++) {
@@ -70,7 +89,79 @@ static void report_text(const struct elect_config *c, const struct storm_report 
                storm_promise_text(v->promise));
     }
     if (s->violations == 0)
-        puts("P1, P2, P3 and P4 hold");
+        puts(beyond == STORM_WITHIN   ? "P1, P2, P3 and P4 hold"
+             : beyond == STORM_CLOCKS ? "P1, P2 and P4 hold; clocks were beyond their bound"
+                                      : "P4 holds; disks were rolled back, lost or cloned");
+    gap = "not promised, and broken: ";
+    for (int i = 0; i < STORM_PROMISE_COUNT; i++)
+        if (s->lost[i] > 0) {
+            printf("%s%s %llu times", gap, storm_promise_name((enum storm_promise)i),
+                   (unsigned long long)s->lost[i]);
+            gap = ", ";
+        }
+    if (*gap == ',')
+        putchar('\n');
+}
+
+/* ---- a violation, made small ---- */
+
+static char *script_of(const struct history *h, enum storm_promise promise, struct play *p)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (out == NULL)
+        return NULL;
+    history_write(h, promise, &p->world, out);
+    fclose(out);
+    return text;
+}
+
+static bool save(const char *file, const char *script, enum property property)
+{
+    struct text complaint;
+    text_clear(&complaint);
+    char *story = keep_replay(script, property, &complaint);
+    if (story == NULL)
+        args_complain("sim", "the history that shows it", complaint.bytes);
+    bool saved = story != NULL && keep_story("sim", file, script, story);
+    free(story);
+    return saved;
+}
+
+/* The seed once more, written down; what can be left out is. */
+static bool save_violation(const struct request *r, const struct elect_config *c,
+                           const struct storm_violation *v, struct play *p, const char *file)
+{
+    struct history h = {.config = *c, .seed = v->seed};
+    struct storm_report ignored = {0};
+    p->tell = history_note;
+    p->listener = &h;
+    storm_run(c, r->beyond, v->seed, SEED, p, &stop, &ignored);
+    p->tell = NULL;
+    bool small = history_shrink(&h, v->promise, &p->world, &stop);
+    char *script = small ? script_of(&h, v->promise, p) : NULL;
+    enum property property = history_property(v->promise);
+    if (script != NULL && strstr(script, "check rising-tokens") != NULL)
+        property = PROPERTY_RISING_TOKENS;
+    bool saved = script != NULL && save(file, script, property);
+    free(script);
+    history_free(&h);
+    return saved;
+}
+
+static void keep_violation(const struct request *r, const struct elect_config *c,
+                           const struct storm_report *report, struct play *p)
+{
+    const struct storm_violation *v = &report->violation[0];
+    char file[64];
+    snprintf(file, sizeof file, "storm-%llu.elect", (unsigned long long)v->seed);
+    const char *name = r->save != NULL ? r->save : file;
+    if (v->promise != STORM_P4 && save_violation(r, c, v, p, name))
+        fprintf(stderr, "elect sim: the shortest history found that shows it is in %s\n", name);
+    else
+        fprintf(stderr, "elect sim: --replay %llu tells the whole history\n",
+                (unsigned long long)v->seed);
 }
 
 int sim_storm(const struct request *r, struct play *p)
@@ -93,15 +184,18 @@ int sim_storm(const struct request *r, struct play *p)
     double start = seconds_now();
     for (; report.time < ticks && report.violations == 0 && !stop; seed++) {
         began = report.time;
-        storm_run(&c, seed, ticks - began < SEED ? ticks - began : SEED, p, &stop, &report);
+        storm_run(&c, r->beyond, seed, ticks - began < SEED ? ticks - began : SEED, p, &stop,
+                  &report);
         progress_show(report.time / SECOND, ticks / SECOND, "seconds simulated");
     }
     progress_clear();
     double seconds = seconds_now() - start;
     if (!r->quiet && r->json)
-        report_json(&c, &report, seconds);
+        report_json(&c, r->beyond, &report, seconds);
     else if (!r->quiet)
-        report_text(&c, &report, seconds);
+        report_text(&c, r->beyond, &report, seconds);
+    if (report.violations > 0 && !r->replays)
+        keep_violation(r, &c, &report, p);
     int status = report.violations > 0 ? EXIT_BROKEN : stop ? EXIT_NO_AGREEMENT : EXIT_FINE;
     return out != NULL ? trace_close(r, out, status) : status;
 }

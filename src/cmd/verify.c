@@ -3,12 +3,9 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum option {
     OPTION_ALGORITHM,
@@ -547,7 +544,7 @@ static char *tell_witness(struct space *s, const struct outcome_of_exploration *
     struct text complaint;
     char *script = witness_script(s, o);
     text_clear(&complaint);
-    *story = script != NULL ? witness_story(script, o->worst, &complaint) : NULL;
+    *story = script != NULL ? keep_replay(script, o->worst, &complaint) : NULL;
     if (*story != NULL)
         return script;
     args_complain("verify", "the history that shows it",
@@ -563,54 +560,6 @@ static void show_progress(uint64_t states, uint64_t total, unsigned depth)
     progress_show(states, total, what);
 }
 
-/* Beside the file that is asked for: what is there stays until there is something better. A link
- * stays a link. */
-static FILE *open_beside(const char *save, char *file, char *name, size_t room)
-{
-    struct stat st;
-    mode_t mask = umask(0);
-    umask(mask);
-    mode_t mode = 0666 & ~mask;
-    if (realpath(save, file) == NULL) /* it need not be there */
-        snprintf(file, PATH_MAX, "%s", save);
-    if (stat(file, &st) == 0) {
-        mode = st.st_mode & 0777;
-        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-        if (!S_ISREG(st.st_mode))
-            return NULL;
-    }
-    errno = *save == '\0' ? ENOENT : ENAMETOOLONG;
-    if (*save == '\0' || snprintf(name, room, "%s.XXXXXX", file) >= (int)room)
-        return NULL;
-    int fd = mkstemp(name);
-    return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
-}
-
-/* Before the work starts: what cannot be written is refused now. */
-static bool can_save(const char *save)
-{
-    char file[PATH_MAX], name[PATH_MAX + 8];
-    FILE *out = open_beside(save, file, name, sizeof name);
-    if (out == NULL)
-        return false;
-    fclose(out);
-    unlink(name);
-    return true;
-}
-
-static bool save_witness(const char *save, const char *script, const char *story)
-{
-    char file[PATH_MAX], name[PATH_MAX + 8];
-    FILE *out = open_beside(save, file, name, sizeof name);
-    bool written = out != NULL && fprintf(out, "%s----\n%s", script, story) > 0;
-    if (out != NULL && fclose(out) == 0 && written && rename(name, file) == 0)
-        return true;
-    complain("save", strerror(errno));
-    if (out != NULL)
-        unlink(name);
-    return false;
-}
-
 static void report(const struct asked *a, const struct outcome_of_exploration *o, const char *saved)
 {
     if (!a->quiet && a->json)
@@ -623,7 +572,7 @@ static int run(struct asked *a)
 {
     static struct space space;
     struct outcome_of_exploration o;
-    if (a->save != NULL && !can_save(a->save))
+    if (a->save != NULL && !keep_can(a->save))
         return args_complain("verify", *a->save ? a->save : "--save", strerror(errno));
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
@@ -636,7 +585,7 @@ static int run(struct asked *a)
     bool bad = explore_violated(&o);
     char *story = NULL, *script = bad ? tell_witness(&space, &o, &story) : NULL;
     bool tried = script != NULL && a->save != NULL;
-    bool saved = tried && save_witness(a->save, script, story);
+    bool saved = tried && keep_story("verify", a->save, script, story);
     report(a, &o, saved ? a->save : NULL);
     if (story != NULL && a->save == NULL && !a->json && !a->quiet)
         printf("\n%s", story);

@@ -223,33 +223,3 @@ char *witness_script(struct space *s, const struct outcome_of_exploration *o)
     free(w);
     return text;
 }
-
-/* Plays it once more from its text: that is what everybody else will do with it. */
-char *witness_story(const char *script, enum property property, struct text *complaint)
-{
-    static struct scenario scenario;
-    static struct play play;
-    struct story story = {.collects = true};
-    struct text outcome;
-    unsigned line;
-    play.tell = story_tell;
-    play.listener = &story;
-    if (!scenario_parse(&scenario, script, complaint, &line) ||
-        !scenario_play(&scenario, &play, complaint, &line)) {
-        free(story.text);
-        return NULL;
-    }
-    text_clear(&outcome);
-    story_outcome(&play, &outcome);
-    story_collect(&story, outcome.bytes, outcome.length);
-    bool shown = false;
-    for (unsigned i = 0; i < play.violations; i++)
-        shown = shown || play.violation[i].property == property;
-    if (!shown) {
-        text_clear(complaint);
-        text_add(complaint, "its replay does not show the violation");
-        free(story.text);
-        return NULL;
-    }
-    return story.text;
-}

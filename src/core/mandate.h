@@ -56,5 +56,8 @@ bool elect__at_until(struct process *p);
 void elect__stopped(struct process *p);
 /* Somebody else leads, and says so. */
 void elect__follow_office(struct process *p, number c);
+/* Two cannot be right: true if this process, who leads too, steps down because its term is the
+ * smaller one. */
+bool elect__gives_way(struct process *p, number c, term e);
 
 #endif

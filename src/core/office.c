@@ -124,7 +124,7 @@ static void prevote(struct process *p)
 
 static void lose(struct process *p, enum rule why);
 
-static void confirm(struct process *p)
+static void confirm(struct process *p, enum rule why)
 {
     struct elect_mandate *o = &p->node->mandate;
     term e = next_term(p);
@@ -138,7 +138,7 @@ static void confirm(struct process *p)
     o->asked = o->term = p->node->saved.used = e;
     p->out->persist = true;
     round_of_requests(p);
-    nothing(p, CONFIRMS);
+    nothing(p, why);
 }
 
 void elect__nominate(struct process *p)
@@ -149,7 +149,7 @@ void elect__nominate(struct process *p)
         return;
     /* A certificate of what the own voter granted last says all that a PREVOTE could. */
     if (o->certificate != 0 && o->certificate == o->granted)
-        confirm(p);
+        confirm(p, CERTIFIED);
     else
         prevote(p);
 }
@@ -254,7 +254,7 @@ void elect__upon_aye(struct process *p, number from, const message *m)
     }
     o->ayes |= only(from);
     if (elect__majority(p, o->ayes))
-        confirm(p);
+        confirm(p, CONFIRMS);
     else
         nothing(p, COUNTS);
 }
@@ -373,11 +373,18 @@ void elect__alarm(struct process *p)
     }
 }
 
+bool elect__gives_way(struct process *p, number c, term e)
+{
+    bool gives_way = c != me(p) && p->node->mandate.token != 0 && e > p->node->mandate.token;
+    if (gives_way)
+        end_office(p, CLOCKS_ARE_WRONG);
+    return gives_way;
+}
+
 void elect__follow_office(struct process *p, number c)
 {
     struct elect_mandate *o = &p->node->mandate;
-    if (c != me(p) && o->token != 0)
-        end_office(p, CLOCKS_ARE_WRONG); /* both cannot be right */
+    assert(c == me(p) || o->token == 0);
     if (c == me(p) && o->token == 0)
         return; /* a late echo of an office that is over */
     o->follows = c;

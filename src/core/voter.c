@@ -134,12 +134,8 @@ static void observe(struct process *p, number c, const message *m)
     nothing(p, HEARD_LEADER);
 }
 
-void elect__upon_request(struct process *p, number c, const message *m)
+static void answer(struct process *p, number c, const message *m)
 {
-    if (!has(voters(p), me(p))) {
-        observe(p, c, m);
-        return;
-    }
     enum elect_refusal why = objection(p, c, m);
     if (why != NO_OBJECTION) {
         refuse(p, c, m, why);
@@ -156,6 +152,18 @@ void elect__upon_request(struct process *p, number c, const message *m)
     if (m->leading)
         elect__follow_office(p, c);
     nothing(p, renewal ? GRANTS_AGAIN : GRANTS);
+}
+
+void elect__upon_request(struct process *p, number c, const message *m)
+{
+    if (!has(voters(p), me(p))) {
+        observe(p, c, m);
+        return;
+    }
+    bool gives_way = m->leading && elect__gives_way(p, c, m->term);
+    answer(p, c, m);
+    if (gives_way)
+        nothing(p, CLOCKS_ARE_WRONG);
 }
 
 /* As the request would be answered; nothing is changed. */

@@ -200,6 +200,7 @@ static void narrate_lost(const struct world *w, const struct happening *h, bool 
         [LOST_IN_CUT] = " is lost: no link between them",
         [LOST_AT_THE_DEAD] = " is lost: the receiver is down",
         [LOST_BY_HAND] = " is lost by hand",
+        [GARBLED] = " is garbled and thrown away",
     };
     if (!verbose && is_housekeeping(&h->input.message))
         return;
@@ -225,6 +226,13 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
 
 static void narrate_fault(const struct world *w, const struct happening *h, struct text *t)
 {
+    static const char *const copies[] = {
+        [BACKUP] = "'s disk is copied\n",
+        [RESTORE] = "'s disk is what it was when it was copied\n",
+        [WIPE] = "'s disk is lost\n",
+        [CLONE] = " is cloned\n",
+        [SWAP] = "'s clone takes its place\n",
+    };
     const struct fault *f = &h->fault;
     add_time(w, t);
     switch ((enum fault_kind)f->kind) {
@@ -255,6 +263,20 @@ static void narrate_fault(const struct world *w, const struct happening *h, stru
     case PAUSE: narrate_amount(w, f, " stands still for ", "\n", t); break;
     case RATE: narrate_amount(w, f, "'s clock is wrong by ", " millionths\n", t); break;
     case DISK: narrate_amount(w, f, "'s disk takes ", " for a write\n", t); break;
+    case LEASE:
+        text_add(t, "from now on a lease is ");
+        text_number(t, (uint64_t)f->amount);
+        text_add(t, "\n");
+        break;
+    case FREEZE: narrate_amount(w, f, " and its clock stand still for ", "\n", t); break;
+    case BACKUP:
+    case RESTORE:
+    case WIPE:
+    case CLONE:
+    case SWAP:
+        add_id(w, f->rank, t);
+        text_add(t, copies[f->kind]);
+        break;
     case HEARS: narrate_amount(w, f, " hears of term ", "\n", t); break;
     case TICK: narrate_amount(w, f, "'s clock goes on by ", "\n", t); break;
     case DUE:

@@ -16,6 +16,15 @@
     X(CLOCK, "clock")                                                                              \
     X(DISK, "disk")                                                                                \
     X(TICK, "tick")                                                                                \
+    X(LEASE, "new-lease")                                                                          \
+    X(FREEZE, "freeze")                                                                            \
+    X(BACKUP, "backup")                                                                            \
+    X(RESTORE, "restore")                                                                          \
+    X(WIPE, "wipe")                                                                                \
+    X(CLONE, "clone")                                                                              \
+    X(SWAP, "swap")                                                                                \
+    X(WAIT, "wait")                                                                                \
+    X(ALARM, "alarm")                                                                              \
     X(DUE, "due")                                                                                  \
     X(STOPPED, "stopped")                                                                          \
     X(HEARS, "hears")                                                                              \
@@ -172,9 +181,12 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
 static bool parse_fault(struct reader *r, char *rest, struct step *step)
 {
     static const uint8_t kinds[] = {
-        [VERB_CRASH] = CRASH, [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
-        [VERB_HEAL] = HEAL,   [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
-        [VERB_CLOCK] = RATE,  [VERB_DISK] = DISK,       [VERB_TICK] = TICK};
+        [VERB_CRASH] = CRASH,     [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
+        [VERB_HEAL] = HEAL,       [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
+        [VERB_CLOCK] = RATE,      [VERB_DISK] = DISK,       [VERB_TICK] = TICK,
+        [VERB_LEASE] = LEASE,     [VERB_FREEZE] = FREEZE,   [VERB_BACKUP] = BACKUP,
+        [VERB_RESTORE] = RESTORE, [VERB_WIPE] = WIPE,       [VERB_CLONE] = CLONE,
+        [VERB_SWAP] = SWAP};
     /* "heal at 5" has nothing before its time */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, (enum fault_kind)kinds[step->verb], rest, separator,
@@ -238,7 +250,7 @@ static struct step *add_step(struct reader *r, enum verb verb)
 {
     struct scenario *s = r->scenario;
     if (s->steps == SCENARIO_MAX_STEPS) {
-        complain(r->complaint, "too many steps: at most 1024");
+        complain(r->complaint, "too many steps: at most 4096");
         return NULL;
     }
     s->step[s->steps] = (struct step){.verb = (uint8_t)verb, .line = r->line};
@@ -280,9 +292,20 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_PAUSE:
     case VERB_CLOCK:
     case VERB_TICK:
+    case VERB_FREEZE:
+    case VERB_BACKUP:
+    case VERB_RESTORE:
+    case VERB_WIPE:
+    case VERB_CLONE:
+    case VERB_SWAP:
     case VERB_DISK: return parse_fault(r, rest, step);
+    case VERB_LEASE: return needs_mandate(r) && parse_fault(r, rest, step);
+    case VERB_WAIT:
+        return number_parse(rest, SETUP_MAX_TIME, &step->time) ||
+               complain(r->complaint, "expected: wait TIME");
     case VERB_DUE: return parse_due(r, rest, step);
     case VERB_STOPPED:
+    case VERB_ALARM:
     case VERB_ASSENT: return parse_only_rank(r, rest, step);
     case VERB_HEARS: return parse_hears(r, rest, step);
     case VERB_REFUSE: return parse_refuse(r, rest, step);
@@ -416,6 +439,16 @@ static bool play_fire(const struct step *step, struct play *p, struct text *comp
     return true;
 }
 
+static bool play_alarm(const struct step *step, struct play *p, struct text *complaint)
+{
+    struct happening h;
+    if (!world_up(&p->world, step->rank))
+        return complain_id(complaint, &p->world.config, step->rank, " is down");
+    world_alarm(&p->world, step->rank, &h);
+    play_tell(p, &h);
+    return true;
+}
+
 static bool play_due(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct world *w = &p->world;
@@ -523,8 +556,21 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_PAUSE:
     case VERB_CLOCK:
     case VERB_TICK:
+    case VERB_LEASE:
+    case VERB_FREEZE:
+    case VERB_BACKUP:
+    case VERB_RESTORE:
+    case VERB_WIPE:
+    case VERB_CLONE:
+    case VERB_SWAP:
     case VERB_HEARS:
     case VERB_DISK: return play_fault(step, p, complaint);
+    case VERB_WAIT:
+        if (step->time < p->world.now)
+            return complain(complaint, "that time is over");
+        p->world.now = step->time;
+        return true;
+    case VERB_ALARM: return play_alarm(step, p, complaint);
     case VERB_ASSENT:
     case VERB_REFUSE: return play_answer(step, p, complaint);
     case VERB_DUE:

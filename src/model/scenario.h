@@ -26,6 +26,13 @@
  *     tick ID TICKS [at TIME]          its clock jumps on by so much
  *     due ID WHAT                      for it the time has come, whatever its clock says: lease (of
  *                                      what it granted), guard, office, renewal, patience or retry
+ *     new-lease TICKS [at TIME]        all are told of another lease
+ *     freeze ID TICKS [at TIME]        the process stands still, and so does its clock
+ *     backup|restore|wipe ID [at TIME] its disk is copied; is, while it is down, what it was then,
+ *                                      or lost
+ *     clone|swap ID [at TIME]          it is copied as it is; its clone takes its place
+ *     wait TIME                        time passes, and nothing happens but by hand
+ *     alarm ID                         it is told the time
  *     stopped ID                       the work of its office, which is over, has stopped
  *     hears ID N                       it hears of terms up to N
  *     assent ID                        everybody says that it would grant what it asks for
@@ -44,7 +51,7 @@
 #include "play.h"
 #include "setup.h"
 
-#define SCENARIO_MAX_STEPS   1024
+#define SCENARIO_MAX_STEPS   4096
 #define SCENARIO_MAX_MESSAGE 128
 
 struct step {

@@ -455,6 +455,20 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
+static bool fault_lease(const struct elect_config *c, const char *text, struct fault *fault,
+                        struct text *complaint)
+{
+    struct elect_config other = *c;
+    uint64_t lease, renewal;
+    if (!number_parse(text, SETUP_MAX_TIME, &lease))
+        return complain(complaint, "expected ticks: new-lease 60");
+    renewal = c->renewal * lease / c->lease;
+    fault->amount = (int64_t)lease;
+    enum elect_error error =
+        elect_config_mandate(&other, (uint32_t)lease, (uint32_t)renewal, c->drift, c->grain);
+    return error == ELECT_FINE || complain_lease(c, error, lease, renewal, c->drift, complaint);
+}
+
 /* At `separator` the text ends and the time begins. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
@@ -476,8 +490,10 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     }
     if (kind == CUT || kind == ONE_WAY)
         return fault_groups(c, copy, fault, complaint);
-    if (kind == PAUSE || kind == RATE || kind == DISK || kind == TICK)
+    if (kind == PAUSE || kind == RATE || kind == DISK || kind == TICK || kind == FREEZE)
         return fault_amount(c, copy, fault, complaint);
+    if (kind == LEASE)
+        return fault_lease(c, copy, fault, complaint);
     if (kind == HEAL)
         return copy[0] == '\0' || complain_word(complaint, "", copy, " is not a time");
     return fault_rank(c, copy, &fault->rank, complaint);
@@ -506,8 +522,28 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
     return true;
 }
 
+/* Whose disk can be changed: somebody who is down, then. What is copied must have been. */
+static bool can_be_copied(const struct world *w, const struct fault *fault, struct text *complaint)
+{
+    elect_set who = (elect_set)1 << fault->rank;
+    bool disk = fault->kind == RESTORE || fault->kind == WIPE, up = world_up(w, fault->rank);
+    if (fault->time > w->now)
+        return true; /* who knows */
+    if (disk && up)
+        return complain_number(complaint, w->config.id[fault->rank], " is up: crash it before");
+    if ((fault->kind == CLONE || fault->kind == SWAP) && !up)
+        return complain_number(complaint, w->config.id[fault->rank], " is down");
+    if ((fault->kind == RESTORE && (w->backed_up & who) == 0) ||
+        (fault->kind == SWAP && (w->cloned & who) == 0))
+        return complain_number(complaint, w->config.id[fault->rank],
+                               fault->kind == SWAP ? " has no clone" : " has no backup");
+    return true;
+}
+
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint)
 {
+    if (!can_be_copied(w, fault, complaint))
+        return false;
     if (fault->kind <= RECOVER && !takes_its_turn(w, fault, complaint))
         return false;
     return w->fault_count < WORLD_MAX_FAULTS || complain(complaint, "too many faults: at most 512");

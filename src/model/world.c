@@ -19,7 +19,7 @@ static bool is_election(unsigned type)
 elect_time world_clock(const struct world *w, uint8_t rank)
 {
     const struct clock *c = &w->clock[rank];
-    int64_t passed = (int64_t)(w->now - c->since);
+    int64_t passed = w->now > c->since ? (int64_t)(w->now - c->since) : 0;
     return c->base + passed + passed / MILLION * c->rate + passed % MILLION * c->rate / MILLION;
 }
 
@@ -131,6 +131,8 @@ static enum fate fate_of(struct world *w, uint8_t from, uint8_t to)
         return ARRIVES;
     if (w->cut[from] & bit(to))
         return LOST_IN_CUT;
+    if (dice_chance(&w->dice[DICE_LOSS], w->weather.garble))
+        return GARBLED;
     return dice_chance(&w->dice[DICE_LOSS], w->weather.loss) ? LOST_ON_THE_WAY : ARRIVES;
 }
 
@@ -269,13 +271,25 @@ void world_suspect(struct world *w, uint8_t rank, struct happening *h)
     step(w, rank, &in, h);
 }
 
+void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,
+                struct happening *h)
+{
+    struct elect_input in = elect_received(from, m, world_clock(w, rank));
+    w->disturbed = true;
+    step(w, rank, &in, h);
+}
+
 void world_answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
                   struct happening *h)
 {
     m.origin = from;
     m.incarnation = w->node[rank].saved.incarnation;
-    struct elect_input in = elect_received(from, &m, world_clock(w, rank));
-    w->disturbed = true;
+    world_take(w, rank, from, &m, h);
+}
+
+void world_alarm(struct world *w, uint8_t rank, struct happening *h)
+{
+    struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, rank));
     step(w, rank, &in, h);
 }
 
@@ -397,12 +411,66 @@ static void hear_of(struct world *w, uint8_t rank, elect_term counter)
     *seen = counter << 16 > *seen ? counter << 16 : *seen;
 }
 
+static void freeze(struct world *w, uint8_t rank, uint64_t ticks)
+{
+    struct clock *c = &w->clock[rank];
+    c->base = world_clock(w, rank);
+    c->since = w->now + ticks;
+    hold(w, rank, c->since);
+}
+
+static void change_lease(struct world *w, uint32_t lease)
+{
+    struct elect_config c = w->config;
+    uint64_t renewal = (uint64_t)c.renewal * lease / c.lease;
+    if (elect_config_mandate(&c, lease, (uint32_t)renewal, c.drift, c.grain) == ELECT_FINE)
+        w->config = c;
+}
+
+static void swap_clone(struct world *w, uint8_t rank)
+{
+    struct elect_node node = w->node[rank];
+    struct disk disk = w->disk[rank];
+    w->node[rank] = w->clone[rank].node;
+    w->disk[rank] = w->clone[rank].disk;
+    w->clone[rank].node = node;
+    w->clone[rank].disk = disk;
+    w->stops[rank] = w->node[rank].mandate.working ? w->now : WORLD_FOREVER;
+}
+
+/* Is there anything that it could happen to? */
+static bool possible(const struct world *w, const struct fault *f)
+{
+    bool up = world_up(w, f->rank);
+    switch ((enum fault_kind)f->kind) {
+    case CRASH:
+    case CLONE: return up;
+    case RECOVER:
+    case WIPE: return !up;
+    case RESTORE: return !up && (w->backed_up & bit(f->rank)) != 0;
+    case SWAP: return up && (w->cloned & bit(f->rank)) != 0;
+    case CUT:
+    case HEAL:
+    case CALM:
+    case ONE_WAY:
+    case PAUSE:
+    case RATE:
+    case DISK:
+    case TICK:
+    case DUE:
+    case HEARS:
+    case LEASE:
+    case FREEZE:
+    case BACKUP: break;
+    }
+    return true;
+}
+
 void world_fault(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input start = elect_happens(ELECT_START, world_clock(w, fault->rank));
     h->what = NOTHING_HAPPENED;
-    if ((fault->kind == CRASH && !world_up(w, fault->rank)) ||
-        (fault->kind == RECOVER && world_up(w, fault->rank)))
+    if (!possible(w, fault))
         return;
     w->disturbed = true;
     switch ((enum fault_kind)fault->kind) {
@@ -414,7 +482,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
         break;
     case CUT: cut(w, fault); break;
     case HEAL: memset(w->cut, 0, sizeof w->cut); break;
-    case CALM: w->weather.loss = w->weather.duplicate = 0; break;
+    case CALM: w->weather.loss = w->weather.duplicate = w->weather.garble = 0; break;
     case ONE_WAY: cut_one_way(w, fault); break;
     case PAUSE: hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
     case RATE: world_set_clock(w, fault->rank, world_clock(w, fault->rank), fault->amount); break;
@@ -422,6 +490,20 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case TICK: w->clock[fault->rank].base += fault->amount; break;
     case DUE: come_due(w, fault, h); break;
     case HEARS: hear_of(w, fault->rank, (elect_term)fault->amount); break;
+    case LEASE: change_lease(w, (uint32_t)fault->amount); break;
+    case FREEZE: freeze(w, fault->rank, (uint64_t)fault->amount); break;
+    case BACKUP:
+        w->backup[fault->rank] = w->disk[fault->rank].saved;
+        w->backed_up |= bit(fault->rank);
+        break;
+    case RESTORE: w->disk[fault->rank].saved = w->backup[fault->rank]; break;
+    case WIPE: w->disk[fault->rank].saved = (struct elect_saved){0}; break;
+    case CLONE:
+        w->clone[fault->rank].node = w->node[fault->rank];
+        w->clone[fault->rank].disk = w->disk[fault->rank];
+        w->cloned |= bit(fault->rank);
+        break;
+    case SWAP: swap_clone(w, fault->rank); break;
     }
     h->what = FAULT;
     h->rank = fault->rank;

@@ -20,10 +20,18 @@
 struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
     uint32_t loss, duplicate;      /* in parts of DICE_CERTAIN, for each copy */
+    uint32_t garble;               /* the same */
     bool reorder;                  /* else the copies on one link arrive in order */
 };
 
-enum fate { ARRIVES, LOST_ON_THE_WAY, LOST_IN_CUT, LOST_AT_THE_DEAD, LOST_BY_HAND };
+enum fate {
+    ARRIVES,
+    LOST_ON_THE_WAY,
+    LOST_IN_CUT,
+    LOST_AT_THE_DEAD,
+    LOST_BY_HAND,
+    GARBLED /* and thrown away, because its seal is broken */
+};
 
 struct flight {
     struct elect_message message;
@@ -45,7 +53,15 @@ enum fault_kind {
     DISK,    /* its writes take `amount` from now on */
     TICK,    /* its clock jumps on by `amount` */
     DUE,     /* whatever its clock says: the time called `amount` (elect_time_name) has come */
-    HEARS    /* it hears of terms up to the counter `amount` */
+    HEARS,   /* it hears of terms up to the counter `amount` */
+    LEASE,   /* all are told of another lease: `amount` */
+    /* Outside of what a mandate assumes. */
+    FREEZE,  /* the process stands still for `amount`, and so does its clock */
+    BACKUP,  /* what is on its disk is copied */
+    RESTORE, /* the disk of one that is down is what it was when it was copied */
+    WIPE,    /* the disk of one that is down is lost */
+    CLONE,   /* the process and its disk are copied, as they are now */
+    SWAP     /* the clone goes on in its place, and it in the clone's */
 };
 
 struct fault {
@@ -102,7 +118,13 @@ struct world {
     } timer[ELECT_MAX][ELECT_TIMER_COUNT];
     uint32_t fault_count, next_fault;
     struct fault fault[WORLD_MAX_FAULTS]; /* in order of time */
+    elect_set backed_up, cloned;
     struct elect_node node[ELECT_MAX];
+    struct elect_saved backup[ELECT_MAX];
+    struct {
+        struct elect_node node;
+        struct disk disk;
+    } clone[ELECT_MAX];
     uint32_t flights, elections;             /* in flight; of them neither ACK nor HEARTBEAT */
     struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
 };
@@ -129,6 +151,10 @@ void world_suspect(struct world *w, uint8_t rank, struct happening *h);
 /* A message that nobody sent: an answer to what the process asks now. */
 void world_answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
                   struct happening *h);
+/* A message from somewhere, whatever is in flight. */
+void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,
+                struct happening *h);
+void world_alarm(struct world *w, uint8_t rank, struct happening *h);   /* it is told the time */
 void world_stopped(struct world *w, uint8_t rank, struct happening *h); /* its work has */
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);

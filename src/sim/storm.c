@@ -11,12 +11,10 @@ struct storm {
     struct dice dice;
     uint64_t seed;
     struct storm_report *report;
-    uint32_t kinds;        /* set of 1 << storm_fault: what this seed has */
-    uint64_t every;        /* ticks between faults, on average */
-    elect_term last_token; /* of the office before */
-    struct {
-        elect_term token, granted; /* the largest ever taken, the largest ever granted */
-    } seen[ELECT_MAX];
+    enum storm_beyond beyond;
+    uint32_t kinds;              /* set of 1 << storm_fault: what this seed has */
+    uint64_t every;              /* ticks between faults, on average */
+    elect_term token[ELECT_MAX]; /* what each leads with */
     struct flight heard[REMEMBERED];
     unsigned heards;
 };
@@ -57,9 +55,20 @@ static bool has(const struct storm *s, enum storm_fault f) { return (s->kinds >>
 
 /* ---- the promises ---- */
 
+static bool promised(const struct storm *s, enum storm_promise promise)
+{
+    if (s->beyond == STORM_DISKS)
+        return promise == STORM_P4;
+    return s->beyond == STORM_WITHIN || promise != STORM_P3;
+}
+
 static void broken(struct storm *s, enum storm_promise promise, uint8_t who, uint8_t whom)
 {
     struct storm_report *r = s->report;
+    if (!promised(s, promise)) {
+        r->lost[promise]++;
+        return;
+    }
     if (r->violations < STORM_MAX_VIOLATIONS)
         r->violation[r->violations] =
             (struct storm_violation){promise, s->seed, s->w->now, who, whom};
@@ -69,42 +78,33 @@ static void broken(struct storm *s, enum storm_promise promise, uint8_t who, uin
 /* Two offices can overlap only from the moment when one of them begins. */
 static void office_begins(struct storm *s, uint8_t rank)
 {
-    const struct elect_node *node = &s->w->node[rank];
-    elect_term token = node->mandate.token;
     s->report->offices++;
-    for (uint8_t other = 0; other < s->w->config.n; other++) {
-        if (other == rank || !world_leads(s->w, other))
-            continue;
-        broken(s, STORM_P3, rank, other);
-        if (s->w->node[other].mandate.token == token)
-            broken(s, STORM_P1, rank, other);
-    }
-    if (token <= s->last_token || token <= s->seen[rank].token)
-        broken(s, STORM_P2, rank, ELECT_NOBODY);
-    s->last_token = token;
-    s->seen[rank].token = token;
+    for (uint8_t other = 0; other < s->w->config.n; other++)
+        if (other != rank && world_leads(s->w, other))
+            broken(s, STORM_P3, rank, other);
 }
 
-/* A voter grants in rising order of terms, whatever happened to it. */
-static void voter_grants(struct storm *s, uint8_t rank)
+/* P1 and P2 are about what was ever claimed: that a token is larger than all before is part of P2
+ * only while clocks keep the bound. */
+static void judge_claims(struct storm *s, uint8_t rank)
 {
-    elect_term term = s->w->node[rank].mandate.granted;
-    if (term < s->seen[rank].granted)
+    unsigned wrong = s->w->broken;
+    s->w->broken = 0;
+    if (wrong & CLAIMED_TWICE)
+        broken(s, STORM_P1, rank, ELECT_NOBODY);
+    if (wrong & CLAIMED_FALLING || (wrong & CLAIMED_LATE && s->beyond == STORM_WITHIN))
         broken(s, STORM_P2, rank, ELECT_NOBODY);
-    if (s->w->disk[rank].done <= s->w->now) /* else it may die with this unspoken */
-        s->seen[rank].granted = term;
 }
 
 static void watch(struct storm *s, const struct happening *h)
 {
     s->report->events++;
-    if (h->what != STEPPED)
-        return;
-    if (h->output.rule.number == ELECT_RULE_TAKES_OFFICE)
+    elect_term token = s->w->node[h->rank].mandate.token;
+    if (s->token[h->rank] != token && token != 0)
         office_begins(s, h->rank);
-    if (h->output.rule.number == ELECT_RULE_GRANTS ||
-        h->output.rule.number == ELECT_RULE_GRANTS_AGAIN)
-        voter_grants(s, h->rank);
+    s->token[h->rank] = token;
+    if (s->w->broken != 0)
+        judge_claims(s, h->rank);
 }
 
 /* ---- faults ---- */
@@ -117,8 +117,7 @@ static void fault(struct storm *s, enum storm_fault kind, const struct fault *f)
         return;
     s->report->fault[kind]++;
     play_tell(s->play, &h);
-    if (f->kind == RECOVER)
-        watch(s, &h);
+    watch(s, &h);
 }
 
 static elect_set some(struct storm *s)
@@ -164,6 +163,8 @@ static void weather(struct storm *s)
     x->loss = (uint32_t)below(s, below(s, 4) == 0 ? DICE_CERTAIN / 2 : DICE_CERTAIN / 20);
     x->duplicate = (uint32_t)below(s, DICE_CERTAIN / 10);
     x->reorder = below(s, 2) == 0;
+    x->garble = has(s, STORM_GARBLE) ? (uint32_t)below(s, DICE_CERTAIN / 10) : 0;
+    s->report->fault[STORM_GARBLE] += x->garble > 0;
     s->w->stopping = below(s, 2) == 0 ? 0 : below(s, s->w->config.lease);
     s->report->fault[STORM_WEATHER]++;
 }
@@ -171,12 +172,13 @@ static void weather(struct storm *s)
 /* All are told of another lease; what was granted for the old one still holds. */
 static void change_lease(struct storm *s)
 {
-    const struct elect_config *c = s->config;
-    uint32_t quarters = 2 + (uint32_t)below(s, 7);
-    if (elect_config_mandate(&s->w->config, c->lease / 4 * quarters, c->renewal / 4 * quarters,
-                             c->drift, c->grain) == ELECT_FINE)
-        s->report->fault[STORM_LEASE]++;
+    fault(s, STORM_LEASE,
+          &(struct fault){.kind = LEASE,
+                          .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
+
+/* Up to twice as fast, or half as fast, as it should be. */
+static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
 /* An old message comes again, however late. */
 static void replay(struct storm *s)
@@ -218,6 +220,27 @@ static void strike(struct storm *s)
     case STORM_WEATHER: weather(s); return;
     case STORM_LEASE: change_lease(s); return;
     case STORM_REPLAY: replay(s); return;
+    case STORM_GARBLE: return; /* is part of the weather */
+    case STORM_FREEZE:
+        f.kind = FREEZE;
+        f.amount = pause(s);
+        break;
+    case STORM_SKEW:
+        f.kind = RATE;
+        f.amount = skew(s);
+        break;
+    case STORM_JUMP:
+        f.kind = TICK;
+        f.amount = (int64_t)below(s, 2 * s->w->config.lease);
+        break;
+    case STORM_BACKUP: f.kind = BACKUP; break;
+    case STORM_ROLLBACK:
+    case STORM_WIPE: /* of one that is down */
+        fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
+        f.kind = kind == STORM_WIPE ? WIPE : RESTORE;
+        break;
+    case STORM_CLONE: f.kind = CLONE; break;
+    case STORM_SWAP: f.kind = SWAP; break;
     case STORM_FAULT_COUNT: return;
     }
     fault(s, kind, &f);
@@ -266,19 +289,44 @@ static uint64_t last_pause(const struct world *w)
     return last;
 }
 
-/* Everything that can be mended is; clocks stay as wrong as they are. */
-static void calm(struct storm *s)
+/* A majority that is connected, now and then without the others, who are down or cut off. */
+static elect_set survivors(struct storm *s)
+{
+    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n), voters = s->config->voters;
+    elect_set chosen = below(s, 3) == 0 ? some(s) : everybody;
+    unsigned quorum = (unsigned)__builtin_popcountll(voters) / 2 + 1;
+    bool enough = (unsigned)__builtin_popcountll(chosen & voters) >= quorum;
+    return enough && (chosen & s->config->members) != 0 ? chosen : everybody;
+}
+
+/* Everything that can be mended is, for whoever is chosen; clocks stay as wrong as they may be. */
+static void mend(struct storm *s, elect_set chosen)
 {
     fault(s, STORM_HEAL, &(struct fault){.kind = HEAL});
-    s->w->weather.loss = s->w->weather.duplicate = 0;
+    s->w->weather = (struct weather){.delay_min = 1, .delay_max = s->config->answer_bound / 2};
     s->w->stopping = 0;
-    s->w->weather.delay_max = s->w->config.answer_bound / 2;
-    s->w->config = *s->config;
+    if (s->w->config.lease != s->config->lease)
+        fault(s, STORM_LEASE, &(struct fault){.kind = LEASE, .amount = s->config->lease});
+    s->w->config = *s->config; /* whose renewal is not rounded */
+    s->w->cloned = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
-        s->w->disk[rank].takes = 0;
-        if (!world_up(s->w, rank))
+        if (s->w->disk[rank].takes > 0)
+            fault(s, STORM_DISK, &(struct fault){.kind = DISK, .rank = rank});
+        if (s->beyond == STORM_CLOCKS)
+            fault(s, STORM_RATE, &(struct fault){.kind = RATE, .rank = rank, .amount = rate(s)});
+        if ((chosen >> rank & 1) != 0 && !world_up(s->w, rank))
             fault(s, STORM_RECOVERY, &(struct fault){.kind = RECOVER, .rank = rank});
+        if ((chosen >> rank & 1) == 0 && below(s, 2) == 0)
+            fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
     }
+    elect_set rest = (~(elect_set)0 >> (64 - s->w->config.n)) & ~chosen;
+    if (rest != 0)
+        fault(s, STORM_CUT, &(struct fault){.kind = CUT, .groups = 2, .group = {chosen, rest}});
+}
+
+static void calm(struct storm *s)
+{
+    mend(s, survivors(s));
     uint64_t began = last_pause(s->w);
     if (pass(s, began + storm_bound(&s->w->config), world_settled))
         broken(s, STORM_P4, ELECT_NOBODY, ELECT_NOBODY);
@@ -286,14 +334,22 @@ static void calm(struct storm *s)
         s->report->slowest = s->w->now - began;
 }
 
+static elect_term token_in_force(const struct storm *s)
+{
+    for (uint8_t rank = 0; rank < s->w->config.n; rank++)
+        if (world_leads(s->w, rank))
+            return s->w->node[rank].mandate.token;
+    return 0;
+}
+
 /* Nobody disturbs a leader that all follow, once the last echo of the storm is over. */
 static void lull(struct storm *s)
 {
     uint64_t lease = s->w->config.lease;
     pass(s, last_pause(s->w) + 4 * lease, NULL);
-    uint64_t offices = s->report->offices;
+    elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    if (s->report->offices != offices)
+    if (token == 0 || token != token_in_force(s))
         broken(s, STORM_P4, ELECT_NOBODY, ELECT_NOBODY);
 }
 
@@ -307,18 +363,39 @@ uint64_t storm_bound(const struct elect_config *c)
            8 * (uint64_t)c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
 }
 
-void storm_run(const struct elect_config *c, uint64_t seed, uint64_t ticks, struct play *play,
-               const volatile int *interrupted, struct storm_report *report)
+/* Which kinds of faults this seed has. */
+static uint32_t draw_kinds(struct storm *s)
 {
-    struct storm s = {.config = c, .play = play, .w = &play->world, .seed = seed, .report = report};
+    static const uint32_t clocks = 1u << STORM_FREEZE | 1u << STORM_SKEW | 1u << STORM_JUMP;
+    static const uint32_t disks = 1u << STORM_BACKUP | 1u << STORM_ROLLBACK | 1u << STORM_WIPE |
+                                  1u << STORM_CLONE | 1u << STORM_SWAP;
+    uint32_t kinds = (uint32_t)dice_throw(&s->dice) | 1u << STORM_RECOVERY | 1u << STORM_HEAL;
+    if (s->beyond != STORM_CLOCKS)
+        kinds &= ~clocks;
+    if (s->beyond != STORM_DISKS)
+        kinds &= ~disks;
+    return kinds;
+}
+
+void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
+               uint64_t ticks, struct play *play, const volatile int *interrupted,
+               struct storm_report *report)
+{
+    struct storm s = {.config = c,
+                      .beyond = beyond,
+                      .play = play,
+                      .w = &play->world,
+                      .seed = seed,
+                      .report = report};
     struct weather fine = {.delay_min = 1, .delay_max = c->answer_bound / 2};
     uint64_t lease = c->lease;
     dice_seed(&s.dice, seed, DICE_CRASH);
-    s.kinds = (uint32_t)dice_throw(&s.dice) | 1u << STORM_RECOVERY | 1u << STORM_HEAL;
+    s.kinds = draw_kinds(&s);
     world_init(s.w, c, &fine, seed, ELECT_NOBODY);
     for (uint8_t rank = 0; rank < c->n; rank++) /* what clocks say at first means nothing */
-        world_set_clock(s.w, rank, (elect_time)below(&s, 1000 * lease),
-                        has(&s, STORM_RATE) ? rate(&s) : 0);
+        world_set_clock(s.w, rank, (elect_time)below(&s, 1000 * lease), 0);
+    for (uint8_t rank = 0; rank < c->n && has(&s, STORM_RATE); rank++)
+        fault(&s, STORM_RATE, &(struct fault){.kind = RATE, .rank = rank, .amount = rate(&s)});
     while (s.w->now < ticks && (interrupted == NULL || !*interrupted)) {
         s.every = 1 + below(&s, below(&s, 2) == 0 ? lease / 4 : 4 * lease);
         storm(&s, s.w->now + lease + below(&s, 50 * lease));

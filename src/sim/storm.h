@@ -21,13 +21,30 @@
     X(DISK, "slow disk")                                                                           \
     X(WEATHER, "loss and delay")                                                                   \
     X(LEASE, "another lease")                                                                      \
-    X(REPLAY, "replay")
+    X(REPLAY, "replay")                                                                            \
+    X(GARBLE, "garbled messages")                                                                  \
+    X(FREEZE, "frozen clock")                                                                      \
+    X(SKEW, "clock beyond the bound")                                                              \
+    X(JUMP, "clock that jumps")                                                                    \
+    X(BACKUP, "copied disk")                                                                       \
+    X(ROLLBACK, "rolled-back disk")                                                                \
+    X(WIPE, "lost disk")                                                                           \
+    X(CLONE, "clone")                                                                              \
+    X(SWAP, "clone in its place")
 
 enum storm_fault {
 #define X(name, word) STORM_##name,
     STORM_FAULTS(X)
 #undef X
         STORM_FAULT_COUNT
+};
+
+/* Faults that a mandate does not assume: then only what survives is promised. */
+enum storm_beyond {
+    STORM_WITHIN,
+    STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2 and P4 survive, but for the order
+                     of tokens */
+    STORM_DISKS   /* rolled back, lost or cloned: P4 survives */
 };
 
 /* What must hold, of docs/guarantees.md. */
@@ -57,6 +74,7 @@ struct storm_report {
     uint64_t fault[STORM_FAULT_COUNT];
     unsigned violations;
     struct storm_violation violation[STORM_MAX_VIOLATIONS];
+    uint64_t lost[STORM_PROMISE_COUNT]; /* how often what was not promised did not hold */
 };
 
 const char *storm_fault_name(enum storm_fault f);
@@ -64,8 +82,9 @@ const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
 /* Storms of this seed for so many ticks, added to the report. `play` may have a listener. */
-void storm_run(const struct elect_config *c, uint64_t seed, uint64_t ticks, struct play *play,
-               const volatile int *interrupted, struct storm_report *report);
+void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
+               uint64_t ticks, struct play *play, const volatile int *interrupted,
+               struct storm_report *report);
 
 /* When all is calm: within this time there is a leader again. */
 uint64_t storm_bound(const struct elect_config *c);

@@ -205,7 +205,7 @@ MUTANTS = {
         "office.c", "p->now + (waits > 0 ? waits : back_off(p));", "p->now + back_off(p);",
         "unit a lost candidacy is released and tried again later"),
     "no PREVOTE": (
-        "office.c", "    if (o->certificate != 0 && o->certificate == o->granted)\n        confirm(p);", "    if (true)\n        confirm(p);",
+        "office.c", "    if (o->certificate != 0 && o->certificate == o->granted)\n        confirm(p, CERTIFIED);", "    if (true)\n        confirm(p, CERTIFIED);",
         "unit a nominee asks before it raises a term"),
     "office outlives its lease": (
         "office.c", "    bool over = p->node->mandate.token != 0 && !before(p, ELECT_UNTIL);", "    bool over = false;",
@@ -231,6 +231,12 @@ MUTANTS = {
     "stale majority is ignored": (
         "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
         "unit a majority that promised another says that clocks are wrong"),
+    "the larger term gives way": (
+        "office.c", "p->node->mandate.token != 0 && e > p->node->mandate.token;", "p->node->mandate.token != 0;",
+        "unit of two leaders the smaller term gives way"),
+    "nobody gives way": (
+        "voter.c", "m->leading && elect__gives_way", "false && elect__gives_way",
+        "scenario mandate/frozen-clock: a clock is wrong"),
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (

@@ -174,7 +174,17 @@ def bad_usage():
     check("an even cluster is warned of", even.returncode == 0 and "4 voters survive the loss of 1, no more than 3" in even.stderr, even)
     stormy = json.loads(run("sim", "--processes", 3, "--mandate", "majority", "--storm", "-o", "json").stdout)
     check("a storm", stormy["violations"] == [] and stormy["simulated_seconds"] >= 86400 and stormy["speed"] > 0
-          and all(count > 0 for count in stormy["faults"].values()) and stormy["offices"] > 100, stormy)
+          and all(stormy["faults"][kind] > 0 for kind in ("crash", "cut", "pause", "slow disk", "replay", "garbled messages"))
+          and stormy["faults"]["lost disk"] == 0 and stormy["not_promised"] == {} and stormy["offices"] > 100, stormy)
+    for beyond, kinds in (("clocks", ("frozen clock", "clock beyond the bound", "clock that jumps")),
+                          ("disks", ("rolled-back disk", "lost disk", "clone", "clone in its place"))):
+        found = json.loads(run("sim", "--processes", 3, "--mandate", "majority", "--storm", "--days", 4, "--beyond", beyond, "-o", "json").stdout)
+        check(f"beyond {beyond}", found["violations"] == [] and found["beyond"] == beyond and found["not_promised"]
+              and all(found["faults"][kind] > 0 for kind in kinds), found)
+    complains([*mandate, "--beyond", "clocks"], "is for --storm")
+    complains([*mandate, "--save", "x.elect"], "is for --storm")
+    complains([*mandate, "--storm", "--beyond", "everything"], "--beyond")
+    complains([*mandate, "--storm", "--save", "/nonexistent/x"], "--save", "No such file")
     again = run("sim", "--processes", 3, "--mandate", "majority", "--storm", "--replay", 3).stdout
     check("a replay is told", "stands still for" in again or "crashes" in again, again[-300:])
     complains(["sim", "/dev/null"], "no step")

@@ -720,6 +720,25 @@ static void the_arithmetic_of_a_lease_is_checked(void **state)
     assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
 }
 
+static void of_two_leaders_the_smaller_term_gives_way(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message other = request(v->a.node.mandate.token + (1 << 16) - 10); /* of 1 */
+    (void)state;
+    hears(v, 1, other); /* who only asks */
+    assert_true(elect_leads(&v->a.node, v->now));
+    other.leading = 1;
+    struct voter smaller = *v;
+    smaller.a.node.mandate.token += 2 << 16;
+    hears(&smaller, 1, other);
+    assert_true(elect_leads(&smaller.a.node, smaller.now));
+    hears(v, 1, other);
+    assert_rule(&v->a, CLOCKS_ARE_WRONG);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_true(v->a.node.mandate.working); /* and is told when it has stopped */
+    assert_refused(v, HELD);                /* its own lease still runs */
+}
+
 static void all_times_move_together(void **state)
 {
     struct voter *v = leader(3);
@@ -834,6 +853,7 @@ int main(void)
         TEST(a_majority_that_promised_another_says_that_clocks_are_wrong),
         TEST(a_certificate_saves_the_prevote),
         TEST(the_arithmetic_of_a_lease_is_checked),
+        TEST(of_two_leaders_the_smaller_term_gives_way),
         TEST(all_times_move_together),
         TEST(anything_may_come_in),
     };

@@ -1,0 +1,89 @@
+/* Scenarios that were found, written to a file. */
+#include "sim.h"
+
+#include "../model/scenario.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Beside the file that is asked for: what is there stays until there is something better. A link
+ * stays a link. */
+static FILE *open_beside(const char *save, char *file, char *name, size_t room)
+{
+    struct stat st;
+    mode_t mask = umask(0);
+    umask(mask);
+    mode_t mode = 0666 & ~mask;
+    if (realpath(save, file) == NULL) /* it need not be there */
+        snprintf(file, PATH_MAX, "%s", save);
+    if (stat(file, &st) == 0) {
+        mode = st.st_mode & 0777;
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        if (!S_ISREG(st.st_mode))
+            return NULL;
+    }
+    errno = *save == '\0' ? ENOENT : ENAMETOOLONG;
+    if (*save == '\0' || snprintf(name, room, "%s.XXXXXX", file) >= (int)room)
+        return NULL;
+    int fd = mkstemp(name);
+    return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
+}
+
+/* Before the work starts: what cannot be written is refused now. */
+bool keep_can(const char *save)
+{
+    char file[PATH_MAX], name[PATH_MAX + 8];
+    FILE *out = open_beside(save, file, name, sizeof name);
+    if (out == NULL)
+        return false;
+    fclose(out);
+    unlink(name);
+    return true;
+}
+
+bool keep_story(const char *verb, const char *save, const char *script, const char *story)
+{
+    char file[PATH_MAX], name[PATH_MAX + 8];
+    FILE *out = open_beside(save, file, name, sizeof name);
+    bool written = out != NULL && fprintf(out, "%s----\n%s", script, story) > 0;
+    if (out != NULL && fclose(out) == 0 && written && rename(name, file) == 0)
+        return true;
+    args_complain(verb, "--save", strerror(errno));
+    if (out != NULL)
+        unlink(name);
+    return false;
+}
+
+/* Plays it once more from its text: that is what everybody else will do with it. */
+char *keep_replay(const char *script, enum property property, struct text *complaint)
+{
+    static struct scenario scenario;
+    static struct play play;
+    struct story story = {.collects = true};
+    struct text outcome;
+    unsigned line;
+    play.tell = story_tell;
+    play.listener = &story;
+    if (!scenario_parse(&scenario, script, complaint, &line) ||
+        !scenario_play(&scenario, &play, complaint, &line)) {
+        free(story.text);
+        return NULL;
+    }
+    text_clear(&outcome);
+    story_outcome(&play, &outcome);
+    story_collect(&story, outcome.bytes, outcome.length);
+    bool shown = false;
+    for (unsigned i = 0; i < play.violations; i++)
+        shown = shown || play.violation[i].property == property;
+    if (!shown) {
+        text_clear(complaint);
+        text_add(complaint, "its replay does not show the violation");
+        free(story.text);
+        return NULL;
+    }
+    return story.text;
+}
