@@ -30,7 +30,8 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_EVENT_COUNT && ((a->messages >> type) & 1);
 }
 
-static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
+/* The last ones among the messages. */
+static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
 /* Questions come from members about their own terms, answers from voters about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)

@@ -38,7 +38,8 @@ static enum elect_refusal objection(struct process *p, number c, const message *
     const struct elect_mandate *v = &p->node->mandate;
     const struct elect_saved *s = &p->node->saved;
     bool live = before(p, ELECT_EXPIRES), same = v->granted_to == m->incarnation;
-    if (m->version != p->config->version || elect__owner(p, m->term) != c || m->lease == 0 ||
+    assert(elect__owner(p, m->term) == c); /* node.c has seen to that */
+    if (m->version != p->config->version || m->lease == 0 ||
         (p->config->max_lease > 0 && m->lease > p->config->max_lease) ||
         (live && v->granted == m->term && !same))
         return ELECT_REFUSED_CONFIG;

@@ -153,7 +153,7 @@ MUTANTS = {
     "certificate ignored": (
         "voter.c", "        close_term(p, m->other);\n", "        ;\n", "unit a certificate frees the voter"),
     "certificate of a stranger": (
-        "voter.c", "    if (m->version != p->config->version || elect__owner", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (m->version != p->config->version || elect__owner",
+        "voter.c", "    if (m->version != p->config->version || m->lease == 0", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (m->version != p->config->version || m->lease == 0",
         "unit a certificate frees the voter"),
     "candidate followed as if it led": (
         "voter.c", "    if (m->leading)\n        elect__follow_office(p, c);\n    nothing(p, renewal", "    elect__follow_office(p, c);\n    nothing(p, renewal",
@@ -237,6 +237,38 @@ MUTANTS = {
     "nobody gives way": (
         "voter.c", "m->leading && elect__gives_way", "false && elect__gives_way",
         "scenario mandate/frozen-clock: a clock is wrong"),
+    "an office that ends leaves its succession": (
+        "office.c", "    o->candidacy = ELECT_NO_CANDIDATE;\n    o->stale = 0;\n    o->nominated", "    o->stale = 0;\n    o->nominated",
+        "unit an office that ends takes its succession with it"),
+    "old term renewed while it succeeds itself": (
+        "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
+        "    bool current = m->term == o->token || (m->term == o->term && o->candidacy == ELECT_CONFIRMING);",
+        "unit while it succeeds itself the old term is not renewed"),
+    "failed succession tried again": (
+        "office.c", "o->candidacy == ELECT_NO_CANDIDATE && o->term == o->token &&", "o->candidacy == ELECT_NO_CANDIDATE &&",
+        "unit a failed succession is not tried again"),
+    "succession asked for all the time": (
+        "office.c", "        *at(p, ELECT_RETRY) = p->now + p->config->renewal;\n", "", "unit succession is asked for once in a renewal"),
+    "own terms count as somebody else's": (
+        "office.c", "    if (elect__owner(p, x) != me(p))\n        o->stale", "    if (true)\n        o->stale", "unit succession is asked for once in a renewal"),
+    "office as long as the lease is now": (
+        "office.c", "leader_lease(p, m->lease)", "leader_lease(p, p->config->lease)", "unit an office lasts as long as was asked for"),
+    "new leader does not say so": (
+        "office.c", "    round_of_requests(p);\n    nothing(p, TAKES_OFFICE);", "    nothing(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
+    "longer lease not written down": (
+        "voter.c", "    if (m->term > s->promised || m->lease > s->longest) {", "    if (m->term > s->promised) {",
+        "unit a longer lease of the same term is written down"),
+    "guard ends with any term of the owner": (
+        "voter.c", "elect__owner(p, s->promised) == owner && s->promised <= e)", "elect__owner(p, s->promised) == owner)",
+        "unit only the end of what was promised ends the guard"),
+    "stands again while its work goes on": (
+        "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || is_set", "unit while its work goes on nobody stands again"),
+    "used term forgotten at a restart": (
+        "office.c", "    highest = s->used > highest ? s->used : highest;\n", "    highest = p->node->mandate.rounds == 0 ? s->promised : highest;\n",
+        "unit a term that was used is never used again"),
+    "a witness may own terms": (
+        "office.c", "    return owner != ELECT_NOBODY && has(everybody(p), owner) ? owner : ELECT_NOBODY;", "    return owner;",
+        "unit witnesses own no terms and observers do not count"),
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (

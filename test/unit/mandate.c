@@ -143,6 +143,8 @@ static void a_term_from_nowhere_is_a_lie(void **state)
     assert_rule(&v->a, MALFORMED);
     asks(v, 0, 0); /* counters begin at 1 */
     assert_rule(&v->a, MALFORMED);
+    asks(v, 77, term(1, 1));
+    assert_rule(&v->a, MALFORMED);
     happens(v, ELECT_SUSPECT);
     struct elect_message m = {.type = ELECT_REFUSE,
                               .what = ELECT_PREVOTE,
@@ -354,6 +356,11 @@ static void an_observer_follows_and_does_not_vote(void **state)
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.follows, 2);
     struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
+    hears(v, 1, later); /* who only asks */
+    later.version = later.leading = 1;
+    hears(v, 1, later); /* who leads another cluster */
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    later.version = 0;
     later.leading = earlier.leading = 1;
     hears(v, 1, later);
     hears(v, 2, earlier);
@@ -718,6 +725,213 @@ static void the_arithmetic_of_a_lease_is_checked(void **state)
     assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 0), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
+    c.answer_bound = 41; /* four rounds, each 10 after the other, are not answered in time */
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_RENEWAL_TOO_SHORT);
+    assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_FINE);
+    c.processing_bound = 20; /* two writes more */
+    assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
+    c = v->a.config;
+    c.voters = SET(0) | SET(1); /* 2 leads and does not vote */
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
+    c.members = 0;
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
+    c.members = SET(0);
+    c.voters = SET(0) | SET(3); /* who is that? */
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
+}
+
+/* A leader that was told of a larger term, and asks for one above it. */
+static struct voter *succeeds_itself(void)
+{
+    struct voter *v = leader(3);
+    v->now += RENEWAL;
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, RENEWS);
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 1);
+    hears(v, 0, stale);
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_int_equal(v->a.node.mandate.term, term(5, 2));
+    return v;
+}
+
+static void an_office_that_ends_takes_its_succession_with_it(void **state)
+{
+    struct voter *v = succeeds_itself();
+    struct elect_message late = reply(v, ELECT_GRANT);
+    (void)state;
+    v->now = v->a.node.mandate.time[ELECT_UNTIL];
+    happens(v, ELECT_ALARM);
+    hears(v, 0, late);
+    hears(v, 1, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void while_it_succeeds_itself_the_old_term_is_not_renewed(void **state)
+{
+    struct voter *v = succeeds_itself();
+    struct elect_message old = reply(v, ELECT_GRANT);
+    elect_time until = v->a.node.mandate.time[ELECT_UNTIL];
+    (void)state;
+    old.term = v->a.node.mandate.token;
+    v->now += RENEWAL;
+    for (old.round = 1; old.round < 9; old.round++) {
+        hears(v, 0, old);
+        hears(v, 1, old);
+    }
+    assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], until);
+}
+
+static void a_failed_succession_is_not_tried_again(void **state)
+{
+    struct voter *v = succeeds_itself();
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    (void)state;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.term = v->a.node.mandate.token;
+    stale.other = term(6, 1);
+    hears(v, 0, stale);
+    assert_int_equal(v->a.out.sends, 0);
+    v->now = elect_alarm(&v->a.node); /* the end, and no round before it */
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, MANDATE_OVER);
+}
+
+static void succession_is_asked_for_once_in_a_renewal(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message stale = reply(v, ELECT_REFUSE), no;
+    (void)state;
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 2); /* of its own, which says nothing about clocks */
+    hears(v, 0, stale);
+    no = reply(v, ELECT_REFUSE);
+    no.reason = ELECT_REFUSED_STALE;
+    no.other = term(7, 1);
+    hears(v, 0, no); /* would not be granted */
+    hears(v, 1, stale);
+    assert_rule(&v->a, COUNTS);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_true(elect_leads(&v->a.node, v->now));
+    v->now += RENEWAL;
+    hears(v, 1, stale);
+    assert_rule(&v->a, SUCCEEDS_ITSELF);
+}
+
+static void an_office_lasts_as_long_as_was_asked_for(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message grant = reply(v, ELECT_GRANT);
+    (void)state;
+    v->a.config.lease = 3 * LEASE; /* told meanwhile */
+    hears(v, 0, grant);
+    hears(v, 1, grant);
+    assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], v->now + OFFICE);
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* at once, as leader */
+    assert_int_equal(v->a.out.send[0].message.leading, 1);
+    assert_int_equal(v->a.out.send[0].message.lease, 3 * LEASE);
+}
+
+static void a_longer_lease_of_the_same_term_is_written_down(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    m.lease = 2 * LEASE;
+    hears(v, 2, m);
+    assert_granted(v);
+    assert_true(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.longest, 2 * LEASE);
+}
+
+static void only_the_end_of_what_was_promised_ends_the_guard(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(2, 2));
+    restart(v, 0);
+    releases(v, 2, term(1, 2));
+    asks(v, 1, term(3, 1));
+    assert_refused(v, BOOT);
+    releases(v, 2, term(2, 2));
+    asks(v, 1, term(3, 1));
+    assert_granted(v);
+}
+
+static void while_its_work_goes_on_nobody_stands_again(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    v->now = v->a.node.mandate.time[ELECT_UNTIL];
+    happens(v, ELECT_SUSPECT); /* it wins the election at once */
+    assert_true(v->a.node.mandate.nominated);
+    assert_false(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    happens(v, ELECT_STOPPED); /* has stopped already */
+    assert_rule(&v->a, NOTHING);
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
+}
+
+static void a_term_that_was_used_is_never_used_again(void **state)
+{
+    struct voter *v = begin(3, 2);
+    (void)state;
+    v->a.node.saved.used = term(7, 2); /* its own voter has promised less */
+    restart(v, 2);
+    happens(v, ELECT_SUSPECT);
+    assert_int_equal(v->a.node.mandate.asked, term(8, 2));
+}
+
+static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
+{
+    struct voter *v = begin(5, 4);
+    (void)state;
+    v->a.config.members = SET(3) | SET(4);
+    v->a.config.voters = SET(2) | SET(3) | SET(4);
+    asks(v, 2, term(1, 2));
+    assert_rule(&v->a, MALFORMED);
+    happens(v, ELECT_SUSPECT);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 2, no);
+    no.remaining = 70;
+    hears(v, 3, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* with its own voter: a majority */
+}
+
+static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
+{
+    enum { N = 5, RENEWALS = 20 };
+    static struct world w;
+    struct weather calm = {.delay_min = 1, .delay_max = 1};
+    struct happening h;
+    struct voter *v = begin(N, 0);
+    unsigned messages = 0, writes = 0;
+    (void)state;
+    world_init(&w, &v->a.config, &calm, 1, ELECT_NOBODY);
+    world_suspect(&w, N - 1, &h);
+    while (world_next(&w, 10 * LEASE, &h) && w.now < 2 * LEASE)
+        ;
+    assert_true(world_leads(&w, N - 1));
+    uint64_t end = w.now + RENEWALS * RENEWAL;
+    while (world_next(&w, end, &h)) {
+        writes += h.output.persist;
+        for (unsigned i = 0; i < h.output.sends; i++)
+            messages += (unsigned)__builtin_popcountll(h.output.send[i].to & ~SET(h.rank));
+    }
+    assert_int_equal(messages, RENEWALS * 2 * (N - 1));
+    assert_int_equal(writes, 0);
 }
 
 static void of_two_leaders_the_smaller_term_gives_way(void **state)
@@ -853,6 +1067,17 @@ int main(void)
         TEST(a_majority_that_promised_another_says_that_clocks_are_wrong),
         TEST(a_certificate_saves_the_prevote),
         TEST(the_arithmetic_of_a_lease_is_checked),
+        TEST(an_office_that_ends_takes_its_succession_with_it),
+        TEST(while_it_succeeds_itself_the_old_term_is_not_renewed),
+        TEST(a_failed_succession_is_not_tried_again),
+        TEST(succession_is_asked_for_once_in_a_renewal),
+        TEST(an_office_lasts_as_long_as_was_asked_for),
+        TEST(a_longer_lease_of_the_same_term_is_written_down),
+        TEST(only_the_end_of_what_was_promised_ends_the_guard),
+        TEST(while_its_work_goes_on_nobody_stands_again),
+        TEST(a_term_that_was_used_is_never_used_again),
+        TEST(witnesses_own_no_terms_and_observers_do_not_count),
+        TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
         TEST(of_two_leaders_the_smaller_term_gives_way),
         TEST(all_times_move_together),
         TEST(anything_may_come_in),
