@@ -784,6 +784,7 @@ static void while_it_succeeds_itself_the_old_term_is_not_renewed(void **state)
         hears(v, 1, old);
     }
     assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], until);
+    assert_int_equal(v->a.node.mandate.token, old.term);
 }
 
 static void a_failed_succession_is_not_tried_again(void **state)
