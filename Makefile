@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize verified mutants bench deps deps-test deps-bench install format clean
+.PHONY: all demo test test-plain test-sanitize verified coverage mutants bench deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -34,6 +34,14 @@ test-sanitize: deps-test
 	@CC=clang; export CC; $(call configure,build-sanitize,$(SANITIZE) -Dtests=true -Dwerror=true)
 	@$(call compile,build-sanitize)
 	@$(call check,build-sanitize)
+
+# build-coverage/: without assertions, whose other branch is never taken. Everything but what looks at the build itself.
+coverage: deps-test
+	@$(call configure,build-coverage,-Db_coverage=true -Db_ndebug=true -Dbuildtype=debug -Dtests=true)
+	@$(call compile,build-coverage)
+	@find build-coverage -name '*.gcda' -delete
+	@$(call check,build-coverage) $$(meson test -C build-coverage --list | sed 's/.* \/ //' | grep -v -e mutants -e verified -e tidy -e symbols)
+	@tools/coverage build-coverage
 
 # docs/verified.md, all of it: some minutes
 verified: all

@@ -154,6 +154,10 @@ static void a_term_from_nowhere_is_a_lie(void **state)
                               .other = UINT64_MAX};
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
+    m.other = 0;
+    m.reason = ELECT_REFUSAL_COUNT; /* for no reason */
+    hears(v, 0, m);
+    assert_rule(&v->a, MALFORMED);
     assert_int_equal(v->a.node.mandate.seen, 0);
 }
 
