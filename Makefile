@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize verified coverage mutants bench deps deps-test deps-bench install format clean
+.PHONY: all demo test test-plain test-sanitize verified coverage storm mutants bench deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -47,6 +47,13 @@ coverage: deps-test
 verified: all
 	@tools/verified build/elect --all
 
+# 0.1 years within the assumptions, and some of it beyond them
+storm: all
+	@build/elect sim --mandate majority --storm --days 37 --processes 5
+	@build/elect sim --mandate majority --storm --days 10 --processes 3 --seed 1000 --algorithm ring
+	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 2000 --beyond clocks
+	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 3000 --beyond disks
+
 # seeded faults, and who notices them
 mutants: deps-test
 	@$(call configure,build,-Dtests=true -Dwerror=true)
@@ -68,4 +75,4 @@ format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
-	@rm -rf build build-sanitize
+	@rm -rf build build-sanitize build-coverage
