@@ -6,11 +6,10 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#define SECOND 1000                          /* ticks: in a storm a tick is a millisecond */
-#define SEED   (UINT64_C(6) * 3600 * SECOND) /* how long the storms of one seed last */
+#define SECOND 1000                      /* ticks: in a storm a tick is a millisecond */
+#define SEED   (UINT64_C(3600) * SECOND) /* how long the storms of one seed last */
 
 static volatile int stop;
 
@@ -141,10 +140,7 @@ static bool save_violation(const struct request *r, const struct elect_config *c
     p->tell = NULL;
     bool small = history_shrink(&h, v->promise, &p->world, &stop);
     char *script = small ? script_of(&h, v->promise, p) : NULL;
-    enum property property = history_property(v->promise);
-    if (script != NULL && strstr(script, "check rising-tokens") != NULL)
-        property = PROPERTY_RISING_TOKENS;
-    bool saved = script != NULL && save(file, script, property);
+    bool saved = script != NULL && save(file, script, h.broken);
     free(script);
     history_free(&h);
     return saved;

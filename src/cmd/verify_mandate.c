@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define ALWAYS   (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS)
+#define ALWAYS                                                                                     \
+    (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS | 1u << PROPERTY_RELEASED_LAST)
 #define IN_BOUND (1u << PROPERTY_ONE_LEADER | 1u << PROPERTY_RISING_TOKENS)
 
 /* As small as a mandate can be for clocks of which one may run twice as fast as another. A clock
@@ -50,13 +51,15 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
         *properties = claimed;
     if ((*properties & ~(ALWAYS | IN_BOUND)) != 0)
         return refuse(complaint, "--property",
-                      ": a mandate promises one-per-term, rising-grants, one-leader and "
-                      "rising-tokens");
+                      ": a mandate promises one-per-term, rising-grants, released-last, "
+                      "one-leader and rising-tokens");
     q->budget.crashes = (uint8_t)a->budget[0];
     q->leader = ELECT_NOBODY;
-    if (q->clocks == CLOCKS_ANY)
-        q->max_rounds = 1; /* another one could do no more */
-    q->reorder = true;     /* its mailboxes are sets */
+    if (q->clocks == CLOCKS_ANY && q->max_rounds > 1)
+        return refuse(complaint, "--rounds",
+                      " is for --clocks bounded: with any clocks a second "
+                      "round could do no more than the first");
+    q->reorder = true; /* its mailboxes are sets */
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;
     q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;

@@ -170,6 +170,7 @@ static void write_move(struct writer *w, struct space *s, const struct move *m)
     case MOVE_WIN:
     case MOVE_STALE:
     case MOVE_CLOSED:
+    case MOVE_STOPPED:
     case MOVE_DUE:
     case MOVE_RESTART:
     case MOVE_TICK: return; /* of a mandate */

@@ -1,7 +1,7 @@
 /*
  * A bad history under a mandate, as a scenario. What the search guesses, a hand does here: times
  * come due, everybody assents. What it leaves out because it can only forbid something is spelled
- * out: leases end, work stops.
+ * out: leases end.
  */
 #include "witness.h"
 
@@ -33,18 +33,13 @@ static void write_no_lease(struct writer *w, uint8_t rank)
         write_due(w, rank, ELECT_GUARD);
 }
 
-/* An office that is over, or work that goes on after it, is looked at once. */
+/* An office that is over is looked at once. */
 static void write_ends(struct writer *w)
 {
-    struct happening h;
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         const struct elect_mandate *m = &w->world.node[rank].mandate;
         if (m->token != 0 && !world_leads(&w->world, rank))
             write_due(w, rank, ELECT_UNTIL);
-        if (!m->working)
-            continue;
-        fprintf(w->out, "stopped %u\n", witness_id(w, rank));
-        world_stopped(&w->world, rank, &h);
     }
 }
 
@@ -64,6 +59,12 @@ static bool is_nth_round(const struct world *w, const struct elect_message *m, u
     return (unsigned)__builtin_popcountll(earlier) == nth;
 }
 
+static unsigned nth_round(const struct writer *w, const struct elect_message *m)
+{
+    unsigned rounds = w->space->question.max_rounds;
+    return m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
+}
+
 /* A message in flight that is this one of the search's. */
 static uint32_t find(const struct writer *w, unsigned from, unsigned to,
                      const struct elect_message *m)
@@ -73,7 +74,7 @@ static uint32_t find(const struct writer *w, unsigned from, unsigned to,
         const struct flight *f = &world->flight[i];
         if (f->from == from && f->to == to && f->message.type == m->type &&
             f->message.term == m->term && f->message.incarnation == m->incarnation &&
-            (m->type == ELECT_RELEASE || is_nth_round(world, &f->message, m->round - 2)))
+            (m->type == ELECT_RELEASE || is_nth_round(world, &f->message, nth_round(w, m))))
             return i;
     }
     return WORLD_MAX_FLIGHTS;
@@ -177,6 +178,13 @@ static void write_restart(struct writer *w, uint8_t rank)
     happen(w, &(struct fault){.kind = RECOVER, .rank = rank});
 }
 
+static void write_stopped(struct writer *w, uint8_t rank)
+{
+    struct happening h;
+    fprintf(w->out, "stopped %u\n", witness_id(w, rank));
+    world_stopped(&w->world, rank, &h);
+}
+
 /* ---- time ---- */
 
 static bool ended(struct writer *w, uint8_t rank, enum elect_time_name name,
@@ -217,6 +225,8 @@ void witness_mandate_move(struct writer *w, const struct move *m, const struct r
         write_due(w, m->process, (enum elect_time_name)m->timer);
     else if (m->kind == MOVE_RESTART)
         write_restart(w, m->process);
+    else if (m->kind == MOVE_STOPPED)
+        write_stopped(w, m->process);
     else
         write_tick(w, before, after);
     write_ends(w);

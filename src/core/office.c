@@ -156,20 +156,39 @@ void elect__nominate(struct process *p)
 
 /* ---- losing ---- */
 
-/* Until a majority may have nothing against it, the own voter among them: the q-th smallest of what
- * remains, and not before the own one. */
-static elect_time majority_waits(const struct process *p)
+/* Whose answer is known, and which time it names: none if it would grant, or has. */
+static set answered(const struct process *p)
 {
     const struct elect_mandate *o = &p->node->mandate;
-    elect_time best = 0;
-    for (number j = 0; j < p->config->n; j++) {
+    set some = o->refused | o->ayes | only(me(p)); /* the own voter need not be waited for */
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++)
+        some |= o->round[i].term == o->term ? o->round[i].voters : 0;
+    return some;
+}
+
+/* Until a majority may have nothing against it: the q-th smallest of what remains, or, of fewer
+ * than that, the largest. And not before the own voter, which must grant, too. */
+static elect_time majority_waits(const struct process *p)
+{
+    const uint32_t *wait = p->node->mandate.wait;
+    uint32_t best = UINT32_MAX, longest = 0;
+    for (set known = answered(p), rest = known; rest != 0; rest &= rest - 1) {
+        uint32_t one = wait[__builtin_ctzll(rest)];
         unsigned sooner = 0;
-        for (number k = 0; k < p->config->n && has(voters(p), j); k++)
-            sooner += has(voters(p), k) && o->wait[k] <= o->wait[j];
-        if (has(voters(p), j) && sooner >= quorum(p) && (best == 0 || o->wait[j] < best))
-            best = o->wait[j];
+        for (set other = known; other != 0; other &= other - 1)
+            sooner += wait[__builtin_ctzll(other)] <= one;
+        best = sooner >= quorum(p) && one < best ? one : best;
+        longest = one > longest ? one : longest;
     }
-    return best > o->wait[me(p)] ? best : o->wait[me(p)];
+    best = best == UINT32_MAX ? longest : best;
+    return best > wait[me(p)] ? best : wait[me(p)];
+}
+
+/* Who refused before, and does not now. */
+static void forget_refusal(struct process *p, number from)
+{
+    p->node->mandate.refused &= ~only(from);
+    p->node->mandate.wait[from] = 0;
 }
 
 /* The candidacy is over: what was asked for will never be used. But nothing is released by who
@@ -289,6 +308,7 @@ void elect__upon_grant(struct process *p, number from, const message *m)
             o->round[i].lease != m->lease)
             continue;
         o->round[i].voters |= only(from);
+        forget_refusal(p, from);
         elect_time until = *at(p, ELECT_SENT + i) + leader_lease(p, m->lease);
         if (elect__majority(p, o->round[i].voters) && p->now < until)
             take_office(p, until);

@@ -13,6 +13,8 @@ unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
     }
     for (unsigned i = 0; i < out->sends; i++) {
         const struct elect_message *m = &out->send[i].message;
+        if (m->type == ELECT_RELEASE && (now != 0 || node->mandate.working))
+            broken |= CLAIMED_OVER;
         if (m->type != ELECT_GRANT)
             continue;
         broken |= m->term < c->granted ? CLAIMED_FALLING : 0;

@@ -16,7 +16,8 @@ struct claims {
 enum {
     CLAIMED_TWICE = 1,   /* a term that was led before, in another office or incarnation */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */
-    CLAIMED_LATE = 4     /* an office began whose token is not the largest so far */
+    CLAIMED_LATE = 4,    /* an office began whose token is not the largest so far */
+    CLAIMED_OVER = 8     /* a RELEASE by who leads, or whose work goes on */
 };
 
 /*

@@ -17,7 +17,9 @@
     X(ONE_PER_TERM, "one-per-term",                                                                \
       "mandate: no term is led twice, in two offices or by two incarnations")                      \
     X(RISING_GRANTS, "rising-grants", "mandate: no voter grants a smaller term than before")       \
-    X(RISING_TOKENS, "rising-tokens", "mandate: every office has a larger token than those before")
+    X(RISING_TOKENS, "rising-tokens",                                                              \
+      "mandate: every office has a larger token than those before")                                \
+    X(RELEASED_LAST, "released-last", "mandate: nobody releases a term while it leads or works")
 
 enum property {
 #define X(name, word, text) PROPERTY_##name,

@@ -133,13 +133,22 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-static bool shows(const struct world *w, enum storm_promise promise)
+/* What a promise says, in other words: the property of this world that breaks it, if any does. */
+static enum property breaks(const struct world *w, enum storm_promise promise)
 {
+    static const struct {
+        enum storm_promise promise;
+        enum property property;
+    } words[] = {
+        {STORM_P1, PROPERTY_ONE_PER_TERM},  {STORM_P2, PROPERTY_RISING_GRANTS},
+        {STORM_P2, PROPERTY_RISING_TOKENS}, {STORM_P3, PROPERTY_ONE_LEADER},
+        {STORM_P3, PROPERTY_RELEASED_LAST},
+    };
     struct violation v;
-    if (promise == STORM_P3)
-        return property_broken(w, PROPERTY_ONE_LEADER, &v);
-    return (w->broken & (promise == STORM_P1 ? CLAIMED_TWICE : CLAIMED_FALLING | CLAIMED_LATE)) !=
-           0;
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i].promise == promise && property_broken(w, words[i].property, &v))
+            return words[i].property;
+    return PROPERTY_COUNT;
 }
 
 struct trial {
@@ -186,7 +195,7 @@ static bool try(struct trial *t)
         send(&t->post, h.rank, &h.output);
         t->w->flights = t->w->elections = 0;
         t->end = i + 1;
-        if (shows(t->w, t->promise))
+        if (breaks(t->w, t->promise) != PROPERTY_COUNT)
             return true;
     }
     return false;
@@ -270,7 +279,9 @@ static bool shrink(struct trial *t, bool *before, const volatile int *interrupte
     }
     t->last = true;
     memset(t->kept, true, h->count);
-    return try(t);
+    bool fine = try(t);
+    h->broken = breaks(t->w, t->promise);
+    return fine;
 }
 
 bool history_shrink(struct history *h, enum storm_promise promise, struct world *w,
@@ -295,13 +306,6 @@ bool history_shrink(struct history *h, enum storm_promise promise, struct world 
 }
 
 /* ---- as a scenario ---- */
-
-enum property history_property(enum storm_promise promise)
-{
-    return promise == STORM_P1   ? PROPERTY_ONE_PER_TERM
-           : promise == STORM_P2 ? PROPERTY_RISING_GRANTS
-                                 : PROPERTY_ONE_LEADER;
-}
 
 static void write_ids(const struct elect_config *c, const char *what, elect_set set, FILE *out)
 {
@@ -388,7 +392,6 @@ static void write_step(const struct history *h, size_t i, struct world *w, FILE 
 void history_write(const struct history *h, enum storm_promise promise, struct world *w, FILE *out)
 {
     uint64_t now = 0;
-    bool late = promise == STORM_P2 && (w->broken & CLAIMED_FALLING) == 0;
     fprintf(out, "# Found by a storm, seed %llu, and made small: %s is broken, %s.\n",
             (unsigned long long)h->seed, storm_promise_name(promise), storm_promise_text(promise));
     write_settings(h, out);
@@ -400,6 +403,5 @@ void history_write(const struct history *h, enum storm_promise promise, struct w
         else
             write_step(h, i, w, out);
     }
-    fprintf(out, "check %s\n",
-            property_name(late ? PROPERTY_RISING_TOKENS : history_property(promise)));
+    fprintf(out, "check %s\n", property_name(h->broken));
 }

@@ -25,6 +25,7 @@ struct history {
     size_t count, room;
     struct moment *moment;
     bool too_long;
+    enum property broken; /* once it is small: what it shows */
 };
 
 /* To be told everything that happens in a storm: a listener of a play. */
@@ -35,8 +36,7 @@ void history_free(struct history *h);
 bool history_shrink(struct history *h, enum storm_promise promise, struct world *w,
                     const volatile int *interrupted);
 
-/* As a scenario that checks the property, which is the promise in other words. */
-enum property history_property(enum storm_promise promise);
+/* As a scenario that checks the property. */
 void history_write(const struct history *h, enum storm_promise promise, struct world *w, FILE *out);
 
 #endif

@@ -17,6 +17,7 @@ struct storm {
     elect_term token[ELECT_MAX]; /* what each leads with */
     struct flight heard[REMEMBERED];
     unsigned heards;
+    uint64_t moves; /* of this seed: what it does must not depend on seeds before it */
 };
 
 const char *storm_fault_name(enum storm_fault f)
@@ -92,6 +93,8 @@ static void judge_claims(struct storm *s, uint8_t rank)
     s->w->broken = 0;
     if (wrong & CLAIMED_TWICE)
         broken(s, STORM_P1, rank, ELECT_NOBODY);
+    if (wrong & CLAIMED_OVER)
+        broken(s, STORM_P3, rank, ELECT_NOBODY);
     if (wrong & CLAIMED_FALLING || (wrong & CLAIMED_LATE && s->beyond == STORM_WITHIN))
         broken(s, STORM_P2, rank, ELECT_NOBODY);
 }
@@ -259,7 +262,7 @@ static bool pass(struct storm *s, uint64_t until, bool (*done)(const struct worl
 {
     struct happening h;
     while (done == NULL || !done(s->w)) {
-        if (has(s, STORM_REPLAY) && s->report->events % 16 == 0)
+        if (has(s, STORM_REPLAY) && ++s->moves % 16 == 0)
             remember(s);
         if (!world_next(s->w, until, &h)) {
             s->w->now = until;

@@ -60,6 +60,8 @@ static void judge_mandate(struct explorer *x, const struct row *row, uint32_t wo
         found(x, PROPERTY_RISING_GRANTS, world);
     if (broken & CLAIMED_LATE)
         found(x, PROPERTY_RISING_TOKENS, world);
+    if (broken & CLAIMED_OVER)
+        found(x, PROPERTY_RELEASED_LAST, world);
 }
 
 static void judge(struct explorer *x, const struct row *row, bool quiet, uint32_t world)

@@ -13,21 +13,46 @@
  * be now.
  *
  * What differs but cannot matter is made equal, so that there are fewer worlds:
- *  1. What can only forbid something is left out: that a term is closed, that work has not yet
- *     stopped, that an office is over which its leader has not looked at.
+ *  1. What can only forbid something is left out: that a term is closed, that an office or a guard
+ *     is over which nobody has looked at.
  *  2. Because the network remembers, a process need not: the GRANTs of a round are counted all at
- *     once, each of them twice, or not at all. GRANTs of a term before the latest are dropped, and
- *     so are RELEASEs before the latest of their owner, which does all that they could do.
+ *     once, each of them twice, or not at all. GRANTs of a term that is neither the latest nor in
+ *     force are dropped, and so are RELEASEs before the latest of their owner, which does all that they could do.
  *  3. A certificate is a RELEASE that comes with a request: it is looked at as that.
+ *
+ * So what is not looked at here is the code that guesses replace: how a voter answers a PREVOTE, what
+ * a candidate does with a refusal, whom anybody follows, leases of different lengths, clocks between
+ * two ticks. Unit tests and storms do that.
  */
 #include "local.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define NOW       0
 #define SOME_TIME 1 /* a time that may come at any moment */
 
-#define FIRST_ROUND 2 /* of a term: the first number goes to the question before it */
+/*
+ * Rounds of a term have the numbers 2, 3 ...: the first number goes to the question before it. Those
+ * of a term that succeeds it within one office go on behind them, so that both are remembered.
+ */
+#define FIRST_ROUND 2
+
+static uint32_t first_round(const struct elect_mandate *m)
+{
+    uint32_t first = UINT32_MAX;
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++)
+        if (m->term != 0 && m->round[i].term == m->term && m->round[i].number < first)
+            first = m->round[i].number;
+    return first;
+}
+
+/* Rounds of a term beyond the bound do not arrive. */
+static bool is_lost(const struct question *q, const struct elect_mandate *m, uint32_t round)
+{
+    uint32_t first = first_round(m);
+    return first != UINT32_MAX && round >= first + q->max_rounds;
+}
 
 /* ---- values that differ, and do the same ---- */
 
@@ -94,16 +119,16 @@ static void settle_election(struct elect_node *node)
 /* Rounds beyond the bound are lost. */
 static void settle_rounds(const struct question *q, struct elect_mandate *m)
 {
-    uint32_t last = FIRST_ROUND + q->max_rounds - 1;
     for (unsigned i = 0; i < ELECT_ROUNDS; i++) {
-        bool lost = m->round[i].number > last;
-        m->round[i].voters = 0;
-        if (lost || m->round[i].term != m->term) {
+        bool lost = m->round[i].term == m->term && is_lost(q, m, m->round[i].number);
+        bool old = m->round[i].term != m->term && m->round[i].term != m->token;
+        if (lost || old) {
             memset(&m->round[i], 0, sizeof m->round[i]);
             m->time[ELECT_SENT + i] = ELECT_UNSET;
         }
     }
-    m->rounds = m->rounds > last ? last : m->rounds;
+    if (is_lost(q, m, m->rounds))
+        m->rounds = first_round(m) + q->max_rounds - 1;
 }
 
 void mandate_settle(const struct question *q, struct local *l)
@@ -134,9 +159,10 @@ static void take(const struct question *q, struct local *l, const struct elect_i
         struct elect_message *m = &out.send[i].message;
         if (m->type != ELECT_REQUEST && m->type != ELECT_GRANT && m->type != ELECT_RELEASE)
             continue;
+        assert(all->sends < ELECT_MAX_SENDS);
         m->leading = 0;
         m->other = 0;
-        if (m->type == ELECT_REQUEST && m->round >= FIRST_ROUND + q->max_rounds)
+        if (m->type == ELECT_REQUEST && is_lost(q, &l->node.mandate, m->round))
             continue;
         all->send[all->sends++] = out.send[i];
     }
@@ -212,7 +238,8 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
     if (why == ELECT_REFUSED_STALE && l->node.mandate.term != token)
         return; /* it knows */
     if (why == ELECT_REFUSED_STALE)
-        l->node.mandate.rounds = 0; /* it will be another term */
+        l->node.mandate.rounds =
+            first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
     answer(q, l, l->node.me,
            (struct elect_message){.type = ELECT_REFUSE,
                                   .what = ELECT_REQUEST,
@@ -245,6 +272,9 @@ static void count_grants(const struct question *q, struct local *l, const struct
         if (voters >> grant.origin & 1)
             take(q, l, &in, out);
     }
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++) /* they will be counted again */
+        if (l->node.mandate.round[i].number == m->round && l->node.mandate.round[i].term == m->term)
+            l->node.mandate.round[i].voters &= ~(elect_set)voters;
 }
 
 /* Whoever leads has a slow clock, whoever grants has a fast one, even in one process: nothing that
@@ -252,7 +282,7 @@ static void count_grants(const struct question *q, struct local *l, const struct
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)
-        if (m->time[i] != ELECT_UNSET)
+        if (m->time[i] != ELECT_UNSET && !at_any_moment(q, (enum elect_time_name)i))
             m->time[i] -= i == ELECT_EXPIRES || i == ELECT_GUARD ? q->fast : q->slow;
 }
 
@@ -287,8 +317,9 @@ bool mandate_step(const struct question *q, uint32_t what, const struct elect_me
     }
     if (l->node.mandate.token != 0 && !elect_leads(&l->node, NOW))
         happen(q, l, ELECT_ALARM, out);
-    if (l->node.mandate.working)
-        happen(q, l, ELECT_STOPPED, out);
+    if (q->clocks != CLOCKS_ANY && l->node.mandate.time[ELECT_GUARD] != ELECT_UNSET &&
+        l->node.mandate.time[ELECT_GUARD] <= NOW)
+        happen(q, l, ELECT_ALARM, out);
     mandate_settle(q, l);
     return within_bounds(q, l);
 }
@@ -297,7 +328,7 @@ bool mandate_is_dead(const struct local *l, const struct elect_message *m,
                      const struct elect_message *other)
 {
     if (m->type == ELECT_GRANT)
-        return m->term < l->node.saved.used;
+        return m->term < l->node.saved.used && m->term != l->node.mandate.token;
     return m->type == ELECT_RELEASE && other->type == ELECT_RELEASE && m->origin == other->origin &&
            m->term < other->term;
 }

@@ -430,6 +430,7 @@ static void mandate_deliveries(struct space *s, struct memory *m, uint32_t numbe
     for (unsigned name = ELECT_EXPIRES; name < ELECT_SENT; name++)
         happen(s, m, number, MOVE_DUE, name, HAPPENS(DUE, name));
     happen(s, m, number, MOVE_CLOSED, 0, HAPPENS(CLOSED, 0));
+    happen(s, m, number, MOVE_STOPPED, 0, HAPPENS(EVENT, ELECT_STOPPED));
 }
 
 static void textbook_deliveries(struct space *s, struct memory *m, uint32_t number)

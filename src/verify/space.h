@@ -85,6 +85,7 @@ enum move_kind {
     MOVE_WIN,    /* an election, knowing of the term `timer` */
     MOVE_STALE,
     MOVE_CLOSED,
+    MOVE_STOPPED,
     MOVE_DUE, /* a time has come: `timer` is its name */
     MOVE_RESTART,
     MOVE_TICK

@@ -175,7 +175,7 @@ MUTANTS = {
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "own vote counts without a GRANT": (
         "office.c", "    o->round[i].voters = 0;\n", "    o->round[i].voters = only(me(p));\n",
-        "unit the own vote counts only when it is granted"),
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --rounds 2"),
     "finished term leads again": (
         "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
         "    bool current = m->term == o->term;", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
@@ -269,6 +269,30 @@ MUTANTS = {
     "a witness may own terms": (
         "office.c", "    return owner != ELECT_NOBODY && has(everybody(p), owner) ? owner : ELECT_NOBODY;", "    return owner;",
         "unit witnesses own no terms and observers do not count"),
+    "the last to be asked is waited for": (
+        "office.c", "        best = sooner >= quorum(p) && one < best ? one : best;\n", "        best = sooner >= quorum(p) && (best == UINT32_MAX || one > best) ? one : best;\n",
+        "unit who need not be waited for is not"),
+    "silence counts as consent": (
+        "office.c", "    set some = o->refused | o->ayes | only(me(p)); /*", "    set some = voters(p); /*", "unit who does not answer is not free"),
+    "a refusal is never forgotten": (
+        "office.c", "        forget_refusal(p, from);\n", "", "unit who grants now does not refuse any more"),
+    "late GRANT of the old term confirms the new one": (
+        "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
+        "    bool current = (m->term == o->term || (o->token != 0 && m->term == o->token)) && (o->token != 0 || o->candidacy == ELECT_CONFIRMING);",
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+    "guard shorter than what was renewed": (
+        "voter.c", "    v->longest_since = m->lease > v->longest_since ? m->lease : v->longest_since;\n", "", "unit the guard is as long as what was granted since"),
+    "majority is half of an even number": (
+        "office.c", "return count(voters(p)) / 2 + 1;", "return (count(voters(p)) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
+    "released while it leads again": (
+        "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || false || is_set", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+    "released when the office ends": (
+        "office.c", "    p->node->leader = ELECT_NOBODY;\n    nothing(p, why);\n}",
+        "    p->node->leader = ELECT_NOBODY;\n    elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = p->node->saved.used, .incarnation = p->node->saved.incarnation});\n    nothing(p, why);\n}",
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0"),
+    "refused as stale, and goes on": (
+        "office.c", "    if (hopeless || count(o->refused)", "    if (hopeless && o->candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = o->term, .incarnation = p->node->saved.incarnation});\n    if (count(o->refused)",
+        "storms --processes 3"),
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (

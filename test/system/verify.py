@@ -125,10 +125,10 @@ def mandate():
     majority = ["--mandate", "majority", "--processes", 3]
     found = verify(*majority, "--witnesses", 0, "--crashes", 1, "--terms", 1)
     names = {p["name"] for p in found["properties"]}
-    check("with any clocks", names == {"one-per-term", "rising-grants"} and found["mandate"]["restarts"] == 1, found)
+    check("with any clocks", names == {"one-per-term", "rising-grants", "released-last"} and found["mandate"]["restarts"] == 1, found)
     found = verify(*majority, "--witnesses", 0, "--clocks", "bounded")
     names = {p["name"] for p in found["properties"]}
-    check("with clocks in bounds", names == {"one-per-term", "rising-grants", "rising-tokens", "one-leader"}, found)
+    check("with clocks in bounds", names == {"one-per-term", "rising-grants", "released-last", "rising-tokens", "one-leader"}, found)
     check("the constants", found["mandate"]["lease"] == 20 and found["mandate"]["office"] == 9, found)
     text = run("verify", *majority, "--witnesses", 0, "--clocks", "bounded")
     check("the constants in words", "D = 20, D_L = 9" in text.stdout and "terms up to 1" in text.stdout, text.stdout)
@@ -144,6 +144,7 @@ def mandate():
     complains(["verify", *majority, "--property", "agreement"], "--property", "one-per-term")
     complains(["verify", *majority, "--terms", 0], "--terms", "from 1")
     complains(["verify", *majority, "--rounds", 4], "--rounds", "to 3")
+    complains(["verify", *majority, "--rounds", 2], "--rounds is for --clocks bounded")
     complains(["verify", *majority, "--clocks", "none"], "--clocks")
     complains(["verify", "--mandate", "majority", "--processes", 9], "at most 8")
     complains(["verify", "--mandate", "majority", "--processes", 2, "--witnesses", "0,1"], "nobody may lead")

@@ -939,6 +939,63 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
     assert_int_equal(writes, 0);
 }
 
+/* 0 of three stands; one refuses for long, the other has promised more. Whoever is which, a majority
+ * has nothing against the next attempt. */
+static void who_need_not_be_waited_for_is_not(void **state)
+{
+    (void)state;
+    for (uint8_t holds = 1; holds <= 2; holds++) {
+        struct voter *v = begin(3, 0);
+        happens(v, ELECT_SUSPECT);
+        happens(v, ELECT_ANSWER_TIMER);
+        struct elect_message no = reply(v, ELECT_REFUSE);
+        no.reason = ELECT_REFUSED_HELD;
+        no.remaining = 90;
+        hears(v, holds, no);
+        no.reason = ELECT_REFUSED_STALE;
+        no.remaining = 0;
+        hears(v, (uint8_t)(3 - holds), no);
+        assert_rule(&v->a, REFUSED);
+        assert_true(elect_alarm(&v->a.node) < v->now + 90);
+    }
+}
+
+/* A voter that is silent is not one that would grant. */
+static void who_does_not_answer_is_not_free(void **state)
+{
+    struct voter *v = begin(3, 1);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 14;
+    hears(v, 1, no);
+    no.remaining = 15;
+    hears(v, 0, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 15);
+}
+
+static void who_grants_now_does_not_refuse_any_more(void **state)
+{
+    struct voter *v = candidate(5);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    (void)state;
+    no.reason = ELECT_REFUSED_HELD;
+    hears(v, 0, no);
+    hears(v, 1, no);
+    v->now += RENEWAL;
+    happens(v, ELECT_ALARM); /* another round */
+    grants(v, 0);
+    grants(v, 1);
+    no.round = v->a.node.mandate.rounds;
+    hears(v, 2, no);
+    assert_rule(&v->a, COUNTS); /* one against it, not three */
+    grants(v, 3);
+    assert_rule(&v->a, TAKES_OFFICE);
+}
+
 static void of_two_leaders_the_smaller_term_gives_way(void **state)
 {
     struct voter *v = leader(3);
@@ -1083,6 +1140,9 @@ int main(void)
         TEST(a_term_that_was_used_is_never_used_again),
         TEST(witnesses_own_no_terms_and_observers_do_not_count),
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
+        TEST(who_need_not_be_waited_for_is_not),
+        TEST(who_does_not_answer_is_not_free),
+        TEST(who_grants_now_does_not_refuse_any_more),
         TEST(of_two_leaders_the_smaller_term_gives_way),
         TEST(all_times_move_together),
         TEST(anything_may_come_in),

@@ -3,6 +3,7 @@
 
 #include "../../src/model/narrate.h"
 #include "../../src/model/scenario.h"
+#include "../../src/sim/storm.h"
 
 #include <string.h>
 
@@ -346,6 +347,26 @@ static void what_breaks_a_promise_is_named(void **state)
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
+/* What a seed does must not depend on what was played before it: else --replay tells another story. */
+static void a_seed_of_storms_is_a_history(void **state)
+{
+    static struct play play;
+    static const uint16_t ids[] = {0, 1, 2};
+    struct elect_config c;
+    struct storm_report fresh = {0}, late = {.events = 12345, .storms = 7, .time = 99};
+    (void)state;
+    elect_config_init(&c, ELECT_BULLY, ids, 3, 5, 0);
+    assert_int_equal(elect_config_mandate(&c, 1000, 200, 10000, 1), ELECT_FINE);
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        uint64_t events = late.events - fresh.events, offices = late.offices - fresh.offices;
+        storm_run(&c, STORM_WITHIN, seed, 300000, &play, NULL, &fresh);
+        storm_run(&c, STORM_WITHIN, seed, 300000, &play, NULL, &late);
+        assert_int_equal(late.events - fresh.events, events);
+        assert_int_equal(late.offices - fresh.offices, offices);
+    }
+    assert_true(fresh.offices > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +380,7 @@ int main(void)
         cmocka_unit_test(links_keep_the_order_unless_told_otherwise),
         cmocka_unit_test(a_full_network_loses_what_is_sent_on_top),
         cmocka_unit_test(a_seed_is_a_history),
+        cmocka_unit_test(a_seed_of_storms_is_a_history),
         cmocka_unit_test(a_world_can_be_copied),
         cmocka_unit_test(scenarios_complain_with_line_and_remedy),
         cmocka_unit_test(every_step_by_hand_works),
