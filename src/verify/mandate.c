@@ -17,12 +17,13 @@
  *     is over which nobody has looked at.
  *  2. Because the network remembers, a process need not: the GRANTs of a round are counted all at
  *     once, each of them twice, or not at all. GRANTs of a term that is neither the latest nor in
- *     force are dropped, and so are RELEASEs before the latest of their owner, which does all that they could do.
+ *     force are dropped, and so are RELEASEs before the latest of their owner, which does all that
+ *     they could do.
  *  3. A certificate is a RELEASE that comes with a request: it is looked at as that.
  *
- * So what is not looked at here is the code that guesses replace: how a voter answers a PREVOTE, what
- * a candidate does with a refusal, whom anybody follows, leases of different lengths, clocks between
- * two ticks. Unit tests and storms do that.
+ * So what is not looked at here is the code that guesses replace: how a voter answers a PREVOTE,
+ * what a candidate does with a refusal, whom anybody follows; nor leases of different lengths, or
+ * clocks between two ticks. Unit tests and storms do that.
  */
 #include "local.h"
 
@@ -33,8 +34,9 @@
 #define SOME_TIME 1 /* a time that may come at any moment */
 
 /*
- * Rounds of a term have the numbers 2, 3 ...: the first number goes to the question before it. Those
- * of a term that succeeds it within one office go on behind them, so that both are remembered.
+ * Rounds of a term have the numbers 2, 3 ...: the first number goes to the question before it.
+ * Those of a term that succeeds it within one office go on behind them, so that both are
+ * remembered.
  */
 #define FIRST_ROUND 2
 

@@ -347,7 +347,8 @@ static void what_breaks_a_promise_is_named(void **state)
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
-/* What a seed does must not depend on what was played before it: else --replay tells another story. */
+/* What a seed does must not depend on what was played before it: else --replay tells another
+ * story. */
 static void a_seed_of_storms_is_a_history(void **state)
 {
     static struct play play;

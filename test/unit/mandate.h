@@ -1,0 +1,86 @@
+/* A process with a clock, for the tests of the mandate: voter.c, office.c. */
+#ifndef ELECT_TEST_MANDATE_H
+#define ELECT_TEST_MANDATE_H
+
+#include "../support.h"
+
+#include <string.h>
+
+#define LEASE   100
+#define RENEWAL 20
+#define GRAIN   1
+#define DRIFT   10000 /* one per cent */
+#define OFFICE  97    /* 100 * 0.99 / 1.01 - 1 */
+
+/* A process with a clock. Numbers are 10 times the ranks. */
+struct voter {
+    struct actor a;
+    elect_time now;
+};
+
+static inline elect_term term(unsigned counter, unsigned rank)
+{
+    return (elect_term)counter << 16 | 10 * rank;
+}
+
+static inline void restart(struct voter *v, uint8_t me)
+{
+    struct elect_saved saved = v->a.node.saved;
+    elect_init(&v->a.config, &v->a.node, me, ELECT_NOBODY, &saved, v->now, &v->a.out);
+}
+
+static inline struct voter *begin(unsigned n, uint8_t me)
+{
+    static struct voter v;
+    memset(&v, 0, sizeof v);
+    actor_init(&v.a, ELECT_BULLY, n, me, ELECT_NOBODY);
+    assert_int_equal(elect_config_mandate(&v.a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
+    v.now = 1000;
+    elect_init(&v.a.config, &v.a.node, me, ELECT_NOBODY, NULL, v.now, &v.a.out);
+    return &v;
+}
+
+static inline void hears(struct voter *v, uint8_t from, struct elect_message m)
+{
+    m.origin = from;
+    struct elect_input in = elect_received(from, &m, v->now);
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+static inline void happens(struct voter *v, enum elect_event event)
+{
+    struct elect_input in = elect_happens(event, v->now);
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+static inline struct elect_message request(elect_term e)
+{
+    return (struct elect_message){
+        .type = ELECT_REQUEST, .term = e, .round = 1, .incarnation = 1, .lease = LEASE};
+}
+
+static inline void asks(struct voter *v, uint8_t from, elect_term e) { hears(v, from, request(e)); }
+
+static inline void releases(struct voter *v, uint8_t from, elect_term e)
+{
+    hears(v, from, (struct elect_message){.type = ELECT_RELEASE, .term = e, .incarnation = 1});
+}
+
+static inline const struct elect_message *answer(const struct voter *v)
+{
+    assert_int_equal(v->a.out.sends, 1);
+    return &v->a.out.send[0].message;
+}
+
+#define assert_granted(v) assert_int_equal(answer(v)->type, ELECT_GRANT)
+#define assert_refused(v, why)                                                                     \
+    do {                                                                                           \
+        assert_int_equal(answer(v)->type, ELECT_REFUSE);                                           \
+        assert_int_equal(answer(v)->reason, ELECT_REFUSED_##why);                                  \
+    } while (0)
+
+#define TEST(name) cmocka_unit_test(name)
+int test_voter(void);
+int test_office(void);
+
+#endif

@@ -1,0 +1,756 @@
+/* Candidates and leaders, rule by rule: what they ask, how long they lead, and when they must stop.
+ * Each test is one sentence of docs/guarantees.md or of the comments at the head of office.c. */
+#include "mandate.h"
+
+static struct elect_message reply(const struct voter *v, enum elect_event type)
+{
+    const struct elect_mandate *m = &v->a.node.mandate;
+    bool prevoting = m->candidacy == ELECT_PREVOTING;
+    return (struct elect_message){.type = (uint8_t)type,
+                                  .what = prevoting ? ELECT_PREVOTE : ELECT_REQUEST,
+                                  .term = prevoting ? m->asked : m->term,
+                                  .round = prevoting ? m->question : m->rounds,
+                                  .incarnation = v->a.node.saved.incarnation,
+                                  .lease = v->a.config.lease};
+}
+
+/* The highest of n wins the election at once, and asks. */
+static struct voter *nominee(unsigned n)
+{
+    struct voter *v = begin(n, (uint8_t)(n - 1));
+    happens(v, ELECT_SUSPECT);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(n) - 1));
+    return v;
+}
+
+static struct voter *candidate(unsigned n)
+{
+    struct voter *v = nominee(n);
+    for (unsigned i = 0; i < n / 2 + 1; i++)
+        hears(v, (uint8_t)i, reply(v, ELECT_AYE));
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(n) - 1));
+    return v;
+}
+
+static void grants(struct voter *v, uint8_t from) { hears(v, from, reply(v, ELECT_GRANT)); }
+
+static struct voter *leader(unsigned n)
+{
+    struct voter *v = candidate(n);
+    for (unsigned i = 0; i < n / 2 + 1; i++) {
+        assert_false(elect_leads(&v->a.node, v->now));
+        grants(v, (uint8_t)i);
+    }
+    assert_rule(&v->a, TAKES_OFFICE);
+    assert_true(elect_leads(&v->a.node, v->now));
+    return v;
+}
+
+static void a_nominee_asks_before_it_raises_a_term(void **state)
+{
+    struct voter *v = nominee(3);
+    (void)state;
+    assert_false(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.used, 0);
+    hears(v, 0, reply(v, ELECT_AYE));
+    assert_int_equal(v->a.out.sends, 0);
+    hears(v, 0, reply(v, ELECT_AYE)); /* twice is once */
+    assert_int_equal(v->a.out.sends, 0);
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_true(v->a.out.persist); /* before anybody is asked */
+    assert_int_equal(v->a.node.saved.promised, term(1, 2));
+    assert_int_equal(v->a.node.saved.used, term(1, 2));
+}
+
+static void answers_to_an_earlier_question_are_none(void **state)
+{
+    struct voter *v = nominee(3);
+    struct elect_message late = reply(v, ELECT_AYE);
+    (void)state;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM); /* gives up */
+    v->now = elect_alarm(&v->a.node);
+    happens(v, ELECT_ALARM); /* asks once more, for the same term */
+    assert_int_equal(v->a.node.mandate.asked, late.term);
+    hears(v, 0, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    late.type = ELECT_REFUSE;
+    hears(v, 0, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, COUNTS);
+}
+
+static void who_has_just_started_burns_no_term(void **state)
+{
+    struct voter *v = begin(3, 2);
+    (void)state;
+    asks(v, 1, term(1, 1));
+    restart(v, 2);
+    happens(v, ELECT_SUSPECT);
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE)); /* but the own voter may have promised */
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_int_equal(v->a.node.saved.used, 0);
+    assert_int_equal(v->a.node.mandate.time[ELECT_RETRY], v->now + LEASE);
+}
+
+static void a_majority_of_voters_makes_a_leader_not_of_grants(void **state)
+{
+    struct voter *v = candidate(5);
+    (void)state;
+    for (int i = 0; i < 9; i++)
+        grants(v, 0);
+    grants(v, 1);
+    assert_false(elect_leads(&v->a.node, v->now));
+    grants(v, 4); /* its own voter is one of them, no more */
+    assert_true(elect_leads(&v->a.node, v->now));
+}
+
+static void the_own_vote_counts_only_when_it_is_granted(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    grants(v, 0);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void an_observers_grant_is_none(void **state)
+{
+    struct voter *v = candidate(5);
+    (void)state;
+    v->a.config.voters = SET(2) | SET(3) | SET(4);
+    grants(v, 0);
+    grants(v, 1);
+    grants(v, 2);
+    assert_false(elect_leads(&v->a.node, v->now));
+    grants(v, 3);
+    assert_true(elect_leads(&v->a.node, v->now));
+}
+
+static void an_office_lasts_from_the_sending_of_its_round(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    v->now += 50;
+    grants(v, 0);
+    grants(v, 1);
+    assert_true(elect_leads(&v->a.node, 1000 + OFFICE - 1));
+    assert_false(elect_leads(&v->a.node, 1000 + OFFICE));
+}
+
+static void a_renewal_counts_from_the_round_that_is_granted(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message first;
+    (void)state;
+    v->now = 1020;
+    happens(v, ELECT_ALARM);
+    first = reply(v, ELECT_GRANT);
+    v->now = 1040;
+    happens(v, ELECT_ALARM);
+    hears(v, 0, first);
+    hears(v, 1, first);
+    assert_rule(&v->a, RENEWED);
+    assert_true(elect_leads(&v->a.node, 1020 + OFFICE - 1));
+    assert_false(elect_leads(&v->a.node, 1020 + OFFICE));
+}
+
+static void grants_of_different_rounds_are_no_majority(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    v->now = 1020;
+    happens(v, ELECT_ALARM);
+    grants(v, 0);
+    v->now = 1040;
+    happens(v, ELECT_ALARM);
+    grants(v, 1);
+    assert_false(elect_leads(&v->a.node, 1000 + OFFICE));
+}
+
+static void grants_that_come_too_late_make_nobody_leader(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    v->now += OFFICE;
+    grants(v, 0);
+    grants(v, 1);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_int_equal(v->a.node.mandate.token, 0);
+}
+
+static void grants_of_an_earlier_life_are_none(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message late = reply(v, ELECT_GRANT);
+    (void)state;
+    restart(v, 2);
+    hears(v, 0, late);
+    assert_rule(&v->a, MALFORMED);
+}
+
+static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = v->a.node.mandate.token;
+    struct elect_message late;
+    (void)state;
+    v->now = 1020;
+    happens(v, ELECT_ALARM);
+    late = reply(v, ELECT_GRANT);
+    v->now = 1000 + OFFICE;
+    hears(v, 0, late);
+    assert_rule(&v->a, MANDATE_OVER);
+    hears(v, 1, late); /* would have been enough */
+    assert_int_equal(v->a.node.mandate.token, 0);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
+    late = request(token);               /* its own round, late */
+    late.leading = 1;
+    hears(v, 2, late);
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_int_equal(answer(v)->term, token);
+}
+
+static void a_new_office_has_a_new_term(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = v->a.node.mandate.token;
+    (void)state;
+    v->now = 1000 + OFFICE;
+    happens(v, ELECT_ALARM);
+    happens(v, ELECT_STOPPED);
+    happens(v, ELECT_SUSPECT);
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_int_equal(v->a.node.mandate.term, token + (1 << 16));
+    assert_int_equal(v->a.node.saved.used, token + (1 << 16));
+}
+
+static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    (void)state;
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 0, no);
+    assert_int_equal(v->a.out.sends, 0);
+    hears(v, 1, no);
+    assert_rule(&v->a, REFUSED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* a majority is free by then */
+    struct voter waits = *v;
+    releases(&waits, 1, term(1, 1)); /* or now */
+    assert_int_equal(elect_alarm(&waits.a.node), v->now);
+    v->now += 40;
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
+}
+
+static void a_refused_prevote_releases_nothing(void **state)
+{
+    struct voter *v = nominee(3);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    (void)state;
+    no.reason = ELECT_REFUSED_STALE;
+    no.other = term(7, 1);
+    hears(v, 0, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(v->a.out.sends, 0);
+    v->now = elect_alarm(&v->a.node);
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.mandate.asked, term(8, 2)); /* above what it was told */
+}
+
+static void without_answers_a_candidate_gives_up(void **state)
+{
+    struct voter *v = candidate(3);
+    (void)state;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+}
+
+static void a_leader_succeeds_itself_and_keeps_its_office_meanwhile(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = v->a.node.mandate.token;
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    (void)state;
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 1);
+    hears(v, 0, stale);
+    assert_rule(&v->a, SUCCEEDS_ITSELF);
+    assert_true(elect_leads(&v->a.node, v->now));
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_int_equal(v->a.node.mandate.token, token); /* until a majority grants the new one */
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    for (unsigned i = 0; i < v->a.out.sends; i++) /* never while it leads */
+        assert_int_not_equal(v->a.out.send[i].message.type, ELECT_RELEASE);
+    assert_true(elect_leads(&v->a.node, v->now));
+}
+
+static void a_leader_whose_term_was_closed_steps_down_at_once(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message closed = reply(v, ELECT_REFUSE);
+    (void)state;
+    closed.reason = ELECT_REFUSED_CLOSED;
+    hears(v, 0, closed);
+    assert_rule(&v->a, TESTAMENT_OF_THE_LIVING);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void a_majority_that_promised_another_says_that_clocks_are_wrong(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    (void)state;
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 1);
+    hears(v, 0, stale);
+    hears(v, 1, stale);
+    assert_rule(&v->a, CLOCKS_ARE_WRONG);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void a_certificate_saves_the_prevote(void **state)
+{
+    struct voter *v = begin(3, 2);
+    struct elect_message m = request(term(1, 1));
+    (void)state;
+    m.leading = 1;
+    hears(v, 1, m);
+    releases(v, 1, term(1, 1));
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* the highest wins at once */
+    for (unsigned i = 0; i < v->a.out.sends; i++)
+        if (v->a.out.send[i].message.type == ELECT_REQUEST)
+            assert_int_equal(v->a.out.send[i].message.other, term(1, 1));
+}
+
+static void the_arithmetic_of_a_lease_is_checked(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_config c = v->a.config; /* T is 2 */
+    (void)state;
+    assert_int_equal(elect_config_mandate(&c, 5, 1, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
+    assert_int_equal(elect_config_mandate(&c, 100, 33, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
+    assert_int_equal(elect_config_mandate(&c, 100, 32, DRIFT, 1), ELECT_FINE);
+    assert_int_equal(elect_config_mandate(&c, 100, 0, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
+    assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 0), ELECT_LEASE_TOO_SHORT);
+    assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
+    c.answer_bound = 41; /* four rounds, each 10 after the other, are not answered in time */
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_RENEWAL_TOO_SHORT);
+    assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_FINE);
+    c.processing_bound = 20; /* two writes more */
+    assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
+    c = v->a.config;
+    c.voters = SET(0) | SET(1); /* 2 leads and does not vote */
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
+    c.members = 0;
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
+    c.members = SET(0);
+    c.voters = SET(0) | SET(3); /* who is that? */
+    assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
+}
+
+/* A leader that was told of a larger term, and asks for one above it. */
+static struct voter *succeeds_itself(void)
+{
+    struct voter *v = leader(3);
+    v->now += RENEWAL;
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, RENEWS);
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 1);
+    hears(v, 0, stale);
+    hears(v, 0, reply(v, ELECT_AYE));
+    hears(v, 1, reply(v, ELECT_AYE));
+    assert_rule(&v->a, CONFIRMS);
+    assert_int_equal(v->a.node.mandate.term, term(5, 2));
+    return v;
+}
+
+static void an_office_that_ends_takes_its_succession_with_it(void **state)
+{
+    struct voter *v = succeeds_itself();
+    struct elect_message late = reply(v, ELECT_GRANT);
+    (void)state;
+    v->now = v->a.node.mandate.time[ELECT_UNTIL];
+    happens(v, ELECT_ALARM);
+    hears(v, 0, late);
+    hears(v, 1, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+static void while_it_succeeds_itself_the_old_term_is_not_renewed(void **state)
+{
+    struct voter *v = succeeds_itself();
+    struct elect_message old = reply(v, ELECT_GRANT);
+    elect_time until = v->a.node.mandate.time[ELECT_UNTIL];
+    (void)state;
+    old.term = v->a.node.mandate.token;
+    v->now += RENEWAL;
+    for (old.round = 1; old.round < 9; old.round++) {
+        hears(v, 0, old);
+        hears(v, 1, old);
+    }
+    assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], until);
+    assert_int_equal(v->a.node.mandate.token, old.term);
+}
+
+static void a_failed_succession_is_not_tried_again(void **state)
+{
+    struct voter *v = succeeds_itself();
+    struct elect_message stale = reply(v, ELECT_REFUSE);
+    (void)state;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.term = v->a.node.mandate.token;
+    stale.other = term(6, 1);
+    hears(v, 0, stale);
+    assert_int_equal(v->a.out.sends, 0);
+    v->now = elect_alarm(&v->a.node); /* the end, and no round before it */
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, MANDATE_OVER);
+}
+
+static void succession_is_asked_for_once_in_a_renewal(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message stale = reply(v, ELECT_REFUSE), no;
+    (void)state;
+    stale.reason = ELECT_REFUSED_STALE;
+    stale.other = term(4, 2); /* of its own, which says nothing about clocks */
+    hears(v, 0, stale);
+    no = reply(v, ELECT_REFUSE);
+    no.reason = ELECT_REFUSED_STALE;
+    no.other = term(7, 1);
+    hears(v, 0, no); /* would not be granted */
+    hears(v, 1, stale);
+    assert_rule(&v->a, COUNTS);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_true(elect_leads(&v->a.node, v->now));
+    v->now += RENEWAL;
+    hears(v, 1, stale);
+    assert_rule(&v->a, SUCCEEDS_ITSELF);
+}
+
+static void an_office_lasts_as_long_as_was_asked_for(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message grant = reply(v, ELECT_GRANT);
+    (void)state;
+    v->a.config.lease = 3 * LEASE; /* told meanwhile */
+    hears(v, 0, grant);
+    hears(v, 1, grant);
+    assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], v->now + OFFICE);
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* at once, as leader */
+    assert_int_equal(v->a.out.send[0].message.leading, 1);
+    assert_int_equal(v->a.out.send[0].message.lease, 3 * LEASE);
+}
+
+static void a_longer_lease_of_the_same_term_is_written_down(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    m.lease = 2 * LEASE;
+    hears(v, 2, m);
+    assert_granted(v);
+    assert_true(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.longest, 2 * LEASE);
+}
+
+static void only_the_end_of_what_was_promised_ends_the_guard(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(2, 2));
+    restart(v, 0);
+    releases(v, 2, term(1, 2));
+    asks(v, 1, term(3, 1));
+    assert_refused(v, BOOT);
+    releases(v, 2, term(2, 2));
+    asks(v, 1, term(3, 1));
+    assert_granted(v);
+}
+
+static void while_its_work_goes_on_nobody_stands_again(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    v->now = v->a.node.mandate.time[ELECT_UNTIL];
+    happens(v, ELECT_SUSPECT); /* it wins the election at once */
+    assert_true(v->a.node.mandate.nominated);
+    assert_false(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    happens(v, ELECT_STOPPED); /* has stopped already */
+    assert_rule(&v->a, NOTHING);
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
+}
+
+static void a_term_that_was_used_is_never_used_again(void **state)
+{
+    struct voter *v = begin(3, 2);
+    (void)state;
+    v->a.node.saved.used = term(7, 2); /* its own voter has promised less */
+    restart(v, 2);
+    happens(v, ELECT_SUSPECT);
+    assert_int_equal(v->a.node.mandate.asked, term(8, 2));
+}
+
+static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
+{
+    struct voter *v = begin(5, 4);
+    (void)state;
+    v->a.config.members = SET(3) | SET(4);
+    v->a.config.voters = SET(2) | SET(3) | SET(4);
+    asks(v, 2, term(1, 2));
+    assert_rule(&v->a, MALFORMED);
+    happens(v, ELECT_SUSPECT);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 2, no);
+    no.remaining = 70;
+    hears(v, 3, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* with its own voter: a majority */
+}
+
+static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
+{
+    enum { N = 5, RENEWALS = 20 };
+    static struct world w;
+    struct weather calm = {.delay_min = 1, .delay_max = 1};
+    struct happening h;
+    struct voter *v = begin(N, 0);
+    unsigned messages = 0, writes = 0;
+    (void)state;
+    world_init(&w, &v->a.config, &calm, 1, ELECT_NOBODY);
+    world_suspect(&w, N - 1, &h);
+    while (world_next(&w, 10 * LEASE, &h) && w.now < 2 * LEASE)
+        ;
+    assert_true(world_leads(&w, N - 1));
+    uint64_t end = w.now + RENEWALS * RENEWAL;
+    while (world_next(&w, end, &h)) {
+        writes += h.output.persist;
+        for (unsigned i = 0; i < h.output.sends; i++)
+            messages += (unsigned)__builtin_popcountll(h.output.send[i].to & ~SET(h.rank));
+    }
+    assert_int_equal(messages, RENEWALS * 2 * (N - 1));
+    assert_int_equal(writes, 0);
+}
+
+/* 0 of three stands; one refuses for long, the other has promised more. Whoever is which, a
+ * majority has nothing against the next attempt. */
+static void who_need_not_be_waited_for_is_not(void **state)
+{
+    (void)state;
+    for (uint8_t holds = 1; holds <= 2; holds++) {
+        struct voter *v = begin(3, 0);
+        happens(v, ELECT_SUSPECT);
+        happens(v, ELECT_ANSWER_TIMER);
+        struct elect_message no = reply(v, ELECT_REFUSE);
+        no.reason = ELECT_REFUSED_HELD;
+        no.remaining = 90;
+        hears(v, holds, no);
+        no.reason = ELECT_REFUSED_STALE;
+        no.remaining = 0;
+        hears(v, (uint8_t)(3 - holds), no);
+        assert_rule(&v->a, REFUSED);
+        assert_true(elect_alarm(&v->a.node) < v->now + 90);
+    }
+}
+
+/* A voter that is silent is not one that would grant. */
+static void who_does_not_answer_is_not_free(void **state)
+{
+    struct voter *v = begin(3, 1);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 14;
+    hears(v, 1, no);
+    no.remaining = 15;
+    hears(v, 0, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 15);
+}
+
+static void who_grants_now_does_not_refuse_any_more(void **state)
+{
+    struct voter *v = candidate(5);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    (void)state;
+    no.reason = ELECT_REFUSED_HELD;
+    hears(v, 0, no);
+    hears(v, 1, no);
+    v->now += RENEWAL;
+    happens(v, ELECT_ALARM); /* another round */
+    grants(v, 0);
+    grants(v, 1);
+    no.round = v->a.node.mandate.rounds;
+    hears(v, 2, no);
+    assert_rule(&v->a, COUNTS); /* one against it, not three */
+    grants(v, 3);
+    assert_rule(&v->a, TAKES_OFFICE);
+}
+
+static void of_two_leaders_the_smaller_term_gives_way(void **state)
+{
+    struct voter *v = leader(3);
+    struct elect_message other = request(v->a.node.mandate.token + (1 << 16) - 10); /* of 1 */
+    (void)state;
+    hears(v, 1, other); /* who only asks */
+    assert_true(elect_leads(&v->a.node, v->now));
+    other.leading = 1;
+    struct voter smaller = *v;
+    smaller.a.node.mandate.token += 2 << 16;
+    hears(&smaller, 1, other);
+    assert_true(elect_leads(&smaller.a.node, smaller.now));
+    hears(v, 1, other);
+    assert_rule(&v->a, CLOCKS_ARE_WRONG);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_true(v->a.node.mandate.working); /* and is told when it has stopped */
+    assert_refused(v, HELD);                /* its own lease still runs */
+}
+
+static void all_times_move_together(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    elect_shift(&v->a.node, -1000);
+    assert_true(elect_leads(&v->a.node, OFFICE - 1));
+    assert_false(elect_leads(&v->a.node, OFFICE));
+    assert_int_equal(elect_alarm(&v->a.node), RENEWAL);
+    assert_int_equal(v->a.node.mandate.time[ELECT_GUARD], ELECT_UNSET);
+}
+
+/* ---- whatever comes in ---- */
+
+static struct elect_input any_input(struct dice *d, const struct voter *v, unsigned n)
+{
+    struct elect_input in = {.event = (uint8_t)dice_below(d, ELECT_EVENT_COUNT),
+                             .from = (uint8_t)dice_below(d, n),
+                             .now = v->now};
+    struct elect_message *m = &in.message;
+    const struct elect_mandate *own = &v->a.node.mandate;
+    bool about_me = dice_below(d, 2) == 0, right = dice_below(d, 4) > 0;
+    m->type = right ? in.event : (uint8_t)dice_throw(d);
+    m->origin = right ? in.from : (uint8_t)dice_throw(d);
+    if (right && about_me && own->candidacy != ELECT_NO_CANDIDATE)
+        m->type = in.event = own->candidacy == ELECT_PREVOTING ? ELECT_AYE : ELECT_GRANT;
+    m->what = dice_below(d, 2) == 0 ? ELECT_PREVOTE : ELECT_REQUEST;
+    m->term = term(1 + (unsigned)dice_below(d, 6), about_me ? v->a.node.me : in.from);
+    if (about_me && right)
+        m->term = dice_below(d, 2) == 0 ? own->term : own->asked;
+    m->other =
+        dice_below(d, 3) == 0 ? term((unsigned)dice_below(d, 8), (unsigned)dice_below(d, n)) : 0;
+    m->round = right ? own->rounds - (uint32_t)dice_below(d, 3) : (uint32_t)dice_throw(d);
+    m->incarnation = right ? v->a.node.saved.incarnation : (uint32_t)dice_throw(d);
+    m->lease = right ? v->a.config.lease : (uint32_t)dice_throw(d);
+    m->leading = dice_below(d, 2) == 0;
+    m->reason = (uint8_t)dice_below(d, right ? ELECT_REFUSAL_COUNT : 256);
+    m->remaining = (uint32_t)dice_below(d, 200);
+    return in;
+}
+
+/* elect_step cannot fail; promises are kept whatever others say. */
+static void anything_may_come_in(void **state)
+{
+    struct dice d;
+    unsigned offices = 0;
+    (void)state;
+    dice_seed(&d, 5, DICE_LOSS);
+    for (int run = 0; run < 300; run++) {
+        unsigned n = 1 + (unsigned)dice_below(&d, 6);
+        uint8_t me = (uint8_t)dice_below(&d, n);
+        struct voter *v = begin(n, me);
+        for (int i = 0; i < 3000; i++) {
+            struct elect_input in = any_input(&d, v, n);
+            struct elect_saved before = v->a.node.saved;
+            bool led = elect_leads(&v->a.node, v->now);
+            elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+            assert_true(v->a.out.sends <= ELECT_MAX_SENDS);
+            for (unsigned k = 0; k < v->a.out.sends; k++)
+                assert_int_equal(v->a.out.send[k].to & ~(~(elect_set)0 >> (64 - n)), 0);
+            assert_true(v->a.node.saved.promised >= before.promised);
+            assert_true(v->a.node.saved.used >= before.used);
+            assert_true(v->a.out.persist || (v->a.node.saved.promised == before.promised &&
+                                             v->a.node.saved.used == before.used));
+            offices += !led && elect_leads(&v->a.node, v->now);
+            v->now += (elect_time)dice_below(&d, 8);
+            if (dice_below(&d, 500) == 0)
+                restart(v, me);
+        }
+    }
+    assert_true(offices > 100); /* they were not all nonsense */
+}
+
+int test_office(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_nominee_asks_before_it_raises_a_term),
+        TEST(answers_to_an_earlier_question_are_none),
+        TEST(who_has_just_started_burns_no_term),
+        TEST(a_majority_of_voters_makes_a_leader_not_of_grants),
+        TEST(the_own_vote_counts_only_when_it_is_granted),
+        TEST(an_observers_grant_is_none),
+        TEST(an_office_lasts_from_the_sending_of_its_round),
+        TEST(a_renewal_counts_from_the_round_that_is_granted),
+        TEST(grants_of_different_rounds_are_no_majority),
+        TEST(grants_that_come_too_late_make_nobody_leader),
+        TEST(grants_of_an_earlier_life_are_none),
+        TEST(at_its_end_an_office_is_over_whatever_comes_in),
+        TEST(a_new_office_has_a_new_term),
+        TEST(a_lost_candidacy_is_released_and_tried_again_later),
+        TEST(a_refused_prevote_releases_nothing),
+        TEST(without_answers_a_candidate_gives_up),
+        TEST(a_leader_succeeds_itself_and_keeps_its_office_meanwhile),
+        TEST(a_leader_whose_term_was_closed_steps_down_at_once),
+        TEST(a_majority_that_promised_another_says_that_clocks_are_wrong),
+        TEST(a_certificate_saves_the_prevote),
+        TEST(the_arithmetic_of_a_lease_is_checked),
+        TEST(an_office_that_ends_takes_its_succession_with_it),
+        TEST(while_it_succeeds_itself_the_old_term_is_not_renewed),
+        TEST(a_failed_succession_is_not_tried_again),
+        TEST(succession_is_asked_for_once_in_a_renewal),
+        TEST(an_office_lasts_as_long_as_was_asked_for),
+        TEST(a_longer_lease_of_the_same_term_is_written_down),
+        TEST(only_the_end_of_what_was_promised_ends_the_guard),
+        TEST(while_its_work_goes_on_nobody_stands_again),
+        TEST(a_term_that_was_used_is_never_used_again),
+        TEST(witnesses_own_no_terms_and_observers_do_not_count),
+        TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
+        TEST(who_need_not_be_waited_for_is_not),
+        TEST(who_does_not_answer_is_not_free),
+        TEST(who_grants_now_does_not_refuse_any_more),
+        TEST(of_two_leaders_the_smaller_term_gives_way),
+        TEST(all_times_move_together),
+        TEST(anything_may_come_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

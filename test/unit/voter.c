@@ -1,0 +1,322 @@
+/* Voters, rule by rule: what they grant and refuse (V1 to V8). Each test is one sentence of
+ * docs/guarantees.md or of the comments at the head of voter.c. */
+#include "mandate.h"
+
+static void a_free_voter_grants_and_writes_it_down_first(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(1, 2));
+    assert_granted(v);
+    assert_true(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.promised, term(1, 2));
+    assert_int_equal(v->a.node.saved.longest, LEASE);
+    asks(v, 2, term(1, 2)); /* a renewal costs no write */
+    assert_granted(v);
+    assert_false(v->a.out.persist);
+}
+
+static void nobody_else_is_granted_while_the_lease_runs(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(1, 2));
+    v->now += LEASE - 1;
+    asks(v, 1, term(2, 1));
+    assert_refused(v, HELD);
+    assert_int_equal(answer(v)->remaining, 1);
+    assert_int_equal(answer(v)->other, term(1, 2));         /* by whom, and in which term */
+    assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* nothing is raised */
+    v->now++;
+    asks(v, 1, term(2, 1));
+    assert_granted(v);
+}
+
+static void a_smaller_term_is_stale(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(2, 2));
+    v->now += LEASE;
+    asks(v, 1, term(1, 1));
+    assert_refused(v, STALE);
+    assert_int_equal(answer(v)->other, term(2, 2));
+}
+
+static void a_term_belongs_to_its_owner(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 1, term(1, 2));
+    assert_rule(&v->a, MALFORMED);
+    asks(v, 2, (elect_term)1 << 16 | 7); /* of nobody */
+    assert_rule(&v->a, MALFORMED);
+    hears(v, 1, (struct elect_message){.type = ELECT_RELEASE, .term = term(1, 2)});
+    assert_rule(&v->a, MALFORMED);
+}
+
+static void a_term_from_nowhere_is_a_lie(void **state)
+{
+    struct voter *v = begin(3, 2);
+    (void)state;
+    asks(v, 1, UINT64_MAX << 16 | 10);
+    assert_rule(&v->a, MALFORMED);
+    asks(v, 0, 0); /* counters begin at 1 */
+    assert_rule(&v->a, MALFORMED);
+    asks(v, 77, term(1, 1));
+    assert_rule(&v->a, MALFORMED);
+    happens(v, ELECT_SUSPECT);
+    struct elect_message m = {.type = ELECT_REFUSE,
+                              .what = ELECT_PREVOTE,
+                              .reason = ELECT_REFUSED_STALE,
+                              .term = v->a.node.mandate.asked,
+                              .incarnation = v->a.node.saved.incarnation,
+                              .other = UINT64_MAX};
+    hears(v, 0, m);
+    assert_rule(&v->a, MALFORMED);
+    m.other = 0;
+    m.reason = ELECT_REFUSAL_COUNT; /* for no reason */
+    hears(v, 0, m);
+    assert_rule(&v->a, MALFORMED);
+    assert_int_equal(v->a.node.mandate.seen, 0);
+}
+
+static void another_membership_or_too_long_a_lease_is_refused(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.version = 1;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m = request(term(1, 2));
+    v->a.config.max_lease = LEASE - 1;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    v->a.config.max_lease = LEASE;
+    hears(v, 2, m);
+    assert_granted(v);
+    m.lease = 0;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+}
+
+static void another_incarnation_of_the_holder_is_a_clone(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    m.incarnation = 2;
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m.term = term(2, 2); /* or has restarted, and must wait like anybody */
+    hears(v, 2, m);
+    assert_refused(v, HELD);
+}
+
+static void a_release_ends_its_own_grant_and_no_other(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(2, 2));
+    releases(v, 1, term(3, 1)); /* somebody else's */
+    asks(v, 1, term(4, 1));
+    assert_refused(v, HELD);
+    releases(v, 2, term(1, 2)); /* an earlier one of the holder's */
+    asks(v, 1, term(4, 1));
+    assert_refused(v, HELD);
+    releases(v, 2, term(2, 2));
+    asks(v, 2, term(2, 2)); /* a late renewal of what is over */
+    assert_refused(v, CLOSED);
+    asks(v, 1, term(4, 1));
+    assert_granted(v);
+}
+
+static void a_closed_term_closes_nobody_elses(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    releases(v, 1, term(9, 1));
+    asks(v, 2, term(1, 2));
+    assert_granted(v);
+}
+
+static void a_shorter_lease_does_not_shorten_what_was_promised(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    m.lease = LEASE / 2;
+    hears(v, 2, m);
+    assert_granted(v);
+    v->now += LEASE - 1;
+    asks(v, 1, term(2, 1));
+    assert_refused(v, HELD);
+}
+
+static void after_a_start_the_longest_lease_is_waited_for(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.lease = 3 * LEASE;
+    hears(v, 2, m);
+    restart(v, 0);
+    assert_true(v->a.out.persist); /* the incarnation */
+    assert_int_equal(v->a.node.saved.incarnation, 2);
+    v->now += 3 * LEASE - 1;
+    asks(v, 1, term(2, 1));
+    assert_refused(v, BOOT);
+    assert_int_equal(answer(v)->remaining, 1);
+    asks(v, 2, term(2, 2)); /* not even a later term of the same owner */
+    assert_refused(v, BOOT);
+    asks(v, 2, term(1, 2)); /* only the one that may be in force */
+    assert_granted(v);
+    v->now += 3 * LEASE;
+    happens(v, ELECT_ALARM);
+    asks(v, 1, term(2, 1));
+    assert_granted(v);
+}
+
+static void the_guard_ends_with_what_it_protects(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(1, 2));
+    restart(v, 0);
+    releases(v, 1, term(7, 1));
+    asks(v, 1, term(8, 1));
+    assert_refused(v, BOOT);
+    releases(v, 2, term(1, 2));
+    asks(v, 1, term(8, 1));
+    assert_granted(v);
+}
+
+static void the_guard_is_as_long_as_what_was_granted_since(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.lease = 3 * LEASE;
+    hears(v, 2, m);
+    restart(v, 0);
+    v->now += 3 * LEASE;
+    asks(v, 1, term(2, 1));
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.saved.longest, LEASE);
+    assert_true(v->a.out.persist);
+}
+
+static void a_prevote_is_answered_and_changes_nothing(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    m.type = ELECT_PREVOTE;
+    struct elect_node before = v->a.node;
+    hears(v, 2, m);
+    assert_int_equal(answer(v)->type, ELECT_AYE);
+    assert_memory_equal(&before, &v->a.node, sizeof before);
+    asks(v, 1, term(5, 1));
+    before = v->a.node;
+    m.other = term(5, 1); /* a certificate */
+    m.term = term(6, 2);
+    hears(v, 2, m);
+    assert_int_equal(answer(v)->type, ELECT_AYE);
+    m.other = 0;
+    hears(v, 2, m);
+    assert_refused(v, HELD);
+    assert_memory_equal(&before, &v->a.node, sizeof before);
+}
+
+static void a_certificate_frees_the_voter(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(2, 2));
+    (void)state;
+    asks(v, 1, term(1, 1));
+    m.other = (elect_term)9 << 16 | 7; /* of nobody */
+    hears(v, 2, m);
+    assert_refused(v, HELD);
+    m.other = term(1, 1);
+    m.version = 1; /* who knows another cluster knows nothing of this one's terms */
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m.version = 0;
+    struct voter certified = *v;
+    hears(v, 2, request(term(2, 2)));
+    assert_refused(v, HELD);
+    hears(&certified, 2, m);
+    assert_granted(&certified);
+}
+
+static void only_who_says_that_it_leads_is_followed(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    hears(v, 2, m);
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    m.leading = 1;
+    hears(v, 2, m);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_true(v->a.out.announced);
+    assert_true(actor_starts(&v->a, ELECT_SUSPICION_TIMER));
+    releases(v, 2, term(1, 2));
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+}
+
+static void an_observer_follows_and_does_not_vote(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 2));
+    (void)state;
+    v->a.config.voters &= ~SET(0);
+    v->a.config.members &= ~SET(0);
+    m.leading = 1;
+    hears(v, 2, m);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
+    hears(v, 1, later); /* who only asks */
+    later.version = later.leading = 1;
+    hears(v, 1, later); /* who leads another cluster */
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    later.version = 0;
+    later.leading = earlier.leading = 1;
+    hears(v, 1, later);
+    hears(v, 2, earlier);
+    assert_rule(&v->a, EARLIER_REIGN);
+    assert_int_equal(v->a.node.mandate.follows, 1);
+    m.type = ELECT_PREVOTE;
+    hears(v, 2, m);
+    assert_int_equal(v->a.out.sends, 0);
+    happens(v, ELECT_SUSPECT);
+    assert_int_equal(v->a.out.sends, 0); /* nor does it begin elections */
+}
+
+int test_voter(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_free_voter_grants_and_writes_it_down_first),
+        TEST(nobody_else_is_granted_while_the_lease_runs),
+        TEST(a_smaller_term_is_stale),
+        TEST(a_term_belongs_to_its_owner),
+        TEST(a_term_from_nowhere_is_a_lie),
+        TEST(another_membership_or_too_long_a_lease_is_refused),
+        TEST(another_incarnation_of_the_holder_is_a_clone),
+        TEST(a_release_ends_its_own_grant_and_no_other),
+        TEST(a_closed_term_closes_nobody_elses),
+        TEST(a_shorter_lease_does_not_shorten_what_was_promised),
+        TEST(after_a_start_the_longest_lease_is_waited_for),
+        TEST(the_guard_ends_with_what_it_protects),
+        TEST(the_guard_is_as_long_as_what_was_granted_since),
+        TEST(a_prevote_is_answered_and_changes_nothing),
+        TEST(a_certificate_frees_the_voter),
+        TEST(only_who_says_that_it_leads_is_followed),
+        TEST(an_observer_follows_and_does_not_vote),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
