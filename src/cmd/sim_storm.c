@@ -153,7 +153,10 @@ static void keep_violation(const struct request *r, const struct elect_config *c
     char file[64];
     snprintf(file, sizeof file, "storm-%llu.elect", (unsigned long long)v->seed);
     const char *name = r->save != NULL ? r->save : file;
-    if (v->promise != STORM_P4 && save_violation(r, c, v, p, name))
+    bool saved = v->promise != STORM_P4 && save_violation(r, c, v, p, name);
+    if (r->quiet)
+        return;
+    if (saved)
         fprintf(stderr, "elect sim: the shortest history found that shows it is in %s\n", name);
     else
         fprintf(stderr, "elect sim: --replay %llu tells the whole history\n",
