@@ -131,10 +131,32 @@ void narrate_message(const struct world *w, const struct elect_message *m, struc
     text_add(t, ")");
 }
 
+/* Under a mandate an election only nominates: nobody leads or is followed because of it. */
+static const char *rule_text(const struct world *w, enum elect_rule_number rule)
+{
+    static const struct {
+        enum elect_rule_number rule;
+        const char *text;
+    } nominations[] = {
+        {ELECT_RULE_FOLLOWS, "%a is higher -> for %p, %a is nominated"},
+        {ELECT_RULE_TELLS_LOWER, "%a is lower and %p is nominated -> %p tells %a so"},
+        {ELECT_RULE_LEADER_ANSWERS,
+         "%a is lower and %p is nominated -> %p answers OK and tells it so"},
+        {ELECT_RULE_ACCEPTS, "%b is the highest of the list -> for %p, %b is nominated"},
+        {ELECT_RULE_DECIDES,
+         "its own number is back, the list is complete -> for %p, %b is nominated"},
+        {ELECT_RULE_ELECTED_FOLLOWS, "%a is elected -> %p passes it on"},
+    };
+    for (unsigned i = 0; i < sizeof nominations / sizeof nominations[0]; i++)
+        if (w->config.mandate == ELECT_MAJORITY && nominations[i].rule == rule)
+            return nominations[i].text;
+    return elect_rule_text(rule);
+}
+
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t)
 {
     const struct elect_rule *rule = &h->output.rule;
-    const char *s = elect_rule_text((enum elect_rule_number)rule->number);
+    const char *s = rule_text(w, (enum elect_rule_number)rule->number);
     elect_set everybody = ~(elect_set)0 >> (64 - w->config.n);
     for (const char *mark; (mark = strchr(s, '%')) != NULL; s = mark + 2) {
         text_add_bytes(t, s, (size_t)(mark - s));
