@@ -60,10 +60,24 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
     json_decref(object);
 }
 
-static const char *print_count(const char *gap, const char *what, uint64_t count)
+/* "crash 3, cut 4", on lines of at most 80 columns. */
+static void print_counts(const struct storm_report *s)
 {
-    printf("%s%s %llu", gap, what, (unsigned long long)count);
-    return ", ";
+    unsigned column = (unsigned)printf("faults:");
+    const char *comma = "";
+    for (int f = 0; f < STORM_FAULT_COUNT; f++) {
+        char text[64];
+        unsigned length =
+            (unsigned)snprintf(text, sizeof text, "%s %llu", storm_fault_name((enum storm_fault)f),
+                               (unsigned long long)s->fault[f]);
+        if (s->fault[f] == 0)
+            continue;
+        bool fits = column + length + 3 <= 80;
+        printf("%s%s%s", comma, fits ? " " : "\n  ", text);
+        column = (fits ? column + 2 : 2) + length;
+        comma = ",";
+    }
+    putchar('\n');
 }
 
 static void report_text(const struct elect_config *c, enum storm_beyond beyond,
@@ -75,11 +89,8 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
     printf("%.2f days in %.1f s: %.0f times real time; %llu events, %llu storms\n",
            (double)s->time / SECOND / 86400, seconds, (double)s->time / SECOND / seconds,
            (unsigned long long)s->events, (unsigned long long)s->storms);
-    const char *gap = "faults: ";
-    for (int f = 0; f < STORM_FAULT_COUNT; f++)
-        if (s->fault[f] > 0)
-            gap = print_count(gap, storm_fault_name((enum storm_fault)f), s->fault[f]);
-    printf("\noffices %llu; slowest from calm to a leader %.3f s\n", (unsigned long long)s->offices,
+    print_counts(s);
+    printf("offices %llu; slowest from calm to a leader %.3f s\n", (unsigned long long)s->offices,
            (double)s->slowest / SECOND);
     for (unsigned i = 0; i < s->violations && i < STORM_MAX_VIOLATIONS; i++) {
         const struct storm_violation *v = &s->violation[i];
@@ -91,7 +102,7 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
         puts(beyond == STORM_WITHIN   ? "P1, P2, P3 and P4 hold"
              : beyond == STORM_CLOCKS ? "P1, P2 and P4 hold; clocks were beyond their bound"
                                       : "P4 holds; disks were rolled back, lost or cloned");
-    gap = "not promised, and broken: ";
+    const char *gap = "not promised, and broken: ";
     for (int i = 0; i < STORM_PROMISE_COUNT; i++)
         if (s->lost[i] > 0) {
             printf("%s%s %llu times", gap, storm_promise_name((enum storm_promise)i),
