@@ -89,8 +89,6 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_HELP] = {"help", 'h', NULL, "this text"},
 };
 
-#define DEFAULT_TERMS 0 /* by the clocks */
-
 static volatile int stop;
 
 static void on_interrupt(int signal)
@@ -301,7 +299,6 @@ static int parse(struct asked *a, int argc, char **argv)
     a->exploration.max_states = UINT32_MAX / 2;
     a->exploration.max_memory = (size_t)4 << 30;
     a->exploration.threads = 1;
-    a->exploration.question.max_term = DEFAULT_TERMS;
     a->exploration.question.max_rounds = 1;
     text_clear(&complaint);
     while ((option = args_next(&args, options, OPTION_COUNT, &value)) != ARGS_END) {

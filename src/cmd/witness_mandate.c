@@ -117,17 +117,12 @@ static void write_message(struct writer *w, const struct move *m)
 
 static void write_assent(struct writer *w, uint8_t rank)
 {
-    const struct elect_mandate *m = &w->world.node[rank].mandate;
     struct happening h;
-    if (m->candidacy != ELECT_PREVOTING)
+    if (w->world.node[rank].mandate.candidacy != ELECT_PREVOTING)
         return;
     fprintf(w->out, "assent %u\n", witness_id(w, rank));
     for (uint8_t from = 0; from < w->world.config.n; from++)
-        if (m->candidacy == ELECT_PREVOTING && (w->world.config.voters >> from & 1) != 0)
-            world_answer(
-                &w->world, rank, from,
-                (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question},
-                &h);
+        world_assent(&w->world, rank, from, &h);
 }
 
 static void write_win(struct writer *w, const struct move *m)
@@ -155,18 +150,11 @@ static void write_win(struct writer *w, const struct move *m)
 static void write_refusal(struct writer *w, const struct move *m)
 {
     bool stale = m->kind == MOVE_STALE;
-    const struct world *world = &w->world;
     struct happening h;
     fprintf(w->out, "refuse %u %s %u\n", witness_id(w, m->process), stale ? "stale" : "closed",
             m->timer);
-    world_answer(
-        &w->world, m->process, m->process,
-        (struct elect_message){.type = ELECT_REFUSE,
-                               .what = ELECT_REQUEST,
-                               .reason = stale ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED,
-                               .term = world->node[m->process].mandate.token,
-                               .other = (elect_term)m->timer << 16 | witness_id(w, m->process)},
-        &h);
+    world_refuse(&w->world, m->process, stale ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED,
+                 m->timer, &h);
     write_no_lease(w, m->process);
     write_assent(w, m->process);
 }

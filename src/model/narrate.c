@@ -61,8 +61,6 @@ const char *narrate_time(enum elect_time_name name)
     return words[name];
 }
 
-static bool is_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
-
 static void add_labelled(struct text *t, const char *label, uint64_t number)
 {
     text_add(t, label);
@@ -105,7 +103,7 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
 
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t)
 {
-    if (!is_mandate(m->type)) {
+    if (!world_is_mandate(m->type)) {
         narrate_message(w, m, t);
         return;
     }
@@ -116,7 +114,7 @@ void narrate_exactly(const struct world *w, const struct elect_message *m, struc
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t)
 {
     text_add(t, elect_event_name((enum elect_event)m->type));
-    if (is_mandate(m->type)) {
+    if (world_is_mandate(m->type)) {
         add_term(m, false, t);
         return;
     }

@@ -472,30 +472,17 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
 /* All voters, one after the other, until it has what it asked for. */
 static void play_assent(const struct step *step, struct play *p)
 {
-    const struct elect_mandate *m = &p->world.node[step->rank].mandate;
     struct happening h;
-    for (uint8_t from = 0; from < p->world.config.n; from++) {
-        if (m->candidacy != ELECT_PREVOTING || (p->world.config.voters >> from & 1) == 0)
-            continue;
-        world_answer(
-            &p->world, step->rank, from,
-            (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question}, &h);
-        play_tell(p, &h);
-    }
+    for (uint8_t from = 0; from < p->world.config.n; from++)
+        if (world_assent(&p->world, step->rank, from, &h))
+            play_tell(p, &h);
 }
 
 static void play_refuse(const struct step *step, struct play *p)
 {
-    struct world *w = &p->world;
     struct happening h;
-    world_answer(w, step->rank, step->rank,
-                 (struct elect_message){.type = ELECT_REFUSE,
-                                        .what = ELECT_REQUEST,
-                                        .reason = step->event == 0 ? ELECT_REFUSED_STALE
-                                                                   : ELECT_REFUSED_CLOSED,
-                                        .term = w->node[step->rank].mandate.token,
-                                        .other = step->time << 16 | w->config.id[step->rank]},
-                 &h);
+    world_refuse(&p->world, step->rank,
+                 step->event == 0 ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED, step->time, &h);
     play_tell(p, &h);
 }
 

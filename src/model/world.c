@@ -7,11 +7,9 @@
 
 static elect_set bit(uint8_t rank) { return (elect_set)1 << rank; }
 
-static bool is_mandate(unsigned type) { return type >= ELECT_PREVOTE && type <= ELECT_RELEASE; }
-
 static bool is_election(unsigned type)
 {
-    return type != ELECT_ACK && type != ELECT_HEARTBEAT && !is_mandate(type);
+    return type != ELECT_ACK && type != ELECT_HEARTBEAT && !world_is_mandate(type);
 }
 
 /* ---- clocks ---- */
@@ -279,12 +277,34 @@ void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_
     step(w, rank, &in, h);
 }
 
-void world_answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
-                  struct happening *h)
+static void answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
+                   struct happening *h)
 {
     m.origin = from;
     m.incarnation = w->node[rank].saved.incarnation;
     world_take(w, rank, from, &m, h);
+}
+
+bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h)
+{
+    const struct elect_mandate *m = &w->node[rank].mandate;
+    if (m->candidacy != ELECT_PREVOTING || (w->config.voters & bit(from)) == 0)
+        return false;
+    answer(w, rank, from,
+           (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question}, h);
+    return true;
+}
+
+void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
+                  struct happening *h)
+{
+    answer(w, rank, rank,
+           (struct elect_message){.type = ELECT_REFUSE,
+                                  .what = ELECT_REQUEST,
+                                  .reason = (uint8_t)why,
+                                  .term = w->node[rank].mandate.token,
+                                  .other = counter << 16 | w->config.id[rank]},
+           h);
 }
 
 void world_alarm(struct world *w, uint8_t rank, struct happening *h)

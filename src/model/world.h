@@ -17,6 +17,11 @@
 #define WORLD_MAX_GROUPS  8
 #define WORLD_FOREVER     UINT64_MAX
 
+static inline bool world_is_mandate(unsigned type) /* a message of the mandate */
+{
+    return type >= ELECT_PREVOTE && type <= ELECT_RELEASE;
+}
+
 struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
     uint32_t loss, duplicate;      /* in parts of DICE_CERTAIN, for each copy */
@@ -148,8 +153,10 @@ void world_down(struct world *w, uint8_t rank); /* was never up */
 
 /* Moves. */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
-/* A message that nobody sent: an answer to what the process asks now. */
-void world_answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
+/* Answers that nobody sent. This voter would grant what the process asks for; false if it asks for
+ * nothing, or is no voter. The own voter has promised that term, or knows its office to be over. */
+bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h);
+void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
                   struct happening *h);
 /* A message from somewhere, whatever is in flight. */
 void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,

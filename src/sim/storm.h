@@ -51,7 +51,7 @@ enum storm_beyond {
 #define STORM_PROMISES(X)                                                                          \
     X(P1, "P1", "two leaders in one term")                                                         \
     X(P2, "P2", "a token that is not larger than the one before")                                  \
-    X(P3, "P3", "two mandates at the same time")                                                   \
+    X(P3, "P3", "two mandates at the same time, or one released too early")                        \
     X(P4, "P4", "no leader in time after the storm, or one that does not last")
 
 enum storm_promise {

@@ -15,7 +15,7 @@ struct local {
 
 /* ---- mandate.c ---- */
 
-/* What happens to a process under a mandate. False: its terms or rounds are beyond the bounds. */
+/* What happens to a process under a mandate. False: its terms are beyond the bound. */
 bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
                   struct local *l, struct elect_output *out);
 void mandate_settle(const struct question *q, struct local *l);

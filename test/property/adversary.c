@@ -9,6 +9,7 @@
  * bounded: no clock is ever more than a tick ahead of another. Then, too, no two lead at the same
  * time, and every later token is larger (P3).
  */
+#include "../../src/model/claims.h"
 #include "../../src/model/dice.h"
 
 #include <stdio.h>
@@ -33,7 +34,8 @@ struct history {
     struct elect_saved disk[MAX];
     bool up[MAX], bounded;
     unsigned ticks[MAX];
-    elect_term token[MAX], granted[MAX], last; /* the largest ever taken, ever granted */
+    struct claims claims[MAX];
+    elect_term latest; /* the largest token ever taken */
     struct letter pool[POOL];
     unsigned letters, offices;
     const char *broken;
@@ -50,30 +52,30 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
         h->disk[i] = h->node[i].saved;
     for (unsigned k = 0; k < out->sends; k++) {
         const struct elect_message *m = &out->send[k].message;
-        if (m->type == ELECT_GRANT && m->term < h->granted[i])
-            h->broken = "P2: a voter grants a smaller term";
-        if (m->type == ELECT_GRANT)
-            h->granted[i] = m->term;
         for (elect_set to = out->send[k].to; to != 0; to &= to - 1)
             if (h->letters < POOL)
                 h->pool[h->letters++] = (struct letter){i, (uint8_t)__builtin_ctzll(to), *m};
     }
 }
 
-static void judge(struct history *h, uint8_t i, elect_term before)
+static void judge(struct history *h, uint8_t i, elect_term before, const struct elect_output *out)
 {
-    elect_term token = h->node[i].mandate.token;
-    if (token == 0 || token == before)
+    const struct elect_node *node = &h->node[i];
+    unsigned wrong = claims_note(&h->claims[i], &h->latest, before, node, out, true);
+    if (wrong & CLAIMED_FALLING)
+        h->broken = "P2: a voter grants a smaller term";
+    if (wrong & CLAIMED_TWICE)
+        h->broken = "P2: a token is used twice";
+    if (wrong & CLAIMED_OVER)
+        h->broken = "P3: a term is released by who leads or works";
+    if (h->bounded && wrong & CLAIMED_LATE)
+        h->broken = "P3: a later office has a smaller token";
+    if (node->mandate.token == 0 || node->mandate.token == before)
         return;
     h->offices++;
-    if (token <= h->token[i])
-        h->broken = "P2: a token is used twice";
-    if (h->bounded && token <= h->last)
-        h->broken = "P3: a later office has a smaller token";
     for (uint8_t j = 0; j < h->config.n && h->bounded; j++)
         if (j != i && h->up[j] && elect_leads(&h->node[j], 0))
             h->broken = "P3: two lead at the same time";
-    h->token[i] = h->last = token;
 }
 
 static void step(struct history *h, uint8_t i, struct elect_input in)
@@ -82,7 +84,7 @@ static void step(struct history *h, uint8_t i, struct elect_input in)
     elect_term before = h->node[i].mandate.token;
     elect_step(&h->config, &h->node[i], &in, &out);
     perform(h, i, &out);
-    judge(h, i, before);
+    judge(h, i, before, &out);
 }
 
 /* What elections, timers and hosts do in the end: this process is told that it is chosen. */
