@@ -141,9 +141,8 @@ static bool set_days(struct request *r, const char *value, uint64_t days, struct
 
 static bool set_beyond(struct request *r, const char *value, struct text *complaint)
 {
-    static const char *const words[] = {"none", "clocks", "disks"};
     uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 3, &choice, complaint);
+    bool fine = setup_choose(value, storm_beyond_words, STORM_BEYONDS, &choice, complaint);
     r->beyond = (enum storm_beyond)choice;
     return fine;
 }

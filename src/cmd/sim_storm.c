@@ -29,7 +29,6 @@ static double seconds_now(void)
 static void report_json(const struct elect_config *c, enum storm_beyond beyond,
                         const struct storm_report *s, double seconds)
 {
-    static const char *const words[] = {"none", "clocks", "disks"};
     json_t *lost = json_object();
     for (int i = 0; i < STORM_PROMISE_COUNT; i++)
         if (s->lost[i] > 0)
@@ -53,7 +52,7 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
                   "storms", (json_int_t)s->storms, "offices", (json_int_t)s->offices,
                   "slowest_recovery", (double)s->slowest / SECOND, "faults", faults, "violations",
                   violations, "seconds", seconds, "speed", (double)s->time / SECOND / seconds);
-    json_object_set_new(object, "beyond", json_string(words[beyond]));
+    json_object_set_new(object, "beyond", json_string(storm_beyond_words[beyond]));
     json_object_set_new(object, "not_promised", lost);
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     putchar('\n');
@@ -186,7 +185,8 @@ int sim_storm(const struct request *r, struct play *p)
     text_clear(&complaint);
     if (r->replays && !r->quiet && out == NULL)
         return EXIT_USAGE;
-    setup_config(&r->experiment.setup, seed, &c, &complaint);
+    /* The ring's order, if it is drawn, is that of all seeds. */
+    setup_config(&r->experiment.setup, r->experiment.setup.seed, &c, &complaint);
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     p->tell = out != NULL ? story_tell : NULL;

@@ -20,6 +20,8 @@ struct storm {
     uint64_t moves; /* of this seed: what it does must not depend on seeds before it */
 };
 
+const char *const storm_beyond_words[STORM_BEYONDS] = {"none", "clocks", "disks"};
+
 const char *storm_fault_name(enum storm_fault f)
 {
     static const char *const names[] = {

@@ -44,8 +44,10 @@ enum storm_beyond {
     STORM_WITHIN,
     STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2 and P4 survive, but for the order
                      of tokens */
-    STORM_DISKS   /* rolled back, lost or cloned: P4 survives */
+    STORM_DISKS,  /* rolled back, lost or cloned: P4 survives */
+    STORM_BEYONDS
 };
+extern const char *const storm_beyond_words[STORM_BEYONDS];
 
 /* What must hold, of docs/guarantees.md. */
 #define STORM_PROMISES(X)                                                                          \

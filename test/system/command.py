@@ -181,6 +181,9 @@ def bad_usage():
         found = json.loads(run("sim", "--processes", 3, "--mandate", "majority", "--storm", "--days", 4, "--beyond", beyond, "-o", "json").stdout)
         check(f"beyond {beyond}", found["violations"] == [] and found["beyond"] == beyond and found["not_promised"]
               and all(found["faults"][kind] > 0 for kind in kinds), found)
+    shuffled = ["sim", "--processes", 5, "--algorithm", "ring", "--shuffle", "--mandate", "majority", "--storm", "--replay", 3]
+    told = [[line for line in run(*shuffled, "--seed", seed).stdout.splitlines() if line.startswith("[")] for seed in (1, 1, 3)]
+    check("a replay keeps the ring of its seeds", told[0] == told[1] != told[2])
     complains([*mandate, "--beyond", "clocks"], "is for --storm")
     complains([*mandate, "--save", "x.elect"], "is for --storm")
     complains([*mandate, "--storm", "--beyond", "everything"], "--beyond")
