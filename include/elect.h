@@ -19,13 +19,15 @@
  * The order of the fields in an output is the order in which they take effect. A write that is not
  * done holds back what later steps send, too. A destination may include the sender: the host
  * delivers to itself. Under a mandate the host tells ALARM in time, and STOPPED when the work of an
- * office that is over has ended: before that the process does not stand for another.
+ * office that is over, or is to be handed over (RESIGN), has ended: before that the process does
+ * not stand for another, and nobody takes its place before its lease is over.
  *
  * A node is a value: it holds no pointer, copying is assignment, and equal nodes are equal bytes.
  *
  * Processes have numbers (0 ... 65535), the highest live number should lead. Inside, a process is
- * known by its rank: 0 is the lowest number of the configuration, n-1 the highest. Everything below
- * that is called `rank` or sits in an elect_set is a rank; config.id[rank] is the number.
+ * known by its rank: 0 is the lowest number of the configuration, n-1 the highest, unless there are
+ * priorities, which come first. Everything below that is called `rank` or sits in an elect_set is a
+ * rank; config.id[rank] is the number.
  */
 #ifndef ELECT_H
 #define ELECT_H
@@ -42,7 +44,7 @@ extern "C" {
 #define ELECT_VERSION   "0.1.0"
 #define ELECT_MAX       64        /* processes in a cluster: a set of them is one 64-bit word */
 #define ELECT_MAX_ID    65535     /* the highest number that a process may have */
-#define ELECT_MAX_SENDS 4         /* sends in one output; a destination is a set */
+#define ELECT_MAX_SENDS 6         /* sends in one output; a destination is a set */
 #define ELECT_MAX_QUEUE 64        /* ring messages that wait for the one before them */
 #define ELECT_NOBODY    0xff      /* a rank that is no process */
 #define ELECT_UNSET     INT64_MIN /* a time that is none, and over for long */
@@ -71,11 +73,15 @@ enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a leader */
 
-/* Everything that can happen to a process: four inputs of the host's, the messages, the timers. */
+/* Everything that can happen to a process: what the host says, the messages, the timers. */
 #define ELECT_EVENTS(X)                                                                            \
     X(START, "START")     /* this process has just started, or recovered */                        \
     X(SUSPECT, "SUSPECT") /* the host says: the leader has failed, or there is none */             \
     X(STOPPED, "STOPPED") /* the host says: the work of the office that ended has stopped */       \
+    X(RESIGN, "RESIGN")   /* the host says: hand the office over, to `from` or to the heir */      \
+    X(CHANGE, "CHANGE")   /* the host says: the membership is to be that of `message` */           \
+    X(PAUSE, "PAUSE")     /* the host says: no change of leader by itself, in the whole cluster */ \
+    X(RESUME, "RESUME")   /* the host says: as before */                                           \
     X(ALARM, "alarm")     /* it is elect_alarm(node) */                                            \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
@@ -91,6 +97,11 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a 
     X(GRANT, "GRANT")                                                                              \
     X(REFUSE, "REFUSE")                                                                            \
     X(RELEASE, "RELEASE")                                                                          \
+    X(HAND, "HAND")                                                                                \
+    X(PRESENT, "PRESENT")                                                                          \
+    X(FOLLOWING, "FOLLOWING")                                                                      \
+    X(FORGOT, "FORGOT")                                                                            \
+    X(REMEMBERS, "REMEMBERS")                                                                      \
     X(HOP_TIMER, "hop")                                                                            \
     X(ANSWER_TIMER, "answer")                                                                      \
     X(DEADLINE_TIMER, "deadline")                                                                  \
@@ -190,7 +201,21 @@ enum elect_event {
     X(REFUSES_STALE, ELECT_LOUD, "%p has promised a larger term -> refuses")                       \
     X(REFUSES_HELD, ELECT_LOUD, "%p has promised %b and the lease runs -> refuses")                \
     X(TERM_IS_OVER, ELECT_LOUD, "%p notes that this term of %a is over")                           \
-    X(OFFICE_RELEASED, ELECT_LOUD, "%a, whom %p followed, leads no more -> begins an election")    \
+    X(OFFICE_RELEASED, ELECT_LOUD, "%a, whom %p followed, leads no more -> looks around")          \
+    /* the mandate: who is there */                                                                \
+    X(MISSES, ELECT_LOUD, "%p hears nothing of %a -> looks around")                                \
+    X(LOOKS_AROUND, ELECT_LOUD, "%p knows of no leader -> looks around")                           \
+    X(STILL_LOOKS, ELECT_QUIET, "%p still knows of no leader")                                     \
+    X(SEES_MAJORITY, ELECT_LOUD, "%p sees a majority and no leader -> begins an election")         \
+    X(STANDS_BACK, ELECT_LOUD, "%p sees no majority, or somebody fitter -> takes no part")         \
+    X(IS_PAUSED, ELECT_LOUD, "elections are paused -> %p takes no part")                           \
+    X(TELLS_LEADER, ELECT_QUIET, "%p follows %b -> tells %a so")                                   \
+    X(IS_TOLD, ELECT_LOUD, "%a follows %b -> %p follows %b, too, as long as it is told so")        \
+    X(TOLD_AGAIN, ELECT_QUIET, "%a still follows %b")                                              \
+    X(SAYS_PRESENT, ELECT_QUIET, "%p is here")                                                     \
+    X(SEES, ELECT_QUIET, "%a is there")                                                            \
+    X(PAUSES, ELECT_LOUD, "%p is told to pause -> from now on no leader changes by itself")        \
+    X(RESUMES, ELECT_LOUD, "%p is told to go on -> elections are held again")                      \
     /* the mandate: candidates and leaders */                                                      \
     X(PREVOTES, ELECT_LOUD, "%p is elected -> asks whether a majority would grant")                \
     X(CONFIRMS, ELECT_LOUD, "a majority would -> %p asks for its mandate")                         \
@@ -207,7 +232,24 @@ enum elect_event {
     X(CLOCKS_ARE_WRONG, ELECT_LOUD,                                                                \
       "somebody else leads, or is promised to: a clock is wrong -> %p steps down")                 \
     X(TESTAMENT_OF_THE_LIVING, ELECT_LOUD, "%a was told that %p is dead -> %p steps down")         \
-    X(RELEASES, ELECT_LOUD, "its work has stopped -> %p releases its terms")
+    X(RELEASES, ELECT_LOUD, "its work has stopped -> %p releases its terms")                       \
+    /* the mandate: handing over */                                                                \
+    X(RESIGNS, ELECT_LOUD, "%p resigns -> its work stops, and its lease is renewed until then")    \
+    X(GIVES_PLACE, ELECT_LOUD, "%a is fitter, and asks for it -> %p resigns; its work stops")      \
+    X(HANDS_OVER, ELECT_LOUD, "its work has stopped -> %p hands its office to %b")                 \
+    X(RESIGNS_ALREADY, ELECT_LOUD, "%p resigns already -> does nothing")                           \
+    X(HAS_NO_OFFICE, ELECT_LOUD, "%p does not lead -> does nothing")                               \
+    X(CANNOT_LEAD, ELECT_LOUD, "nobody but another member can lead -> %p does nothing")            \
+    /* the mandate: membership */                                                                  \
+    X(CHANGES_MEMBERS, ELECT_LOUD, "%p changes the membership -> asks for its lease with both")    \
+    X(MEMBERS_CHANGED, ELECT_LOUD, "both majorities have granted -> the membership has changed")   \
+    X(CHANGE_TOO_SOON, ELECT_LOUD, "the last change may not be known to all -> %p does nothing")   \
+    X(CHANGE_TOO_LARGE, ELECT_LOUD, "one voter at a time, and not %p itself -> %p does nothing")   \
+    X(HAS_FORGOTTEN, ELECT_LOUD, "%p has lost its state -> asks what others remember")             \
+    X(REMEMBERS_FOR, ELECT_LOUD, "%a has lost its state -> %p tells it what was promised")         \
+    X(LEARNS, ELECT_QUIET, "%p learns what %a remembers")                                          \
+    X(WAITS_IT_OUT, ELECT_LOUD, "%p may have promised -> waits for the longest lease")             \
+    X(READMITTED, ELECT_LOUD, "%p knows all that can matter -> votes again")
 
 enum elect_rule_number {
 #define X(name, quiet, text) ELECT_RULE_##name,
@@ -236,6 +278,18 @@ enum elect_refusal {
         ELECT_REFUSAL_COUNT
 };
 
+/*
+ * Who votes, and who of them may lead. A leader changes it, one voter at a time; until a majority
+ * of those before has heard of it, too, both majorities are needed for everything.
+ */
+struct elect_membership {
+    elect_term stamp; /* the term in which it was made; 0: it is that of the configuration */
+    elect_set members, voters;
+    elect_set before; /* who voted before; the same as `voters` once the change is confirmed */
+    uint32_t version;
+    uint32_t unused;
+};
+
 /* What every member must be told alike. Filled by elect_config_init; `form`, `announce`,
  * `detector`, `reliable` and the durations may be changed afterwards. */
 struct elect_config {
@@ -249,9 +303,14 @@ struct elect_config {
     uint8_t place[ELECT_MAX];             /* rank -> place on the ring */
     uint16_t id[ELECT_MAX];               /* rank -> number, ascending */
     uint8_t mandate;                      /* enum elect_mandate_kind */
-    elect_set members;                    /* may lead, and vote; all of them unless changed */
-    elect_set voters;                     /* members and witnesses; the others observe */
-    uint32_t version;                     /* of the membership */
+    bool stable;                          /* off: elections disturb, to see what that costs */
+    bool preempt;                         /* who is fitter than its leader takes its place ... */
+    uint32_t preempt_after;               /* ... once it has been so for that long */
+    uint32_t decay;                       /* after that long a process has half its penalties */
+    uint32_t digest;                      /* of all that members must be told alike */
+    elect_set members;                    /* at first: may lead, and vote; all unless changed */
+    elect_set voters;                     /* at first: members and witnesses; others observe */
+    uint32_t version;                     /* of that membership */
     uint32_t lease, max_lease;            /* D; the longest that a voter grants, 0: no limit */
     uint32_t renewal;                     /* R */
     uint32_t drift;                       /* rho, in millionths */
@@ -262,7 +321,8 @@ struct elect_config {
 };
 
 struct elect_message {
-    elect_set set;  /* ring: the list of those who took part */
+    elect_set set;  /* ring: the list of those who took part; PRESENT: whom its sender has heard;
+                       REQUEST, FOLLOWING: the roll, those who answered the leader lately */
     uint32_t round; /* rings: which election this belongs to; 0 in the bully algorithm */
     uint32_t seen;  /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
     uint8_t type;   /* enum elect_event */
@@ -271,13 +331,18 @@ struct elect_message {
     /* The mandate: `round` is the candidate's, `what` the type that is answered. */
     uint8_t leading; /* REQUEST: its sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
-    uint8_t unused[3];
+    uint8_t heir;    /* REQUEST, FOLLOWING: who is next; RELEASE: whose turn it is, or nobody's */
+    uint8_t penalty; /* of the sender */
+    uint8_t able;    /* PRESENT: it sees a majority; GRANT: it would take its leader's place */
+    uint32_t pause, digest; /* the sender's */
     elect_term term;
     elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: what is in the way */
-    uint32_t incarnation; /* of the candidate */
-    uint32_t version;     /* of the membership */
-    uint32_t lease;       /* D */
-    uint32_t remaining;   /* REFUSE: how long boot or held will last */
+    uint32_t incarnation; /* of the candidate; PRESENT, FOLLOWING: of the sender */
+    uint32_t unused;
+    struct elect_membership membership; /* REQUEST, PREVOTE, REFUSE, REMEMBERS */
+    uint32_t lease;                     /* D */
+    uint32_t remaining; /* REFUSE: how long boot or held will last; FOLLOWING: how long this is
+                             to be believed */
 };
 
 /* A ring message that waits: its round is the node's. */
@@ -292,24 +357,34 @@ struct elect_saved {
     elect_term promised;          /* the largest term granted */
     elect_term used;              /* the largest own term ever used */
     elect_term closed[ELECT_MAX]; /* by owner: terms up to this are over; with the next write */
-    uint32_t longest;             /* D_max: the longest lease granted */
+    struct elect_membership membership;
+    uint32_t met[ELECT_MAX]; /* the latest incarnation of each; with the next write */
+    uint32_t longest;        /* D_max: the longest lease granted */
     uint32_t incarnation;
     uint32_t round; /* rings: the latest round known */
-    uint32_t unused;
+    uint32_t pause; /* odd: elections are paused; the larger one counts */
 };
 
 /* The times of the mandate, all in one array: see elect_shift. */
 enum elect_time_name {
-    ELECT_EXPIRES, /* voter: the grant is live before this */
-    ELECT_GUARD,   /* voter: before this it has just started */
-    ELECT_UNTIL,   /* leader: the office is valid before this */
-    ELECT_RENEW,   /* candidate, leader: the next round */
-    ELECT_GIVE_UP, /* candidate: lost by then */
-    ELECT_RETRY,   /* nominee: the next attempt */
-    ELECT_SENT,    /* candidate, leader: when the rounds that are remembered were sent */
+    ELECT_EXPIRES,     /* voter: the grant is live before this */
+    ELECT_GUARD,       /* voter: before this it has just started */
+    ELECT_UNTIL,       /* leader: the office is valid before this */
+    ELECT_RENEW,       /* candidate, leader: the next round */
+    ELECT_GIVE_UP,     /* candidate: lost by then */
+    ELECT_RETRY,       /* nominee: the next attempt */
+    ELECT_LOOK,        /* who misses a leader: when it says PRESENT again */
+    ELECT_BEGIN,       /* who misses a leader: when it has looked around for long enough */
+    ELECT_CLAIM,       /* who is fitter than its leader: when it may say so */
+    ELECT_DECAY,       /* when it has half its penalties */
+    ELECT_NEXT_CHANGE, /* leader: from then on the membership may be changed */
+    ELECT_SENT,        /* candidate, leader: when the rounds that are remembered were sent */
     ELECT_TIMES = ELECT_SENT + 4
 };
 #define ELECT_ROUNDS (ELECT_TIMES - ELECT_SENT)
+
+/* Who has lost its state asks, waits, and asks once more before it votes again. */
+enum elect_oblivion { ELECT_NOT_LOST, ELECT_ASKING, ELECT_WAITING_IT_OUT, ELECT_ASKING_AGAIN };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 
@@ -338,8 +413,23 @@ struct elect_mandate {
     uint8_t follows;          /* whose REQUEST said that it leads, and was granted */
     uint8_t attempts;         /* candidacies lost in a row */
     bool nominated;           /* the election chose this process */
-    bool working;             /* the office is over, the work has not stopped */
-    uint8_t unused[2];
+    bool working;             /* the office is over, or will be, and the work has not stopped */
+    bool handing;             /* leader: leads no more, and renews until its work has stopped */
+    uint8_t successor;        /* leader: whom it hands over to, ELECT_NOBODY: the heir */
+    uint8_t heir;             /* who is next, as the leader says */
+    bool told;                /* it follows whom others follow */
+    bool restless;            /* has looked around, and wants an election */
+    uint8_t penalties;        /* own; the fewest come first */
+    uint8_t lost;             /* enum elect_oblivion */
+    uint8_t unused[3];
+    elect_set able;                 /* who says that it sees a majority */
+    elect_set differ;               /* who was told otherwise: their configuration is another one */
+    elect_time heard[ELECT_MAX];    /* from whom, when, the last message came */
+    elect_time heard_me[ELECT_MAX]; /* and when it last said that it hears this process */
+    uint8_t penalty[ELECT_MAX];     /* what each said of itself */
+    elect_set remembering;          /* who has told it what it has lost */
+    uint32_t changed_in;            /* leader: the first round with the membership as it is */
+    uint32_t unused_too;
 };
 
 struct elect_node {
@@ -371,6 +461,7 @@ struct elect_send {
 /* What to do, in this order: persist, send, stop timers, start timers (again), announce. */
 struct elect_output {
     bool persist; /* node->saved must survive a crash before anything is sent */
+    bool deposit; /* saved.used is a new term: its testament is deposited before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
@@ -397,8 +488,13 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
                                    uint32_t processing_bound);
 
+/* By place on the ring: who has the higher priority is ranked higher, whatever its number. Before
+ * anything that is a rank or a set of them. */
+void elect_config_priorities(struct elect_config *config, const uint8_t *priority);
+
 /* A majority must confirm a leader, for `lease` at a time, renewed every `renewal`; clocks differ
- * by at most `drift` millionths. Roles and `max_lease`, if any, are set before. */
+ * by at most `drift` millionths. Roles, `max_lease`, `preempt` and `decay`, if any, are set before.
+ */
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 
@@ -412,17 +508,28 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
                 struct elect_output *out);
 
+/* A process that ran before, and has lost what it had saved: it asks the others, waits for the
+ * longest lease, and only then votes or leads. Until it does, nothing of it is to be saved. */
+void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
+                   elect_time now, struct elect_output *out);
+
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
-/* Inputs, spelled out, each with what the process's clock says: START, SUSPECT, STOPPED, ALARM or a
- * timer that ran out; and a message. Without a mandate nobody looks at the time. */
+/* Inputs, spelled out, each with what the process's clock says: what the host says, ALARM or a
+ * timer that ran out; to resign, for somebody or (ELECT_NOBODY) for whoever is next; to change who
+ * votes and who of them may lead; and a message. Without a mandate nobody looks at the time. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
+struct elect_input elect_resigns(uint8_t successor, elect_time now);
+struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,
                                   elect_time now);
 
 /* To be asked at every use, with the clock read just then. */
 bool elect_leads(const struct elect_node *node, elect_time now);
+/* Nobody else can lead: who resigns does not lead, but holds its office until its work stops. */
+bool elect_in_office(const struct elect_node *node, elect_time now);
+bool elect_paused(const struct elect_node *node);
 /* When the process must be told ALARM; INT64_MAX: never. */
 elect_time elect_alarm(const struct elect_node *node);
 /* All its times, moved: for hosts whose clock is set anew, and for whoever compares nodes. */

@@ -70,14 +70,13 @@ static void add_step(json_t *line, const struct world *w, const struct happening
 
 static void add_fault(json_t *line, const struct world *w, const struct fault *f)
 {
-    static const char *const names[] = {
-        [CRASH] = "crash", [RECOVER] = "recover", [CUT] = "cut",
-        [HEAL] = "heal",   [CALM] = "calm",       [ONE_WAY] = "one-way",
-        [PAUSE] = "pause", [RATE] = "rate",       [DISK] = "disk"};
-    json_object_set_new(line, "fault", json_string(names[f->kind]));
-    if (f->kind == CRASH || f->kind == RECOVER)
+    bool of_all = f->groups > 0 || f->kind == HEAL || f->kind == CALM || f->kind == LEASE;
+    json_object_set_new(line, "fault", json_string(world_fault_name((enum fault_kind)f->kind)));
+    if (!of_all)
         json_object_set_new(line, "process", id(w, f->rank));
-    if (f->kind == CUT) {
+    if (f->amount != 0)
+        json_object_set_new(line, "amount", json_integer((json_int_t)f->amount));
+    if (f->groups > 0) {
         json_t *parts = json_array();
         for (unsigned i = 0; i < f->groups; i++)
             json_array_append_new(parts, ids(w, f->group[i]));
@@ -90,11 +89,12 @@ static void tell_json(struct story *s, const struct world *w, const struct happe
     static const char *const fates[] = {[LOST_ON_THE_WAY] = "on the way",
                                         [LOST_IN_CUT] = "cut",
                                         [LOST_AT_THE_DEAD] = "receiver down",
-                                        [LOST_BY_HAND] = "by hand"};
+                                        [LOST_BY_HAND] = "by hand",
+                                        [GARBLED] = "garbled"};
     json_t *line = json_pack("{s:I}", "time", (json_int_t)w->now);
     if (h->what == FAULT)
         add_fault(line, w, &h->fault);
-    if (h->what == STEPPED || (h->what == FAULT && h->fault.kind == RECOVER))
+    if (h->what == STEPPED || (h->what == FAULT && world_fault_steps(&h->fault)))
         add_step(line, w, h);
     if (h->what == LOST) {
         json_object_set_new(line, "lost", message(w, &h->input.message));

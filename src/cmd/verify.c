@@ -29,6 +29,9 @@ enum option {
     OPTION_CLOCKS,
     OPTION_TERMS,
     OPTION_ROUNDS,
+    OPTION_OBSERVERS,
+    OPTION_CHANGES,
+    OPTION_HAND_OVER,
     OPTION_PROPERTY,
     OPTION_LIST,
     OPTION_REDUCE,
@@ -75,6 +78,11 @@ static const struct option_spec options[OPTION_COUNT] = {
                       "are bounded)"},
     [OPTION_ROUNDS] = {"rounds", 0, "N",
                        "mandate: rounds of a term that arrive: 1 to 3 (default: 1)"},
+    [OPTION_OBSERVERS] = {"observers", 0, "LIST", "mandate: who neither votes nor leads at first"},
+    [OPTION_CHANGES] = {"changes", 0, "N",
+                        "mandate: up to N changes of the membership, one after the other"},
+    [OPTION_HAND_OVER] = {"hand-over", 0, NULL,
+                          "mandate: leaders may resign, and who restarts may leave a testament"},
     [OPTION_PROPERTY] = {"property", 0, "NAME,...",
                          "what to check (default: what the algorithm claims)"},
     [OPTION_LIST] = {"list-properties", 0, NULL, "what can be checked"},
@@ -255,6 +263,9 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     case OPTION_CLOCKS: return set_clocks(a, value, complaint);
     case OPTION_TERMS: return set_bound(value, 100, &e->question.max_term, complaint);
     case OPTION_ROUNDS: return set_bound(value, 3, &e->question.max_rounds, complaint);
+    case OPTION_OBSERVERS: return setup_set(s, SETTING_OBSERVERS, value, complaint);
+    case OPTION_CHANGES: return set_bound(value, 4, &e->question.max_changes, complaint);
+    case OPTION_HAND_OVER: return e->question.hand_over = true;
     case OPTION_PROPERTY: return set_properties(a, value, complaint);
     case OPTION_REDUCE: return e->question.reduce = true;
     case OPTION_SAVE: a->save = value; return true;
@@ -277,8 +288,9 @@ static void note(struct asked *a, enum option option)
         OPTION_DOWN,       OPTION_LEADER, OPTION_FORM,       OPTION_ANNOUNCE, OPTION_REORDER,
         OPTION_BEGIN,      OPTION_LOSSES, OPTION_DUPLICATES, OPTION_CUTS,     OPTION_JOINS,
         OPTION_RECOVERIES, OPTION_REDUCE, OPTION_TIMEOUTS};
-    static const enum option mandate[] = {OPTION_WITNESSES, OPTION_CLOCKS, OPTION_TERMS,
-                                          OPTION_ROUNDS};
+    static const enum option mandate[] = {OPTION_WITNESSES, OPTION_CLOCKS,    OPTION_TERMS,
+                                          OPTION_ROUNDS,    OPTION_OBSERVERS, OPTION_CHANGES,
+                                          OPTION_HAND_OVER};
     static char names[OPTION_COUNT][24];
     snprintf(names[option], sizeof names[option], "--%s", options[option].name);
     for (unsigned i = 0; i < sizeof textbook / sizeof textbook[0]; i++)

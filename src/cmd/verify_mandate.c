@@ -55,11 +55,12 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
                       "one-leader and rising-tokens");
     q->budget.crashes = (uint8_t)a->budget[0];
     q->leader = ELECT_NOBODY;
-    if (q->clocks == CLOCKS_ANY && q->max_rounds > 1)
+    if (q->clocks == CLOCKS_ANY && q->max_rounds > 1 && q->max_changes == 0)
         return refuse(complaint, "--rounds",
                       " is for --clocks bounded: with any clocks a second "
                       "round could do no more than the first");
-    q->reorder = true; /* its mailboxes are sets */
+    q->reorder = true;        /* its mailboxes are sets */
+    q->config.stable = false; /* anybody wins, whoever is there */
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;
     q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;

@@ -173,6 +173,9 @@ static void write_move(struct writer *w, struct space *s, const struct move *m)
     case MOVE_STOPPED:
     case MOVE_DUE:
     case MOVE_RESTART:
+    case MOVE_TESTAMENT:
+    case MOVE_RESIGN:
+    case MOVE_CHANGE:
     case MOVE_TICK: return; /* of a mandate */
     }
     clear_the_way(w);

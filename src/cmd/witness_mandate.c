@@ -38,7 +38,7 @@ static void write_ends(struct writer *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         const struct elect_mandate *m = &w->world.node[rank].mandate;
-        if (m->token != 0 && !world_leads(&w->world, rank))
+        if (m->token != 0 && !world_in_office(&w->world, rank))
             write_due(w, rank, ELECT_UNTIL);
     }
 }
@@ -62,7 +62,9 @@ static bool is_nth_round(const struct world *w, const struct elect_message *m, u
 static unsigned nth_round(const struct writer *w, const struct elect_message *m)
 {
     unsigned rounds = w->space->question.max_rounds;
-    return m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
+    unsigned nth = m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
+    bool lost = w->space->question.max_changes > 0 && nth > 0; /* the first news of an office */
+    return nth + lost;
 }
 
 /* A message in flight that is this one of the search's. */
@@ -74,7 +76,8 @@ static uint32_t find(const struct writer *w, unsigned from, unsigned to,
         const struct flight *f = &world->flight[i];
         if (f->from == from && f->to == to && f->message.type == m->type &&
             f->message.term == m->term && f->message.incarnation == m->incarnation &&
-            (m->type == ELECT_RELEASE || is_nth_round(world, &f->message, nth_round(w, m))))
+            (m->type == ELECT_RELEASE || m->type == ELECT_HAND ||
+             is_nth_round(world, &f->message, nth_round(w, m))))
             return i;
     }
     return WORLD_MAX_FLIGHTS;
@@ -128,21 +131,14 @@ static void write_assent(struct writer *w, uint8_t rank)
 static void write_win(struct writer *w, const struct move *m)
 {
     const struct elect_node *node = &w->world.node[m->process];
-    struct happening h;
     unsigned id = witness_id(w, m->process);
     write_no_lease(w, m->process);
     if (m->timer > 0)
         fprintf(w->out, "hears %u %u\n", id, m->timer);
     happen(w, &(struct fault){.kind = HEARS, .rank = m->process, .amount = m->timer});
-    if (waits(w, m->process, ELECT_RETRY)) {
-        write_due(w, m->process, ELECT_RETRY);
-    } else if (node->state == ELECT_NORMAL && node->mandate.candidacy == ELECT_NO_CANDIDATE) {
-        fprintf(w->out, "suspect %u\n", id);
-        world_suspect(&w->world, m->process, &h);
-    }
-    if (node->state == ELECT_ELECTING) {
-        fprintf(w->out, "fire %u answer\n", id);
-        world_fire(&w->world, m->process, ELECT_ANSWER_TIMER, &h);
+    if (node->mandate.candidacy == ELECT_NO_CANDIDATE) {
+        fprintf(w->out, "wins %u\n", id);
+        happen(w, &(struct fault){.kind = WIN, .rank = m->process});
     }
     write_assent(w, m->process);
 }
@@ -159,11 +155,30 @@ static void write_refusal(struct writer *w, const struct move *m)
     write_assent(w, m->process);
 }
 
-static void write_restart(struct writer *w, uint8_t rank)
+static void write_restart(struct writer *w, uint8_t rank, enum fault_kind how)
 {
-    fprintf(w->out, "crash %u\nrecover %u\n", witness_id(w, rank), witness_id(w, rank));
-    happen(w, &(struct fault){.kind = CRASH, .rank = rank});
+    fprintf(w->out, "%s %u\nrecover %u\n", world_fault_name(how), witness_id(w, rank),
+            witness_id(w, rank));
+    happen(w, &(struct fault){.kind = (uint8_t)how, .rank = rank});
     happen(w, &(struct fault){.kind = RECOVER, .rank = rank});
+}
+
+static void write_resignation(struct writer *w, const struct move *m)
+{
+    unsigned to = witness_id(w, m->timer);
+    fprintf(w->out, "transfer %u %u\n", witness_id(w, m->process), to);
+    happen(w, &(struct fault){.kind = TRANSFER, .rank = m->process, .amount = to});
+}
+
+/* The leader is told: here it is known who that is. */
+static void write_change(struct writer *w, const struct move *m)
+{
+    const struct elect_membership *now = &w->world.node[m->process].saved.membership;
+    enum fault_kind kind = now->voters >> m->timer & 1 ? REMOVE : ADD;
+    if (waits(w, m->process, ELECT_NEXT_CHANGE))
+        write_due(w, m->process, ELECT_NEXT_CHANGE);
+    fprintf(w->out, "%s %u\n", world_fault_name(kind), witness_id(w, m->timer));
+    happen(w, &(struct fault){.kind = (uint8_t)kind, .rank = m->timer});
 }
 
 static void write_stopped(struct writer *w, uint8_t rank)
@@ -211,8 +226,12 @@ void witness_mandate_move(struct writer *w, const struct move *m, const struct r
         write_refusal(w, m);
     else if (m->kind == MOVE_DUE)
         write_due(w, m->process, (enum elect_time_name)m->timer);
-    else if (m->kind == MOVE_RESTART)
-        write_restart(w, m->process);
+    else if (m->kind == MOVE_RESTART || m->kind == MOVE_TESTAMENT)
+        write_restart(w, m->process, m->kind == MOVE_TESTAMENT ? TESTAMENT : CRASH);
+    else if (m->kind == MOVE_RESIGN)
+        write_resignation(w, m);
+    else if (m->kind == MOVE_CHANGE)
+        write_change(w, m);
     else if (m->kind == MOVE_STOPPED)
         write_stopped(w, m->process);
     else
@@ -224,9 +243,16 @@ void witness_mandate_settings(const struct writer *w)
 {
     const struct elect_config *c = &w->world.config;
     const char *gap = "witnesses";
-    fprintf(w->out, "mandate majority\nlease %u\nrenewal %u\ndrift 0.%06u\n", c->lease, c->renewal,
-            c->drift);
+    elect_set observers = (~(elect_set)0 >> (64 - c->n)) & ~c->voters;
+    fprintf(w->out, "mandate majority\nstability off\nlease %u\nrenewal %u\ndrift 0.%06u\n",
+            c->lease, c->renewal, c->drift);
     for (elect_set rest = c->voters & ~c->members; rest != 0; rest &= rest - 1) {
+        fprintf(w->out, "%s %u", gap, witness_id(w, (unsigned)__builtin_ctzll(rest)));
+        gap = "";
+    }
+    fputs(*gap == '\0' ? "\n" : "", w->out);
+    gap = "observers";
+    for (elect_set rest = observers; rest != 0; rest &= rest - 1) {
         fprintf(w->out, "%s %u", gap, witness_id(w, (unsigned)__builtin_ctzll(rest)));
         gap = "";
     }

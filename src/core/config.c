@@ -48,6 +48,7 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
     config->algorithm = (uint8_t)algorithm;
     config->n = (uint8_t)n;
     config->members = config->voters = ~(elect_set)0 >> (64 - n);
+    config->stable = true;
     for (size_t i = 0; i < n; i++) {
         uint8_t rank = 0;
         for (size_t j = 0; j < n; j++) {
@@ -74,6 +75,41 @@ int64_t elect_shortest_office(const struct elect_config *config)
     return 2 * ((int64_t)config->answer_bound + config->processing_bound);
 }
 
+void elect_config_priorities(struct elect_config *config, const uint8_t *priority)
+{
+    uint16_t id[ELECT_MAX];
+    for (unsigned i = 0; i < config->n; i++)
+        id[i] = config->id[config->ring[i]];
+    for (unsigned i = 0; i < config->n; i++) {
+        uint8_t rank = 0;
+        for (unsigned j = 0; j < config->n; j++)
+            rank = (uint8_t)(rank + (priority[j] < priority[i] ||
+                                     (priority[j] == priority[i] && id[j] < id[i])));
+        config->id[rank] = id[i];
+        config->ring[i] = rank;
+        config->place[rank] = (uint8_t)i;
+    }
+}
+
+static uint32_t digest(uint32_t hash, const void *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) /* FNV-1a */
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 16777619u;
+    return hash;
+}
+
+/* Whatever it is, two members whose digests differ were not told the same. */
+static uint32_t digest_of(const struct elect_config *c)
+{
+    uint64_t numbers[] = {c->algorithm,     c->form,    c->announce,    c->n,     c->version,
+                          c->lease,         c->renewal, c->max_lease,   c->drift, c->members,
+                          c->voters,        c->preempt, c->grain,       c->decay, c->stable,
+                          c->preempt_after, c->mandate, c->answer_bound};
+    uint32_t hash = digest(2166136261u, numbers, sizeof numbers);
+    hash = digest(hash, c->id, c->n * sizeof c->id[0]);
+    return digest(hash, c->ring, c->n);
+}
+
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain)
 {
@@ -98,7 +134,10 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
     config->renewal = renewal;
     config->drift = drift;
     config->grain = grain;
+    if (config->decay == 0)
+        config->decay = lease < UINT32_MAX / 10 ? 10 * lease : UINT32_MAX;
     set_duration(config, ELECT_SUSPICION_TIMER, 3 * renewal);
+    config->digest = digest_of(config);
     return ELECT_FINE;
 }
 

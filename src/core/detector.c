@@ -10,6 +10,7 @@
 #include "detector.h"
 
 #include "hop.h"
+#include "mandate.h"
 
 #include <assert.h>
 
@@ -20,6 +21,8 @@ void elect__suspect(struct process *p)
         p->node->mandate.follows = ELECT_NOBODY; /* until it is heard again */
     if (!has(everybody(p), me(p)))
         nothing(p, NOTHING);
+    else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
+        elect__miss(p);
     else if (!is(p, NORMAL))
         nothing(p, ALREADY_ELECTING);
     else if (leads(p))

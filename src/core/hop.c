@@ -131,6 +131,16 @@ void elect__enter_round(struct process *p, uint32_t round)
     p->opened = true;
 }
 
+void elect__leave_round(struct process *p)
+{
+    struct elect_node *node = p->node;
+    node->active = 0;
+    node->queued = node->next = 0;
+    memset(node->queue, 0, sizeof node->queue);
+    stop(p, ELECT_HOP_TIMER);
+    stop(p, ELECT_RING_TIMER);
+}
+
 void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
 /* `seen`: a round that is decided here, for who is still busy with it or with an earlier one. */

@@ -1,7 +1,8 @@
 /*
  * The mandate: an election only nominates; a nominee leads once a majority of the voters has
  * promised to follow it, in one numbered term, for a limited time. voter.c promises, office.c asks,
- * leads and steps down. The algorithm files do not know of it.
+ * leads and steps down, handover.c is how a living leader changes, sight.c sees to it that nobody
+ * is disturbed in vain, membership.c is who votes. The algorithm files do not know of any of it.
  */
 #ifndef ELECT_MANDATE_H
 #define ELECT_MANDATE_H
@@ -12,9 +13,14 @@ typedef elect_term term;
 
 /* ---- who is who ---- */
 
-static inline set voters(const struct process *p) { return p->config->voters; }
+static inline set all(const struct process *p) { return ~(set)0 >> (64 - p->config->n); }
+static inline set voters(const struct process *p) /* whoever is asked */
+{
+    return p->node->saved.membership.voters | p->node->saved.membership.before;
+}
+unsigned elect__quorum(set electorate);
 bool elect__majority(const struct process *p, set some);
-number elect__owner(const struct process *p, term e); /* ELECT_NOBODY if no member */
+number elect__owner(const struct process *p, term e); /* ELECT_NOBODY if there is none */
 
 /* ---- times ---- */
 
@@ -30,6 +36,10 @@ static inline bool is_set(const struct process *p, enum elect_time_name name)
 {
     return p->node->mandate.time[name] != ELECT_UNSET;
 }
+static inline bool due(const struct process *p, enum elect_time_name name)
+{
+    return is_set(p, name) && !before(p, name);
+}
 
 /* One of the mandate's messages, with all that they have in common. */
 void elect__say(struct process *p, set to, message m);
@@ -39,6 +49,7 @@ void elect__say(struct process *p, set to, message m);
 void elect__upon_request(struct process *p, number c, const message *m);
 void elect__upon_prevote(struct process *p, number c, const message *m);
 void elect__upon_release(struct process *p, number from, const message *m);
+void elect__upon_hand(struct process *p, number from, const message *m);
 /* The own voter grants a term before anybody is asked, which persists it. False: it refuses, for so
  * long. */
 bool elect__own_vote(struct process *p, const message *request, uint32_t *wait);
@@ -47,17 +58,69 @@ void elect__end_of_guard(struct process *p);
 /* ---- office.c ---- */
 
 void elect__nominate(struct process *p);
+/* An election is won without one: the predecessor says that it is over. */
+void elect__inherit(struct process *p, term e);
+/* What it asked for will never be used. */
+void elect__withdraw(struct process *p);
+void elect__end_office(struct process *p, enum rule why);
+void elect__round(struct process *p); /* of requests */
 void elect__upon_aye(struct process *p, number from, const message *m);
 void elect__upon_grant(struct process *p, number from, const message *m);
 void elect__upon_refuse(struct process *p, number from, const message *m);
 void elect__alarm(struct process *p);
 /* Before anything else runs: an office that is over ends. True if it did. */
 bool elect__at_until(struct process *p);
-void elect__stopped(struct process *p);
 /* Somebody else leads, and says so. */
 void elect__follow_office(struct process *p, number c);
 /* Two cannot be right: true if this process, who leads too, steps down because its term is the
  * smaller one. */
 bool elect__gives_way(struct process *p, number c, term e);
+
+/* ---- handover.c ---- */
+
+void elect__resign(struct process *p, number successor);
+void elect__stopped(struct process *p);
+/* The leader's: who answered lately, and who of them comes next. */
+set elect__roll(const struct process *p);
+number elect__heir(const struct process *p);
+/* This follower would take the place of its leader; this leader gives it. */
+bool elect__claims(const struct process *p);
+void elect__give_place(struct process *p, number to);
+
+/* ---- membership.c ---- */
+
+void elect__change(struct process *p, const struct elect_membership *wanted);
+/* Does a candidate count with a membership that is not, or no longer, right? */
+bool elect__counts_wrongly(const struct process *p, number c, const message *m);
+void elect__adopt(struct process *p, const struct elect_membership *m);
+/* A majority has granted a round: the last change is confirmed, if it was part of it. */
+void elect__confirm_change(struct process *p, uint32_t round);
+void elect__take_over_members(struct process *p); /* a new leader */
+void elect__learn_members(struct process *p, const struct elect_membership *m);
+void elect__upon_forgot(struct process *p, number from, const message *m);
+void elect__remember(struct process *p, const struct elect_input *in); /* all that it does */
+
+/* ---- sight.c ---- */
+
+/* Whatever comes from somebody shows that it is there. */
+void elect__hear(struct process *p, number from, const message *m);
+void elect__upon_present(struct process *p, number from, const message *m);
+void elect__upon_following(struct process *p, number from, const message *m);
+bool elect__paused(const struct process *p);
+void elect__pause(struct process *p, bool on);
+bool elect__sees_majority(const struct process *p);
+void elect__penalize(struct process *p, unsigned penalties);
+/* May it hold elections, and win them? */
+bool elect__takes_part(const struct process *p);
+void elect__stand_back(struct process *p);
+/* True if an election is none of its business: it says why, or whom it follows. A message of it, or
+ * (NULL) a timer. */
+bool elect__keeps_out(struct process *p, number from, const message *m);
+/* There is no leader, it seems. */
+void elect__miss(struct process *p);
+/* Somebody may be about to lead. */
+void elect__be_patient(struct process *p);
+void elect__look_on_time(struct process *p); /* what is due */
+void elect__keep_watch(struct process *p);   /* at the end of every step */
 
 #endif

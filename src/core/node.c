@@ -27,23 +27,32 @@ static bool is_message(unsigned event)
 
 static bool says(const struct algorithm *a, unsigned type)
 {
-    return type < ELECT_EVENT_COUNT && ((a->messages >> type) & 1);
+    return type < ELECT_PREVOTE && ((a->messages >> type) & 1);
 }
 
 /* The last ones among the messages. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
-/* Questions come from members about their own terms, answers from voters about mine. */
+/* Questions are about the own terms of who asks, answers about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
     bool answer = m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
     term farthest = ((p->node->mandate.seen >> 16) + MAX_LEAP) << 16;
+    uint64_t most_pauses = (uint64_t)p->node->saved.pause + MAX_LEAP;
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > farthest ||
-        m->other > farthest || m->term >> 16 == 0)
+        m->other > farthest || m->pause > most_pauses)
         return false;
+    if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
+        return from != me(p);
+    if (m->type == ELECT_REMEMBERS)
+        return from != me(p) && m->incarnation <= (uint64_t)p->node->saved.incarnation + MAX_LEAP;
+    if (m->term >> 16 == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
+        return false;
+    if (m->type == ELECT_FOLLOWING)
+        return from != me(p) && m->remaining <= MAX_LEAP;
     if (answer)
-        return has(voters(p), from) && elect__owner(p, m->term) == me(p) &&
-               m->incarnation == p->node->saved.incarnation && m->reason < ELECT_REFUSAL_COUNT;
+        return elect__owner(p, m->term) == me(p) && m->incarnation == p->node->saved.incarnation &&
+               m->reason < ELECT_REFUSAL_COUNT;
     return elect__owner(p, m->term) == from;
 }
 
@@ -83,14 +92,23 @@ static void take_mandate(struct process *p, number from, const message *m)
     case ELECT_GRANT: elect__upon_grant(p, from, m); break;
     case ELECT_REFUSE: elect__upon_refuse(p, from, m); break;
     case ELECT_RELEASE: elect__upon_release(p, from, m); break;
+    case ELECT_HAND: elect__upon_hand(p, from, m); break;
+    case ELECT_PRESENT: elect__upon_present(p, from, m); break;
+    case ELECT_FOLLOWING: elect__upon_following(p, from, m); break;
+    case ELECT_FORGOT: elect__upon_forgot(p, from, m); break;
+    case ELECT_REMEMBERS: nothing(p, ANSWERED_TOO_LATE); break;
     }
 }
 
 static void take(struct process *p, number from, const message *m)
 {
     p->node->silent &= ~only(from); /* whoever speaks is not silent */
+    if (p->node->mandated && from != me(p))
+        elect__hear(p, from, m);
     if (of_mandate(m->type))
         take_mandate(p, from, m);
+    else if (p->node->mandated && m->type != ELECT_ACK && elect__keeps_out(p, from, m))
+        return;
     else if (m->type == ELECT_HEARTBEAT)
         elect__heartbeat(p, from, m);
     else if (m->type == ELECT_ACK)
@@ -109,24 +127,43 @@ static void expire(struct process *p, unsigned timer)
         return;
     }
     p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
-    if (timer == ELECT_SUSPICION_TIMER)
+    if (timer == ELECT_SUSPICION_TIMER && p->node->mandate.told)
+        nothing(p, NOTHING); /* it waits to be told again */
+    else if (timer == ELECT_SUSPICION_TIMER)
         elect__suspect(p);
     else if (timer == ELECT_HEARTBEAT_TIMER)
         elect__beat(p);
+    else if (p->node->mandated && elect__keeps_out(p, me(p), NULL))
+        return;
     else if (timer == ELECT_HOP_TIMER)
         elect__hop_timeout(p);
     else
         p->algorithm->upon(p, timer, me(p), NULL);
 }
 
-static void happen(struct process *p, unsigned event)
+/* What is said to a process with a mandate. */
+static void happen_mandate(struct process *p, const struct elect_input *in)
 {
+    switch (in->event) {
+    case ELECT_START:
+    case ELECT_SUSPECT: elect__suspect(p); break;
+    case ELECT_STOPPED: elect__stopped(p); break;
+    case ELECT_RESIGN: elect__resign(p, in->from); break;
+    case ELECT_CHANGE: elect__change(p, &in->message.membership); break;
+    case ELECT_PAUSE: elect__pause(p, true); break;
+    case ELECT_RESUME: elect__pause(p, false); break;
+    case ELECT_ALARM: elect__alarm(p); break;
+    default: nothing(p, NOTHING); break;
+    }
+}
+
+static void happen(struct process *p, const struct elect_input *in)
+{
+    unsigned event = in->event;
     if (event >= ELECT_FIRST_TIMER && event < ELECT_EVENT_COUNT)
         expire(p, event);
-    else if (event == ELECT_STOPPED && p->node->mandated)
-        elect__stopped(p);
-    else if (event == ELECT_ALARM && p->node->mandated)
-        elect__alarm(p);
+    else if (p->node->mandated)
+        happen_mandate(p, in);
     else if (event == ELECT_SUSPECT)
         elect__suspect(p);
     else if (event == ELECT_START && is(p, NORMAL) && has(everybody(p), me(p)))
@@ -143,9 +180,13 @@ static void clear(struct elect_output *out)
 
 static void react(struct process *p, const struct elect_input *in)
 {
-    if (!is_message(in->event))
-        happen(p, in->event);
-    else if (in->event == in->message.type && well_formed(p, in->from, &in->message))
+    bool fine = !is_message(in->event) ||
+                (in->event == in->message.type && well_formed(p, in->from, &in->message));
+    if (p->node->mandate.lost && fine)
+        elect__remember(p, in);
+    else if (!is_message(in->event))
+        happen(p, in);
+    else if (fine)
         take(p, in->from, &in->message);
     else
         nothing(p, MALFORMED);
@@ -173,31 +214,42 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
     };
     number leader = node->leader, follows = node->mandate.follows;
     elect_term token = node->mandate.token;
+    bool handing = node->mandate.handing;
     uint8_t state = node->state;
 
     clear(out);
     bool ended = node->mandated && elect__at_until(&p);
     react(&p, in);
-    elect__watch(&p, leader, state);
-    if (node->mandated)
+    if (node->mandated && !node->mandate.lost) {
+        elect__keep_watch(&p);
         seek_mandate(&p);
+    }
+    elect__watch(&p, leader, state);
     if (ended)
         nothing(&p, MANDATE_OVER);
     out->announced = node->mandated
-                         ? follows != node->mandate.follows || token != node->mandate.token
+                         ? follows != node->mandate.follows || token != node->mandate.token ||
+                               handing != node->mandate.handing
                          : node->leader != leader;
     assert(leader == ELECT_NOBODY || leader < config->n);
     assert(is(&p, NORMAL) || node->leader == ELECT_NOBODY);
 }
 
-static void init_mandate(struct elect_node *node, elect_time now, struct elect_output *out)
+static void init_mandate(const struct elect_config *config, struct elect_node *node, elect_time now,
+                         struct elect_output *out)
 {
     struct elect_mandate *m = &node->mandate;
     struct elect_saved *s = &node->saved;
     node->mandated = true;
-    m->follows = m->holder = ELECT_NOBODY;
+    m->follows = m->holder = m->heir = m->successor = ELECT_NOBODY;
     for (unsigned i = 0; i < ELECT_TIMES; i++)
         m->time[i] = ELECT_UNSET;
+    for (unsigned i = 0; i < ELECT_MAX; i++)
+        m->heard[i] = m->heard_me[i] = ELECT_UNSET;
+    if (config->stable) { /* who has just started ranks behind who has not */
+        m->penalties = 1;
+        m->time[ELECT_DECAY] = now + config->decay;
+    }
     if (s->longest > 0)
         m->time[ELECT_GUARD] = now + s->longest;
     m->seen = s->promised > s->used ? s->promised : s->used;
@@ -218,9 +270,14 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
     node->leader = leader;
     if (saved != NULL)
         node->saved = *saved;
+    if (node->saved.membership.voters == 0)
+        node->saved.membership = (struct elect_membership){.version = config->version,
+                                                           .members = config->members,
+                                                           .voters = config->voters,
+                                                           .before = config->voters};
     if (config->mandate == ELECT_MAJORITY) {
         node->leader = ELECT_NOBODY;
-        init_mandate(node, now, out);
+        init_mandate(config, node, now, out);
     }
     bool beats = leader == me && !node->mandated;
     if (config->detector)
@@ -228,12 +285,33 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
                                                                      : ELECT_SUSPICION_TIMER));
 }
 
-bool elect_leads(const struct elect_node *node, elect_time now)
+void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
+                   elect_time now, struct elect_output *out)
+{
+    assert(config->mandate == ELECT_MAJORITY);
+    elect_init(config, node, me, ELECT_NOBODY, NULL, now, out);
+    out->persist = false;
+    out->start = node->running = 0;
+    node->mandate.lost = ELECT_ASKING;
+    node->mandate.question = ++node->mandate.rounds;
+    node->mandate.time[ELECT_LOOK] = now;
+    node->mandate.time[ELECT_DECAY] = ELECT_UNSET;
+    node->mandate.penalties = 0;
+}
+
+bool elect_in_office(const struct elect_node *node, elect_time now)
 {
     if (node->mandated)
         return node->mandate.token != 0 && now < node->mandate.time[ELECT_UNTIL];
     return node->state == NORMAL && node->leader == node->me;
 }
+
+bool elect_leads(const struct elect_node *node, elect_time now)
+{
+    return elect_in_office(node, now) && !node->mandate.handing;
+}
+
+bool elect_paused(const struct elect_node *node) { return node->saved.pause % 2 != 0; }
 
 bool elect_sends(const struct elect_config *config, enum elect_event type)
 {
@@ -247,6 +325,19 @@ bool elect_sends(const struct elect_config *config, enum elect_event type)
 struct elect_input elect_happens(enum elect_event event, elect_time now)
 {
     return (struct elect_input){.event = (uint8_t)event, .from = ELECT_NOBODY, .now = now};
+}
+
+struct elect_input elect_resigns(uint8_t successor, elect_time now)
+{
+    return (struct elect_input){.event = ELECT_RESIGN, .from = successor, .now = now};
+}
+
+struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now)
+{
+    return (struct elect_input){.event = ELECT_CHANGE,
+                                .from = ELECT_NOBODY,
+                                .now = now,
+                                .message.membership = {.members = members, .voters = voters}};
 }
 
 struct elect_input elect_received(uint8_t from, const struct elect_message *m, elect_time now)

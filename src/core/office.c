@@ -10,6 +10,7 @@
  *  3. RELEASE(e) is sent only by who does not lead, whose work has stopped, and who will use no
  *     term up to e again.
  */
+#include "hop.h"
 #include "mandate.h"
 
 #include <assert.h>
@@ -19,24 +20,27 @@
 
 static unsigned count(set s) { return (unsigned)__builtin_popcountll(s); }
 
-static unsigned quorum(const struct process *p) { return count(voters(p)) / 2 + 1; }
+unsigned elect__quorum(set electorate) { return count(electorate) / 2 + 1; }
 
+/* Of those who vote, and of those who voted before. */
 bool elect__majority(const struct process *p, set some)
 {
-    return count(some) >= quorum(p); /* who does not vote is not heard: see node.c */
+    const struct elect_membership *m = &p->node->saved.membership;
+    return count(some & m->voters) >= elect__quorum(m->voters) &&
+           count(some & m->before) >= elect__quorum(m->before);
 }
 
-number elect__owner(const struct process *p, term e)
-{
-    number owner = elect_rank(p->config, e & 0xffff);
-    return owner != ELECT_NOBODY && has(everybody(p), owner) ? owner : ELECT_NOBODY;
-}
+number elect__owner(const struct process *p, term e) { return elect_rank(p->config, e & 0xffff); }
 
 void elect__say(struct process *p, set to, message m)
 {
     assert(p->out->sends < ELECT_MAX_SENDS);
+    if (nobody(to))
+        return;
     m.origin = me(p);
-    m.version = p->config->version;
+    m.penalty = p->node->mandate.penalties;
+    m.pause = p->node->saved.pause;
+    m.digest = p->config->digest;
     p->out->send[p->out->sends++] = (struct elect_send){.to = to, .message = m};
 }
 
@@ -79,14 +83,16 @@ static message request(const struct process *p, term e)
     return (message){.type = ELECT_REQUEST,
                      .term = e,
                      .incarnation = p->node->saved.incarnation,
-                     .version = p->config->version,
+                     .membership = p->node->saved.membership,
                      .lease = p->config->lease,
                      .leading = o->token != 0,
+                     .set = elect__roll(p),
+                     .heir = elect__heir(p),
                      .other = o->certificate};
 }
 
 /* sent_at is now: before any voter, the own one included, sees the request. */
-static void round_of_requests(struct process *p)
+void elect__round(struct process *p)
 {
     struct elect_mandate *o = &p->node->mandate;
     unsigned i = o->rounds++ % ELECT_ROUNDS;
@@ -98,7 +104,7 @@ static void round_of_requests(struct process *p)
     o->round[i].lease = m.lease;
     o->round[i].voters = 0;
     *at(p, ELECT_RENEW) = p->now + p->config->renewal;
-    elect__say(p, ~(set)0 >> (64 - p->config->n), m);
+    elect__say(p, all(p), m);
 }
 
 static void stand_for(struct process *p, enum elect_candidacy candidacy)
@@ -136,8 +142,8 @@ static void confirm(struct process *p, enum rule why)
     }
     o->candidacy = ELECT_CONFIRMING;
     o->asked = o->term = p->node->saved.used = e;
-    p->out->persist = true;
-    round_of_requests(p);
+    p->out->persist = p->out->deposit = true;
+    elect__round(p);
     nothing(p, why);
 }
 
@@ -150,8 +156,22 @@ void elect__nominate(struct process *p)
     /* A certificate of what the own voter granted last says all that a PREVOTE could. */
     if (o->certificate != 0 && o->certificate == o->granted)
         confirm(p, CERTIFIED);
+    else if (o->certificate == 0 && !elect__takes_part(p))
+        elect__stand_back(p);
     else
         prevote(p);
+}
+
+void elect__inherit(struct process *p, term e)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    if (o->candidacy == ELECT_PREVOTING)
+        elect__withdraw(p);
+    o->certificate = e;
+    o->nominated = false; /* anew: see node.c */
+    *at(p, ELECT_RETRY) = ELECT_UNSET;
+    elect__leave_round(p);
+    lead(p, CERTIFIED);
 }
 
 /* ---- losing ---- */
@@ -174,10 +194,10 @@ static elect_time majority_waits(const struct process *p)
     uint32_t best = UINT32_MAX, longest = 0;
     for (set known = answered(p), rest = known; rest != 0; rest &= rest - 1) {
         uint32_t one = wait[__builtin_ctzll(rest)];
-        unsigned sooner = 0;
+        set sooner = 0;
         for (set other = known; other != 0; other &= other - 1)
-            sooner += wait[__builtin_ctzll(other)] <= one;
-        best = sooner >= quorum(p) && one < best ? one : best;
+            sooner |= wait[__builtin_ctzll(other)] <= one ? other & -other : 0;
+        best = elect__majority(p, sooner) && one < best ? one : best;
         longest = one > longest ? one : longest;
     }
     best = best == UINT32_MAX ? longest : best;
@@ -193,7 +213,7 @@ static void forget_refusal(struct process *p, number from)
 
 /* The candidacy is over: what was asked for will never be used. But nothing is released by who
  * leads meanwhile: that office goes on to its end in silence. */
-static void withdraw(struct process *p)
+void elect__withdraw(struct process *p)
 {
     struct elect_mandate *o = &p->node->mandate;
     bool asked = o->candidacy == ELECT_CONFIRMING;
@@ -214,15 +234,18 @@ static void lose(struct process *p, enum rule why)
 {
     struct elect_mandate *o = &p->node->mandate;
     elect_time waits = majority_waits(p);
-    withdraw(p);
+    bool failed = o->candidacy == ELECT_CONFIRMING && waits == 0;
+    elect__withdraw(p);
     nothing(p, why);
     if (o->token != 0)
         return;
+    if (failed)
+        elect__penalize(p, 1);
     *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));
     o->attempts = (uint8_t)(o->attempts < 16 ? o->attempts + 1 : 16);
 }
 
-static void end_office(struct process *p, enum rule why)
+void elect__end_office(struct process *p, enum rule why)
 {
     struct elect_mandate *o = &p->node->mandate;
     o->token = 0;
@@ -241,25 +264,8 @@ bool elect__at_until(struct process *p)
 {
     bool over = p->node->mandate.token != 0 && !before(p, ELECT_UNTIL);
     if (over)
-        end_office(p, MANDATE_OVER);
+        elect__end_office(p, MANDATE_OVER);
     return over;
-}
-
-void elect__stopped(struct process *p)
-{
-    struct elect_mandate *o = &p->node->mandate;
-    if (!o->working) {
-        nothing(p, NOTHING);
-        return;
-    }
-    o->working = false;
-    elect__say(p, voters(p),
-               (message){.type = ELECT_RELEASE,
-                         .term = p->node->saved.used,
-                         .incarnation = p->node->saved.incarnation});
-    if (o->nominated) /* again, while it worked */
-        *at(p, ELECT_RETRY) = p->now;
-    nothing(p, RELEASES);
 }
 
 /* ---- answers ---- */
@@ -279,7 +285,7 @@ void elect__upon_aye(struct process *p, number from, const message *m)
 }
 
 /* A majority has granted what a round asked for: the office is valid from then on. */
-static void take_office(struct process *p, elect_time until)
+static void take_office(struct process *p, uint32_t round, elect_time until)
 {
     struct elect_mandate *o = &p->node->mandate;
     bool first = o->token != o->term;
@@ -287,6 +293,7 @@ static void take_office(struct process *p, elect_time until)
         *at(p, ELECT_UNTIL) = until;
     if (!first) {
         nothing(p, RENEWED);
+        elect__confirm_change(p, round);
         return;
     }
     o->token = o->term;
@@ -295,7 +302,8 @@ static void take_office(struct process *p, elect_time until)
     o->stale = 0;
     o->attempts = 0;
     *at(p, ELECT_GIVE_UP) = *at(p, ELECT_RETRY) = ELECT_UNSET;
-    round_of_requests(p);
+    elect__take_over_members(p);
+    elect__round(p);
     nothing(p, TAKES_OFFICE);
 }
 
@@ -311,9 +319,11 @@ void elect__upon_grant(struct process *p, number from, const message *m)
         forget_refusal(p, from);
         elect_time until = *at(p, ELECT_SENT + i) + leader_lease(p, m->lease);
         if (elect__majority(p, o->round[i].voters) && p->now < until)
-            take_office(p, until);
+            take_office(p, m->round, until);
         else
             nothing(p, COUNTS);
+        if (m->able)
+            elect__give_place(p, from);
         return;
     }
     nothing(p, ANSWERED_TOO_LATE);
@@ -326,8 +336,8 @@ static void upon_stale(struct process *p, number from, term x)
     if (elect__owner(p, x) != me(p))
         o->stale |= only(from);
     if (elect__majority(p, o->stale)) {
-        end_office(p, CLOCKS_ARE_WRONG);
-    } else if (o->candidacy == ELECT_NO_CANDIDATE && o->term == o->token &&
+        elect__end_office(p, CLOCKS_ARE_WRONG);
+    } else if (o->candidacy == ELECT_NO_CANDIDATE && o->term == o->token && !o->handing &&
                !before(p, ELECT_RETRY)) {
         *at(p, ELECT_RETRY) = p->now + p->config->renewal;
         prevote(p);
@@ -342,7 +352,9 @@ static void upon_refusal(struct process *p, number from, const message *m)
     bool hopeless = m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED;
     o->refused |= only(from);
     o->wait[from] = m->remaining;
-    if (hopeless || count(o->refused) + quorum(p) > count(voters(p)))
+    if (m->reason == ELECT_REFUSED_CONFIG)
+        elect__learn_members(p, &m->membership); /* it may know of a change */
+    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))
         lose(p, REFUSED);
     else
         nothing(p, COUNTS);
@@ -361,7 +373,7 @@ void elect__upon_refuse(struct process *p, number from, const message *m)
     else if (o->token == 0 || m->term != o->token || m->what != ELECT_REQUEST)
         nothing(p, ANSWERED_TOO_LATE);
     else if (m->reason == ELECT_REFUSED_CLOSED)
-        end_office(p, TESTAMENT_OF_THE_LIVING);
+        elect__end_office(p, TESTAMENT_OF_THE_LIVING);
     else if (m->reason == ELECT_REFUSED_STALE)
         upon_stale(p, from, m->other);
     else
@@ -369,11 +381,6 @@ void elect__upon_refuse(struct process *p, number from, const message *m)
 }
 
 /* ---- time ---- */
-
-static bool due(const struct process *p, enum elect_time_name name)
-{
-    return is_set(p, name) && !before(p, name);
-}
 
 void elect__alarm(struct process *p)
 {
@@ -388,16 +395,17 @@ void elect__alarm(struct process *p)
             elect__nominate(p);
     }
     if (due(p, ELECT_RENEW)) {
-        round_of_requests(p);
+        elect__round(p);
         nothing(p, RENEWS);
     }
+    elect__look_on_time(p);
 }
 
 bool elect__gives_way(struct process *p, number c, term e)
 {
     bool gives_way = c != me(p) && p->node->mandate.token != 0 && e > p->node->mandate.token;
     if (gives_way)
-        end_office(p, CLOCKS_ARE_WRONG);
+        elect__end_office(p, CLOCKS_ARE_WRONG);
     return gives_way;
 }
 
@@ -408,6 +416,7 @@ void elect__follow_office(struct process *p, number c)
     if (c == me(p) && o->token == 0)
         return; /* a late echo of an office that is over */
     o->follows = c;
+    o->told = false;
     p->node->state = NORMAL;
     p->node->leader = c;
     p->node->active = 0;
@@ -416,7 +425,7 @@ void elect__follow_office(struct process *p, number c)
     if (c == me(p))
         return;
     if (o->candidacy != ELECT_NO_CANDIDATE)
-        withdraw(p);
+        elect__withdraw(p);
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     start(p, ELECT_SUSPICION_TIMER);
 }
@@ -424,7 +433,7 @@ void elect__follow_office(struct process *p, number c)
 elect_time elect_alarm(const struct elect_node *node)
 {
     static const uint8_t alarms[] = {ELECT_GUARD, ELECT_UNTIL, ELECT_RENEW, ELECT_GIVE_UP,
-                                     ELECT_RETRY};
+                                     ELECT_RETRY, ELECT_LOOK,  ELECT_BEGIN, ELECT_DECAY};
     elect_time first = INT64_MAX;
     for (unsigned i = 0; i < sizeof alarms; i++) {
         elect_time t = node->mandate.time[alarms[i]];
@@ -433,9 +442,19 @@ elect_time elect_alarm(const struct elect_node *node)
     return first;
 }
 
+static void shift(elect_time *t, elect_time by)
+{
+    if (*t != ELECT_UNSET)
+        *t += by;
+}
+
 void elect_shift(struct elect_node *node, elect_time by)
 {
+    struct elect_mandate *m = &node->mandate;
     for (unsigned i = 0; i < ELECT_TIMES; i++)
-        if (node->mandate.time[i] != ELECT_UNSET)
-            node->mandate.time[i] += by;
+        shift(&m->time[i], by);
+    for (unsigned i = 0; i < ELECT_MAX; i++) {
+        shift(&m->heard[i], by);
+        shift(&m->heard_me[i], by);
+    }
 }

@@ -21,8 +21,9 @@ struct process {
     struct elect_node *node;
     struct elect_output *out;
     elect_time now;
-    number about; /* whom this step is about: the sender, the suspect, whose number it is */
-    bool opened;  /* the message opened a round that this process did not know */
+    number about;  /* whom this step is about: the sender, the suspect, whose number it is */
+    bool opened;   /* the message opened a round that this process did not know */
+    bool newcomer; /* the sender had not been heard lately */
 };
 
 struct algorithm {
@@ -40,7 +41,7 @@ extern const struct algorithm elect__bully, elect__ring, elect__active_ring, ele
 
 static inline number me(const struct process *p) { return p->node->me; }
 static inline set only(number j) { return (set)1 << j; }
-static inline set everybody(const struct process *p) { return p->config->members; }
+static inline set everybody(const struct process *p) { return p->node->saved.membership.members; }
 static inline set others(const struct process *p) { return everybody(p) & ~only(me(p)); }
 static inline set lower(const struct process *p) { return everybody(p) & (only(me(p)) - 1); }
 static inline set higher(const struct process *p) { return others(p) & ~lower(p); }

@@ -39,7 +39,7 @@ static enum elect_refusal objection(struct process *p, number c, const message *
     const struct elect_saved *s = &p->node->saved;
     bool live = before(p, ELECT_EXPIRES), same = v->granted_to == m->incarnation;
     assert(elect__owner(p, m->term) == c); /* node.c has seen to that */
-    if (m->version != p->config->version || m->lease == 0 ||
+    if (elect__counts_wrongly(p, c, m) || m->lease == 0 ||
         (p->config->max_lease > 0 && m->lease > p->config->max_lease) ||
         (live && v->granted == m->term && !same))
         return ELECT_REFUSED_CONFIG;
@@ -85,6 +85,7 @@ static void refuse(struct process *p, number c, const message *m, enum elect_ref
                          .lease = m->lease,
                          .reason = (uint8_t)why,
                          .other = in_the_way(p, why),
+                         .membership = p->node->saved.membership,
                          .remaining = remaining(p, why)});
     nothing(p, rules[why]);
     p->out->rule.b = why == ELECT_REFUSED_HELD ? p->node->mandate.holder : ELECT_NOBODY;
@@ -96,6 +97,7 @@ static void grant(struct process *p, number c, const message *m)
     struct elect_mandate *v = &p->node->mandate;
     struct elect_saved *s = &p->node->saved;
     elect_time expires = p->now + m->lease;
+    elect__adopt(p, &m->membership);
     if (m->term > s->promised || m->lease > s->longest) {
         s->promised = m->term > s->promised ? m->term : s->promised;
         s->longest = m->lease > s->longest ? m->lease : s->longest;
@@ -124,12 +126,16 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
 static void observe(struct process *p, number c, const message *m)
 {
     struct elect_mandate *v = &p->node->mandate;
-    if (m->version != p->config->version || m->term < v->granted) {
+    bool earlier = m->term < v->granted && v->follows != ELECT_NOBODY;
+    if (earlier || m->term <= p->node->saved.closed[c] || v->token != 0) {
         nothing(p, EARLIER_REIGN);
         return;
     }
     if (m->leading) {
-        v->granted = v->seen = m->term;
+        elect__adopt(p, &m->membership);
+        v->granted = m->term;
+        v->seen = m->term > v->seen ? m->term : v->seen;
+        v->heir = m->heir;
         elect__follow_office(p, c);
     }
     nothing(p, HEARD_LEADER);
@@ -149,20 +155,31 @@ static void answer(struct process *p, number c, const message *m)
                          .term = m->term,
                          .round = m->round,
                          .incarnation = m->incarnation,
-                         .lease = m->lease});
-    if (m->leading)
+                         .lease = m->lease,
+                         .able = elect__claims(p)});
+    if (m->leading) {
+        p->node->mandate.heir = m->heir;
         elect__follow_office(p, c);
+    } else {
+        elect__be_patient(p);
+    }
     nothing(p, renewal ? GRANTS_AGAIN : GRANTS);
+}
+
+/* Who asks knows who votes, unless it counts wrongly: then anybody tells it so. */
+static bool votes(const struct process *p, number c, const message *m)
+{
+    return has(m->membership.voters | m->membership.before, me(p)) ||
+           elect__counts_wrongly(p, c, m);
 }
 
 void elect__upon_request(struct process *p, number c, const message *m)
 {
-    if (!has(voters(p), me(p))) {
-        observe(p, c, m);
-        return;
-    }
     bool gives_way = m->leading && elect__gives_way(p, c, m->term);
-    answer(p, c, m);
+    if (votes(p, c, m))
+        answer(p, c, m);
+    else
+        observe(p, c, m);
     if (gives_way)
         nothing(p, CLOCKS_ARE_WRONG);
 }
@@ -171,7 +188,7 @@ void elect__upon_request(struct process *p, number c, const message *m)
 void elect__upon_prevote(struct process *p, number c, const message *m)
 {
     struct elect_node as_it_is = *p->node;
-    if (!has(voters(p), me(p))) {
+    if (!votes(p, c, m)) {
         nothing(p, NOTHING);
         return;
     }
@@ -190,10 +207,13 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     *p->node = as_it_is;
 }
 
+/* The leader says so itself, or its testament does, which names nobody: then it is the heir's turn,
+ * unless nothing is to change by itself. The others give them time. */
 void elect__upon_release(struct process *p, number from, const message *m)
 {
     struct elect_mandate *v = &p->node->mandate;
     bool leader = v->follows == from && from != me(p);
+    bool heir = v->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
     close_term(p, m->term);
     if (v->nominated && is_set(p, ELECT_RETRY) && v->token == 0)
         *at(p, ELECT_RETRY) = p->now; /* what was waited for may be free */
@@ -201,12 +221,25 @@ void elect__upon_release(struct process *p, number from, const message *m)
         nothing(p, TERM_IS_OVER);
         return;
     }
-    v->follows = ELECT_NOBODY;
+    v->follows = p->node->leader = ELECT_NOBODY;
     v->certificate = m->term;
-    p->node->leader = ELECT_NOBODY;
-    elect__suspect(p);
+    if (heir && has(everybody(p), me(p)))
+        elect__inherit(p, m->term);
+    else
+        elect__suspect(p);
     p->about = from;
     nothing(p, OFFICE_RELEASED);
+}
+
+void elect__upon_hand(struct process *p, number from, const message *m)
+{
+    struct elect_mandate *v = &p->node->mandate;
+    close_term(p, m->term);
+    if (v->follows == from)
+        v->follows = ELECT_NOBODY;
+    if (has(everybody(p), me(p)) && v->token == 0)
+        elect__inherit(p, m->term);
+    nothing(p, TERM_IS_OVER);
 }
 
 void elect__end_of_guard(struct process *p)

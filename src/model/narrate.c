@@ -55,8 +55,10 @@ static void add_time(const struct world *w, struct text *t)
 const char *narrate_time(enum elect_time_name name)
 {
     static const char *const words[] = {
-        [ELECT_EXPIRES] = "lease", [ELECT_GUARD] = "guard",      [ELECT_UNTIL] = "office",
-        [ELECT_RENEW] = "renewal", [ELECT_GIVE_UP] = "patience", [ELECT_RETRY] = "retry",
+        [ELECT_EXPIRES] = "lease", [ELECT_GUARD] = "guard",        [ELECT_UNTIL] = "office",
+        [ELECT_RENEW] = "renewal", [ELECT_GIVE_UP] = "patience",   [ELECT_RETRY] = "retry",
+        [ELECT_LOOK] = "look",     [ELECT_BEGIN] = "election",     [ELECT_CLAIM] = "claim",
+        [ELECT_DECAY] = "decay",   [ELECT_NEXT_CHANGE] = "change",
     };
     return words[name];
 }
@@ -76,6 +78,8 @@ static void add_details(const struct elect_message *m, struct text *t)
     add_labelled(t, " life ", m->incarnation);
     if (m->leading)
         text_add(t, " leading");
+    if (m->type == ELECT_FOLLOWING)
+        add_labelled(t, " left ", m->remaining);
     if (m->other != 0) {
         add_labelled(t, m->type == ELECT_REFUSE ? " for " : " after ", m->other >> 16);
         add_labelled(t, ".", m->other & 0xffff);
@@ -101,6 +105,25 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
     text_add(t, ")");
 }
 
+/* These are about who is there, whatever the term. */
+static bool has_term(const struct elect_message *m)
+{
+    return m->type != ELECT_PRESENT && m->type != ELECT_FORGOT && m->type != ELECT_REMEMBERS;
+}
+
+static void add_sight(const struct world *w, const struct elect_message *m, struct text *t)
+{
+    text_add(t, "(");
+    add_ids(w, m->set, t);
+    text_add(t, m->able ? " able" : "");
+    add_labelled(t, " round ", m->round);
+    add_labelled(t, " life ", m->incarnation);
+    add_labelled(t, " penalty ", m->penalty);
+    add_labelled(t, " pause ", m->pause);
+    add_labelled(t, " knows ", m->term >> 16);
+    text_add(t, ")");
+}
+
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t)
 {
     if (!world_is_mandate(m->type)) {
@@ -108,14 +131,18 @@ void narrate_exactly(const struct world *w, const struct elect_message *m, struc
         return;
     }
     text_add(t, elect_event_name((enum elect_event)m->type));
-    add_term(m, true, t);
+    if (has_term(m))
+        add_term(m, true, t);
+    else
+        add_sight(w, m, t);
 }
 
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t)
 {
     text_add(t, elect_event_name((enum elect_event)m->type));
     if (world_is_mandate(m->type)) {
-        add_term(m, false, t);
+        if (has_term(m))
+            add_term(m, false, t);
         return;
     }
     if (m->type == ELECT_HEARTBEAT || w->config.algorithm == ELECT_BULLY)
@@ -177,8 +204,8 @@ static bool is_message(unsigned event)
 /* What goes on all the time when nothing happens. */
 static bool is_housekeeping(const struct elect_message *m)
 {
-    return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT ||
-           (m->type == ELECT_REQUEST && m->leading);
+    return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT || m->type == ELECT_PRESENT ||
+           m->type == ELECT_FOLLOWING || (m->type == ELECT_REQUEST && m->leading);
 }
 
 static void narrate_step(const struct world *w, const struct happening *h, bool verbose,
@@ -244,68 +271,86 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     text_add(t, unit);
 }
 
-static void narrate_fault(const struct world *w, const struct happening *h, struct text *t)
+/* What simply happens to a process. */
+static const char *what_happens(enum fault_kind kind)
 {
-    static const char *const copies[] = {
+    static const char *const words[FAULT_KINDS] = {
+        [CRASH] = " crashes\n",
+        [RECOVER] = " recovers\n",
+        [WIN] = " is nominated by hand\n",
+        [TESTAMENT] = " crashes, and its guardian sends its testament\n",
+        [RESIGN] = " is told to resign\n",
+        [ADD] = " is to become a member\n",
+        [REMOVE] = " is to vote no more\n",
+        [READMIT] = " comes back without its state\n",
+        [HALT] = " is told to pause elections\n",
+        [RESUME] = " is told to resume elections\n",
         [BACKUP] = "'s disk is copied\n",
         [RESTORE] = "'s disk is what it was when it was copied\n",
         [WIPE] = "'s disk is lost\n",
         [CLONE] = " is cloned\n",
         [SWAP] = "'s clone takes its place\n",
     };
+    return words[kind];
+}
+
+/* What happens to it for so long, or by so much. */
+static const char *const *what_changes(enum fault_kind kind)
+{
+    static const char *const words[FAULT_KINDS][2] = {
+        [PAUSE] = {" stands still for ", "\n"},
+        [RATE] = {"'s clock is wrong by ", " millionths\n"},
+        [DISK] = {"'s disk takes ", " for a write\n"},
+        [FREEZE] = {" and its clock stand still for ", "\n"},
+        [HEARS] = {" hears of term ", "\n"},
+        [TRANSFER] = {" is told to hand over to ", "\n"},
+        [TICK] = {"'s clock goes on by ", "\n"},
+    };
+    return words[kind];
+}
+
+static void narrate_groups(const struct world *w, const struct fault *f, const char *between,
+                           struct text *t)
+{
+    for (unsigned i = 0; i < f->groups; i++) {
+        text_add(t, i > 0 ? between : "");
+        add_ids(w, f->group[i], t);
+    }
+    text_add(t, "\n");
+}
+
+static void narrate_due(const struct world *w, const struct fault *f, struct text *t)
+{
+    text_add(t, "for ");
+    add_id(w, f->rank, t);
+    text_add(t, " it is time: ");
+    text_add(t, narrate_time((enum elect_time_name)f->amount));
+    text_add(t, "\n");
+}
+
+static void narrate_fault(const struct world *w, const struct happening *h, struct text *t)
+{
     const struct fault *f = &h->fault;
+    enum fault_kind kind = (enum fault_kind)f->kind;
     add_time(w, t);
-    switch ((enum fault_kind)f->kind) {
-    case CRASH:
+    if (what_happens(kind) != NULL) {
         add_id(w, f->rank, t);
-        text_add(t, " crashes\n");
-        break;
-    case RECOVER:
-        add_id(w, f->rank, t);
-        text_add(t, " recovers\n");
-        break;
-    case CUT:
+        text_add(t, what_happens(kind));
+    } else if (what_changes(kind)[0] != NULL) {
+        narrate_amount(w, f, what_changes(kind)[0], what_changes(kind)[1], t);
+    } else if (kind == CUT) {
         text_add(t, "cut ");
-        for (unsigned i = 0; i < f->groups; i++) {
-            text_add(t, i > 0 ? " / " : "");
-            add_ids(w, f->group[i], t);
-        }
-        text_add(t, "\n");
-        break;
-    case HEAL: text_add(t, "heal\n"); break;
-    case CALM: text_add(t, "calm: from now on nothing is lost or duplicated\n"); break;
-    case ONE_WAY:
-        add_ids(w, f->group[0], t);
-        text_add(t, " cannot be heard by ");
-        add_ids(w, f->group[1], t);
-        text_add(t, "\n");
-        break;
-    case PAUSE: narrate_amount(w, f, " stands still for ", "\n", t); break;
-    case RATE: narrate_amount(w, f, "'s clock is wrong by ", " millionths\n", t); break;
-    case DISK: narrate_amount(w, f, "'s disk takes ", " for a write\n", t); break;
-    case LEASE:
+        narrate_groups(w, f, " / ", t);
+    } else if (kind == ONE_WAY) {
+        narrate_groups(w, f, " cannot be heard by ", t);
+    } else if (kind == LEASE) {
         text_add(t, "from now on a lease is ");
         text_number(t, (uint64_t)f->amount);
         text_add(t, "\n");
-        break;
-    case FREEZE: narrate_amount(w, f, " and its clock stand still for ", "\n", t); break;
-    case BACKUP:
-    case RESTORE:
-    case WIPE:
-    case CLONE:
-    case SWAP:
-        add_id(w, f->rank, t);
-        text_add(t, copies[f->kind]);
-        break;
-    case HEARS: narrate_amount(w, f, " hears of term ", "\n", t); break;
-    case TICK: narrate_amount(w, f, "'s clock goes on by ", "\n", t); break;
-    case DUE:
-        text_add(t, "for ");
-        add_id(w, f->rank, t);
-        text_add(t, " it is time: ");
-        text_add(t, narrate_time((enum elect_time_name)f->amount));
-        text_add(t, "\n");
-        break;
+    } else if (kind == DUE) {
+        narrate_due(w, f, t);
+    } else {
+        text_add(t, kind == HEAL ? "heal\n" : "calm: from now on nothing is lost or duplicated\n");
     }
 }
 
@@ -316,7 +361,7 @@ void narrate(const struct world *w, const struct happening *h, bool verbose, str
     case LOST: narrate_lost(w, h, verbose, t); break;
     case FAULT:
         narrate_fault(w, h, t);
-        if (h->fault.kind == RECOVER || (h->fault.kind == DUE && h->fault.amount != ELECT_EXPIRES))
+        if (world_fault_steps(&h->fault))
             narrate_step(w, h, verbose, t);
         break;
     case NOTHING_HAPPENED: break;
@@ -402,14 +447,16 @@ static void add_costs(const struct world *w, struct text *t)
 static void add_mandate(const struct world *w, struct text *t)
 {
     const char *gap = "mandate: ";
-    for (unsigned type = ELECT_PREVOTE; type <= ELECT_RELEASE; type++) {
+    for (unsigned type = ELECT_PREVOTE; type < ELECT_FIRST_TIMER; type++) {
+        if (w->books.sent[type] == 0)
+            continue;
         text_add(t, gap);
         text_add(t, elect_event_name((enum elect_event)type));
         text_add(t, " ");
         text_number(t, w->books.sent[type]);
         gap = ", ";
     }
-    text_add(t, "\n");
+    text_add(t, *gap == ',' ? "\n" : "mandate: nothing was sent\n");
 }
 
 void narrate_outcome(const struct world *w, struct text *t)

@@ -57,7 +57,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
         return node->state != ELECT_NORMAL &&
                broken(w, p, rank, " holds an election for ever", ELECT_NOBODY, v);
     case PROPERTY_ONE_LEADER:
-        return world_leads(w, rank) && other != ELECT_NOBODY &&
+        return world_in_office(w, rank) && other != ELECT_NOBODY &&
                broken(w, p, rank, " leads, and so does ", other, v);
     case PROPERTY_EVENTUALLY:
     case PROPERTY_TERMINATION:
@@ -95,7 +95,7 @@ bool property_broken(const struct world *w, enum property p, struct violation *v
         uint8_t rank = (uint8_t)__builtin_ctzll(rest);
         if (breaks(w, p, rank, top, other, v))
             return true;
-        if (world_leads(w, rank))
+        if (world_in_office(w, rank))
             other = rank;
     }
     return false;

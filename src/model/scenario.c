@@ -17,6 +17,15 @@
     X(DISK, "disk")                                                                                \
     X(TICK, "tick")                                                                                \
     X(LEASE, "new-lease")                                                                          \
+    X(WINS, "wins")                                                                                \
+    X(TESTAMENT, "testament")                                                                      \
+    X(RESIGN, "resign")                                                                            \
+    X(TRANSFER, "transfer")                                                                        \
+    X(ADD, "add")                                                                                  \
+    X(REMOVE, "remove")                                                                            \
+    X(READMIT, "readmit")                                                                          \
+    X(HALT, "pause-elections")                                                                     \
+    X(RESUME, "resume-elections")                                                                  \
     X(FREEZE, "freeze")                                                                            \
     X(BACKUP, "backup")                                                                            \
     X(RESTORE, "restore")                                                                          \
@@ -181,12 +190,15 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
 static bool parse_fault(struct reader *r, char *rest, struct step *step)
 {
     static const uint8_t kinds[] = {
-        [VERB_CRASH] = CRASH,     [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
-        [VERB_HEAL] = HEAL,       [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
-        [VERB_CLOCK] = RATE,      [VERB_DISK] = DISK,       [VERB_TICK] = TICK,
-        [VERB_LEASE] = LEASE,     [VERB_FREEZE] = FREEZE,   [VERB_BACKUP] = BACKUP,
-        [VERB_RESTORE] = RESTORE, [VERB_WIPE] = WIPE,       [VERB_CLONE] = CLONE,
-        [VERB_SWAP] = SWAP};
+        [VERB_CRASH] = CRASH,       [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
+        [VERB_HEAL] = HEAL,         [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
+        [VERB_CLOCK] = RATE,        [VERB_DISK] = DISK,       [VERB_TICK] = TICK,
+        [VERB_LEASE] = LEASE,       [VERB_FREEZE] = FREEZE,   [VERB_BACKUP] = BACKUP,
+        [VERB_RESTORE] = RESTORE,   [VERB_WIPE] = WIPE,       [VERB_CLONE] = CLONE,
+        [VERB_SWAP] = SWAP,         [VERB_WINS] = WIN,        [VERB_TESTAMENT] = TESTAMENT,
+        [VERB_RESIGN] = RESIGN,     [VERB_HALT] = HALT,       [VERB_RESUME] = RESUME,
+        [VERB_TRANSFER] = TRANSFER, [VERB_ADD] = ADD,         [VERB_REMOVE] = REMOVE,
+        [VERB_READMIT] = READMIT};
     /* "heal at 5" has nothing before its time */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, (enum fault_kind)kinds[step->verb], rest, separator,
@@ -201,13 +213,13 @@ static bool needs_mandate(struct reader *r)
 
 static bool parse_due(struct reader *r, char *rest, struct step *step)
 {
-    const char *names[ELECT_RETRY + 1];
+    const char *names[ELECT_SENT];
     char *word = cut_word(rest);
     uint8_t name;
-    for (unsigned i = 0; i <= ELECT_RETRY; i++)
+    for (unsigned i = 0; i < ELECT_SENT; i++)
         names[i] = narrate_time((enum elect_time_name)i);
     if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
-        !setup_choose(word, names, ELECT_RETRY + 1, &name, r->complaint))
+        !setup_choose(word, names, ELECT_SENT, &name, r->complaint))
         return false;
     step->fault = (struct fault){.kind = DUE, .rank = step->rank, .amount = name};
     return true;
@@ -299,6 +311,15 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_CLONE:
     case VERB_SWAP:
     case VERB_DISK: return parse_fault(r, rest, step);
+    case VERB_WINS:
+    case VERB_TESTAMENT:
+    case VERB_RESIGN:
+    case VERB_TRANSFER:
+    case VERB_ADD:
+    case VERB_REMOVE:
+    case VERB_READMIT:
+    case VERB_HALT:
+    case VERB_RESUME:
     case VERB_LEASE: return needs_mandate(r) && parse_fault(r, rest, step);
     case VERB_WAIT:
         return number_parse(rest, SETUP_MAX_TIME, &step->time) ||
@@ -551,6 +572,15 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_CLONE:
     case VERB_SWAP:
     case VERB_HEARS:
+    case VERB_WINS:
+    case VERB_TESTAMENT:
+    case VERB_RESIGN:
+    case VERB_TRANSFER:
+    case VERB_ADD:
+    case VERB_REMOVE:
+    case VERB_READMIT:
+    case VERB_HALT:
+    case VERB_RESUME:
     case VERB_DISK: return play_fault(step, p, complaint);
     case VERB_WAIT:
         if (step->time < p->world.now)

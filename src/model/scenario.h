@@ -25,7 +25,16 @@
  *     disk ID TICKS [at TIME]          its writes take so long from now on
  *     tick ID TICKS [at TIME]          its clock jumps on by so much
  *     due ID WHAT                      for it the time has come, whatever its clock says: lease (of
- *                                      what it granted), guard, office, renewal, patience or retry
+ *                                      what it granted), guard, office, renewal, patience, retry,
+ *                                      look, election, claim or decay
+ *     resign ID [at TIME]              it hands its office over, to whoever comes next
+ *     transfer ID TO [at TIME]         it hands its office over, to that one
+ *     testament ID [at TIME]           it crashes, and its guardian says so
+ *     pause-elections ID [at TIME]     it is told that no leader is to change by itself
+ *     resume-elections ID [at TIME]    and that it may again
+ *     add|remove ID [at TIME]          the leader is told: it becomes a member, or votes no more
+ *     readmit ID [at TIME]             one that is down comes back, and has lost its state
+ *     wins ID                          it is nominated, whoever else is there
  *     new-lease TICKS [at TIME]        all are told of another lease
  *     freeze ID TICKS [at TIME]        the process stands still, and so does its clock
  *     backup|restore|wipe ID [at TIME] its disk is copied; is, while it is down, what it was then,

@@ -202,6 +202,39 @@ static bool set_processing(struct setup *s, const char *value, struct text *comp
     return fine;
 }
 
+/* "5:2,3:1" */
+static bool set_priorities(struct setup *s, const char *value, struct text *complaint)
+{
+    uint64_t id, priority;
+    for (const char *rest = value;; rest++) {
+        bool fine = number_scan(&rest, UINT32_MAX, &id) && *rest++ == ':' &&
+                    number_scan(&rest, UINT8_MAX, &priority) && (*rest == ',' || *rest == '\0');
+        if (!fine || s->priorities == ELECT_MAX)
+            return complain_word(complaint, "", value,
+                                 " are no priorities: write 5:2,3:1 (0 to 255)");
+        s->priority[s->priorities].id = (uint32_t)id;
+        s->priority[s->priorities++].priority = (uint8_t)priority;
+        if (*rest == '\0')
+            return true;
+    }
+}
+
+static bool set_preempt(struct setup *s, const char *value, struct text *complaint)
+{
+    s->preempt = strcmp(value, "no") != 0;
+    if (!s->preempt || strcmp(value, "yes") == 0)
+        return true;
+    return number_parse(value, SETUP_MAX_TIME, &s->preempt_after) ||
+           complain_word(complaint, "", value, " is neither no, yes nor a number of ticks");
+}
+
+static bool set_stability(struct setup *s, const char *value, struct text *complaint)
+{
+    bool on, fine = setup_switch(value, &on, complaint);
+    s->unstable = !on;
+    return fine;
+}
+
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint)
 {
     if (given(s, setting))
@@ -224,6 +257,10 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_DRIFT: return setup_probability(value, &s->drift, complaint);
     case SETTING_WITNESSES: return numbers_parse(&s->witnesses, value, complaint);
     case SETTING_OBSERVERS: return numbers_parse(&s->observers, value, complaint);
+    case SETTING_PRIORITY: return set_priorities(s, value, complaint);
+    case SETTING_PREEMPT: return set_preempt(s, value, complaint);
+    case SETTING_DECAY: return set_number(value, SETUP_MAX_TIME, &s->decay, complaint);
+    case SETTING_STABILITY: return set_stability(s, value, complaint);
     case SETTING_SEED: return set_number(value, UINT64_MAX / 16, &s->seed, complaint);
     case SETTING_LOSS: return setup_probability(value, &s->weather.loss, complaint);
     case SETTING_DUPLICATE: return setup_probability(value, &s->weather.duplicate, complaint);
@@ -237,8 +274,9 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
 
 static bool check_mandate(const struct setup *s, struct text *complaint)
 {
-    static const enum setting needs[] = {SETTING_LEASE, SETTING_RENEWAL, SETTING_DRIFT,
-                                         SETTING_WITNESSES, SETTING_OBSERVERS};
+    static const enum setting needs[] = {SETTING_LEASE,     SETTING_RENEWAL,   SETTING_DRIFT,
+                                         SETTING_WITNESSES, SETTING_OBSERVERS, SETTING_PREEMPT,
+                                         SETTING_DECAY,     SETTING_STABILITY, SETTING_PRIORITY};
     for (unsigned i = 0; i < COUNT(needs) && s->mandate == ELECT_NO_MANDATE; i++)
         if (given(s, needs[i]))
             return complain_word(complaint, "", setup_key(needs[i]),
@@ -288,6 +326,20 @@ static bool name_roles(const struct elect_config *c, const struct numbers *list,
     return true;
 }
 
+static bool add_priorities(const struct setup *s, struct elect_config *c, struct text *complaint)
+{
+    uint8_t priority[ELECT_MAX] = {0};
+    for (unsigned i = 0; i < s->priorities; i++) {
+        uint8_t rank = elect_rank(c, s->priority[i].id);
+        if (rank == ELECT_NOBODY)
+            return complain_number(complaint, s->priority[i].id,
+                                   " has a priority but is not in the cluster");
+        priority[c->place[rank]] = s->priority[i].priority;
+    }
+    elect_config_priorities(c, priority);
+    return true;
+}
+
 /* Refused with the arithmetic. */
 static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
                            uint64_t renewal, uint32_t drift, struct text *t)
@@ -325,6 +377,10 @@ static bool add_mandate(const struct setup *s, struct elect_config *c, struct te
         return false;
     if ((witnesses & observers) != 0)
         return complain(complaint, "a witness votes, an observer does not: nobody is both");
+    c->preempt = s->preempt;
+    c->preempt_after = (uint32_t)s->preempt_after;
+    c->decay = (uint32_t)s->decay;
+    c->stable = !s->unstable;
     c->voters &= ~observers;
     c->members &= ~(witnesses | observers);
     if (c->members == 0)
@@ -356,6 +412,8 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
     if (elect_config_init(c, (enum elect_algorithm)s->algorithm, order, n, s->weather.delay_max,
                           s->processing) != ELECT_FINE)
         return complain(complaint, "these processes cannot form a cluster");
+    if (!add_priorities(s, c, complaint))
+        return false;
     c->form = s->form;
     c->announce = s->announce;
     c->reliable = s->reliable;
@@ -455,6 +513,21 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
+/* "2 1": from one to another. */
+static bool fault_transfer(const struct elect_config *c, char *text, struct fault *fault,
+                           struct text *complaint)
+{
+    char *to = strchr(text, ' ');
+    uint8_t rank;
+    if (to == NULL)
+        return complain(complaint, "expected who hands over, and to whom: transfer 2 1");
+    *to++ = '\0';
+    if (!fault_rank(c, text, &fault->rank, complaint) || !fault_rank(c, to, &rank, complaint))
+        return false;
+    fault->amount = c->id[rank];
+    return true;
+}
+
 static bool fault_lease(const struct elect_config *c, const char *text, struct fault *fault,
                         struct text *complaint)
 {
@@ -490,6 +563,8 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     }
     if (kind == CUT || kind == ONE_WAY)
         return fault_groups(c, copy, fault, complaint);
+    if (kind == TRANSFER)
+        return fault_transfer(c, copy, fault, complaint);
     if (kind == PAUSE || kind == RATE || kind == DISK || kind == TICK || kind == FREEZE)
         return fault_amount(c, copy, fault, complaint);
     if (kind == LEASE)
@@ -526,12 +601,17 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
 static bool can_be_copied(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     elect_set who = (elect_set)1 << fault->rank;
-    bool disk = fault->kind == RESTORE || fault->kind == WIPE, up = world_up(w, fault->rank);
+    bool disk = fault->kind == RESTORE || fault->kind == WIPE || fault->kind == READMIT;
+    bool up = world_up(w, fault->rank), change = fault->kind == ADD || fault->kind == REMOVE;
     if (fault->time > w->now)
         return true; /* who knows */
+    if (change && world_in_charge(w) == ELECT_NOBODY)
+        return complain(complaint, "nobody leads: only a leader changes the membership");
     if (disk && up)
         return complain_number(complaint, w->config.id[fault->rank], " is up: crash it before");
-    if ((fault->kind == CLONE || fault->kind == SWAP) && !up)
+    bool host = fault->kind == WIN || fault->kind == TESTAMENT || fault->kind == RESIGN ||
+                fault->kind == TRANSFER || fault->kind == HALT || fault->kind == RESUME;
+    if ((fault->kind == CLONE || fault->kind == SWAP || host) && !up)
         return complain_number(complaint, w->config.id[fault->rank], " is down");
     if ((fault->kind == RESTORE && (w->backed_up & who) == 0) ||
         (fault->kind == SWAP && (w->cloned & who) == 0))

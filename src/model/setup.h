@@ -35,6 +35,11 @@
     X(DRIFT, "drift", "P", "by how much clocks may run wrong (default: 0.01)")                     \
     X(WITNESSES, "witnesses", "LIST", "who votes but never leads")                                 \
     X(OBSERVERS, "observers", "LIST", "who neither votes nor leads")                               \
+    X(PRIORITY, "priority", "ID:P,...", "who ranks higher, whatever its number (default: 0)")      \
+    X(PREEMPT, "preempt", "no|yes|N",                                                              \
+      "who outranks its leader takes its place: never (default), at once, after N ticks")          \
+    X(DECAY, "decay", "N", "ticks after which half a process's penalties are forgotten")           \
+    X(STABILITY, "stability", "on|off", "off: see what it costs not to look around first")         \
     X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
     X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
@@ -51,6 +56,13 @@ enum setting {
 
 struct setup {
     struct numbers processes, down, witnesses, observers;
+    struct {
+        uint32_t id;
+        uint8_t priority;
+    } priority[ELECT_MAX];
+    unsigned priorities;
+    bool preempt, unstable;
+    uint64_t preempt_after, decay;
     uint8_t algorithm, form, announce, mandate;
     int8_t detector; /* -1: decide by what is asked */
     bool shuffle, random_faults, reliable;

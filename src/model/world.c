@@ -193,6 +193,8 @@ static void perform(struct world *w, uint8_t rank, const struct elect_output *ou
 {
     if (out->persist)
         write(w, rank);
+    if (out->deposit)
+        w->testament[rank] = w->node[rank].saved.used;
     for (unsigned i = 0; i < out->sends; i++)
         perform_send(w, rank, &out->send[i]);
     for (uint32_t rest = out->start; rest != 0; rest &= rest - 1) {
@@ -288,7 +290,8 @@ static void answer(struct world *w, uint8_t rank, uint8_t from, struct elect_mes
 bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h)
 {
     const struct elect_mandate *m = &w->node[rank].mandate;
-    if (m->candidacy != ELECT_PREVOTING || (w->config.voters & bit(from)) == 0)
+    const struct elect_membership *who = &w->node[rank].saved.membership;
+    if (m->candidacy != ELECT_PREVOTING || ((who->voters | who->before) & bit(from)) == 0)
         return false;
     answer(w, rank, from,
            (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question}, h);
@@ -431,6 +434,78 @@ static void hear_of(struct world *w, uint8_t rank, elect_term counter)
     *seen = counter << 16 > *seen ? counter << 16 : *seen;
 }
 
+/* Nobody but a hand can do that: it has won an election that nobody held. */
+static void win(struct world *w, uint8_t rank, struct happening *h)
+{
+    struct elect_node *node = &w->node[rank];
+    node->state = ELECT_NORMAL;
+    node->leader = rank;
+    if (node->mandate.candidacy == ELECT_NO_CANDIDATE) {
+        node->mandate.nominated = false;
+        node->mandate.time[ELECT_RETRY] = ELECT_UNSET;
+    }
+    world_alarm(w, rank, h);
+}
+
+/* The guardian has reaped it, and all that ran under its mandate. */
+static void send_testament(struct world *w, uint8_t rank, struct happening *h)
+{
+    struct elect_message m = {.type = ELECT_RELEASE,
+                              .origin = rank,
+                              .heir = ELECT_NOBODY,
+                              .term = w->testament[rank],
+                              .incarnation = w->node[rank].saved.incarnation,
+                              .pause = w->node[rank].saved.pause,
+                              .digest = w->config.digest};
+    elect_set others = (~(elect_set)0 >> (64 - w->config.n)) & ~bit(rank);
+    h->rank = rank;
+    h->output = (struct elect_output){.sends = m.term != 0, .send = {{others, m}}};
+    perform(w, rank, &h->output);
+    w->testament[rank] = 0;
+}
+
+/* The leader is told: it is the one who can. */
+static void change_members(struct world *w, const struct fault *f, struct happening *h)
+{
+    uint8_t leader = world_in_charge(w);
+    struct elect_membership m = w->node[leader].saved.membership;
+    m.members = f->kind == ADD ? m.members | bit(f->rank) : m.members & ~bit(f->rank);
+    m.voters = f->kind == ADD ? m.voters | bit(f->rank) : m.voters & ~bit(f->rank);
+    struct elect_input in = elect_changes(m.members, m.voters, world_clock(w, leader));
+    step(w, leader, &in, h);
+}
+
+/* Nothing of its former life reaches it, and what its voter granted then it has not. */
+static void readmit(struct world *w, uint8_t rank, struct happening *h)
+{
+    struct elect_output out;
+    for (uint32_t i = 0; i < w->flights;) {
+        if (w->flight[i].to == rank) {
+            take(w, i);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    w->up |= bit(rank);
+    w->claims[rank].granted = 0;
+    w->testament[rank] = 0;
+    elect_readmit(&w->config, &w->node[rank], rank, world_clock(w, rank), &out);
+    w->stops[rank] = WORLD_FOREVER;
+    perform(w, rank, &out);
+    world_alarm(w, rank, h);
+}
+
+static void tell_host(struct world *w, const struct fault *f, struct happening *h)
+{
+    elect_time now = world_clock(w, f->rank);
+    uint8_t to = f->kind == TRANSFER ? elect_rank(&w->config, (uint32_t)f->amount) : ELECT_NOBODY;
+    struct elect_input in = f->kind == HALT     ? elect_happens(ELECT_PAUSE, now)
+                            : f->kind == RESUME ? elect_happens(ELECT_RESUME, now)
+                                                : elect_resigns(to, now);
+    step(w, f->rank, &in, h);
+}
+
 static void freeze(struct world *w, uint8_t rank, uint64_t ticks)
 {
     struct clock *c = &w->clock[rank];
@@ -464,9 +539,18 @@ static bool possible(const struct world *w, const struct fault *f)
     bool up = world_up(w, f->rank);
     switch ((enum fault_kind)f->kind) {
     case CRASH:
+    case TESTAMENT:
+    case WIN:
+    case RESIGN:
+    case TRANSFER:
+    case HALT:
+    case RESUME:
     case CLONE: return up;
     case RECOVER:
+    case READMIT:
     case WIPE: return !up;
+    case ADD:
+    case REMOVE: return world_in_charge(w) != ELECT_NOBODY;
     case RESTORE: return !up && (w->backed_up & bit(f->rank)) != 0;
     case SWAP: return up && (w->cloned & bit(f->rank)) != 0;
     case CUT:
@@ -481,7 +565,8 @@ static bool possible(const struct world *w, const struct fault *f)
     case HEARS:
     case LEASE:
     case FREEZE:
-    case BACKUP: break;
+    case BACKUP:
+    case FAULT_KINDS: break;
     }
     return true;
 }
@@ -510,6 +595,18 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case TICK: w->clock[fault->rank].base += fault->amount; break;
     case DUE: come_due(w, fault, h); break;
     case HEARS: hear_of(w, fault->rank, (elect_term)fault->amount); break;
+    case WIN: win(w, fault->rank, h); break;
+    case TESTAMENT:
+        crash(w, fault->rank);
+        send_testament(w, fault->rank, h);
+        break;
+    case RESIGN:
+    case TRANSFER:
+    case HALT:
+    case RESUME: tell_host(w, fault, h); break;
+    case ADD:
+    case REMOVE: change_members(w, fault, h); break;
+    case READMIT: readmit(w, fault->rank, h); break;
     case LEASE: change_lease(w, (uint32_t)fault->amount); break;
     case FREEZE: freeze(w, fault->rank, (uint64_t)fault->amount); break;
     case BACKUP:
@@ -524,10 +621,30 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
         w->cloned |= bit(fault->rank);
         break;
     case SWAP: swap_clone(w, fault->rank); break;
+    case FAULT_KINDS: break;
     }
     h->what = FAULT;
-    h->rank = fault->rank;
+    if (!world_fault_steps(fault)) /* else the step is somebody's */
+        h->rank = fault->rank;
     h->fault = *fault;
+}
+
+const char *world_fault_name(enum fault_kind kind)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        FAULTS(X)
+#undef X
+    };
+    return names[kind];
+}
+
+bool world_fault_steps(const struct fault *f)
+{
+    return f->kind == RECOVER || f->kind == WIN || f->kind == RESIGN || f->kind == TRANSFER ||
+           f->kind == HALT || f->kind == RESUME || f->kind == ADD || f->kind == REMOVE ||
+           f->kind == READMIT || f->kind == TESTAMENT ||
+           (f->kind == DUE && f->amount != ELECT_EXPIRES);
 }
 
 void world_schedule(struct world *w, const struct fault *fault)
@@ -633,6 +750,11 @@ bool world_leads(const struct world *w, uint8_t rank)
     return world_up(w, rank) && elect_leads(&w->node[rank], world_clock(w, rank));
 }
 
+bool world_in_office(const struct world *w, uint8_t rank)
+{
+    return world_up(w, rank) && elect_in_office(&w->node[rank], world_clock(w, rank));
+}
+
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer)
 {
     return (w->node[rank].running & ELECT_TIMER_BIT(timer)) != 0;
@@ -646,6 +768,19 @@ uint8_t world_follows(const struct world *w, uint8_t rank)
     if (node->mandated)
         return node->mandate.follows;
     return node->state == ELECT_NORMAL ? node->leader : ELECT_NOBODY;
+}
+
+bool world_forgot(const struct world *w, uint8_t rank)
+{
+    return w->disk[rank].saved.incarnation == 0;
+}
+
+uint8_t world_in_charge(const struct world *w)
+{
+    for (elect_set rest = w->up; rest != 0; rest &= rest - 1)
+        if (world_in_office(w, (uint8_t)__builtin_ctzll(rest)))
+            return (uint8_t)__builtin_ctzll(rest);
+    return ELECT_NOBODY;
 }
 
 uint8_t world_leader(const struct world *w)

@@ -19,7 +19,7 @@
 
 static inline bool world_is_mandate(unsigned type) /* a message of the mandate */
 {
-    return type >= ELECT_PREVOTE && type <= ELECT_RELEASE;
+    return type >= ELECT_PREVOTE && type < ELECT_FIRST_TIMER;
 }
 
 struct weather {
@@ -46,27 +46,44 @@ struct flight {
     uint8_t fate; /* enum fate */
 };
 
+/* name, the word for it; `amount` is what the comment says */
+#define FAULTS(X)                                                                                  \
+    X(CRASH, "crash")                                                                              \
+    X(RECOVER, "recover")                                                                          \
+    X(CUT, "cut")                                                                                  \
+    X(HEAL, "heal")                                                                                \
+    X(CALM, "calm")                                                                                \
+    X(ONE_WAY, "one-way")     /* the first group is not heard by the second */                     \
+    X(PAUSE, "pause")         /* the process stands still for so long, its clock does not */       \
+    X(RATE, "clock")          /* its clock runs by millionths too fast, or slow */                 \
+    X(DISK, "disk")           /* its writes take so long from now on */                            \
+    X(TICK, "tick")           /* its clock jumps on by so much */                                  \
+    X(DUE, "due")             /* whatever its clock says: this elect_time_name has come */         \
+    X(HEARS, "hears")         /* it hears of terms up to this counter */                           \
+    X(WIN, "wins")            /* it is nominated, whoever else is there */                         \
+    X(LEASE, "new-lease")     /* all are told of another lease */                                  \
+    X(TESTAMENT, "testament") /* it crashes, and its guardian says so */                           \
+    /* What hosts are told. */                                                                     \
+    X(RESIGN, "resign")                                                                            \
+    X(TRANSFER, "transfer") /* to this number */                                                   \
+    X(ADD, "add")           /* the leader: this one becomes a member */                            \
+    X(REMOVE, "remove")     /* the leader: this one votes no more */                               \
+    X(READMIT, "readmit")   /* one that is down comes back without its state */                    \
+    X(HALT, "pause-elections")                                                                     \
+    X(RESUME, "resume-elections")                                                                  \
+    /* Outside of what a mandate assumes. */                                                       \
+    X(FREEZE, "freeze")   /* the process stands still for so long, and so does its clock */        \
+    X(BACKUP, "backup")   /* what is on its disk is copied */                                      \
+    X(RESTORE, "restore") /* the disk of one that is down is what it was then */                   \
+    X(WIPE, "wipe")       /* the disk of one that is down is lost */                               \
+    X(CLONE, "clone")     /* the process and its disk are copied, as they are now */               \
+    X(SWAP, "swap")       /* the clone goes on in its place, and it in the clone's */
+
 enum fault_kind {
-    CRASH,
-    RECOVER,
-    CUT,
-    HEAL,
-    CALM,
-    ONE_WAY, /* the first group is not heard by the second */
-    PAUSE,   /* the process stands still for `amount`, its clock does not */
-    RATE,    /* its clock runs by `amount` millionths too fast, or slow */
-    DISK,    /* its writes take `amount` from now on */
-    TICK,    /* its clock jumps on by `amount` */
-    DUE,     /* whatever its clock says: the time called `amount` (elect_time_name) has come */
-    HEARS,   /* it hears of terms up to the counter `amount` */
-    LEASE,   /* all are told of another lease: `amount` */
-    /* Outside of what a mandate assumes. */
-    FREEZE,  /* the process stands still for `amount`, and so does its clock */
-    BACKUP,  /* what is on its disk is copied */
-    RESTORE, /* the disk of one that is down is what it was when it was copied */
-    WIPE,    /* the disk of one that is down is lost */
-    CLONE,   /* the process and its disk are copied, as they are now */
-    SWAP     /* the clone goes on in its place, and it in the clone's */
+#define X(name, word) name,
+    FAULTS(X)
+#undef X
+        FAULT_KINDS
 };
 
 struct fault {
@@ -113,9 +130,10 @@ struct world {
     uint64_t paused[ELECT_MAX]; /* until then nothing reaches it */
     elect_set cut[ELECT_MAX];   /* from -> to whom nothing passes */
     struct claims claims[ELECT_MAX];
-    elect_term latest; /* the largest token ever taken */
-    unsigned broken;   /* what claims broke, ever */
-    bool disturbed;    /* something was lost, crashed or fired by hand: nothing is promised */
+    elect_term latest;               /* the largest token ever taken */
+    elect_term testament[ELECT_MAX]; /* deposited with its guardian */
+    unsigned broken;                 /* what claims broke, ever */
+    bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */
     uint32_t order;
     struct {
         uint64_t due;
@@ -169,6 +187,9 @@ void world_lose(struct world *w, uint32_t flight, struct happening *h);
 void world_duplicate(struct world *w, uint32_t flight);
 void world_inject(struct world *w, const struct flight *f); /* once more, from now on */
 void world_fault(struct world *w, const struct fault *fault, struct happening *h);
+const char *world_fault_name(enum fault_kind kind);
+/* A fault that is a step of the process, too. */
+bool world_fault_steps(const struct fault *fault);
 
 /* The next move by time, no later than `until`; false if there is none. */
 bool world_next(struct world *w, uint64_t until, struct happening *h);
@@ -181,9 +202,13 @@ bool world_up(const struct world *w, uint8_t rank);
 elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock says */
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
 bool world_leads(const struct world *w, uint8_t rank);
+bool world_in_office(const struct world *w, uint8_t rank);  /* nobody else can lead */
 uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY: it is electing */
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
-uint8_t world_leader(const struct world *w); /* whom all live processes follow and who is up */
+/* Its disk is empty: it has lost its state, and has not been readmitted. */
+bool world_forgot(const struct world *w, uint8_t rank);
+uint8_t world_in_charge(const struct world *w); /* who is in office; ELECT_NOBODY if nobody is */
+uint8_t world_leader(const struct world *w);    /* whom all live processes follow and who is up */
 bool world_settled(
     const struct world *w); /* each part of the cluster has its one leader, all calm */
 /* But for the time, which goes on, and for what was counted. */

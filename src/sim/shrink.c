@@ -69,6 +69,15 @@ static void clear_post(struct post *p)
             p->mail[i]->count = 0;
 }
 
+/* Nothing of its former life reaches it. */
+static void forget_mail(struct post *p, uint8_t to)
+{
+    for (uint8_t from = 0; from < p->n; from++)
+        for (unsigned type = 0; type < ELECT_EVENT_COUNT; type++)
+            if (*mail_of(p, from, to, type) != NULL)
+                (*mail_of(p, from, to, type))->count = 0;
+}
+
 static void send(struct post *p, uint8_t from, const struct elect_output *out)
 {
     for (unsigned i = 0; i < out->sends; i++)
@@ -192,6 +201,8 @@ static bool try(struct trial *t)
         t->kept[i] = happen(t->w, &t->post, m, &h);
         if (!t->kept[i])
             continue;
+        if (m->is_fault && m->fault.kind == READMIT)
+            forget_mail(&t->post, m->fault.rank);
         send(&t->post, h.rank, &h.output);
         t->w->flights = t->w->elections = 0;
         t->end = i + 1;
@@ -336,13 +347,9 @@ static void write_settings(const struct history *h, FILE *out)
 
 static void write_fault(const struct history *h, const struct fault *f, FILE *out)
 {
-    static const char *const verbs[] = {
-        [CRASH] = "crash",     [RECOVER] = "recover", [RATE] = "clock",    [DISK] = "disk",
-        [TICK] = "tick",       [LEASE] = "new-lease", [FREEZE] = "freeze", [BACKUP] = "backup",
-        [RESTORE] = "restore", [WIPE] = "wipe",       [CLONE] = "clone",   [SWAP] = "swap",
-    };
-    bool amount = f->kind == RATE || f->kind == DISK || f->kind == TICK || f->kind == FREEZE;
-    fputs(verbs[f->kind], out);
+    bool amount = f->kind == RATE || f->kind == DISK || f->kind == TICK || f->kind == FREEZE ||
+                  f->kind == TRANSFER;
+    fputs(world_fault_name((enum fault_kind)f->kind), out);
     if (f->kind != LEASE)
         fprintf(out, " %u", h->config.id[f->rank]);
     if (amount || f->kind == LEASE)

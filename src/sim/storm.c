@@ -83,7 +83,7 @@ static void office_begins(struct storm *s, uint8_t rank)
 {
     s->report->offices++;
     for (uint8_t other = 0; other < s->w->config.n; other++)
-        if (other != rank && world_leads(s->w, other))
+        if (other != rank && world_in_office(s->w, other))
             broken(s, STORM_P3, rank, other);
 }
 
@@ -182,6 +182,55 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
+/* The leader gives its office to whoever comes next, or to somebody. */
+static void resign(struct storm *s)
+{
+    uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
+    struct fault f = {.kind = below(s, 2) == 0 ? RESIGN : TRANSFER, .rank = leader};
+    f.amount = f.kind == TRANSFER ? s->w->config.id[to] : 0;
+    if (leader != ELECT_NOBODY)
+        fault(s, STORM_RESIGN, &f);
+}
+
+/* Who is without its state, down or on its way. */
+static elect_set lost(const struct storm *s)
+{
+    elect_set set = 0;
+    for (uint8_t rank = 0; rank < s->w->config.n; rank++)
+        set |= world_forgot(s->w, rank) ? (elect_set)1 << rank : 0;
+    return set;
+}
+
+/* So many remain that the loss of one can be made good. */
+static void change_members(struct storm *s, uint8_t rank)
+{
+    uint8_t leader = world_in_charge(s->w);
+    if (leader == ELECT_NOBODY)
+        return;
+    const struct elect_membership *m = &s->w->node[leader].saved.membership;
+    bool votes = (m->voters >> rank & 1) != 0;
+    if (!votes || __builtin_popcountll(m->voters) > 3)
+        fault(s, STORM_MEMBERS, &(struct fault){.kind = votes ? REMOVE : ADD, .rank = rank});
+}
+
+/* Within the assumptions who has lost its state says so when it comes back, and one at a time. */
+static void lose_state(struct storm *s, uint8_t rank)
+{
+    if (lost(s) != 0)
+        return;
+    fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
+    fault(s, STORM_READMIT, &(struct fault){.kind = WIPE, .rank = rank});
+}
+
+static void recover(struct storm *s, uint8_t rank)
+{
+    bool forgot = world_forgot(s->w, rank) && s->beyond != STORM_DISKS;
+    for (unsigned i = 0; i < REMEMBERED && forgot; i++)
+        if (s->heard[i].to == rank) /* no session of its former life is open */
+            s->heard[i] = (struct flight){.from = rank, .to = rank};
+    fault(s, STORM_RECOVERY, &(struct fault){.kind = forgot ? READMIT : RECOVER, .rank = rank});
+}
+
 /* Up to twice as fast, or half as fast, as it should be. */
 static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
@@ -204,7 +253,12 @@ static void strike(struct storm *s)
         return;
     switch (kind) {
     case STORM_CRASH: f.kind = CRASH; break;
-    case STORM_RECOVERY: f.kind = RECOVER; break;
+    case STORM_RECOVERY: recover(s, rank); return;
+    case STORM_TESTAMENT: f.kind = TESTAMENT; break;
+    case STORM_RESIGN: resign(s); return;
+    case STORM_HALT: f.kind = below(s, 4) == 0 ? HALT : RESUME; break;
+    case STORM_MEMBERS: change_members(s, rank); return;
+    case STORM_READMIT: lose_state(s, rank); return;
     case STORM_CUT: cut(s); return;
     case STORM_ONE_WAY:
         f = (struct fault){.kind = ONE_WAY, .groups = 2, .group = {some(s), some(s)}};
@@ -294,14 +348,35 @@ static uint64_t last_pause(const struct world *w)
     return last;
 }
 
+static bool majority_of(elect_set some, elect_set voters)
+{
+    return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
+}
+
 /* A majority that is connected, now and then without the others, who are down or cut off. */
 static elect_set survivors(struct storm *s)
 {
-    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n), voters = s->config->voters;
+    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n);
     elect_set chosen = below(s, 3) == 0 ? some(s) : everybody;
-    unsigned quorum = (unsigned)__builtin_popcountll(voters) / 2 + 1;
-    bool enough = (unsigned)__builtin_popcountll(chosen & voters) >= quorum;
-    return enough && (chosen & s->config->members) != 0 ? chosen : everybody;
+    bool enough = lost(s) == 0;
+    for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
+        const struct elect_membership *m = &s->w->disk[rank].saved.membership;
+        enough = enough && majority_of(chosen, m->voters) && majority_of(chosen, m->before) &&
+                 (chosen & m->members) != 0;
+    }
+    return enough ? chosen : everybody;
+}
+
+/* True if anybody held no elections because it was told not to. */
+static bool resume(struct storm *s)
+{
+    bool paused = false;
+    for (uint8_t rank = 0; rank < s->w->config.n; rank++)
+        if (world_up(s->w, rank) && elect_paused(&s->w->node[rank])) {
+            fault(s, STORM_HALT, &(struct fault){.kind = RESUME, .rank = rank});
+            paused = true;
+        }
+    return paused;
 }
 
 /* Everything that can be mended is, for whoever is chosen; clocks stay as wrong as they may be. */
@@ -320,10 +395,11 @@ static void mend(struct storm *s, elect_set chosen)
         if (s->beyond == STORM_CLOCKS)
             fault(s, STORM_RATE, &(struct fault){.kind = RATE, .rank = rank, .amount = rate(s)});
         if ((chosen >> rank & 1) != 0 && !world_up(s->w, rank))
-            fault(s, STORM_RECOVERY, &(struct fault){.kind = RECOVER, .rank = rank});
+            recover(s, rank);
         if ((chosen >> rank & 1) == 0 && below(s, 2) == 0)
             fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
     }
+    resume(s);
     elect_set rest = (~(elect_set)0 >> (64 - s->w->config.n)) & ~chosen;
     if (rest != 0)
         fault(s, STORM_CUT, &(struct fault){.kind = CUT, .groups = 2, .group = {chosen, rest}});
@@ -333,7 +409,12 @@ static void calm(struct storm *s)
 {
     mend(s, survivors(s));
     uint64_t began = last_pause(s->w);
-    if (pass(s, began + storm_bound(&s->w->config), world_settled))
+    bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
+    if (late && resume(s)) { /* somebody heard of a pause only afterwards */
+        began = s->w->now;
+        late = pass(s, began + storm_bound(&s->w->config), world_settled);
+    }
+    if (late)
         broken(s, STORM_P4, ELECT_NOBODY, ELECT_NOBODY);
     else if (s->w->now > began && s->w->now - began > s->report->slowest)
         s->report->slowest = s->w->now - began;
@@ -397,8 +478,11 @@ void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t 
     dice_seed(&s.dice, seed, DICE_CRASH);
     s.kinds = draw_kinds(&s);
     world_init(s.w, c, &fine, seed, ELECT_NOBODY);
-    for (uint8_t rank = 0; rank < c->n; rank++) /* what clocks say at first means nothing */
-        world_set_clock(s.w, rank, (elect_time)below(&s, 1000 * lease), 0);
+    for (uint8_t rank = 0; rank < c->n; rank++) { /* what clocks say at first means nothing */
+        elect_time says = (elect_time)below(&s, 1000 * lease);
+        world_set_clock(s.w, rank, says, 0);
+        elect_shift(&s.w->node[rank], says);
+    }
     for (uint8_t rank = 0; rank < c->n && has(&s, STORM_RATE); rank++)
         fault(&s, STORM_RATE, &(struct fault){.kind = RATE, .rank = rank, .amount = rate(&s)});
     while (s.w->now < ticks && (interrupted == NULL || !*interrupted)) {

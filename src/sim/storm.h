@@ -23,6 +23,11 @@
     X(LEASE, "another lease")                                                                      \
     X(REPLAY, "replay")                                                                            \
     X(GARBLE, "garbled messages")                                                                  \
+    X(TESTAMENT, "testament")                                                                      \
+    X(RESIGN, "hand-over")                                                                         \
+    X(HALT, "elections paused")                                                                    \
+    X(MEMBERS, "change of members")                                                                \
+    X(READMIT, "readmission")                                                                      \
     X(FREEZE, "frozen clock")                                                                      \
     X(SKEW, "clock beyond the bound")                                                              \
     X(JUMP, "clock that jumps")                                                                    \

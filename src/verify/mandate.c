@@ -19,7 +19,7 @@
  *     once, each of them twice, or not at all. GRANTs of a term that is neither the latest nor in
  *     force are dropped, and so are RELEASEs before the latest of their owner, which does all that
  *     they could do.
- *  3. A certificate is a RELEASE that comes with a request: it is looked at as that.
+ *  3. A certificate is a RELEASE that comes with a request: it is looked at as that. So is a HAND.
  *
  * So what is not looked at here is the code that guesses replace: how a voter answers a PREVOTE,
  * what a candidate does with a refusal, whom anybody follows; nor leases of different lengths, or
@@ -64,10 +64,18 @@ static bool at_any_moment(const struct question *q, enum elect_time_name name)
            name == ELECT_RETRY;
 }
 
+/* Nothing but progress, or rank, rests on these, and they are never looked at here. */
+static bool is_forgotten(enum elect_time_name name)
+{
+    return name >= ELECT_LOOK && name <= ELECT_NEXT_CHANGE;
+}
+
 static void settle_times(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_SENT; i++) {
         elect_time *t = &m->time[i];
+        if (is_forgotten((enum elect_time_name)i))
+            *t = ELECT_UNSET;
         if (*t == ELECT_UNSET)
             continue;
         bool forbids = i == ELECT_EXPIRES || i == ELECT_GUARD;
@@ -97,6 +105,8 @@ static void settle_candidacy(struct elect_mandate *m)
         m->candidacy = ELECT_NO_CANDIDATE;
         m->time[ELECT_GIVE_UP] = ELECT_UNSET;
     }
+    if (!m->handing)
+        m->successor = ELECT_NOBODY;
     if (m->candidacy == ELECT_NO_CANDIDATE && m->token == 0)
         m->rounds = 0; /* those of the next term are told apart by their term */
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
@@ -116,6 +126,20 @@ static void settle_election(struct elect_node *node)
     node->mandate.follows = ELECT_NOBODY;
     node->mandate.certificate = 0;
     node->mandate.time[ELECT_RETRY] = ELECT_UNSET;
+    node->mandate.heir = ELECT_NOBODY;
+}
+
+/* Whom it has heard, and what it thinks of them. */
+static void settle_sight(struct elect_node *node)
+{
+    struct elect_mandate *m = &node->mandate;
+    for (unsigned i = 0; i < ELECT_MAX; i++)
+        m->heard[i] = m->heard_me[i] = ELECT_UNSET;
+    memset(m->penalty, 0, sizeof m->penalty);
+    memset(node->saved.met, 0, sizeof node->saved.met);
+    m->able = m->differ = 0;
+    if (m->token == 0)
+        m->changed_in = 0;
 }
 
 /* Rounds beyond the bound are lost. */
@@ -136,6 +160,7 @@ static void settle_rounds(const struct question *q, struct elect_mandate *m)
 void mandate_settle(const struct question *q, struct local *l)
 {
     settle_election(&l->node);
+    settle_sight(&l->node);
     settle_times(q, &l->node.mandate);
     settle_candidacy(&l->node.mandate);
     if (l->node.saved.incarnation > q->budget.crashes)
@@ -143,9 +168,21 @@ void mandate_settle(const struct question *q, struct local *l)
     settle_rounds(q, &l->node.mandate);
     memset(l->node.saved.closed, 0, sizeof l->node.saved.closed);
     memset(l->disk.closed, 0, sizeof l->disk.closed);
+    memset(l->disk.met, 0, sizeof l->disk.met);
 }
 
 /* ---- what happens ---- */
+
+/* Where memberships change, the round that tells of a new office is always lost: it is one of the
+ * things that can happen, and the round that tells of the change is worth more. */
+static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
+{
+    unsigned last = --m->rounds % ELECT_ROUNDS;
+    memset(&m->round[last], 0, sizeof m->round[last]);
+    m->time[ELECT_SENT + last] = ELECT_UNSET;
+    m->changed_in--;
+    out->sends = 0;
+}
 
 /* One step after the other, as if it were one. */
 static void take(const struct question *q, struct local *l, const struct elect_input *in,
@@ -156,14 +193,20 @@ static void take(const struct question *q, struct local *l, const struct elect_i
     elect_step(&q->config, &l->node, in, &out);
     if (out.persist)
         l->disk = l->node.saved;
+    if (q->max_changes > 0 && out.rule.number == ELECT_RULE_TAKES_OFFICE)
+        lose_first_news(&l->node.mandate, &out);
     l->broken |= claims_note(&l->claims, &latest, token, &l->node, &out, true);
     for (unsigned i = 0; i < out.sends; i++) {
         struct elect_message *m = &out.send[i].message;
-        if (m->type != ELECT_REQUEST && m->type != ELECT_GRANT && m->type != ELECT_RELEASE)
+        if (m->type != ELECT_REQUEST && m->type != ELECT_GRANT && m->type != ELECT_RELEASE &&
+            m->type != ELECT_HAND)
             continue;
         assert(all->sends < ELECT_MAX_SENDS);
-        m->leading = 0;
+        m->leading = m->leading && q->max_changes > 0; /* else nobody looks at it */
         m->other = 0;
+        m->set = 0;
+        m->heir = ELECT_NOBODY;
+        m->able = 0;
         if (m->type == ELECT_REQUEST && is_lost(q, &l->node.mandate, m->round))
             continue;
         all->send[all->sends++] = out.send[i];
@@ -177,10 +220,21 @@ static void happen(const struct question *q, struct local *l, enum elect_event e
     take(q, l, &in, out);
 }
 
-static void restart(const struct question *q, struct local *l, struct elect_output *out)
+static void restart(const struct question *q, struct local *l, bool testament,
+                    struct elect_output *out)
 {
     struct elect_saved saved = l->disk;
-    elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, out);
+    if (testament && saved.used != 0)
+        out->send[out->sends++] =
+            (struct elect_send){.to = ~(elect_set)0 >> (64 - q->config.n),
+                                .message = {.type = ELECT_RELEASE,
+                                            .origin = l->node.me,
+                                            .heir = ELECT_NOBODY,
+                                            .term = saved.used,
+                                            .digest = q->config.digest,
+                                            .incarnation = saved.incarnation}};
+    struct elect_output ignored;
+    elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
     l->disk = l->node.saved; /* the new incarnation */
     happen(q, l, ELECT_START, out);
 }
@@ -252,6 +306,24 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
     assent(q, l, out);
 }
 
+static void resign(const struct question *q, struct local *l, unsigned to, struct elect_output *out)
+{
+    struct elect_input in = elect_resigns((uint8_t)to, NOW);
+    if (l->node.mandate.token != 0 && !l->node.mandate.handing)
+        take(q, l, &in, out);
+}
+
+static void change(const struct question *q, struct local *l, unsigned who,
+                   struct elect_output *out)
+{
+    const struct elect_membership *m = &l->node.saved.membership;
+    elect_set bit = (elect_set)1 << who;
+    elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
+    struct elect_input in = elect_changes(members, m->voters ^ bit, NOW);
+    if (l->node.mandate.token != 0)
+        take(q, l, &in, out);
+}
+
 static void come_due(const struct question *q, struct local *l, enum elect_time_name name,
                      struct elect_output *out)
 {
@@ -290,7 +362,8 @@ static void tick(const struct question *q, struct elect_mandate *m)
 
 static bool within_bounds(const struct question *q, const struct local *l)
 {
-    return l->node.mandate.term >> 16 <= q->max_term;
+    return l->node.mandate.term >> 16 <= q->max_term &&
+           l->node.saved.membership.version <= q->max_changes;
 }
 
 bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
@@ -310,14 +383,16 @@ bool mandate_step(const struct question *q, uint32_t what, const struct elect_me
     case HAPPENS_STALE: refuse(q, l, ELECT_REFUSED_STALE, argument, out); break;
     case HAPPENS_CLOSED: refuse(q, l, ELECT_REFUSED_CLOSED, 0, out); break;
     case HAPPENS_DUE: come_due(q, l, (enum elect_time_name)argument, out); break;
-    case HAPPENS_RESTART: restart(q, l, out); break;
+    case HAPPENS_RESTART: restart(q, l, argument != 0, out); break;
+    case HAPPENS_RESIGN: resign(q, l, argument, out); break;
+    case HAPPENS_CHANGE: change(q, l, argument, out); break;
     case HAPPENS_TICK: tick(q, &l->node.mandate); break;
     case HAPPENS_CRASH:
     case HAPPENS_LOSS:
     case HAPPENS_COPY:
     case HAPPENS_CUT: break;
     }
-    if (l->node.mandate.token != 0 && !elect_leads(&l->node, NOW))
+    if (l->node.mandate.token != 0 && !elect_in_office(&l->node, NOW))
         happen(q, l, ELECT_ALARM, out);
     if (q->clocks != CLOCKS_ANY && l->node.mandate.time[ELECT_GUARD] != ELECT_UNSET &&
         l->node.mandate.time[ELECT_GUARD] <= NOW)
@@ -326,11 +401,15 @@ bool mandate_step(const struct question *q, uint32_t what, const struct elect_me
     return within_bounds(q, l);
 }
 
+static bool releases(const struct elect_message *m)
+{
+    return m->type == ELECT_RELEASE || m->type == ELECT_HAND;
+}
+
 bool mandate_is_dead(const struct local *l, const struct elect_message *m,
                      const struct elect_message *other)
 {
     if (m->type == ELECT_GRANT)
         return m->term < l->node.saved.used && m->term != l->node.mandate.token;
-    return m->type == ELECT_RELEASE && other->type == ELECT_RELEASE && m->origin == other->origin &&
-           m->term < other->term;
+    return releases(m) && releases(other) && m->origin == other->origin && m->term < other->term;
 }

@@ -56,14 +56,16 @@ static void move_alone(const struct expander *e, uint8_t i)
     }
 }
 
-static void restart(const struct expander *e, uint8_t i)
+/* With a testament, which may come at any time, or never. */
+static void restart(const struct expander *e, uint8_t i, bool testament)
 {
     struct row next = *e->row;
     if (next.left.crashes == 0 || (e->s->question.mortal >> i & 1) == 0)
         return;
-    struct change o = space_change(e->s, e->m, next.seat[i], HAPPENS(RESTART, 0));
+    struct change o = space_change(e->s, e->m, next.seat[i], HAPPENS(RESTART, testament));
     next.left.crashes--;
-    apply(e, &(struct move){.kind = MOVE_RESTART, .process = i}, &o, &next);
+    apply(e, &(struct move){.kind = testament ? MOVE_TESTAMENT : MOVE_RESTART, .process = i}, &o,
+          &next);
 }
 
 /* Time passes for everybody. */
@@ -90,7 +92,9 @@ void mandate_expand(struct space *s, struct memory *m, const struct row *row, sp
     struct expander e = {s, m, row, visit, context};
     for (uint8_t i = 0; i < s->question.config.n; i++) {
         move_alone(&e, i);
-        restart(&e, i);
+        restart(&e, i, false);
+        if (s->question.hand_over)
+            restart(&e, i, true);
     }
     if (s->question.clocks != CLOCKS_ANY)
         tick(&e);

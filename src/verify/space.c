@@ -95,7 +95,7 @@ static uint32_t new_seat(struct space *s, uint32_t local, uint32_t mailbox)
                                                 .state = l.node.state,
                                                 .leader = l.node.leader,
                                                 .running = l.up ? l.node.running : 0,
-                                                .leads = elect_leads(&l.node, 0),
+                                                .leads = elect_in_office(&l.node, 0),
                                                 .broken = (uint8_t)l.broken,
                                                 .taken = short_term(s, l.claims.taken)};
     s->seat_count++;
@@ -330,6 +330,8 @@ static struct change work_out(struct space *s, uint32_t number, uint32_t what)
     case HAPPENS_CLOSED:
     case HAPPENS_DUE:
     case HAPPENS_RESTART:
+    case HAPPENS_RESIGN:
+    case HAPPENS_CHANGE:
     case HAPPENS_TICK: return after(s, seat, what, seat->mailbox);
     case HAPPENS_CRASH: return after(s, seat, what, EMPTY);
     case HAPPENS_LOSS:
@@ -431,6 +433,12 @@ static void mandate_deliveries(struct space *s, struct memory *m, uint32_t numbe
         happen(s, m, number, MOVE_DUE, name, HAPPENS(DUE, name));
     happen(s, m, number, MOVE_CLOSED, 0, HAPPENS(CLOSED, 0));
     happen(s, m, number, MOVE_STOPPED, 0, HAPPENS(EVENT, ELECT_STOPPED));
+    for (unsigned other = 0; other < s->question.config.n; other++) {
+        if (s->question.hand_over)
+            happen(s, m, number, MOVE_RESIGN, other, HAPPENS(RESIGN, other));
+        if (s->question.max_changes > 0)
+            happen(s, m, number, MOVE_CHANGE, other, HAPPENS(CHANGE, other));
+    }
 }
 
 static void textbook_deliveries(struct space *s, struct memory *m, uint32_t number)

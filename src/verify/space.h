@@ -45,6 +45,8 @@ struct question {
     enum clocks clocks;
     uint8_t slow, fast;            /* by how much a clock goes on while others do */
     uint32_t max_term, max_rounds; /* counters of terms; questions and rounds of an incarnation */
+    uint32_t max_changes;          /* versions of the membership */
+    bool hand_over;                /* leaders may resign */
 };
 
 /* A world, unpacked. Rows are compared as bytes: no padding, unused entries are 0. */
@@ -88,6 +90,9 @@ enum move_kind {
     MOVE_STOPPED,
     MOVE_DUE, /* a time has come: `timer` is its name */
     MOVE_RESTART,
+    MOVE_TESTAMENT, /* a restart, and the word that it was necessary */
+    MOVE_RESIGN,    /* to `timer` */
+    MOVE_CHANGE,    /* `timer` votes, if it did not, and the other way round */
     MOVE_TICK
 };
 
@@ -165,6 +170,8 @@ enum happening_kind {
     HAPPENS_CLOSED,
     HAPPENS_DUE,
     HAPPENS_RESTART,
+    HAPPENS_RESIGN,
+    HAPPENS_CHANGE,
     HAPPENS_TICK
 };
 #define HAPPENS(kind, argument)        ((uint32_t)HAPPENS_##kind << 28 | (uint32_t)(argument))

@@ -153,16 +153,16 @@ MUTANTS = {
     "certificate ignored": (
         "voter.c", "        close_term(p, m->other);\n", "        ;\n", "unit a certificate frees the voter"),
     "certificate of a stranger": (
-        "voter.c", "    if (m->version != p->config->version || m->lease == 0", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (m->version != p->config->version || m->lease == 0",
+        "voter.c", "    if (elect__counts_wrongly(p, c, m) || m->lease == 0", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (elect__counts_wrongly(p, c, m) || m->lease == 0",
         "unit a certificate frees the voter"),
     "candidate followed as if it led": (
-        "voter.c", "    if (m->leading)\n        elect__follow_office(p, c);\n    nothing(p, renewal", "    elect__follow_office(p, c);\n    nothing(p, renewal",
+        "voter.c", "    if (m->leading) {\n        p->node->mandate.heir = m->heir;\n        elect__follow_office", "    if (true) {\n        p->node->mandate.heir = m->heir;\n        elect__follow_office",
         "unit only who says that it leads is followed"),
     "observer votes": (
-        "voter.c", "    if (!has(voters(p), me(p))) {\n        observe", "    if (false) {\n        observe",
+        "voter.c", "    if (votes(p, c, m))\n        answer", "    if (true)\n        answer",
         "unit an observer follows and does not vote"),
     "observer follows an earlier office": (
-        "voter.c", "m->version != p->config->version || m->term < v->granted)", "m->version != p->config->version)", "unit an observer follows and does not vote"),
+        "voter.c", "    if (earlier || m->term <= p->node", "    if (m->term <= p->node", "unit an observer follows and does not vote"),
     # the mandate: candidates and leaders
     "an answer to an earlier question counts": (
         "office.c", "m->term != o->asked || m->round != o->question)", "m->term != o->asked)",
@@ -195,9 +195,9 @@ MUTANTS = {
         "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "*at(p, ELECT_SENT + (o->rounds - 1) % ELECT_ROUNDS) + leader_lease",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "majority is n/2": (
-        "office.c", "return count(voters(p)) / 2 + 1;", "return count(voters(p)) / 2;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "office.c", "return count(electorate) / 2 + 1;", "return count(electorate) / 2;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "observer's GRANT counted": (
-        "node.c", "return has(voters(p), from) && elect__owner", "return elect__owner", "unit an observers grant is none"),
+        "office.c", "    return count(some & m->voters) >= elect__quorum(m->voters) &&\n           count(some & m->before)", "    return count(some) >= elect__quorum(m->voters) &&\n           count(some)", "unit an observers grant is none"),
     "loser keeps its grants": (
         "office.c", "    if (asked && o->token == 0)\n        elect__say", "    if (false)\n        elect__say",
         "unit a lost candidacy is released and tried again later"),
@@ -220,13 +220,13 @@ MUTANTS = {
     "no second attempt": (
         "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));\n", "", "storms --processes 3"),
     "chosen while it worked, and forgotten": (
-        "office.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "", "storms --processes 3"),
+        "handover.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "", "storms --processes 3"),
     "a withdrawn candidate goes on asking": (
         "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
     "rounds never renewed": (
         "office.c", "    *at(p, ELECT_RENEW) = p->now + p->config->renewal;\n", "", "storms --processes 3"),
     "a testament of the living is ignored": (
-        "office.c", "        end_office(p, TESTAMENT_OF_THE_LIVING);", "        nothing(p, COUNTS);",
+        "office.c", "        elect__end_office(p, TESTAMENT_OF_THE_LIVING);", "        nothing(p, COUNTS);",
         "unit a leader whose term was closed steps down at once"),
     "stale majority is ignored": (
         "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
@@ -254,7 +254,7 @@ MUTANTS = {
     "office as long as the lease is now": (
         "office.c", "leader_lease(p, m->lease)", "leader_lease(p, p->config->lease)", "unit an office lasts as long as was asked for"),
     "new leader does not say so": (
-        "office.c", "    round_of_requests(p);\n    nothing(p, TAKES_OFFICE);", "    nothing(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
+        "office.c", "    elect__round(p);\n    nothing(p, TAKES_OFFICE);", "    nothing(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
     "longer lease not written down": (
         "voter.c", "    if (m->term > s->promised || m->lease > s->longest) {", "    if (m->term > s->promised) {",
         "unit a longer lease of the same term is written down"),
@@ -267,10 +267,10 @@ MUTANTS = {
         "office.c", "    highest = s->used > highest ? s->used : highest;\n", "    highest = p->node->mandate.rounds == 0 ? s->promised : highest;\n",
         "unit a term that was used is never used again"),
     "a witness may own terms": (
-        "office.c", "    return owner != ELECT_NOBODY && has(everybody(p), owner) ? owner : ELECT_NOBODY;", "    return owner;",
+        "membership.c", "    if (!has(its->members, c))\n        return true;\n", "",
         "unit witnesses own no terms and observers do not count"),
     "the last to be asked is waited for": (
-        "office.c", "        best = sooner >= quorum(p) && one < best ? one : best;\n", "        best = sooner >= quorum(p) && (best == UINT32_MAX || one > best) ? one : best;\n",
+        "office.c", "        best = elect__majority(p, sooner) && one < best ? one : best;\n", "        best = elect__majority(p, sooner) && (best == UINT32_MAX || one > best) ? one : best;\n",
         "unit who need not be waited for is not"),
     "silence counts as consent": (
         "office.c", "    set some = o->refused | o->ayes | only(me(p)); /*", "    set some = voters(p); /*", "unit who does not answer is not free"),
@@ -283,7 +283,7 @@ MUTANTS = {
     "guard shorter than what was renewed": (
         "voter.c", "    v->longest_since = m->lease > v->longest_since ? m->lease : v->longest_since;\n", "", "unit the guard is as long as what was granted since"),
     "majority is half of an even number": (
-        "office.c", "return count(voters(p)) / 2 + 1;", "return (count(voters(p)) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
+        "office.c", "return count(electorate) / 2 + 1;", "return (count(electorate) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
     "released while it leads again": (
         "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || false || is_set", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "released when the office ends": (
@@ -291,15 +291,15 @@ MUTANTS = {
         "    p->node->leader = ELECT_NOBODY;\n    elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = p->node->saved.used, .incarnation = p->node->saved.incarnation});\n    nothing(p, why);\n}",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0"),
     "refused as stale, and goes on": (
-        "office.c", "    if (hopeless || count(o->refused)", "    if (hopeless && o->candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = o->term, .incarnation = p->node->saved.incarnation});\n    if (count(o->refused)",
+        "office.c", "    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))", "    if (hopeless && o->candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = o->term, .incarnation = p->node->saved.incarnation});\n    if (!elect__majority(p, voters(p) & ~o->refused))",
         "storms --processes 3"),
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (
-        "node.c", "               m->incarnation == p->node->saved.incarnation && m->reason", "               m->reason",
+        "node.c", "m->incarnation == p->node->saved.incarnation &&", "true &&",
         "unit grants of an earlier life are none"),
     "any term believed": (
-        "node.c", "m->term > farthest ||\n        m->other > farthest || m->term >> 16 == 0)", "false)", "unit a term from nowhere is a lie"),
+        "node.c", "m->term > farthest ||\n        m->other > farthest || m->pause > most_pauses)", "m->pause > most_pauses)", "unit a term from nowhere is a lie"),
     "incarnation not raised": (
         "node.c", "    s->incarnation++;\n", "", "unit grants of an earlier life are none"),
 }

@@ -34,6 +34,7 @@ static inline struct voter *begin(unsigned n, uint8_t me)
     static struct voter v;
     memset(&v, 0, sizeof v);
     actor_init(&v.a, ELECT_BULLY, n, me, ELECT_NOBODY);
+    v.a.config.stable = false; /* who is there is the matter of sight.c */
     assert_int_equal(elect_config_mandate(&v.a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
     v.now = 1000;
     elect_init(&v.a.config, &v.a.node, me, ELECT_NOBODY, NULL, v.now, &v.a.out);
@@ -43,6 +44,8 @@ static inline struct voter *begin(unsigned n, uint8_t me)
 static inline void hears(struct voter *v, uint8_t from, struct elect_message m)
 {
     m.origin = from;
+    if ((m.type == ELECT_REQUEST || m.type == ELECT_PREVOTE) && m.membership.voters == 0)
+        m.membership = v->a.node.saved.membership; /* unless it is said otherwise */
     struct elect_input in = elect_received(from, &m, v->now);
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
@@ -51,6 +54,13 @@ static inline void happens(struct voter *v, enum elect_event event)
 {
     struct elect_input in = elect_happens(event, v->now);
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+/* Who votes, and that all of them may lead. */
+static inline void has_voters(struct voter *v, elect_set voters)
+{
+    struct elect_membership *m = &v->a.node.saved.membership;
+    m->members = m->voters = m->before = voters;
 }
 
 static inline struct elect_message request(elect_term e)
@@ -63,7 +73,9 @@ static inline void asks(struct voter *v, uint8_t from, elect_term e) { hears(v, 
 
 static inline void releases(struct voter *v, uint8_t from, elect_term e)
 {
-    hears(v, from, (struct elect_message){.type = ELECT_RELEASE, .term = e, .incarnation = 1});
+    hears(v, from,
+          (struct elect_message){
+              .type = ELECT_RELEASE, .heir = ELECT_NOBODY, .term = e, .incarnation = 1});
 }
 
 static inline const struct elect_message *answer(const struct voter *v)

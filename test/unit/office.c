@@ -121,7 +121,7 @@ static void an_observers_grant_is_none(void **state)
 {
     struct voter *v = candidate(5);
     (void)state;
-    v->a.config.voters = SET(2) | SET(3) | SET(4);
+    has_voters(v, SET(2) | SET(3) | SET(4));
     grants(v, 0);
     grants(v, 1);
     grants(v, 2);
@@ -523,10 +523,10 @@ static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
 {
     struct voter *v = begin(5, 4);
     (void)state;
-    v->a.config.members = SET(3) | SET(4);
-    v->a.config.voters = SET(2) | SET(3) | SET(4);
+    has_voters(v, SET(2) | SET(3) | SET(4));
+    v->a.node.saved.membership.members = SET(3) | SET(4);
     asks(v, 2, term(1, 2));
-    assert_rule(&v->a, MALFORMED);
+    assert_refused(v, CONFIG);
     happens(v, ELECT_SUSPECT);
     struct elect_message no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_HELD;

@@ -86,7 +86,8 @@ static void another_membership_or_too_long_a_lease_is_refused(void **state)
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
     (void)state;
-    m.version = 1;
+    m.membership = v->a.node.saved.membership;
+    m.membership.version = 1;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
     m = request(term(1, 2));
@@ -215,6 +216,7 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     m.type = ELECT_PREVOTE;
+    hears(v, 2, m); /* that it was heard is remembered */
     struct elect_node before = v->a.node;
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
@@ -241,10 +243,11 @@ static void a_certificate_frees_the_voter(void **state)
     hears(v, 2, m);
     assert_refused(v, HELD);
     m.other = term(1, 1);
-    m.version = 1; /* who knows another cluster knows nothing of this one's terms */
+    m.membership = v->a.node.saved.membership;
+    m.membership.version = 1; /* who knows another cluster knows nothing of this one's terms */
     hears(v, 2, m);
     assert_refused(v, CONFIG);
-    m.version = 0;
+    m.membership.version = 0;
     struct voter certified = *v;
     hears(v, 2, request(term(2, 2)));
     assert_refused(v, HELD);
@@ -273,19 +276,21 @@ static void an_observer_follows_and_does_not_vote(void **state)
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
     (void)state;
-    v->a.config.voters &= ~SET(0);
-    v->a.config.members &= ~SET(0);
+    has_voters(v, SET(1) | SET(2));
     m.leading = 1;
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.follows, 2);
     struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
     hears(v, 1, later); /* who only asks */
-    later.version = later.leading = 1;
-    hears(v, 1, later); /* who leads another cluster */
     assert_int_equal(v->a.node.mandate.follows, 2);
-    later.version = 0;
     later.leading = earlier.leading = 1;
+    later.membership = v->a.node.saved.membership;
+    later.membership.version = 1;
+    hears(v, 1, later); /* who leads another cluster */
+    assert_refused(v, CONFIG);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    later.membership.version = 0;
     hears(v, 1, later);
     hears(v, 2, earlier);
     assert_rule(&v->a, EARLIER_REIGN);

@@ -1,0 +1,119 @@
+/*
+ * Handing over: the only way to depose a living leader.
+ *
+ * A leader that resigns does not lead from that moment on, but it holds its office, and renews it,
+ * while its work stops. Then the office is over, at once, and not before that it says so: RELEASE
+ * to all, HAND to its successor, who confirms with that term as its certificate. So the next one
+ * cannot begin before the work has stopped, and it need not wait for a lease.
+ *
+ * Preemption is the bully's rule made orderly: a follower that outranks its leader, and sees a
+ * majority, says so when it grants; a leader whose configuration allows it resigns in its favour.
+ *
+ * Invariants: see office.c, 3. A leader that resigns succeeds nobody, not even itself.
+ */
+#include "mandate.h"
+
+#define WHO_RESIGNS 8 /* penalties: it was not to lead, says somebody who knows more */
+
+/* Who answered lately. */
+set elect__roll(const struct process *p)
+{
+    const elect_time *heard = p->node->mandate.heard;
+    elect_time lately = p->now - p->config->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    set roll = 0;
+    for (number j = 0; j < p->config->n; j++)
+        roll |= heard[j] != ELECT_UNSET && heard[j] >= lately ? only(j) : 0;
+    return roll & ~only(me(p));
+}
+
+number elect__heir(const struct process *p)
+{
+    const uint8_t *penalty = p->node->mandate.penalty;
+    number heir = ELECT_NOBODY;
+    for (set rest = elect__roll(p) & everybody(p); rest != 0; rest &= rest - 1) {
+        number j = (number)__builtin_ctzll(rest); /* of equals the highest, which comes last */
+        heir = heir == ELECT_NOBODY || penalty[j] <= penalty[heir] ? j : heir;
+    }
+    return heir;
+}
+
+static void begin_to_resign(struct process *p, number successor, enum rule why)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    o->handing = o->working = true;
+    o->successor = successor;
+    nothing(p, why);
+}
+
+void elect__resign(struct process *p, number successor)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    if (o->token == 0)
+        nothing(p, HAS_NO_OFFICE);
+    else if (o->handing)
+        nothing(p, RESIGNS_ALREADY);
+    else if (successor != ELECT_NOBODY && !has(others(p), successor))
+        nothing(p, CANNOT_LEAD);
+    else
+        begin_to_resign(p, successor, RESIGNS);
+}
+
+/* ---- preemption ---- */
+
+bool elect__claims(const struct process *p)
+{
+    return p->node->mandate.follows != me(p) && due(p, ELECT_CLAIM);
+}
+
+void elect__give_place(struct process *p, number to)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    bool fitter = o->penalty[to] < o->penalties || (o->penalty[to] == o->penalties && to > me(p));
+    if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing && fitter &&
+        has(others(p), to))
+        begin_to_resign(p, to, GIVES_PLACE);
+}
+
+/* ---- the end ---- */
+
+static message release(const struct process *p, unsigned type, number heir)
+{
+    return (message){.type = (uint8_t)type,
+                     .heir = heir,
+                     .term = p->node->saved.used,
+                     .incarnation = p->node->saved.incarnation};
+}
+
+static void hand_over(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    number next = o->successor != ELECT_NOBODY ? o->successor : elect__heir(p);
+    set others = next != ELECT_NOBODY ? all(p) & ~only(next) : all(p);
+    elect__say(p, others, release(p, ELECT_RELEASE, next));
+    if (next != ELECT_NOBODY)
+        elect__say(p, only(next), release(p, ELECT_HAND, next));
+    elect__penalize(p, WHO_RESIGNS);
+    nothing(p, HANDS_OVER);
+    p->out->rule.b = next;
+}
+
+void elect__stopped(struct process *p)
+{
+    struct elect_mandate *o = &p->node->mandate;
+    bool hands = o->handing;
+    if (!o->working) {
+        nothing(p, NOTHING);
+        return;
+    }
+    if (o->token != 0)
+        elect__end_office(p, HANDS_OVER);
+    o->working = o->handing = false;
+    if (hands) {
+        hand_over(p);
+    } else {
+        elect__say(p, all(p), release(p, ELECT_RELEASE, ELECT_NOBODY));
+        nothing(p, RELEASES);
+    }
+    if (o->nominated) /* again, while it worked */
+        *at(p, ELECT_RETRY) = p->now;
+}
