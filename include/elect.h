@@ -333,13 +333,13 @@ struct elect_message {
     uint8_t reason;  /* REFUSE: enum elect_refusal */
     uint8_t heir;    /* REQUEST, FOLLOWING: who is next; RELEASE: whose turn it is, or nobody's */
     uint8_t penalty; /* of the sender */
-    uint8_t able;    /* PRESENT: it sees a majority; GRANT: it would take its leader's place */
+    uint8_t able; /* PRESENT: it could win an election; GRANT: it would take its leader's place */
     uint32_t pause, digest; /* the sender's */
     elect_term term;
     elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: what is in the way */
     uint32_t incarnation; /* of the candidate; PRESENT, FOLLOWING: of the sender */
     uint32_t unused;
-    struct elect_membership membership; /* REQUEST, PREVOTE, REFUSE, REMEMBERS */
+    struct elect_membership membership; /* the sender's; not in every message */
     uint32_t lease;                     /* D */
     uint32_t remaining; /* REFUSE: how long boot or held will last; FOLLOWING: how long this is
                              to be believed */
@@ -422,7 +422,7 @@ struct elect_mandate {
     uint8_t penalties;        /* own; the fewest come first */
     uint8_t lost;             /* enum elect_oblivion */
     uint8_t unused[3];
-    elect_set able;                 /* who says that it sees a majority */
+    elect_set able;                 /* who says that it could win an election */
     elect_set differ;               /* who was told otherwise: their configuration is another one */
     elect_time heard[ELECT_MAX];    /* from whom, when, the last message came */
     elect_time heard_me[ELECT_MAX]; /* and when it last said that it hears this process */

@@ -97,6 +97,7 @@ void elect__adopt(struct process *p, const struct elect_membership *m);
 void elect__confirm_change(struct process *p, uint32_t round);
 void elect__take_over_members(struct process *p); /* a new leader */
 void elect__learn_members(struct process *p, const struct elect_membership *m);
+bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);
 void elect__upon_forgot(struct process *p, number from, const message *m);
 void elect__remember(struct process *p, const struct elect_input *in); /* all that it does */
 

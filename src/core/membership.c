@@ -89,6 +89,11 @@ void elect__learn_members(struct process *p, const struct elect_membership *m)
         elect__adopt(p, m);
 }
 
+bool elect__knows_later_members(const struct process *p, const struct elect_membership *m)
+{
+    return earlier(m, &p->node->saved.membership);
+}
+
 static bool can_be(const struct process *p, const struct elect_membership *m)
 {
     set changed = m->voters ^ p->node->saved.membership.voters;

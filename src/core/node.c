@@ -79,7 +79,7 @@ static bool well_formed(const struct process *p, number from, const message *m)
     if (m->round == 0 || (m->type == ELECT_LEADER && (from == me(p) || !has(m->set, me(p)))))
         return false;
     if (a == &elect__ring)
-        return (m->set & ~everybody(p)) == 0 && has(m->set, m->origin);
+        return (m->set & ~all(p)) == 0 && has(m->set, m->origin);
     return m->set == 0;
 }
 
@@ -220,11 +220,14 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
     clear(out);
     bool ended = node->mandated && elect__at_until(&p);
     react(&p, in);
+    elect__watch(&p, leader, state);
     if (node->mandated && !node->mandate.lost) {
+        leader = node->leader;
+        state = node->state;
         elect__keep_watch(&p);
         seek_mandate(&p);
+        elect__watch(&p, leader, state);
     }
-    elect__watch(&p, leader, state);
     if (ended)
         nothing(&p, MANDATE_OVER);
     out->announced = node->mandated

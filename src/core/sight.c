@@ -6,7 +6,7 @@
  * else with PRESENT. A member holds elections, and takes part in those of others, only if
  *  1. it has asked for T, and heard of no leader,
  *  2. it sees a majority: has heard it, and was heard by it, within the suspicion time,
- *  3. it sees nobody with fewer penalties who sees a majority, too.
+ *  3. it sees nobody with fewer penalties who sees a majority, too, and wants an election.
  * So the top process blocks nobody if it is cut off from the majority (2), or sees it and cannot
  * win (3), and who cannot hear a leader that others hear does not depose it (1).
  *
@@ -93,6 +93,8 @@ void elect__hear(struct process *p, number from, const message *m)
     s->differ = m->digest == p->config->digest ? s->differ & ~only(from) : s->differ | only(from);
     if (m->type == ELECT_PRESENT)
         s->able = m->able ? s->able | only(from) : s->able & ~only(from);
+    if (m->type == ELECT_PRESENT || m->type == ELECT_FOLLOWING)
+        elect__learn_members(p, &m->membership);
     if (names_itself(m) && m->incarnation > p->node->saved.met[from])
         p->node->saved.met[from] = m->incarnation;
     hear_of_pause(p, m->pause);
@@ -141,13 +143,21 @@ bool elect__takes_part(const struct process *p)
 
 /* ---- saying so ---- */
 
+/* It holds an election, or is about to, and could win. */
+static bool is_able(const struct process *p)
+{
+    return has(everybody(p), me(p)) && !elect__paused(p) && elect__sees_majority(p) &&
+           (p->node->mandate.restless || !is(p, NORMAL) || leads(p));
+}
+
 static void say_present(struct process *p, set to)
 {
     elect__say(p, to & ~only(me(p)),
                (message){.type = ELECT_PRESENT,
                          .set = lately(p, p->node->mandate.heard),
                          .incarnation = p->node->saved.incarnation,
-                         .able = elect__sees_majority(p)});
+                         .membership = p->node->saved.membership,
+                         .able = is_able(p)});
 }
 
 static void look(struct process *p)
@@ -175,6 +185,7 @@ static void tell(struct process *p, set to)
                          .term = leads ? s->token : s->granted,
                          .heir = s->heir,
                          .incarnation = p->node->saved.incarnation,
+                         .membership = p->node->saved.membership,
                          .remaining = (uint32_t)(left > 0 ? left : 0)});
     nothing(p, TELLS_LEADER);
     p->out->rule.b = leads ? me(p) : s->follows;
@@ -186,7 +197,8 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    bool answers = !has(m->set, me(p)) || p->newcomer; /* each must know that the other hears it */
+    bool answers = !has(m->set, me(p)) || p->newcomer || /* each must know that it is heard */
+                   elect__knows_later_members(p, &m->membership);
     if (answers)
         say_present(p, only(from));
     nothing(p, answers ? SAYS_PRESENT : SEES);
@@ -328,6 +340,9 @@ void elect__keep_watch(struct process *p)
     }
     if (!is_set(p, ELECT_LOOK))
         look(p);
+    bool waits = s->told || runs(p, ELECT_SUSPICION_TIMER) || is_set(p, ELECT_BEGIN);
+    if (leaderless && !waits && is(p, NORMAL) && p->node->leader == ELECT_NOBODY)
+        s->restless = true;
     if (s->restless && is(p, NORMAL) && !leads(p) && elect__takes_part(p)) {
         s->restless = false;
         p->algorithm->begin(p, SEES_MAJORITY);

@@ -127,7 +127,7 @@ static void observe(struct process *p, number c, const message *m)
 {
     struct elect_mandate *v = &p->node->mandate;
     bool earlier = m->term < v->granted && v->follows != ELECT_NOBODY;
-    if (earlier || m->term <= p->node->saved.closed[c] || v->token != 0) {
+    if (earlier || v->token != 0) {
         nothing(p, EARLIER_REIGN);
         return;
     }

@@ -273,6 +273,18 @@ static void leave_out_all(struct trial *t, bool *before, size_t chunk,
     keep_only(t->history, t->kept);
 }
 
+/* Once more, from that time on; as it is written down then. */
+static bool try_last(struct trial *t, uint64_t from)
+{
+    t->last = true;
+    advance(t->history, 0, from);
+    memset(t->kept, true, t->history->count);
+    if (try(t))
+        return true;
+    advance(t->history, 0, (uint64_t)0 - from);
+    return false;
+}
+
 static bool shrink(struct trial *t, bool *before, const volatile int *interrupted)
 {
     struct history *h = t->history;
@@ -288,9 +300,7 @@ static bool shrink(struct trial *t, bool *before, const volatile int *interrupte
         for (size_t chunk = (h->count + 1) / 2; chunk > 0; chunk /= 2)
             leave_out_all(t, before, chunk, interrupted);
     }
-    t->last = true;
-    memset(t->kept, true, h->count);
-    bool fine = try(t);
+    bool fine = try_last(t, h->count > 0 ? h->moment[0].time : 0) || try_last(t, 0);
     h->broken = breaks(t->w, t->promise);
     return fine;
 }
@@ -311,8 +321,6 @@ bool history_shrink(struct history *h, enum storm_promise promise, struct world 
     free(t.post.mail);
     free(before);
     free(t.kept);
-    for (size_t i = h->count; i-- > 0 && fine;)
-        h->moment[i].time -= h->moment[0].time;
     return fine;
 }
 

@@ -192,12 +192,18 @@ static void resign(struct storm *s)
         fault(s, STORM_RESIGN, &f);
 }
 
+/* It writes down what it has learned anew: if it crashes now that may be lost again. */
+static bool may_forget(const struct world *w, uint8_t rank)
+{
+    return w->disk[rank].done > w->now && w->disk[rank].before.incarnation == 0;
+}
+
 /* Who is without its state, down or on its way. */
 static elect_set lost(const struct storm *s)
 {
     elect_set set = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++)
-        set |= world_forgot(s->w, rank) ? (elect_set)1 << rank : 0;
+        set |= world_forgot(s->w, rank) || may_forget(s->w, rank) ? (elect_set)1 << rank : 0;
     return set;
 }
 
@@ -227,7 +233,7 @@ static void recover(struct storm *s, uint8_t rank)
     bool forgot = world_forgot(s->w, rank) && s->beyond != STORM_DISKS;
     for (unsigned i = 0; i < REMEMBERED && forgot; i++)
         if (s->heard[i].to == rank) /* no session of its former life is open */
-            s->heard[i] = (struct flight){.from = rank, .to = rank};
+            s->heard[i] = (struct flight){0};
     fault(s, STORM_RECOVERY, &(struct fault){.kind = forgot ? READMIT : RECOVER, .rank = rank});
 }
 
@@ -240,6 +246,8 @@ static void replay(struct storm *s)
     if (s->heards == 0)
         return;
     const struct flight *f = &s->heard[below(s, s->heards < REMEMBERED ? s->heards : REMEMBERED)];
+    if (f->message.type == 0)
+        return; /* it is forgotten: see recover */
     world_inject(s->w, f);
     s->report->fault[STORM_REPLAY]++;
 }
@@ -460,6 +468,8 @@ static uint32_t draw_kinds(struct storm *s)
         kinds &= ~clocks;
     if (s->beyond != STORM_DISKS)
         kinds &= ~disks;
+    else /* who forgets a change of the members may never agree with who does not */
+        kinds &= ~(1u << STORM_MEMBERS);
     return kinds;
 }
 

@@ -162,7 +162,7 @@ MUTANTS = {
         "voter.c", "    if (votes(p, c, m))\n        answer", "    if (true)\n        answer",
         "unit an observer follows and does not vote"),
     "observer follows an earlier office": (
-        "voter.c", "    if (earlier || m->term <= p->node", "    if (m->term <= p->node", "unit an observer follows and does not vote"),
+        "voter.c", "    if (earlier || v->token != 0) {", "    if (v->token != 0) {", "unit an observer follows and does not vote"),
     # the mandate: candidates and leaders
     "an answer to an earlier question counts": (
         "office.c", "m->term != o->asked || m->round != o->question)", "m->term != o->asked)",
