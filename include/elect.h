@@ -386,6 +386,9 @@ enum elect_time_name {
 /* Who has lost its state asks, waits, and asks once more before it votes again. */
 enum elect_oblivion { ELECT_NOT_LOST, ELECT_ASKING, ELECT_WAITING_IT_OUT, ELECT_ASKING_AGAIN };
 
+/* A leader that leads no more, but renews its lease until its work has stopped; and why. */
+enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
+
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 
 struct elect_mandate {
@@ -414,7 +417,7 @@ struct elect_mandate {
     uint8_t attempts;         /* candidacies lost in a row */
     bool nominated;           /* the election chose this process */
     bool working;             /* the office is over, or will be, and the work has not stopped */
-    bool handing;             /* leader: leads no more, and renews until its work has stopped */
+    uint8_t handing;          /* enum elect_handing */
     uint8_t successor;        /* leader: whom it hands over to, ELECT_NOBODY: the heir */
     uint8_t heir;             /* who is next, as the leader says */
     bool told;                /* it follows whom others follow */

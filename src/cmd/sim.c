@@ -14,6 +14,7 @@ enum own_option {
     OPTION_CRASH_RATE,
     OPTION_RUNS,
     OPTION_STORM,
+    OPTION_TROUBLES,
     OPTION_DAYS,
     OPTION_YEARS,
     OPTION_REPLAY,
@@ -42,6 +43,9 @@ static const struct option_spec options[OPTION_COUNT] = {
                            "each process crashes in the first 4T with probability P, and recovers"},
     [OPTION_RUNS] = {"runs", 0, "N", "N elections, run r with seed + r: statistics"},
     [OPTION_STORM] = {"storm", 0, NULL, "mandate: random faults, then calm, again and again"},
+    [OPTION_TROUBLES] = {"troubles", 0, NULL,
+                         "mandate: how often leaders change under each of them, with and without "
+                         "stability"},
     [OPTION_DAYS] = {"days", 0, "N", "storm: for so long; a tick is a millisecond (default: 1)"},
     [OPTION_YEARS] = {"years", 0, "N", "storm: for so long"},
     [OPTION_REPLAY] = {"replay", 0, "SEED", "storm: tell the storms of this seed"},
@@ -169,6 +173,7 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_CRASH_RATE: return setup_probability(value, &e->crash_rate, complaint);
     case OPTION_RUNS: return set_runs(r, value, complaint);
     case OPTION_STORM: return r->storm = true;
+    case OPTION_TROUBLES: return r->troubles = true;
     case OPTION_DAYS: return set_days(r, value, 1, complaint);
     case OPTION_YEARS: return set_days(r, value, 365, complaint);
     case OPTION_REPLAY:
@@ -248,18 +253,23 @@ static void warn_even(const struct request *r)
 static int check_storm(struct request *r)
 {
     struct setup *s = &r->experiment.setup;
-    if (!r->storm && (r->storm_days > 0 || r->replays))
+    const char *name = r->troubles ? "troubles" : "storm";
+    if ((!r->storm && r->replays) || (!r->storm && !r->troubles && r->storm_days > 0))
         return complain(r->replays ? "replay" : "days", "is for --storm");
+    if (r->storm && r->troubles)
+        return complain("troubles", "one after the other: leave out --storm");
     if (!r->storm && (r->save != NULL || r->beyond != STORM_WITHIN))
         return complain(r->save != NULL ? "save" : "beyond", "is for --storm");
-    if (!r->storm)
+    if (!r->storm && !r->troubles)
         return EXIT_FINE;
     if (r->save != NULL && !keep_can(r->save))
         return complain("save", strerror(errno));
     if (s->mandate != ELECT_MAJORITY)
-        return complain("storm", "checks the promises of a mandate: add --mandate majority");
+        return complain(name, "is about the promises of a mandate: add --mandate majority");
+    if (r->troubles && s->processes.count < 3)
+        return complain("troubles", "need three processes at least: --processes 5");
     if (r->runs_given || r->experiment.faults > 0 || r->experiment.begin_given)
-        return complain("storm", "draws faults and beginnings itself: leave the others out");
+        return complain(name, "draws faults and beginnings itself: leave the others out");
     if ((s->given >> SETTING_DELAY & 1) == 0)
         s->weather.delay_max = 5;
     s->lease = s->lease > 0 ? s->lease : 1000;
@@ -268,7 +278,7 @@ static int check_storm(struct request *r)
     struct text complaint;
     text_clear(&complaint);
     return setup_config(s, s->seed, &config, &complaint) ? EXIT_FINE
-                                                         : complain("storm", complaint.bytes);
+                                                         : complain(name, complaint.bytes);
 }
 
 /* What does not go together. */
@@ -301,7 +311,7 @@ static int check(struct request *r)
         return complain("", "name a scenario file, or --processes: see elect sim --help");
     e->many = many;
     int status = check_storm(r);
-    if (status != EXIT_FINE || r->storm)
+    if (status != EXIT_FINE || r->storm || r->troubles)
         return status;
     if ((large && !lab_check(e, &complaint)) || !experiment_check(e, &complaint))
         return complain("", complaint.bytes);
@@ -431,5 +441,7 @@ int cmd_sim(int argc, char **argv)
     warn_even(&r);
     if (r.storm)
         return sim_storm(&r, &p);
+    if (r.troubles)
+        return sim_troubles(&r, &p);
     return r.runs_given ? run_many(&r, &p, argc, argv) : run_one(&r, &p);
 }

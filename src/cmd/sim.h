@@ -17,7 +17,7 @@ struct request {
     const char *not_with_file; /* an option that was given and makes no sense with a scenario */
     const char *trace_file;
     enum trace_mode trace;
-    bool rewrite, json, quiet, verbose, runs_given, storm, replays;
+    bool rewrite, json, quiet, verbose, runs_given, storm, troubles, replays;
     uint64_t runs, storm_days, replay;
     enum storm_beyond beyond;
     const char *save;
@@ -81,6 +81,7 @@ char *keep_replay(const char *script, enum property property, struct text *compl
 
 int sim_scenario(const struct request *r);
 int sim_storm(const struct request *r, struct play *p);
+int sim_troubles(const struct request *r, struct play *p);
 int cmd_sim(int argc, char **argv);
 
 /* The file for --trace-file, or the stream it goes to without; NULL after having complained. */

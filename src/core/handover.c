@@ -37,12 +37,13 @@ number elect__heir(const struct process *p)
     return heir;
 }
 
-static void begin_to_resign(struct process *p, number successor, enum rule why)
+static void begin_to_resign(struct process *p, number successor, enum elect_handing how)
 {
     struct elect_mandate *o = &p->node->mandate;
-    o->handing = o->working = true;
+    o->handing = (uint8_t)how;
+    o->working = true;
     o->successor = successor;
-    nothing(p, why);
+    nothing(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);
 }
 
 void elect__resign(struct process *p, number successor)
@@ -55,7 +56,7 @@ void elect__resign(struct process *p, number successor)
     else if (successor != ELECT_NOBODY && !has(others(p), successor))
         nothing(p, CANNOT_LEAD);
     else
-        begin_to_resign(p, successor, RESIGNS);
+        begin_to_resign(p, successor, ELECT_RESIGNING);
 }
 
 /* ---- preemption ---- */
@@ -70,8 +71,8 @@ void elect__give_place(struct process *p, number to)
     const struct elect_mandate *o = &p->node->mandate;
     bool fitter = o->penalty[to] < o->penalties || (o->penalty[to] == o->penalties && to > me(p));
     if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing && fitter &&
-        has(others(p), to))
-        begin_to_resign(p, to, GIVES_PLACE);
+        to == elect__heir(p)) /* else the next one would ask at once */
+        begin_to_resign(p, to, ELECT_GIVING_PLACE);
 }
 
 /* ---- the end ---- */
@@ -92,7 +93,6 @@ static void hand_over(struct process *p)
     elect__say(p, others, release(p, ELECT_RELEASE, next));
     if (next != ELECT_NOBODY)
         elect__say(p, only(next), release(p, ELECT_HAND, next));
-    elect__penalize(p, WHO_RESIGNS);
     nothing(p, HANDS_OVER);
     p->out->rule.b = next;
 }
@@ -100,15 +100,18 @@ static void hand_over(struct process *p)
 void elect__stopped(struct process *p)
 {
     struct elect_mandate *o = &p->node->mandate;
-    bool hands = o->handing;
+    enum elect_handing hands = (enum elect_handing)o->handing;
     if (!o->working) {
         nothing(p, NOTHING);
         return;
     }
     if (o->token != 0)
         elect__end_office(p, HANDS_OVER);
-    o->working = o->handing = false;
-    if (hands) {
+    o->working = false;
+    o->handing = ELECT_NOT_HANDING;
+    if (hands == ELECT_RESIGNING)
+        elect__penalize(p, WHO_RESIGNS);
+    if (hands != ELECT_NOT_HANDING) {
         hand_over(p);
     } else {
         elect__say(p, all(p), release(p, ELECT_RELEASE, ELECT_NOBODY));

@@ -214,7 +214,7 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
     };
     number leader = node->leader, follows = node->mandate.follows;
     elect_term token = node->mandate.token;
-    bool handing = node->mandate.handing;
+    uint8_t handing = node->mandate.handing;
     uint8_t state = node->state;
 
     clear(out);

@@ -87,6 +87,8 @@ void elect__hear(struct process *p, number from, const message *m)
     s->heard[from] = p->now;
     if (hears_me(p, m))
         s->heard_me[from] = p->now;
+    if (m->type == ELECT_ELECTION || m->type == ELECT_ELECT)
+        s->able |= only(from); /* who could not win would not hold one */
     if (m->type < ELECT_PREVOTE)
         return; /* elections know nothing of this */
     s->penalty[from] = m->penalty;
