@@ -195,7 +195,7 @@ enum elect_event {
     X(GRANTS, ELECT_LOUD, "%p has promised nobody else -> grants")                                 \
     X(GRANTS_AGAIN, ELECT_QUIET, "%p grants %a again")                                             \
     X(SAYS_AYE, ELECT_LOUD, "%p has promised nobody else -> would grant")                          \
-    X(REFUSES_CONFIG, ELECT_LOUD, "%p knows another cluster than %a -> refuses")                   \
+    X(REFUSES_CONFIG, ELECT_LOUD, "%a counts with other members, or asks too much -> %p refuses")  \
     X(REFUSES_BOOT, ELECT_LOUD, "%p has just started and may have promised -> refuses")            \
     X(REFUSES_CLOSED, ELECT_LOUD, "that term is over -> %p refuses")                               \
     X(REFUSES_STALE, ELECT_LOUD, "%p has promised a larger term -> refuses")                       \
@@ -512,9 +512,10 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
                 struct elect_output *out);
 
 /* A process that ran before, and has lost what it had saved: it asks the others, waits for the
- * longest lease, and only then votes or leads. Until it does, nothing of it is to be saved. */
+ * longest lease, and only then votes or leads. Until it does, nothing of it is to be saved. No
+ * incarnation of it was ever as large as `incarnation`: the date in seconds will do. */
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                   elect_time now, struct elect_output *out);
+                   uint32_t incarnation, elect_time now, struct elect_output *out);
 
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);

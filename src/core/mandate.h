@@ -74,7 +74,7 @@ bool elect__at_until(struct process *p);
 void elect__follow_office(struct process *p, number c);
 /* Two cannot be right: true if this process, who leads too, steps down because its term is the
  * smaller one. */
-bool elect__gives_way(struct process *p, number c, term e);
+bool elect__gives_way(struct process *p, number c, const message *m);
 
 /* ---- handover.c ---- */
 
@@ -97,6 +97,8 @@ void elect__adopt(struct process *p, const struct elect_membership *m);
 void elect__confirm_change(struct process *p, uint32_t round);
 void elect__take_over_members(struct process *p); /* a new leader */
 void elect__learn_members(struct process *p, const struct elect_membership *m);
+/* Nobody who keeps the rules counts with others. */
+bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);
 void elect__upon_forgot(struct process *p, number from, const message *m);
 void elect__remember(struct process *p, const struct elect_input *in); /* all that it does */

@@ -6,15 +6,15 @@
  * both; the next change waits for the longest lease.
  *
  * Invariants:
- *  1. Memberships are ordered by (stamp, version): who made it, and how many there were before. A
+ *  1. Memberships are ordered by (stamp, version): by term, and by how many there were before. A
  *     voter grants nothing to who counts with an earlier one than it knows of; when it grants it
  *     takes over the later one, and writes it down. So once both majorities know a membership
  *     nobody who does not can win.
- *  2. Only a leader in office makes one. A change that did not reach both majorities, because its
- *     leader failed, is known to too few to matter: the next leader either knows it, and makes it
- *     its own, with its own stamp, or leads without it, and who knows it gives it up: a majority of
- *     the voters before has promised that leader a larger term than the one that the change was
- *     made in. So of two changes of one membership at most one is ever confirmed, the later one.
+ *  2. Only a leader in office makes one, and every leader makes the one that it was elected with
+ *     its own, with the stamp of its term. So a change that did not reach both majorities, because
+ *     its leader failed, is known to too few to matter: the next leader either knows it, and goes on
+ *     with it, or leads without it, and what it leads with is later. Of two changes of one
+ *     membership at most one is ever confirmed.
  *  3. Two memberships that are both in use differ by one voter, so that majorities of them
  *     intersect; and what a voter granted holds whatever the membership is by now.
  *
@@ -36,29 +36,27 @@ static bool earlier(const struct elect_membership *a, const struct elect_members
     return a->stamp != b->stamp ? a->stamp < b->stamp : a->version < b->version;
 }
 
-static bool same(const struct elect_membership *a, const struct elect_membership *b)
+/* The same, whoever led with it last. */
+static bool alike(const struct elect_membership *a, const struct elect_membership *b)
 {
-    return a->stamp == b->stamp && a->version == b->version && a->members == b->members &&
-           a->voters == b->voters;
+    return a->version == b->version && a->members == b->members && a->voters == b->voters;
 }
 
 bool elect__counts_wrongly(const struct process *p, number c, const message *m)
 {
     const struct elect_membership *its = &m->membership, *mine = &p->node->saved.membership;
-    bool leads = m->type == ELECT_REQUEST && m->leading;
     if (!has(its->members, c))
         return true;
-    if (same(its, mine))
+    if (alike(its, mine))
         return false;
-    if (earlier(its, mine)) /* unless mine was never confirmed, nor will be */
-        return !leads || m->term <= mine->stamp;
-    return its->stamp == 0; /* nobody made it: this is another configuration */
+    return earlier(its, mine) || its->stamp == 0; /* nobody made it: another configuration */
 }
 
 void elect__adopt(struct process *p, const struct elect_membership *m)
 {
     struct elect_membership *mine = &p->node->saved.membership;
-    if (same(m, mine) && m->before == mine->before)
+    bool known = alike(m, mine) && m->stamp == mine->stamp && m->before == mine->before;
+    if (known || earlier(m, mine))
         return;
     *mine = *m;
     p->out->persist = true;
@@ -75,17 +73,16 @@ static elect_time longest_lease(const struct process *p)
 void elect__take_over_members(struct process *p)
 {
     struct elect_membership *m = &p->node->saved.membership;
-    if (m->before != m->voters) { /* from now on it is this leader's, later than all before */
-        m->stamp = p->node->mandate.token;
-        p->out->persist = true;
-    }
+    m->stamp = p->node->mandate.token; /* later than all before that were not confirmed */
+    p->out->persist = true;
     p->node->mandate.changed_in = p->node->mandate.rounds + 1;
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
+/* Who is in office goes by its own: what it does not know of was never confirmed. */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
-    if (m->stamp != 0 && earlier(&p->node->saved.membership, m))
+    if (p->node->mandate.token == 0 && m->stamp != 0 && earlier(&p->node->saved.membership, m))
         elect__adopt(p, m);
 }
 
@@ -94,11 +91,17 @@ bool elect__knows_later_members(const struct process *p, const struct elect_memb
     return earlier(m, &p->node->saved.membership);
 }
 
+bool elect__can_be_members(const struct process *p, const struct elect_membership *m)
+{
+    return m->voters != 0 && (m->voters & ~all(p)) == 0 && (m->before & ~all(p)) == 0 &&
+           (m->members & ~m->voters) == 0 && count(m->voters ^ m->before) <= 1;
+}
+
 static bool can_be(const struct process *p, const struct elect_membership *m)
 {
-    set changed = m->voters ^ p->node->saved.membership.voters;
-    return has(m->members, me(p)) && (m->members & ~m->voters) == 0 && (m->voters & ~all(p)) == 0 &&
-           count(changed) <= 1;
+    struct elect_membership next = *m;
+    next.before = p->node->saved.membership.voters;
+    return has(m->members, me(p)) && elect__can_be_members(p, &next);
 }
 
 void elect__change(struct process *p, const struct elect_membership *wanted)
@@ -119,6 +122,7 @@ void elect__change(struct process *p, const struct elect_membership *wanted)
         m->members = wanted->members;
         p->out->persist = true;
         o->changed_in = o->rounds + 1;
+        *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
         elect__round(p);
         nothing(p, CHANGES_MEMBERS);
     }
@@ -159,7 +163,7 @@ static bool enough_of(set electorate, set some)
 static void ask(struct process *p)
 {
     struct elect_mandate *r = &p->node->mandate;
-    elect__say(p, voters(p) & ~only(me(p)), (message){.type = ELECT_FORGOT, .round = r->question});
+    elect__say(p, all(p) & ~only(me(p)), (message){.type = ELECT_FORGOT, .round = r->question});
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
     nothing(p, HAS_FORGOTTEN);
 }

@@ -33,6 +33,13 @@ static bool says(const struct algorithm *a, unsigned type)
 /* The last ones among the messages. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
+static bool tells_members(const message *m)
+{
+    return m->type == ELECT_REQUEST || m->type == ELECT_PREVOTE || m->type == ELECT_PRESENT ||
+           m->type == ELECT_FOLLOWING || m->type == ELECT_REMEMBERS ||
+           (m->type == ELECT_REFUSE && m->reason == ELECT_REFUSED_CONFIG);
+}
+
 /* Questions are about the own terms of who asks, answers about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
@@ -42,6 +49,9 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > farthest ||
         m->other > farthest || m->pause > most_pauses)
         return false;
+    if (tells_members(m) &&
+        (!elect__can_be_members(p, &m->membership) || m->membership.stamp > farthest))
+        return false;
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
     if (m->type == ELECT_REMEMBERS)
@@ -49,7 +59,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     if (m->term >> 16 == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
         return false;
     if (m->type == ELECT_FOLLOWING)
-        return from != me(p) && m->remaining <= MAX_LEAP;
+        return from != me(p);
     if (answer)
         return elect__owner(p, m->term) == me(p) && m->incarnation == p->node->saved.incarnation &&
                m->reason < ELECT_REFUSAL_COUNT;
@@ -289,10 +299,11 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
 }
 
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                   elect_time now, struct elect_output *out)
+                   uint32_t incarnation, elect_time now, struct elect_output *out)
 {
     assert(config->mandate == ELECT_MAJORITY);
     elect_init(config, node, me, ELECT_NOBODY, NULL, now, out);
+    node->saved.incarnation = incarnation;
     out->persist = false;
     out->start = node->running = 0;
     node->mandate.lost = ELECT_ASKING;

@@ -224,6 +224,7 @@ void elect__withdraw(struct process *p)
     if (asked && o->token == 0)
         elect__say(p, voters(p),
                    (message){.type = ELECT_RELEASE,
+                             .heir = ELECT_NOBODY,
                              .term = o->term,
                              .incarnation = p->node->saved.incarnation});
     if (o->token == 0)
@@ -350,14 +351,18 @@ static void upon_refusal(struct process *p, number from, const message *m)
 {
     struct elect_mandate *o = &p->node->mandate;
     bool hopeless = m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED;
+    bool misfit = m->reason == ELECT_REFUSED_CONFIG;
+    uint32_t most = 4 * p->config->lease; /* who waits longer than that was told nonsense */
     o->refused |= only(from);
-    o->wait[from] = m->remaining;
-    if (m->reason == ELECT_REFUSED_CONFIG)
+    o->wait[from] = m->remaining < most ? m->remaining : most;
+    if (misfit)
         elect__learn_members(p, &m->membership); /* it may know of a change */
     if (hopeless || !elect__majority(p, voters(p) & ~o->refused))
         lose(p, REFUSED);
     else
         nothing(p, COUNTS);
+    if (misfit && o->candidacy == ELECT_NO_CANDIDATE)
+        elect__penalize(p, 1); /* others will do better */
 }
 
 void elect__upon_refuse(struct process *p, number from, const message *m)
@@ -401,9 +406,11 @@ void elect__alarm(struct process *p)
     elect__look_on_time(p);
 }
 
-bool elect__gives_way(struct process *p, number c, term e)
+bool elect__gives_way(struct process *p, number c, const message *m)
 {
-    bool gives_way = c != me(p) && p->node->mandate.token != 0 && e > p->node->mandate.token;
+    bool leads = m->leading && m->membership.stamp == m->term; /* not just asks, while it leads */
+    term token = p->node->mandate.token;
+    bool gives_way = leads && c != me(p) && token != 0 && m->term > token;
     if (gives_way)
         elect__end_office(p, CLOCKS_ARE_WRONG);
     return gives_way;

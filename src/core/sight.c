@@ -139,8 +139,8 @@ static bool outranks(const struct process *p, number j)
 
 bool elect__takes_part(const struct process *p)
 {
-    return has(everybody(p), me(p)) && !elect__paused(p) && elect__sees_majority(p) &&
-           !somebody_is_fitter(p);
+    return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&
+           elect__sees_majority(p) && !somebody_is_fitter(p);
 }
 
 /* ---- saying so ---- */
@@ -148,8 +148,8 @@ bool elect__takes_part(const struct process *p)
 /* It holds an election, or is about to, and could win. */
 static bool is_able(const struct process *p)
 {
-    return has(everybody(p), me(p)) && !elect__paused(p) && elect__sees_majority(p) &&
-           (p->node->mandate.restless || !is(p, NORMAL) || leads(p));
+    return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&
+           elect__sees_majority(p) && (p->node->mandate.restless || !is(p, NORMAL) || leads(p));
 }
 
 static void say_present(struct process *p, set to)
@@ -223,6 +223,7 @@ void elect__stand_back(struct process *p)
     if (!is(p, NORMAL) || leads(p)) { /* else it holds none */
         leave_election(p);
         p->node->mandate.restless = true;
+        p->node->mandate.nominated = false;
     }
     nothing(p, elect__paused(p) ? IS_PAUSED : STANDS_BACK);
 }
@@ -246,8 +247,8 @@ void elect__upon_following(struct process *p, number from, const message *m)
     struct elect_mandate *s = &p->node->mandate;
     number leader = elect__owner(p, m->term);
     bool hears_one = s->token != 0 || (s->follows != ELECT_NOBODY && !s->told);
-    if (hears_one || leader == me(p) || m->term <= p->node->saved.closed[leader] ||
-        !has(everybody(p), me(p))) {
+    if (!p->config->stable || hears_one || leader == me(p) ||
+        m->term <= p->node->saved.closed[leader] || !has(everybody(p), me(p))) {
         nothing(p, SEES);
         return;
     }
@@ -259,7 +260,8 @@ void elect__upon_following(struct process *p, number from, const message *m)
     s->told = true;
     s->restless = false;
     *at(p, ELECT_RETRY) = *at(p, ELECT_BEGIN) = ELECT_UNSET;
-    *at(p, ELECT_LOOK) = p->now + m->remaining + 1;
+    elect_time left = m->remaining < suspicion_time(p) ? m->remaining : suspicion_time(p);
+    *at(p, ELECT_LOOK) = p->now + left + 1;
     nothing(p, news ? IS_TOLD : TOLD_AGAIN);
     p->about = from;
     p->out->rule.b = leader;

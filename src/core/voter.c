@@ -126,12 +126,11 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
 static void observe(struct process *p, number c, const message *m)
 {
     struct elect_mandate *v = &p->node->mandate;
-    bool earlier = m->term < v->granted && v->follows != ELECT_NOBODY;
-    if (earlier || v->token != 0) {
+    if (m->term < v->granted && v->follows != ELECT_NOBODY) {
         nothing(p, EARLIER_REIGN);
         return;
     }
-    if (m->leading) {
+    if (m->leading && v->token == 0) {
         elect__adopt(p, &m->membership);
         v->granted = m->term;
         v->seen = m->term > v->seen ? m->term : v->seen;
@@ -175,7 +174,7 @@ static bool votes(const struct process *p, number c, const message *m)
 
 void elect__upon_request(struct process *p, number c, const message *m)
 {
-    bool gives_way = m->leading && elect__gives_way(p, c, m->term);
+    bool gives_way = elect__gives_way(p, c, m);
     if (votes(p, c, m))
         answer(p, c, m);
     else
@@ -207,6 +206,15 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     *p->node = as_it_is;
 }
 
+/* Who was readmitted may use a term again that was never led: what its former life said of that
+ * term, or whoever buried it, is not about this one. */
+static bool of_a_former_life(struct process *p, number from, const message *m)
+{
+    const struct elect_mandate *v = &p->node->mandate;
+    return v->holder == from && v->granted == m->term && v->granted_to != m->incarnation &&
+           before(p, ELECT_EXPIRES);
+}
+
 /* The leader says so itself, or its testament does, which names nobody: then it is the heir's turn,
  * unless nothing is to change by itself. The others give them time. */
 void elect__upon_release(struct process *p, number from, const message *m)
@@ -214,6 +222,10 @@ void elect__upon_release(struct process *p, number from, const message *m)
     struct elect_mandate *v = &p->node->mandate;
     bool leader = v->follows == from && from != me(p);
     bool heir = v->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
+    if (of_a_former_life(p, from, m)) {
+        nothing(p, ANSWERED_TOO_LATE);
+        return;
+    }
     close_term(p, m->term);
     if (v->nominated && is_set(p, ELECT_RETRY) && v->token == 0)
         *at(p, ELECT_RETRY) = p->now; /* what was waited for may be free */
@@ -237,7 +249,7 @@ void elect__upon_hand(struct process *p, number from, const message *m)
     close_term(p, m->term);
     if (v->follows == from)
         v->follows = ELECT_NOBODY;
-    if (has(everybody(p), me(p)) && v->token == 0)
+    if (has(everybody(p), me(p)) && v->token == 0 && m->term >= v->granted)
         elect__inherit(p, m->term);
     nothing(p, TERM_IS_OVER);
 }

@@ -260,6 +260,7 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_PRIORITY: return set_priorities(s, value, complaint);
     case SETTING_PREEMPT: return set_preempt(s, value, complaint);
     case SETTING_DECAY: return set_number(value, SETUP_MAX_TIME, &s->decay, complaint);
+    case SETTING_STOPPING: return set_number(value, SETUP_MAX_TIME, &s->stopping, complaint);
     case SETTING_STABILITY: return set_stability(s, value, complaint);
     case SETTING_SEED: return set_number(value, UINT64_MAX / 16, &s->seed, complaint);
     case SETTING_LOSS: return setup_probability(value, &s->weather.loss, complaint);
@@ -274,9 +275,9 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
 
 static bool check_mandate(const struct setup *s, struct text *complaint)
 {
-    static const enum setting needs[] = {SETTING_LEASE,     SETTING_RENEWAL,   SETTING_DRIFT,
-                                         SETTING_WITNESSES, SETTING_OBSERVERS, SETTING_PREEMPT,
-                                         SETTING_DECAY,     SETTING_STABILITY, SETTING_PRIORITY};
+    static const enum setting needs[] = {
+        SETTING_LEASE,   SETTING_RENEWAL, SETTING_DRIFT,     SETTING_WITNESSES, SETTING_OBSERVERS,
+        SETTING_PREEMPT, SETTING_DECAY,   SETTING_STABILITY, SETTING_PRIORITY,  SETTING_STOPPING};
     for (unsigned i = 0; i < COUNT(needs) && s->mandate == ELECT_NO_MANDATE; i++)
         if (given(s, needs[i]))
             return complain_word(complaint, "", setup_key(needs[i]),
@@ -435,6 +436,7 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     if (setup_first_leader(s, c->id[c->n - 1], &id))
         leader = elect_rank(c, id);
     world_init(w, c, &s->weather, seed, leader);
+    w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
     /* The textbook does not promise to get away from a living leader that is not the highest. */

@@ -39,6 +39,7 @@
     X(PREEMPT, "preempt", "no|yes|N",                                                              \
       "who outranks its leader takes its place: never (default), at once, after N ticks")          \
     X(DECAY, "decay", "N", "ticks after which half a process's penalties are forgotten")           \
+    X(STOPPING, "stopping", "N", "ticks that the work of an office takes to stop (default: 0)")    \
     X(STABILITY, "stability", "on|off", "off: see what it costs not to look around first")         \
     X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
@@ -62,7 +63,7 @@ struct setup {
     } priority[ELECT_MAX];
     unsigned priorities;
     bool preempt, unstable;
-    uint64_t preempt_after, decay;
+    uint64_t preempt_after, decay, stopping;
     uint8_t algorithm, form, announce, mandate;
     int8_t detector; /* -1: decide by what is asked */
     bool shuffle, random_faults, reliable;

@@ -162,7 +162,8 @@ MUTANTS = {
         "voter.c", "    if (votes(p, c, m))\n        answer", "    if (true)\n        answer",
         "unit an observer follows and does not vote"),
     "observer follows an earlier office": (
-        "voter.c", "    if (earlier || v->token != 0) {", "    if (v->token != 0) {", "unit an observer follows and does not vote"),
+        "voter.c", "    if (m->term < v->granted && v->follows != ELECT_NOBODY) {", "    if (false) {",
+        "unit an observer follows and does not vote"),
     # the mandate: candidates and leaders
     "an answer to an earlier question counts": (
         "office.c", "m->term != o->asked || m->round != o->question)", "m->term != o->asked)",
@@ -220,7 +221,8 @@ MUTANTS = {
     "no second attempt": (
         "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));\n", "", "storms --processes 3"),
     "chosen while it worked, and forgotten": (
-        "handover.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "", "storms --processes 3"),
+        "handover.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
+        "unit who is handed an office while it works waits until it has stopped"),
     "a withdrawn candidate goes on asking": (
         "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
     "rounds never renewed": (
@@ -232,10 +234,10 @@ MUTANTS = {
         "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
         "unit a majority that promised another says that clocks are wrong"),
     "the larger term gives way": (
-        "office.c", "p->node->mandate.token != 0 && e > p->node->mandate.token;", "p->node->mandate.token != 0;",
+        "office.c", "leads && c != me(p) && token != 0 && m->term > token;", "leads && c != me(p) && token != 0;",
         "unit of two leaders the smaller term gives way"),
     "nobody gives way": (
-        "voter.c", "m->leading && elect__gives_way", "false && elect__gives_way",
+        "voter.c", "    bool gives_way = elect__gives_way(p, c, m);", "    bool gives_way = false;",
         "scenario mandate/frozen-clock: a clock is wrong"),
     "an office that ends leaves its succession": (
         "office.c", "    o->candidacy = ELECT_NO_CANDIDATE;\n    o->stale = 0;\n    o->nominated", "    o->stale = 0;\n    o->nominated",
@@ -285,7 +287,8 @@ MUTANTS = {
     "majority is half of an even number": (
         "office.c", "return count(electorate) / 2 + 1;", "return (count(electorate) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
     "released while it leads again": (
-        "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || false || is_set", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || false || is_set",
+        "unit who is handed an office while it works waits until it has stopped"),
     "released when the office ends": (
         "office.c", "    p->node->leader = ELECT_NOBODY;\n    nothing(p, why);\n}",
         "    p->node->leader = ELECT_NOBODY;\n    elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = p->node->saved.used, .incarnation = p->node->saved.incarnation});\n    nothing(p, why);\n}",
@@ -302,6 +305,130 @@ MUTANTS = {
         "node.c", "m->term > farthest ||\n        m->other > farthest || m->pause > most_pauses)", "m->pause > most_pauses)", "unit a term from nowhere is a lie"),
     "incarnation not raised": (
         "node.c", "    s->incarnation++;\n", "", "unit grants of an earlier life are none"),
+    # hand-over, preemption
+    "a resigned leader goes on leading": (
+        "node.c", "    return elect_in_office(node, now) && !node->mandate.handing;", "    return elect_in_office(node, now);",
+        "unit who resigns does not lead but renews until its work stops"),
+    "handed over before the work has stopped": (
+        "handover.c", "    nothing(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
+        "    elect__stopped(p);\n    nothing(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
+        "scenario mandate/released-before-the-work-stopped: hands its office"),
+    "an office goes on after it was handed over": (
+        "handover.c", "        elect__end_office(p, HANDS_OVER);\n", "        ;\n",
+        "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --hand-over"),
+    "a resigned leader succeeds itself": (
+        "office.c", "o->term == o->token && !o->handing &&", "o->term == o->token &&", "unit who resigns does not succeed itself"),
+    "the successor is not told": (
+        "handover.c", "    if (next != ELECT_NOBODY)\n        elect__say", "    if (false)\n        elect__say",
+        "unit an office is handed to who is named"),
+    "an office is handed to whoever is the heir": (
+        "handover.c", "o->successor != ELECT_NOBODY ? o->successor : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
+    "the lowest is the heir": (
+        "handover.c", "penalty[j] <= penalty[heir] ? j : heir;", "penalty[j] < penalty[heir] ? j : heir;",
+        "unit who resigns does not lead but renews until its work stops"),
+    "the heir is somebody who is gone": (
+        "handover.c", "heard[j] != ELECT_UNSET && heard[j] >= lately ?", "heard[j] != ELECT_UNSET ?", "unit nobody to hand over to is no reason to stay"),
+    "a hand is no nomination": (
+        "voter.c", "v->token == 0 && m->term >= v->granted)", "false)", "unit who is handed an office asks at once"),
+    "a late hand disturbs": (
+        "voter.c", "v->token == 0 && m->term >= v->granted)", "v->token == 0)", "unit a late hand is none"),
+    "the heir does nothing": (
+        "voter.c", "    if (heir && has(everybody(p), me(p)))", "    if (false)", "unit a testament is the heirs turn and the others wait"),
+    "the heir acts although elections are paused": (
+        "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p);", "m->heir == ELECT_NOBODY;", "unit a testament is the heirs turn and the others wait"),
+    "the heir acts although somebody is named": (
+        "voter.c", "v->heir == me(p) && m->heir == ELECT_NOBODY &&", "v->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
+    "a former life releases": (
+        "voter.c", "    if (of_a_former_life(p, from, m)) {", "    if (false) {", "groups 80000"),
+    "resigning costs nothing": (
+        "handover.c", "        elect__penalize(p, WHO_RESIGNS);", "        ;", "unit penalties are forgotten by half"),
+    "giving place costs": (
+        "handover.c", "    if (hands == ELECT_RESIGNING)\n", "    if (hands)\n", "unit a leader gives its place to the fittest who asks"),
+    "place is given though it is not configured": (
+        "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (!elect__paused(p)", "unit a leader gives its place to the fittest who asks"),
+    "place is given though elections are paused": (
+        "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (p->config->preempt", "unit a leader gives its place to the fittest who asks"),
+    "place is given to anybody": (
+        "handover.c", "!o->handing && fitter &&", "!o->handing &&", "unit a leader gives its place to the fittest who asks"),
+    "place is given to the first who asks": (
+        "handover.c", "        to == elect__heir(p)) /*", "        true) /*", "unit a leader gives its place to the fittest who asks"),
+    "place is claimed at once": (
+        "sight.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
+    "place is claimed by who is not fitter": (
+        "sight.c", "        !outranks(p, s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+    # sight
+    "elections begin at once": (
+        "sight.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    nothing", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    nothing",
+        "unit who misses a leader looks around for t before it begins"),
+    "one direction is enough": (
+        "sight.c", "    return lately(p, p->node->mandate.heard) & lately(p, p->node->mandate.heard_me);", "    return lately(p, p->node->mandate.heard);",
+        "unit both must hear each other"),
+    "sight never ends": (
+        "sight.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
+    "who sees no majority takes part": (
+        "sight.c", "           elect__sees_majority(p) && !somebody_is_fitter(p);", "           !somebody_is_fitter(p);", "unit what was heard long ago is out of sight"),
+    "penalties do not count": (
+        "sight.c", "elect__sees_majority(p) && !somebody_is_fitter(p);", "elect__sees_majority(p);", "unit the fewest penalties come first"),
+    "everybody is fitter who has fewer penalties": (
+        "sight.c", "in_sight(p) & others(p) & s->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
+    "penalties are never forgotten": (
+        "sight.c", "    s->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
+    "penalties have no end": (
+        "sight.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are forgotten by half"),
+    "a start is no penalty": (
+        "node.c", "        m->penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for it"),
+    "a failed candidacy is no penalty": (
+        "office.c", "    if (failed)\n        elect__penalize(p, 1);\n", "", "unit a failed candidacy is a penalty unless somebody was in the way"),
+    "whoever waits is penalized": (
+        "office.c", "o->candidacy == ELECT_CONFIRMING && waits == 0;", "o->candidacy == ELECT_CONFIRMING;",
+        "unit a failed candidacy is a penalty unless somebody was in the way"),
+    "who follows a leader elects": (
+        "sight.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit who follows a leader says so instead of electing"),
+    "hearsay is passed on": (
+        "sight.c", "s->follows == s->holder && !s->told &&", "s->follows == s->holder &&", "unit who is told waits and asks again"),
+    "who is told is never told again": (
+        "sight.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit who is told waits and asks again"),
+    "hearsay of what is over": (
+        "sight.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
+    "who works stands in the way": (
+        "sight.c", "    return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&\n           elect__sees_majority(p) && !somebody",
+        "    return has(everybody(p), me(p)) && !elect__paused(p) &&\n           elect__sees_majority(p) && !somebody", "unit who works takes no part"),
+    "a pause is not heard of": (
+        "sight.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
+    "a pause is forgotten in a crash": (
+        "sight.c", "    p->node->saved.pause = pause;\n    p->out->persist = true;\n", "    p->node->saved.pause = pause;\n",
+        "unit a pause is heard of written down and holds elections back"),
+    "a pause from nowhere is believed": (
+        "node.c", "m->pause > most_pauses)", "false)", "unit a pause is heard of written down and holds elections back"),
+    # membership
+    "the majority before does not count": (
+        "office.c", " &&\n           count(some & m->before) >= elect__quorum(m->before)", "", "groups 20000"),
+    "only the majority before counts": (
+        "office.c", "count(some & m->voters) >= elect__quorum(m->voters) &&\n           ", "", "groups 20000"),
+    "who counts with an earlier membership is granted": (
+        "membership.c", "    return earlier(its, mine) || its->stamp == 0;", "    return its->stamp == 0;", "groups 40000"),
+    "a change is not taken over": (
+        "voter.c", "    elect__adopt(p, &m->membership);\n    if (m->term", "    if (m->term", "groups 40000"),
+    "a change that was heard of is forgotten in a crash": (
+        "membership.c", "    *mine = *m;\n    p->out->persist = true;\n", "    *mine = *m;\n", "groups 20000"),
+    "changed again before it is confirmed": (
+        "membership.c", "    } else if (m->before != m->voters || before(", "    } else if (before(", "unit one voter at a time and by a leader"),
+    "two voters at a time": (
+        "membership.c", "count(m->voters ^ m->before) <= 1;", "true;", "unit one voter at a time and by a leader"),
+    "changed by who does not lead": (
+        "membership.c", "    if (o->token == 0 || o->handing) {", "    if (o->handing) {", "unit one voter at a time and by a leader"),
+    "changed again before the longest lease is over": (
+        "membership.c", "before(p, ELECT_NEXT_CHANGE) || ", "", "unit one voter at a time and by a leader"),
+    "another configuration is taken over": (
+        "membership.c", "earlier(its, mine) || its->stamp == 0;", "earlier(its, mine);", "unit another membership or too long a lease is refused"),
+    "a lost member votes at once": (
+        "membership.c", "    if (r->lost == ELECT_ASKING) {", "    if (false) {", "groups 20000"),
+    "a lost member does not wait": (
+        "membership.c", "        *at(p, ELECT_GUARD) = p->now + longest(p);", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
+    "a lost member asks only one": (
+        "membership.c", "    return count(some & electorate) + elect__quorum(electorate) > count(electorate);", "    return count(some & electorate) > 0;", "groups 20000"),
+    "a lost member does not promise": (
+        "membership.c", "        s->promised = s->used = r->seen;", "        ;", "groups 20000"),
 }
 
 # As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is

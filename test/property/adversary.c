@@ -1,13 +1,17 @@
 /*
  * The mandate against an adversary: every message may arrive at any time, any number of times or
  * never; anybody may believe at any time that it is elected; processes crash and come back with
- * what they wrote down. No weather, no election, no time but ticks of the clocks.
+ * what they wrote down, or without it, and leave testaments; leaders resign, and change who votes.
+ * No weather, no election, no time but ticks of the clocks.
  *
- *     test_adversary any|bounded [HISTORIES [FIRST]]
+ *     test_adversary any|bounded|groups [HISTORIES [FIRST]]
  *
  * any: clocks tick as they like. No token is used twice, no voter grants a smaller term (P1, P2).
  * bounded: no clock is ever more than a tick ahead of another. Then, too, no two lead at the same
  * time, and every later token is larger (P3).
+ * groups: all clocks are the same, and things happen at once to a group, for which nobody else is
+ * there: somebody stands and gets all its answers, a leader renews, changes who votes, resigns. So
+ * parts of a cluster go a long way without each other.
  */
 #include "../../src/model/claims.h"
 #include "../../src/model/dice.h"
@@ -32,12 +36,13 @@ struct history {
     struct elect_config config;
     struct elect_node node[MAX];
     struct elect_saved disk[MAX];
-    bool up[MAX], bounded;
+    bool up[MAX], bounded, groups, started, changing;
     unsigned ticks[MAX];
     struct claims claims[MAX];
     elect_term latest; /* the largest token ever taken */
     struct letter pool[POOL];
-    unsigned letters, offices;
+    unsigned letters, offices, changes, readmissions;
+    elect_term testament[MAX];
     const char *broken;
 };
 
@@ -50,6 +55,9 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
 {
     if (out->persist)
         h->disk[i] = h->node[i].saved;
+    if (out->deposit)
+        h->testament[i] = h->node[i].saved.used;
+    h->changes += out->rule.number == ELECT_RULE_MEMBERS_CHANGED;
     for (unsigned k = 0; k < out->sends; k++) {
         const struct elect_message *m = &out->send[k].message;
         for (elect_set to = out->send[k].to; to != 0; to &= to - 1)
@@ -74,7 +82,7 @@ static void judge(struct history *h, uint8_t i, elect_term before, const struct 
         return;
     h->offices++;
     for (uint8_t j = 0; j < h->config.n && h->bounded; j++)
-        if (j != i && h->up[j] && elect_leads(&h->node[j], 0))
+        if (j != i && h->up[j] && elect_in_office(&h->node[j], 0))
             h->broken = "P3: two lead at the same time";
 }
 
@@ -118,17 +126,81 @@ static void tick(struct history *h, uint8_t i)
     elect_shift(&h->node[i], -1);
 }
 
+static bool forgot(const struct history *h, uint8_t i) { return h->disk[i].incarnation == 0; }
+
+/* Nothing of its former life reaches it, and it is a new voter. */
+static void readmit(struct history *h, uint8_t i)
+{
+    struct elect_output out;
+    unsigned kept = 0;
+    for (unsigned k = 0; k < h->letters; k++)
+        if (h->pool[k].to != i)
+            h->pool[kept++] = h->pool[k];
+    h->letters = kept;
+    h->claims[i].granted = 0;
+    h->testament[i] = 0;
+    h->up[i] = true;
+    elect_readmit(&h->config, &h->node[i], i, 1000 * ++h->readmissions, 0, &out);
+}
+
+/* One at a time: then there are enough who remember. */
+static void lose_state(struct history *h, uint8_t i)
+{
+    for (uint8_t j = 0; j < h->config.n; j++)
+        if (forgot(h, j))
+            return;
+    h->up[i] = false;
+    h->disk[i] = (struct elect_saved){0};
+}
+
+static void leave_testament(struct history *h, uint8_t i)
+{
+    struct elect_message m = {.type = ELECT_RELEASE,
+                              .origin = i,
+                              .heir = ELECT_NOBODY,
+                              .term = h->testament[i],
+                              .incarnation = h->node[i].saved.incarnation};
+    h->up[i] = false;
+    for (uint8_t to = 0; to < h->config.n && m.term != 0; to++)
+        if (h->letters < POOL)
+            h->pool[h->letters++] = (struct letter){i, to, m};
+}
+
+static void change(struct history *h, uint8_t i)
+{
+    const struct elect_membership *m = &h->node[i].saved.membership;
+    elect_set bit = (elect_set)1 << below(h, h->config.n);
+    elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
+    if (below(h, 2) == 0) /* the time between two changes is not what safety rests on */
+        h->node[i].mandate.time[ELECT_NEXT_CHANGE] = ELECT_UNSET;
+    step(h, i, elect_changes(members, m->voters ^ bit, 0));
+}
+
 static void restart(struct history *h, uint8_t i)
 {
     struct elect_output out;
+    if (forgot(h, i) && h->started) {
+        readmit(h, i);
+        return;
+    }
     elect_init(&h->config, &h->node[i], i, ELECT_NOBODY, &h->disk[i], 0, &out);
     h->up[i] = true;
     perform(h, i, &out);
 }
 
+/* Whoever leads. */
+static void change_somewhere(struct history *h)
+{
+    for (uint8_t i = 0; i < h->config.n; i++)
+        if (h->up[i] && elect_in_office(&h->node[i], 0))
+            change(h, i);
+}
+
 static void move(struct history *h)
 {
     uint8_t i = (uint8_t)below(h, h->config.n);
+    if (h->changing && below(h, 30) == 0)
+        change_somewhere(h);
     unsigned kind = below(h, 100);
     if (kind < 55)
         deliver(h);
@@ -136,31 +208,140 @@ static void move(struct history *h)
         tick(h, i);
     else if (!h->up[i])
         restart(h, i);
-    else if (kind < 87)
+    else if (kind < 86)
         h->up[i] = false;
+    else if (kind < 87)
+        leave_testament(h, i);
     else if (kind < 90)
         nominate(h, i);
+    else if (kind < 91)
+        step(h, i, elect_resigns(below(h, 2) ? ELECT_NOBODY : (uint8_t)below(h, h->config.n), 0));
+    else if (kind < 93)
+        change(h, i);
+    else if (kind == 93 && below(h, 8) == 0)
+        lose_state(h, i);
     else
         step(h, i, elect_happens(kind < 97 ? ELECT_ALARM : ELECT_STOPPED, 0));
+}
+
+/* ---- groups ---- */
+
+/* All that goes between members of the group arrives, and what that brings about, too. */
+static void settle(struct history *h, elect_set group, unsigned from)
+{
+    for (unsigned k = from; k < h->letters && h->broken == NULL; k++) {
+        struct letter l = h->pool[k];
+        if ((group >> l.from & 1) != 0 && (group >> l.to & 1) != 0 && h->up[l.to])
+            step(h, l.to, elect_received(l.from, &l.message, 0));
+    }
+}
+
+static void pass_time(struct history *h, unsigned ticks)
+{
+    for (uint8_t i = 0; i < h->config.n; i++)
+        elect_shift(&h->node[i], -(elect_time)ticks);
+}
+
+/* Whatever this process waits for has come, but for what is promised. */
+static void hurry(struct history *h, uint8_t i)
+{
+    elect_time *time = h->node[i].mandate.time;
+    time[ELECT_RENEW] = time[ELECT_RENEW] != ELECT_UNSET ? 0 : ELECT_UNSET;
+    time[ELECT_LOOK] = time[ELECT_LOOK] != ELECT_UNSET ? 0 : ELECT_UNSET;
+    step(h, i, elect_happens(ELECT_ALARM, 0));
+}
+
+/* Its own voter says that somebody has promised more. */
+static void succeed_itself(struct history *h, uint8_t i)
+{
+    struct elect_mandate *m = &h->node[i].mandate;
+    struct elect_message stale = {.type = ELECT_REFUSE,
+                                  .origin = i,
+                                  .what = ELECT_REQUEST,
+                                  .reason = ELECT_REFUSED_STALE,
+                                  .term = m->token,
+                                  .incarnation = h->node[i].saved.incarnation,
+                                  .other = ((m->seen >> 16) + below(h, 3)) << 16 | i};
+    if (m->token != 0)
+        step(h, i, elect_received(i, &stale, 0));
+}
+
+static void tell_members(struct history *h, uint8_t from, uint8_t to)
+{
+    struct elect_message m = {.type = ELECT_PRESENT,
+                              .origin = from,
+                              .incarnation = h->node[from].saved.incarnation,
+                              .membership = h->node[from].saved.membership};
+    if (from != to && h->up[from] && h->up[to] && h->node[from].mandate.lost == 0)
+        step(h, to, elect_received(from, &m, 0));
+}
+
+static void move_group(struct history *h)
+{
+    elect_set everybody = ~(elect_set)0 >> (64 - h->config.n);
+    elect_set group = below(h, 4) == 0 ? everybody : dice_throw(&h->dice) & everybody;
+    uint8_t i = (uint8_t)below(h, h->config.n), j = (uint8_t)below(h, h->config.n);
+    unsigned kind = below(h, 24), from = h->letters;
+    bool leads = h->up[i] && elect_in_office(&h->node[i], 0);
+    group |= (elect_set)1 << i;
+    if (h->letters > POOL / 2)
+        from = h->letters = 0; /* what is old is lost */
+    if (kind < 2)
+        pass_time(h, 1 + below(h, LEASE / 2));
+    else if (kind == 2)
+        pass_time(h, 2 * LEASE);
+    else if (!h->up[i])
+        restart(h, i);
+    else if (kind < 9 && !leads)
+        nominate(h, i);
+    else if (kind < 11)
+        hurry(h, i);
+    else if (kind == 11)
+        succeed_itself(h, i);
+    else if (kind < 17)
+        change(h, i);
+    else if (kind == 17)
+        h->up[i] = false;
+    else if (kind == 18)
+        leave_testament(h, i);
+    else if (kind == 19)
+        step(h, i, elect_resigns(j, 0));
+    else if (kind == 20)
+        tell_members(h, i, j);
+    else if (kind == 21)
+        deliver(h);
+    else if (kind == 22 && below(h, 4) == 0)
+        lose_state(h, i);
+    else
+        step(h, i, elect_happens(ELECT_STOPPED, 0));
+    settle(h, group, from);
 }
 
 static void play(struct history *h, uint64_t seed)
 {
     static const uint16_t ids[MAX] = {0, 1, 2, 3, 4};
-    bool bounded = h->bounded;
+    bool bounded = h->bounded, groups = h->groups;
     memset(h, 0, sizeof *h);
     h->bounded = bounded;
+    h->groups = groups;
     dice_seed(&h->dice, seed, DICE_CRASH);
-    unsigned n = seed % 4 == 0 ? 2 + below(h, 4) : 3;
+    unsigned n = seed % 4 == 0 ? 2 + below(h, 4) : 3 + (unsigned)(seed % 2) + groups;
     elect_config_init(&h->config, ELECT_BULLY, ids, n, 1, 0);
+    h->changing = seed % 5 < 2;
+    h->config.stable =
+        seed % 3 == 0 && !groups; /* then they look around, too, and learn of changes */
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
     for (uint8_t i = 0; i < n; i++)
         restart(h, i);
+    h->started = true;
     for (unsigned s = 0; s < STEPS && h->broken == NULL; s++) {
         if (below(h, 40) == 0) /* all are told of another lease */
             elect_config_mandate(&h->config, LEASE + below(h, LEASE), 2, 0, GRAIN);
-        move(h);
+        if (groups)
+            move_group(h);
+        else
+            move(h);
     }
 }
 
@@ -168,17 +349,20 @@ int main(int argc, char **argv)
 {
     static struct history h;
     uint64_t histories = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000;
-    uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1, offices = 0;
-    h.bounded = argc > 1 && strcmp(argv[1], "bounded") == 0;
+    uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1, offices = 0, changes = 0;
+    h.groups = argc > 1 && strcmp(argv[1], "groups") == 0;
+    h.bounded = h.groups || (argc > 1 && strcmp(argv[1], "bounded") == 0);
     for (uint64_t seed = first; seed < first + histories; seed++) {
         play(&h, seed);
         offices += h.offices;
+        changes += h.changes;
         if (h.broken != NULL) {
             fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, h.broken);
             return 1;
         }
     }
-    printf("%llu histories, %llu offices\n", (unsigned long long)histories,
-           (unsigned long long)offices);
-    return offices < histories / 10; /* else the adversary is too strong to show anything */
+    printf("%llu histories, %llu offices, %llu changes of membership\n",
+           (unsigned long long)histories, (unsigned long long)offices, (unsigned long long)changes);
+    return offices < histories / 10 ||
+           changes < histories / 100; /* else the adversary is too strong to show anything */
 }

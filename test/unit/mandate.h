@@ -44,8 +44,10 @@ static inline struct voter *begin(unsigned n, uint8_t me)
 static inline void hears(struct voter *v, uint8_t from, struct elect_message m)
 {
     m.origin = from;
-    if ((m.type == ELECT_REQUEST || m.type == ELECT_PREVOTE) && m.membership.voters == 0)
+    if ((m.type == ELECT_REQUEST || m.type == ELECT_PREVOTE) && m.membership.voters == 0) {
         m.membership = v->a.node.saved.membership; /* unless it is said otherwise */
+        m.membership.stamp = m.leading ? m.term : m.membership.stamp;
+    }
     struct elect_input in = elect_received(from, &m, v->now);
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
@@ -94,5 +96,6 @@ static inline const struct elect_message *answer(const struct voter *v)
 #define TEST(name) cmocka_unit_test(name)
 int test_voter(void);
 int test_office(void);
+int test_handover(void);
 
 #endif

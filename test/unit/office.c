@@ -76,6 +76,7 @@ static void answers_to_an_earlier_question_are_none(void **state)
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     late.type = ELECT_REFUSE;
+    late.reason = ELECT_REFUSED_HELD;
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     hears(v, 1, reply(v, ELECT_AYE));

@@ -286,15 +286,18 @@ static void an_observer_follows_and_does_not_vote(void **state)
     assert_int_equal(v->a.node.mandate.follows, 2);
     later.leading = earlier.leading = 1;
     later.membership = v->a.node.saved.membership;
+    later.membership.stamp = 0;
     later.membership.version = 1;
     hears(v, 1, later); /* who leads another cluster */
     assert_refused(v, CONFIG);
     assert_int_equal(v->a.node.mandate.follows, 2);
+    later.membership.stamp = later.term;
     later.membership.version = 0;
     hears(v, 1, later);
     hears(v, 2, earlier);
     assert_rule(&v->a, EARLIER_REIGN);
     assert_int_equal(v->a.node.mandate.follows, 1);
+    m.leading = 0;
     m.type = ELECT_PREVOTE;
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);

@@ -1,0 +1,626 @@
+/* How a living leader changes, and who is disturbed by an election: handover.c and sight.c, rule by
+ * rule. */
+#include "mandate.h"
+
+#define T 2 /* a question and its answer: support.c */
+
+/* A process that looks around before it does anything. */
+static struct voter *watchful(unsigned n, uint8_t me)
+{
+    struct voter *v = begin(n, me);
+    v->a.config.stable = true;
+    elect_init(&v->a.config, &v->a.node, me, ELECT_NOBODY, NULL, v->now, &v->a.out);
+    return v;
+}
+
+static void says_present(struct voter *v, uint8_t from, elect_set hears_whom)
+{
+    hears(v, from,
+          (struct elect_message){.type = ELECT_PRESENT,
+                                 .set = hears_whom,
+                                 .penalty = v->a.node.mandate.penalty[from],
+                                 .incarnation = 1,
+                                 .membership = v->a.node.saved.membership});
+}
+
+static void leads_for(struct voter *v, uint8_t from, elect_term e, uint8_t heir)
+{
+    struct elect_message m = request(e);
+    m.leading = 1;
+    m.heir = heir;
+    m.set = SET(v->a.node.me);
+    hears(v, from, m);
+}
+
+static bool sends(const struct voter *v, enum elect_event type, struct elect_message *m)
+{
+    for (unsigned i = 0; i < v->a.out.sends; i++)
+        if (v->a.out.send[i].message.type == type) {
+            if (m != NULL)
+                *m = v->a.out.send[i].message;
+            return true;
+        }
+    return false;
+}
+
+/* The highest of n, in office. */
+static struct voter *in_office(unsigned n)
+{
+    struct voter *v = begin(n, (uint8_t)(n - 1));
+    happens(v, ELECT_SUSPECT);
+    for (unsigned i = 0; i < n; i++)
+        hears(v, (uint8_t)i,
+              (struct elect_message){.type = ELECT_AYE,
+                                     .term = v->a.node.mandate.asked,
+                                     .round = v->a.node.mandate.question,
+                                     .incarnation = 1});
+    for (unsigned i = 0; i < n; i++)
+        hears(v, (uint8_t)i,
+              (struct elect_message){.type = ELECT_GRANT,
+                                     .term = v->a.node.mandate.term,
+                                     .round = 2,
+                                     .lease = LEASE,
+                                     .incarnation = 1});
+    assert_true(elect_leads(&v->a.node, v->now));
+    return v;
+}
+
+static void resigns(struct voter *v, uint8_t to)
+{
+    struct elect_input in = elect_resigns(to, v->now);
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+static void grants_again(struct voter *v, uint8_t from, uint8_t penalty, bool able)
+{
+    hears(v, from,
+          (struct elect_message){.type = ELECT_GRANT,
+                                 .term = v->a.node.mandate.term,
+                                 .round = v->a.node.mandate.rounds,
+                                 .lease = LEASE,
+                                 .incarnation = 1,
+                                 .penalty = penalty,
+                                 .able = able});
+}
+
+static void who_resigns_does_not_lead_but_renews_until_its_work_stops(void **state)
+{
+    struct voter *v = in_office(3);
+    struct elect_message m;
+    (void)state;
+    resigns(v, ELECT_NOBODY);
+    assert_rule(&v->a, RESIGNS);
+    assert_true(v->a.out.announced);
+    assert_int_equal(v->a.out.sends, 0);
+    assert_false(elect_leads(&v->a.node, v->now));
+    assert_true(elect_in_office(&v->a.node, v->now));
+    v->now += RENEWAL;
+    happens(v, ELECT_ALARM);
+    assert_true(sends(v, ELECT_REQUEST, &m));
+    assert_true(m.leading);
+    grants_again(v, 0, 0, false);
+    grants_again(v, 1, 0, false);
+    assert_true(elect_in_office(&v->a.node, 1000 + RENEWAL + OFFICE - 1));
+    resigns(v, 0);
+    assert_rule(&v->a, RESIGNS_ALREADY);
+    happens(v, ELECT_STOPPED);
+    assert_rule(&v->a, HANDS_OVER);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(0) | SET(2)));
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* the highest that answered */
+    assert_false(elect_in_office(&v->a.node, v->now));
+    grants_again(v, 0, 0, false);
+    grants_again(v, 1, 0, false); /* of its last round: too late */
+    assert_false(elect_in_office(&v->a.node, v->now));
+    assert_int_equal(v->a.node.mandate.token, 0);
+}
+
+static void an_office_is_handed_to_who_is_named(void **state)
+{
+    struct voter *v = in_office(3);
+    struct elect_message m;
+    (void)state;
+    resigns(v, 2);
+    assert_rule(&v->a, CANNOT_LEAD); /* to oneself */
+    resigns(v, 0);
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
+    assert_true(sends(v, ELECT_RELEASE, &m));
+    assert_int_equal(m.heir, 0);
+    happens(v, ELECT_STOPPED);
+    assert_rule(&v->a, NOTHING);
+    resigns(v, 0);
+    assert_rule(&v->a, HAS_NO_OFFICE);
+}
+
+static void nobody_to_hand_over_to_is_no_reason_to_stay(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    v->now += 3 * RENEWAL + 1; /* nobody has answered lately */
+    resigns(v, ELECT_NOBODY);
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
+    assert_false(sends(v, ELECT_HAND, NULL));
+}
+
+static void an_office_that_runs_out_while_it_is_handed_over_is_over(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    resigns(v, 0);
+    v->now += OFFICE;
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, MANDATE_OVER);
+    assert_false(sends(v, ELECT_RELEASE, NULL));
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
+}
+
+static void who_resigns_does_not_succeed_itself(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    resigns(v, 0);
+    hears(v, 0,
+          (struct elect_message){.type = ELECT_REFUSE,
+                                 .what = ELECT_REQUEST,
+                                 .reason = ELECT_REFUSED_STALE,
+                                 .term = v->a.node.mandate.token,
+                                 .incarnation = 1,
+                                 .other = term(5, 0)});
+    assert_false(sends(v, ELECT_PREVOTE, NULL));
+}
+
+static void who_is_handed_an_office_asks_at_once(void **state)
+{
+    struct voter *v = watchful(3, 0);
+    struct elect_message m;
+    (void)state;
+    leads_for(v, 2, term(1, 2), 1);
+    hears(v, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
+    assert_rule(&v->a, CERTIFIED);
+    assert_true(v->a.out.persist && v->a.out.deposit);
+    assert_true(sends(v, ELECT_REQUEST, &m));
+    assert_int_equal(m.other, term(1, 2));
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+}
+
+static void a_hand_of_what_it_never_granted_is_asked_about_first(void **state)
+{
+    struct voter *v = watchful(3, 0);
+    (void)state;
+    hears(v, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
+    assert_true(sends(v, ELECT_PREVOTE, NULL));
+    has_voters(v, SET(1) | SET(2));
+    struct voter *w = watchful(3, 1);
+    has_voters(w, SET(0) | SET(2)); /* it is no member */
+    hears(w, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
+    assert_rule(&w->a, TERM_IS_OVER);
+}
+
+static void a_late_hand_is_none(void **state)
+{
+    struct voter *v = watchful(3, 0);
+    (void)state;
+    leads_for(v, 1, term(3, 1), 2);
+    hears(v, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
+    assert_rule(&v->a, TERM_IS_OVER);
+    assert_int_equal(v->a.node.mandate.follows, 1);
+}
+
+static void who_is_handed_an_office_while_it_works_waits_until_it_has_stopped(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    v->now += OFFICE;
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, MANDATE_OVER);
+    asks(v, 1, term(2, 1)); /* in vain: its own lease still runs */
+    v->now += LEASE;
+    asks(v, 1, term(2, 1));
+    hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(2, 1), .incarnation = 1});
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    happens(v, ELECT_STOPPED);
+    assert_true(sends(v, ELECT_RELEASE, NULL));
+    assert_int_equal(elect_alarm(&v->a.node), v->now);
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, CERTIFIED);
+}
+
+static void who_works_takes_no_part(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    (void)state;
+    v->a.node.mandate.penalties = 0;
+    says_present(v, 1, SET(2));
+    v->a.node.mandate.working = true;
+    hears(v, 1, (struct elect_message){.type = ELECT_ELECTION});
+    assert_rule(&v->a, STANDS_BACK);
+}
+
+static void a_testament_is_the_heirs_turn_and_the_others_wait(void **state)
+{
+    struct voter *v = watchful(3, 1);
+    (void)state;
+    leads_for(v, 2, term(1, 2), 1);
+    struct voter other = *v, paused = *v;
+    releases(v, 2, term(1, 2));
+    assert_rule(&v->a, CERTIFIED);
+    other.a.node.mandate.heir = 0;
+    releases(&other, 2, term(1, 2));
+    assert_rule(&other.a, OFFICE_RELEASED);
+    assert_true(sends(&other, ELECT_PRESENT, NULL));
+    assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
+    asks(&other, 0, term(2, 0)); /* somebody is about to lead: patience */
+    assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
+    happens(&paused, ELECT_PAUSE);
+    releases(&paused, 2, term(1, 2)); /* nothing changes by itself */
+    assert_rule(&paused.a, OFFICE_RELEASED);
+}
+
+static void a_release_that_names_somebody_is_nobody_elses_turn(void **state)
+{
+    struct voter *v = watchful(3, 1);
+    (void)state;
+    leads_for(v, 2, term(1, 2), 1);
+    hears(v, 2,
+          (struct elect_message){
+              .type = ELECT_RELEASE, .heir = 0, .term = term(1, 2), .incarnation = 1});
+    assert_rule(&v->a, OFFICE_RELEASED);
+}
+
+/* ---- preemption ---- */
+
+static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    v->a.node.mandate.penalties = 1;
+    struct voter no = *v;
+    grants_again(&no, 1, 0, true);
+    assert_true(elect_leads(&no.a.node, no.now)); /* it is not configured */
+    v->a.config.preempt = true;
+    grants_again(v, 1, 0, false);
+    grants_again(v, 0, 0, true); /* fitter, but not the fittest */
+    assert_true(elect_leads(&v->a.node, v->now));
+    struct voter same = *v;
+    grants_again(&same, 0, 5, false);
+    grants_again(&same, 1, 2, true); /* the fittest, but not fitter than 2 */
+    assert_true(elect_leads(&same.a.node, same.now));
+    same = *v;
+    happens(&same, ELECT_PAUSE);
+    grants_again(&same, 1, 0, true);
+    assert_true(elect_leads(&same.a.node, same.now));
+    v->a.config.stable = true;
+    grants_again(v, 1, 0, true);
+    assert_rule(&v->a, GIVES_PLACE);
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
+    assert_int_equal(v->a.node.mandate.penalties, 1); /* it is not to blame */
+}
+
+static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_enough(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    struct elect_message m;
+    (void)state;
+    v->a.config.preempt = true;
+    v->a.config.preempt_after = 50;
+    v->a.node.mandate.penalties = 0;
+    leads_for(v, 1, term(1, 1), 0);
+    assert_true(sends(v, ELECT_PRESENT, NULL)); /* it looks for a majority */
+    assert_true(sends(v, ELECT_GRANT, &m) && !m.able);
+    leads_for(v, 1, term(1, 1), 0); /* who hears it: now it sees one */
+    v->now += 49;
+    leads_for(v, 1, term(1, 1), 0);
+    assert_true(sends(v, ELECT_GRANT, &m) && !m.able);
+    struct voter lower = *v;
+    v->now += 1;
+    leads_for(v, 1, term(1, 1), 0);
+    assert_true(sends(v, ELECT_GRANT, &m) && m.able);
+    lower.a.node.mandate.penalties = 1; /* then it does not outrank it */
+    lower.now += 10;
+    leads_for(&lower, 1, term(1, 1), 0);
+    lower.now += 50;
+    leads_for(&lower, 1, term(1, 1), 0);
+    assert_true(sends(&lower, ELECT_GRANT, &m) && !m.able);
+}
+
+/* ---- sight ---- */
+
+static void who_misses_a_leader_looks_around_for_t_before_it_begins(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    assert_rule(&v->a, LOOKS_AROUND);
+    assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(0) | SET(1)));
+    assert_int_equal(v->a.node.state, ELECT_NORMAL);
+    says_present(v, 1, SET(2));
+    assert_rule(&v->a, SAYS_PRESENT); /* so that it is seen, too */
+    happens(v, ELECT_ALARM);
+    assert_int_equal(v->a.node.mandate.nominated, false);
+    v->now += T;
+    happens(v, ELECT_ALARM);
+    assert_true(sends(v, ELECT_PREVOTE, NULL));
+}
+
+static void both_must_hear_each_other(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    says_present(v, 1, 0); /* it does not hear me */
+    says_present(v, 0, SET(1));
+    v->now += T;
+    happens(v, ELECT_ALARM);
+    assert_false(sends(v, ELECT_PREVOTE, NULL));
+    says_present(v, 1, SET(2)); /* now it does, and there is nothing to wait for */
+    assert_true(sends(v, ELECT_PREVOTE, NULL));
+}
+
+static void what_was_heard_long_ago_is_out_of_sight(void **state)
+{
+    struct voter *v = watchful(3, 1);
+    (void)state;
+    v->a.node.mandate.penalties = 0;
+    says_present(v, 0, SET(1));
+    v->now += 3 * RENEWAL + 1;
+    hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
+    assert_rule(&v->a, STANDS_BACK);
+    assert_false(sends(v, ELECT_OK, NULL));
+}
+
+static void who_follows_a_leader_says_so_instead_of_electing(void **state)
+{
+    struct voter *v = watchful(3, 1);
+    struct elect_message m;
+    (void)state;
+    leads_for(v, 2, term(1, 2), 1);
+    v->now += 10;
+    hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
+    assert_rule(&v->a, TELLS_LEADER);
+    assert_true(sends(v, ELECT_FOLLOWING, &m));
+    assert_int_equal(m.term, term(1, 2));
+    assert_int_equal(m.heir, 1);
+    assert_int_equal(m.remaining, 3 * RENEWAL - 10);
+    says_present(v, 0, 0);
+    assert_true(sends(v, ELECT_FOLLOWING, NULL));
+    v->now += LEASE; /* it may have another one by now */
+    says_present(v, 0, 0);
+    assert_false(sends(v, ELECT_FOLLOWING, NULL));
+}
+
+static void who_is_told_waits_and_asks_again(void **state)
+{
+    struct voter *v = watchful(3, 0);
+    struct elect_message told = {
+        .type = ELECT_FOLLOWING, .term = term(1, 2), .remaining = 30, .incarnation = 1};
+    (void)state;
+    told.membership = v->a.node.saved.membership;
+    leads_for(v, 2, term(1, 2), 1);
+    happens(v, ELECT_SUSPECT);
+    hears(v, 1, told);
+    assert_rule(&v->a, IS_TOLD);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.out.sends, 0);
+    says_present(v, 1, 0);
+    assert_false(sends(v, ELECT_FOLLOWING, NULL)); /* it does not know by itself */
+    v->now += 31;
+    happens(v, ELECT_ALARM);
+    assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(1) | SET(2)));
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    struct voter again = *v;
+    hears(&again, 1, told);
+    assert_rule(&again.a, TOLD_AGAIN);
+    says_present(v, 1, SET(0));
+    v->now += T;
+    happens(v, ELECT_ALARM); /* nobody tells it any more */
+    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    assert_int_equal(v->a.node.state, ELECT_ELECTING);
+    struct voter over = again;
+    releases(&over, 2, term(1, 2));
+    hears(&over, 1, told); /* of a term that is over */
+    assert_rule(&over.a, SEES);
+}
+
+static void the_fewest_penalties_come_first(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    struct elect_message m = {
+        .type = ELECT_PRESENT, .set = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
+    (void)state;
+    m.membership = v->a.node.saved.membership;
+    assert_int_equal(v->a.node.mandate.penalties, 1); /* it has just started */
+    happens(v, ELECT_SUSPECT);
+    struct voter equal = *v, idle = *v;
+    hears(v, 0, m);
+    v->now += T;
+    happens(v, ELECT_ALARM);
+    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* 0 is fitter, and wants to */
+    m.penalty = 1;
+    hears(&equal, 0, m);
+    equal.now += T;
+    happens(&equal, ELECT_ALARM);
+    assert_true(sends(&equal, ELECT_PREVOTE, NULL));
+    m.penalty = m.able = 0;
+    hears(&idle, 0, m); /* 0 is fitter, and does not want to */
+    idle.now += T;
+    happens(&idle, ELECT_ALARM);
+    assert_true(sends(&idle, ELECT_PREVOTE, NULL));
+}
+
+static void penalties_are_forgotten_by_half(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    v->a.config.stable = true;
+    v->a.node.mandate.penalties = 9;
+    resigns(v, 0);
+    happens(v, ELECT_STOPPED);
+    assert_int_equal(v->a.node.mandate.penalties, 15); /* no more than that */
+    unsigned expected[] = {7, 3, 1, 0};
+    for (unsigned i = 0; i < 4; i++) {
+        v->now = v->a.node.mandate.time[ELECT_DECAY];
+        happens(v, ELECT_ALARM);
+        assert_int_equal(v->a.node.mandate.penalties, expected[i]);
+    }
+    assert_int_equal(v->a.node.mandate.time[ELECT_DECAY], ELECT_UNSET);
+}
+
+static void a_pause_is_heard_of_written_down_and_holds_elections_back(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    struct elect_message m = {
+        .type = ELECT_PRESENT, .set = SET(2), .pause = 3, .penalty = 1, .incarnation = 1};
+    (void)state;
+    m.membership = v->a.node.saved.membership;
+    hears(v, 1, m);
+    assert_true(v->a.out.persist && elect_paused(&v->a.node));
+    happens(v, ELECT_SUSPECT);
+    v->now += T;
+    happens(v, ELECT_ALARM);
+    assert_false(sends(v, ELECT_PREVOTE, NULL));
+    hears(v, 1, (struct elect_message){.type = ELECT_ELECTION});
+    hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
+    assert_rule(&v->a, IS_PAUSED);
+    happens(v, ELECT_PAUSE);
+    assert_int_equal(v->a.node.saved.pause, 3); /* it is already */
+    happens(v, ELECT_RESUME);
+    assert_int_equal(v->a.node.saved.pause, 4);
+    assert_true(sends(v, ELECT_PREVOTE, NULL));
+    m.pause = 1u << 30;
+    hears(v, 1, m);
+    assert_rule(&v->a, MALFORMED);
+}
+
+static void another_configuration_is_seen(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    struct elect_message m = {.type = ELECT_PRESENT, .set = SET(2), .incarnation = 1};
+    (void)state;
+    m.membership = v->a.node.saved.membership;
+    hears(v, 1, m);
+    assert_int_equal(v->a.node.mandate.differ, SET(1));
+    m.digest = v->a.config.digest;
+    hears(v, 1, m);
+    assert_int_equal(v->a.node.mandate.differ, 0);
+    struct elect_config other = v->a.config;
+    other.preempt = true;
+    elect_config_mandate(&other, LEASE, RENEWAL, DRIFT, GRAIN);
+    assert_int_not_equal(other.digest, v->a.config.digest);
+}
+
+static void a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    (void)state;
+    hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(1, 1), .incarnation = 1});
+    for (uint8_t i = 0; i < 3; i++)
+        hears(v, i,
+              (struct elect_message){.type = ELECT_AYE,
+                                     .term = v->a.node.mandate.asked,
+                                     .round = v->a.node.mandate.question,
+                                     .incarnation = 1});
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_CONFIRMING);
+    struct voter held = *v;
+    v->now += LEASE / 2;
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, NO_MAJORITY);
+    assert_int_equal(v->a.node.mandate.penalties, 2);
+    for (uint8_t i = 0; i < 2; i++)
+        hears(&held, i,
+              (struct elect_message){.type = ELECT_REFUSE,
+                                     .what = ELECT_REQUEST,
+                                     .reason = ELECT_REFUSED_HELD,
+                                     .remaining = 9,
+                                     .term = held.a.node.mandate.term,
+                                     .incarnation = 1});
+    assert_int_equal(held.a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    assert_int_equal(held.a.node.mandate.penalties, 1);
+}
+
+/* ---- membership ---- */
+
+static void is_told(struct voter *v, elect_set members, elect_set voters)
+{
+    struct elect_input in = elect_changes(members, voters, v->now);
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
+static void one_voter_at_a_time_and_by_a_leader(void **state)
+{
+    struct voter *v = in_office(5);
+    const struct elect_membership *m = &v->a.node.saved.membership;
+    const elect_set all = SET(5) - 1;
+    (void)state;
+    is_told(v, all & ~SET(0), all & ~SET(0));
+    assert_rule(&v->a, CHANGE_TOO_SOON); /* it has just taken office */
+    v->now += 2;
+    v->a.node.mandate.time[ELECT_NEXT_CHANGE] = v->now;
+    is_told(v, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
+    assert_rule(&v->a, CHANGE_TOO_LARGE);
+    is_told(v, all & ~SET(4), all & ~SET(4)); /* itself */
+    assert_rule(&v->a, CHANGE_TOO_LARGE);
+    struct voter resigned = *v, other = *v;
+    is_told(v, all & ~SET(0), all & ~SET(0));
+    assert_rule(&v->a, CHANGES_MEMBERS);
+    assert_true(v->a.out.persist);
+    assert_int_equal(m->version, 1);
+    assert_int_equal(m->voters, all & ~SET(0));
+    assert_int_equal(m->before, all);
+    struct voter old = *v, again = *v;
+    again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
+    is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
+    assert_rule(&again.a, CHANGE_TOO_SOON); /* the first is not confirmed */
+    old.a.node.mandate.rounds--;            /* a round that did not tell of it */
+    for (uint8_t i = 0; i < 4; i++)
+        grants_again(&old, i, 0, false);
+    assert_int_equal(old.a.node.saved.membership.before, all);
+    grants_again(v, 1, 0, false);
+    grants_again(v, 2, 0, false);
+    assert_int_equal(m->before, all);
+    grants_again(v, 4, 0, false);
+    assert_rule(&v->a, MEMBERS_CHANGED);
+    assert_int_equal(m->before, m->voters);
+    is_told(v, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
+    assert_rule(&v->a, CHANGE_TOO_SOON);
+    resigns(&resigned, 0);
+    is_told(&resigned, all & ~SET(0), all & ~SET(0));
+    assert_rule(&resigned.a, RESIGNS_ALREADY);
+    other.a.node.mandate.token = 0;
+    is_told(&other, all & ~SET(0), all & ~SET(0));
+    assert_rule(&other.a, HAS_NO_OFFICE);
+}
+
+int test_handover(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(who_resigns_does_not_lead_but_renews_until_its_work_stops),
+        TEST(an_office_is_handed_to_who_is_named),
+        TEST(nobody_to_hand_over_to_is_no_reason_to_stay),
+        TEST(an_office_that_runs_out_while_it_is_handed_over_is_over),
+        TEST(who_resigns_does_not_succeed_itself),
+        TEST(who_is_handed_an_office_asks_at_once),
+        TEST(a_hand_of_what_it_never_granted_is_asked_about_first),
+        TEST(a_late_hand_is_none),
+        TEST(who_is_handed_an_office_while_it_works_waits_until_it_has_stopped),
+        TEST(who_works_takes_no_part),
+        TEST(a_testament_is_the_heirs_turn_and_the_others_wait),
+        TEST(a_release_that_names_somebody_is_nobody_elses_turn),
+        TEST(a_leader_gives_its_place_to_the_fittest_who_asks),
+        TEST(who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_enough),
+        TEST(who_misses_a_leader_looks_around_for_t_before_it_begins),
+        TEST(both_must_hear_each_other),
+        TEST(what_was_heard_long_ago_is_out_of_sight),
+        TEST(who_follows_a_leader_says_so_instead_of_electing),
+        TEST(who_is_told_waits_and_asks_again),
+        TEST(the_fewest_penalties_come_first),
+        TEST(penalties_are_forgotten_by_half),
+        TEST(a_pause_is_heard_of_written_down_and_holds_elections_back),
+        TEST(another_configuration_is_seen),
+        TEST(a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way),
+        TEST(one_voter_at_a_time_and_by_a_leader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
