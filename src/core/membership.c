@@ -12,8 +12,8 @@
  *     nobody who does not can win.
  *  2. Only a leader in office makes one, and every leader makes the one that it was elected with
  *     its own, with the stamp of its term. So a change that did not reach both majorities, because
- *     its leader failed, is known to too few to matter: the next leader either knows it, and goes on
- *     with it, or leads without it, and what it leads with is later. Of two changes of one
+ *     its leader failed, is known to too few to matter: the next leader either knows it, and goes
+ *     on with it, or leads without it, and what it leads with is later. Of two changes of one
  *     membership at most one is ever confirmed.
  *  3. Two memberships that are both in use differ by one voter, so that majorities of them
  *     intersect; and what a voter granted holds whatever the membership is by now.

@@ -291,8 +291,8 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
     elect_term token = l->node.mandate.token;
     if (token == 0)
         return;
-    if (why == ELECT_REFUSED_STALE && l->node.mandate.term != token)
-        return; /* it knows */
+    if (why == ELECT_REFUSED_STALE && (l->node.mandate.term != token || l->node.mandate.handing))
+        return; /* it knows, or does not care */
     if (why == ELECT_REFUSED_STALE)
         l->node.mandate.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
