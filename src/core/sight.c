@@ -88,7 +88,7 @@ void elect__hear(struct process *p, number from, const message *m)
     if (hears_me(p, m))
         s->heard_me[from] = p->now;
     if (m->type == ELECT_ELECTION || m->type == ELECT_ELECT)
-        s->able |= only(from); /* who could not win would not hold one */
+        s->able |= only(m->origin); /* who could not win would not hold one */
     if (m->type < ELECT_PREVOTE)
         return; /* elections know nothing of this */
     s->penalty[from] = m->penalty;
