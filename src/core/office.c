@@ -426,9 +426,8 @@ void elect__follow_office(struct process *p, number c)
     o->told = false;
     p->node->state = NORMAL;
     p->node->leader = c;
-    p->node->active = 0;
     stop(p, ELECT_ANSWER_TIMER);
-    stop(p, ELECT_RING_TIMER);
+    elect__leave_round(p);
     if (c == me(p))
         return;
     if (o->candidacy != ELECT_NO_CANDIDATE)
