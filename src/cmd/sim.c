@@ -266,6 +266,10 @@ static int check_storm(struct request *r)
         return complain("save", strerror(errno));
     if (s->mandate != ELECT_MAJORITY)
         return complain(name, "is about the promises of a mandate: add --mandate majority");
+    if (r->troubles && (s->given >> SETTING_STABILITY & 1) != 0)
+        return complain("stability", "--troubles shows both: leave it out");
+    if ((s->given >> SETTING_STOPPING & 1) != 0)
+        return complain("stopping", "is for scenarios, and elections that are told");
     if (r->troubles && s->processes.count < 3)
         return complain("troubles", "need three processes at least: --processes 5");
     if (r->runs_given || r->experiment.faults > 0 || r->experiment.begin_given)

@@ -108,7 +108,7 @@ void elect__remember(struct process *p, const struct elect_input *in); /* all th
 /* Whatever comes from somebody shows that it is there. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
-void elect__upon_following(struct process *p, number from, const message *m);
+void elect__upon_following(struct process *p, const message *m);
 bool elect__paused(const struct process *p);
 void elect__pause(struct process *p, bool on);
 bool elect__sees_majority(const struct process *p);

@@ -25,8 +25,6 @@
  */
 #include "mandate.h"
 
-#include <assert.h>
-
 static unsigned count(set s) { return (unsigned)__builtin_popcountll(s); }
 
 /* ---- change ---- */
@@ -93,8 +91,9 @@ bool elect__knows_later_members(const struct process *p, const struct elect_memb
 
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m)
 {
-    return m->voters != 0 && (m->voters & ~all(p)) == 0 && (m->before & ~all(p)) == 0 &&
-           (m->members & ~m->voters) == 0 && count(m->voters ^ m->before) <= 1;
+    return m->voters != 0 && m->before != 0 && (m->voters & ~all(p)) == 0 &&
+           (m->before & ~all(p)) == 0 && (m->members & ~m->voters) == 0 &&
+           count(m->voters ^ m->before) <= 1;
 }
 
 static bool can_be(const struct process *p, const struct elect_membership *m)

@@ -104,7 +104,7 @@ static void take_mandate(struct process *p, number from, const message *m)
     case ELECT_RELEASE: elect__upon_release(p, from, m); break;
     case ELECT_HAND: elect__upon_hand(p, from, m); break;
     case ELECT_PRESENT: elect__upon_present(p, from, m); break;
-    case ELECT_FOLLOWING: elect__upon_following(p, from, m); break;
+    case ELECT_FOLLOWING: elect__upon_following(p, m); break;
     case ELECT_FORGOT: elect__upon_forgot(p, from, m); break;
     case ELECT_REMEMBERS: nothing(p, ANSWERED_TOO_LATE); break;
     }

@@ -20,8 +20,6 @@
 #include "hop.h"
 #include "mandate.h"
 
-#include <assert.h>
-
 #define MOST_PENALTIES 15
 
 static elect_time suspicion_time(const struct process *p)
@@ -242,7 +240,7 @@ bool elect__keeps_out(struct process *p, number from, const message *m)
     return true;
 }
 
-void elect__upon_following(struct process *p, number from, const message *m)
+void elect__upon_following(struct process *p, const message *m)
 {
     struct elect_mandate *s = &p->node->mandate;
     number leader = elect__owner(p, m->term);
@@ -263,7 +261,6 @@ void elect__upon_following(struct process *p, number from, const message *m)
     elect_time left = m->remaining < suspicion_time(p) ? m->remaining : suspicion_time(p);
     *at(p, ELECT_LOOK) = p->now + left + 1;
     nothing(p, news ? IS_TOLD : TOLD_AGAIN);
-    p->about = from;
     p->out->rule.b = leader;
 }
 

@@ -439,8 +439,11 @@ static elect_term token_in_force(const struct storm *s)
 /* Nobody disturbs a leader that all follow, once the last echo of the storm is over. */
 static void lull(struct storm *s)
 {
-    uint64_t lease = s->w->config.lease;
-    pass(s, last_pause(s->w) + 4 * lease, NULL);
+    const struct elect_config *c = &s->w->config;
+    uint64_t lease = c->lease;
+    /* Who may preempt waits until its penalties, and those of others, are forgotten. */
+    uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
+    pass(s, last_pause(s->w) + 4 * lease + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
     if (token == 0 || token != token_in_force(s))
