@@ -15,24 +15,17 @@
 
 #define WHO_RESIGNS 8 /* penalties: it was not to lead, says somebody who knows more */
 
-/* Who answered lately. */
 set elect__roll(const struct process *p)
 {
-    const elect_time *heard = p->node->mandate.heard;
-    elect_time lately = p->now - p->config->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
-    set roll = 0;
-    for (number j = 0; j < p->config->n; j++)
-        roll |= heard[j] != ELECT_UNSET && heard[j] >= lately ? only(j) : 0;
-    return roll & ~only(me(p));
+    return elect__lately(p, p->node->mandate.heard) & ~only(me(p));
 }
 
 number elect__heir(const struct process *p)
 {
-    const uint8_t *penalty = p->node->mandate.penalty;
     number heir = ELECT_NOBODY;
     for (set rest = elect__roll(p) & everybody(p); rest != 0; rest &= rest - 1) {
-        number j = (number)__builtin_ctzll(rest); /* of equals the highest, which comes last */
-        heir = heir == ELECT_NOBODY || penalty[j] <= penalty[heir] ? j : heir;
+        number j = (number)__builtin_ctzll(rest);
+        heir = heir == ELECT_NOBODY || elect__outranks(p, j, heir) ? j : heir;
     }
     return heir;
 }
@@ -69,8 +62,8 @@ bool elect__claims(const struct process *p)
 void elect__give_place(struct process *p, number to)
 {
     const struct elect_mandate *o = &p->node->mandate;
-    bool fitter = o->penalty[to] < o->penalties || (o->penalty[to] == o->penalties && to > me(p));
-    if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing && fitter &&
+    if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing &&
+        elect__outranks(p, to, me(p)) &&
         to == elect__heir(p)) /* else the next one would ask at once */
         begin_to_resign(p, to, ELECT_GIVING_PLACE);
 }

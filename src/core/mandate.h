@@ -112,6 +112,10 @@ void elect__upon_following(struct process *p, const message *m);
 bool elect__paused(const struct process *p);
 void elect__pause(struct process *p, bool on);
 bool elect__sees_majority(const struct process *p);
+/* Of these times, whose are not longer ago than the suspicion time; and oneself. */
+set elect__lately(const struct process *p, const elect_time *times);
+/* The fewest penalties, then the highest rank. */
+bool elect__outranks(const struct process *p, number a, number b);
 void elect__penalize(struct process *p, unsigned penalties);
 /* May it hold elections, and win them? */
 bool elect__takes_part(const struct process *p);

@@ -29,7 +29,7 @@ static elect_time suspicion_time(const struct process *p)
 
 /* ---- who is there ---- */
 
-static set lately(const struct process *p, const elect_time *times)
+set elect__lately(const struct process *p, const elect_time *times)
 {
     elect_time since = p->now - suspicion_time(p);
     set some = only(me(p));
@@ -41,7 +41,7 @@ static set lately(const struct process *p, const elect_time *times)
 /* In both directions. */
 static set in_sight(const struct process *p)
 {
-    return lately(p, p->node->mandate.heard) & lately(p, p->node->mandate.heard_me);
+    return elect__lately(p, p->node->mandate.heard) & elect__lately(p, p->node->mandate.heard_me);
 }
 
 bool elect__sees_majority(const struct process *p)
@@ -81,7 +81,7 @@ static void hear_of_pause(struct process *p, uint32_t pause)
 void elect__hear(struct process *p, number from, const message *m)
 {
     struct elect_mandate *s = &p->node->mandate;
-    p->newcomer = !has(lately(p, s->heard), from);
+    p->newcomer = !has(elect__lately(p, s->heard), from);
     s->heard[from] = p->now;
     if (hears_me(p, m))
         s->heard_me[from] = p->now;
@@ -129,32 +129,38 @@ static bool somebody_is_fitter(const struct process *p)
     return false;
 }
 
-static bool outranks(const struct process *p, number j)
+static unsigned penalties_of(const struct process *p, number j)
 {
-    const struct elect_mandate *s = &p->node->mandate;
-    return s->penalties < s->penalty[j] || (s->penalties == s->penalty[j] && me(p) > j);
+    return j == me(p) ? p->node->mandate.penalties : p->node->mandate.penalty[j];
 }
 
-bool elect__takes_part(const struct process *p)
+bool elect__outranks(const struct process *p, number a, number b)
+{
+    unsigned of_a = penalties_of(p, a), of_b = penalties_of(p, b);
+    return of_a != of_b ? of_a < of_b : a > b;
+}
+
+static bool could_win(const struct process *p)
 {
     return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&
-           elect__sees_majority(p) && !somebody_is_fitter(p);
+           elect__sees_majority(p);
 }
+
+bool elect__takes_part(const struct process *p) { return could_win(p) && !somebody_is_fitter(p); }
 
 /* ---- saying so ---- */
 
 /* It holds an election, or is about to, and could win. */
 static bool is_able(const struct process *p)
 {
-    return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&
-           elect__sees_majority(p) && (p->node->mandate.restless || !is(p, NORMAL) || leads(p));
+    return could_win(p) && (p->node->mandate.restless || !is(p, NORMAL) || leads(p));
 }
 
 static void say_present(struct process *p, set to)
 {
     elect__say(p, to & ~only(me(p)),
                (message){.type = ELECT_PRESENT,
-                         .set = lately(p, p->node->mandate.heard),
+                         .set = elect__lately(p, p->node->mandate.heard),
                          .incarnation = p->node->saved.incarnation,
                          .membership = p->node->saved.membership,
                          .able = is_able(p)});
@@ -312,7 +318,7 @@ static bool would_take_place(struct process *p)
     const struct elect_mandate *s = &p->node->mandate;
     bool follows = s->token == 0 && s->follows != ELECT_NOBODY && !s->told;
     if (!p->config->preempt || !follows || elect__paused(p) || !has(everybody(p), me(p)) ||
-        !outranks(p, s->follows)) {
+        !elect__outranks(p, me(p), s->follows)) {
         *at(p, ELECT_CLAIM) = ELECT_UNSET;
         return false;
     }

@@ -324,10 +324,10 @@ MUTANTS = {
     "an office is handed to whoever is the heir": (
         "handover.c", "o->successor != ELECT_NOBODY ? o->successor : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
     "the lowest is the heir": (
-        "handover.c", "penalty[j] <= penalty[heir] ? j : heir;", "penalty[j] < penalty[heir] ? j : heir;",
+        "sight.c", "    return of_a != of_b ? of_a < of_b : a > b;", "    return of_a != of_b ? of_a < of_b : a < b;",
         "unit who resigns does not lead but renews until its work stops"),
     "the heir is somebody who is gone": (
-        "handover.c", "heard[j] != ELECT_UNSET && heard[j] >= lately ?", "heard[j] != ELECT_UNSET ?", "unit nobody to hand over to is no reason to stay"),
+        "handover.c", "elect__lately(p, p->node->mandate.heard) & ~only(me(p));", "others(p);", "unit nobody to hand over to is no reason to stay"),
     "a hand is no nomination": (
         "voter.c", "v->token == 0 && m->term >= v->granted)", "false)", "unit who is handed an office asks at once"),
     "a late hand disturbs": (
@@ -349,26 +349,26 @@ MUTANTS = {
     "place is given though elections are paused": (
         "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (p->config->preempt", "unit a leader gives its place to the fittest who asks"),
     "place is given to anybody": (
-        "handover.c", "!o->handing && fitter &&", "!o->handing &&", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "elect__outranks(p, to, me(p)) &&", "true &&", "unit a leader gives its place to the fittest who asks"),
     "place is given to the first who asks": (
-        "handover.c", "        to == elect__heir(p)) /*", "        true) /*", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "to == elect__heir(p))", "true)", "unit a leader gives its place to the fittest who asks"),
     "place is claimed at once": (
         "sight.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
-        "sight.c", "        !outranks(p, s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "sight.c", "        !elect__outranks(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
     # sight
     "elections begin at once": (
         "sight.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    nothing", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    nothing",
         "unit who misses a leader looks around for t before it begins"),
     "one direction is enough": (
-        "sight.c", "    return lately(p, p->node->mandate.heard) & lately(p, p->node->mandate.heard_me);", "    return lately(p, p->node->mandate.heard);",
+        "sight.c", " & elect__lately(p, p->node->mandate.heard_me);", ";",
         "unit both must hear each other"),
     "sight never ends": (
         "sight.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
     "who sees no majority takes part": (
-        "sight.c", "           elect__sees_majority(p) && !somebody_is_fitter(p);", "           !somebody_is_fitter(p);", "unit what was heard long ago is out of sight"),
+        "sight.c", "           elect__sees_majority(p);\n}", "           true;\n}", "unit what was heard long ago is out of sight"),
     "penalties do not count": (
-        "sight.c", "elect__sees_majority(p) && !somebody_is_fitter(p);", "elect__sees_majority(p);", "unit the fewest penalties come first"),
+        "sight.c", "could_win(p) && !somebody_is_fitter(p);", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
         "sight.c", "in_sight(p) & others(p) & s->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
@@ -391,8 +391,7 @@ MUTANTS = {
     "hearsay of what is over": (
         "sight.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
     "who works stands in the way": (
-        "sight.c", "    return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&\n           elect__sees_majority(p) && !somebody",
-        "    return has(everybody(p), me(p)) && !elect__paused(p) &&\n           elect__sees_majority(p) && !somebody", "unit who works takes no part"),
+        "sight.c", " && !p->node->mandate.working &&", " &&", "unit who works takes no part"),
     "a pause is not heard of": (
         "sight.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
     "a pause is forgotten in a crash": (
