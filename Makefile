@@ -51,6 +51,8 @@ verified: all
 storm: all
 	@build/elect sim --mandate majority --storm --days 37 --processes 5
 	@build/elect sim --mandate majority --storm --days 10 --processes 3 --seed 1000 --algorithm ring
+	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 4000 --algorithm active-ring
+	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 5000 --algorithm chang-roberts
 	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 2000 --beyond clocks
 	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 3000 --beyond disks
 

@@ -79,6 +79,32 @@ static void print_counts(const struct storm_report *s)
     putchar('\n');
 }
 
+static void print_held(const struct elect_config *c, enum storm_beyond beyond)
+{
+    static const char *const why[] = {
+        [STORM_WITHIN] = "",
+        [STORM_CLOCKS] = "; clocks were beyond their bound",
+        [STORM_DISKS] = "; disks were rolled back, lost or cloned",
+    };
+    unsigned held = 0, said = 0;
+    for (int i = 0; i < STORM_PROMISE_COUNT; i++)
+        held += storm_promises((enum storm_promise)i, c, beyond);
+    for (int i = 0; i < STORM_PROMISE_COUNT; i++)
+        if (storm_promises((enum storm_promise)i, c, beyond)) {
+            printf("%s%s",
+                   said == 0          ? ""
+                   : said + 1 == held ? " and "
+                                      : ", ",
+                   storm_promise_name((enum storm_promise)i));
+            said++;
+        }
+    printf("%s%s%s\n",
+           held == 0   ? "nothing is promised"
+           : held == 1 ? " holds"
+                       : " hold",
+           why[beyond], c->stable ? "" : "; P4 needs stability");
+}
+
 static void report_text(const struct elect_config *c, enum storm_beyond beyond,
                         const struct storm_report *s, double seconds)
 {
@@ -98,9 +124,7 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
                storm_promise_text(v->promise));
     }
     if (s->violations == 0)
-        puts(beyond == STORM_WITHIN   ? "P1, P2, P3 and P4 hold"
-             : beyond == STORM_CLOCKS ? "P1, P2 and P4 hold; clocks were beyond their bound"
-                                      : "P4 holds; disks were rolled back, lost or cloned");
+        print_held(c, beyond);
     const char *gap = "not promised, and broken: ";
     for (int i = 0; i < STORM_PROMISE_COUNT; i++)
         if (s->lost[i] > 0) {

@@ -40,10 +40,14 @@ static bool tells_members(const message *m)
            (m->type == ELECT_REFUSE && m->reason == ELECT_REFUSED_CONFIG);
 }
 
+static bool is_answer(const message *m)
+{
+    return m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
+}
+
 /* Questions are about the own terms of who asks, answers about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
-    bool answer = m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
     term farthest = ((p->node->mandate.seen >> 16) + MAX_LEAP) << 16;
     uint64_t most_pauses = (uint64_t)p->node->saved.pause + MAX_LEAP;
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > farthest ||
@@ -60,8 +64,8 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
         return false;
     if (m->type == ELECT_FOLLOWING)
         return from != me(p);
-    if (answer)
-        return elect__owner(p, m->term) == me(p) && m->incarnation == p->node->saved.incarnation &&
+    if (is_answer(m))
+        return elect__owner(p, m->term) == me(p) && m->incarnation <= p->node->saved.incarnation &&
                m->reason < ELECT_REFUSAL_COUNT;
     return elect__owner(p, m->term) == from;
 }
@@ -176,7 +180,7 @@ static void happen(struct process *p, const struct elect_input *in)
         happen_mandate(p, in);
     else if (event == ELECT_SUSPECT)
         elect__suspect(p);
-    else if (event == ELECT_START && is(p, NORMAL) && has(everybody(p), me(p)))
+    else if (event == ELECT_START && is(p, NORMAL))
         p->algorithm->begin(p, STARTED);
     else
         nothing(p, NOTHING);
@@ -190,16 +194,17 @@ static void clear(struct elect_output *out)
 
 static void react(struct process *p, const struct elect_input *in)
 {
-    bool fine = !is_message(in->event) ||
-                (in->event == in->message.type && well_formed(p, in->from, &in->message));
-    if (p->node->mandate.lost && fine)
-        elect__remember(p, in);
-    else if (!is_message(in->event))
-        happen(p, in);
-    else if (fine)
-        take(p, in->from, &in->message);
-    else
+    const message *m = is_message(in->event) ? &in->message : NULL;
+    if (m != NULL && (m->type != in->event || !well_formed(p, in->from, m)))
         nothing(p, MALFORMED);
+    else if (m != NULL && is_answer(m) && m->incarnation != p->node->saved.incarnation)
+        nothing(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
+    else if (p->node->mandate.lost)
+        elect__remember(p, in);
+    else if (m != NULL)
+        take(p, in->from, m);
+    else
+        happen(p, in);
 }
 
 /* The election says who should lead; a majority must still agree. */

@@ -85,8 +85,9 @@ void elect__hear(struct process *p, number from, const message *m)
     s->heard[from] = p->now;
     if (hears_me(p, m))
         s->heard_me[from] = p->now;
-    if (m->type == ELECT_ELECTION || m->type == ELECT_ELECT)
-        s->able |= only(m->origin); /* who could not win would not hold one */
+    /* who could not win would not hold one; but ELECT is what those say who only join */
+    if (m->type == ELECT_ELECTION)
+        s->able |= only(m->origin);
     if (m->type < ELECT_PREVOTE)
         return; /* elections know nothing of this */
     s->penalty[from] = m->penalty;
@@ -339,7 +340,7 @@ void elect__keep_watch(struct process *p)
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
         s->restless = false;
     }
-    if (!member && s->token == 0 && (leads(p) || !is(p, NORMAL)))
+    if (!member && (leads(p) || !is(p, NORMAL)))
         leave_election(p); /* it is no member any more */
     if (!looks || !p->config->stable || !member) {
         *at(p, ELECT_LOOK) = ELECT_UNSET;

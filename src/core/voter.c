@@ -130,7 +130,7 @@ static void observe(struct process *p, number c, const message *m)
         nothing(p, EARLIER_REIGN);
         return;
     }
-    if (m->leading && v->token == 0) {
+    if (m->leading) {
         elect__adopt(p, &m->membership);
         v->granted = m->term;
         v->seen = m->term > v->seen ? m->term : v->seen;

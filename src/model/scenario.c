@@ -4,34 +4,10 @@
 
 #include <string.h>
 
+/* Besides these, every fault is a verb. */
 #define VERBS(X)                                                                                   \
     X(SUSPECT, "suspect")                                                                          \
     X(RUN, "run")                                                                                  \
-    X(CRASH, "crash")                                                                              \
-    X(RECOVER, "recover")                                                                          \
-    X(CUT, "cut")                                                                                  \
-    X(HEAL, "heal")                                                                                \
-    X(ONE_WAY, "one-way")                                                                          \
-    X(PAUSE, "pause")                                                                              \
-    X(CLOCK, "clock")                                                                              \
-    X(DISK, "disk")                                                                                \
-    X(TICK, "tick")                                                                                \
-    X(LEASE, "new-lease")                                                                          \
-    X(WINS, "wins")                                                                                \
-    X(TESTAMENT, "testament")                                                                      \
-    X(RESIGN, "resign")                                                                            \
-    X(TRANSFER, "transfer")                                                                        \
-    X(ADD, "add")                                                                                  \
-    X(REMOVE, "remove")                                                                            \
-    X(READMIT, "readmit")                                                                          \
-    X(HALT, "pause-elections")                                                                     \
-    X(RESUME, "resume-elections")                                                                  \
-    X(FREEZE, "freeze")                                                                            \
-    X(BACKUP, "backup")                                                                            \
-    X(RESTORE, "restore")                                                                          \
-    X(WIPE, "wipe")                                                                                \
-    X(CLONE, "clone")                                                                              \
-    X(SWAP, "swap")                                                                                \
     X(WAIT, "wait")                                                                                \
     X(ALARM, "alarm")                                                                              \
     X(DUE, "due")                                                                                  \
@@ -42,6 +18,7 @@
     X(DELIVER, "deliver")                                                                          \
     X(LOSE, "lose")                                                                                \
     X(DUPLICATE, "duplicate")                                                                      \
+    X(LATE, "late")                                                                                \
     X(FIRE, "fire")                                                                                \
     X(MARK, "mark")                                                                                \
     X(CHECK, "check")
@@ -50,16 +27,16 @@ enum verb {
 #define X(name, word) VERB_##name,
     VERBS(X)
 #undef X
-        VERB_COUNT
+        VERB_FAULT
 };
 
-/* Settings first: "duplicate" is both, told apart by what follows it. */
+/* The first one counts: "duplicate" is a setting and a verb, told apart by what follows it. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
     SETTINGS(X)
 #undef X
 #define X(name, word) word,
-        VERBS(X)
+        VERBS(X) FAULTS(X)
 #undef X
 };
 
@@ -169,6 +146,16 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
                        &step->event);
 }
 
+/* "4 > 5 ELECTION until 90" */
+static bool parse_late(struct reader *r, char *rest, struct step *step)
+{
+    char *until = strstr(rest, " until ");
+    if (until == NULL || !number_parse(until + 7, SETUP_MAX_TIME, &step->time))
+        return complain(r->complaint, "expected: late A > B TYPE until TIME");
+    *until = '\0';
+    return parse_message(r, rest, step);
+}
+
 static bool parse_fire(struct reader *r, char *rest, struct step *step)
 {
     char *timer = cut_word(rest);
@@ -187,28 +174,20 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
     return setup_choose(word, names, PROPERTY_COUNT, &step->event, r->complaint);
 }
 
-static bool parse_fault(struct reader *r, char *rest, struct step *step)
-{
-    static const uint8_t kinds[] = {
-        [VERB_CRASH] = CRASH,       [VERB_RECOVER] = RECOVER, [VERB_CUT] = CUT,
-        [VERB_HEAL] = HEAL,         [VERB_ONE_WAY] = ONE_WAY, [VERB_PAUSE] = PAUSE,
-        [VERB_CLOCK] = RATE,        [VERB_DISK] = DISK,       [VERB_TICK] = TICK,
-        [VERB_LEASE] = LEASE,       [VERB_FREEZE] = FREEZE,   [VERB_BACKUP] = BACKUP,
-        [VERB_RESTORE] = RESTORE,   [VERB_WIPE] = WIPE,       [VERB_CLONE] = CLONE,
-        [VERB_SWAP] = SWAP,         [VERB_WINS] = WIN,        [VERB_TESTAMENT] = TESTAMENT,
-        [VERB_RESIGN] = RESIGN,     [VERB_HALT] = HALT,       [VERB_RESUME] = RESUME,
-        [VERB_TRANSFER] = TRANSFER, [VERB_ADD] = ADD,         [VERB_REMOVE] = REMOVE,
-        [VERB_READMIT] = READMIT};
-    /* "heal at 5" has nothing before its time */
-    const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
-    return setup_fault(&r->scenario->config, (enum fault_kind)kinds[step->verb], rest, separator,
-                       &step->fault, &step->timed, r->complaint);
-}
-
 static bool needs_mandate(struct reader *r)
 {
     return r->scenario->config.mandate == ELECT_MAJORITY ||
            complain(r->complaint, "that is for clusters with mandate majority");
+}
+
+static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, struct step *step)
+{
+    if (kind >= FAULT_FIRST_MANDATE && kind <= FAULT_LAST_MANDATE && !needs_mandate(r))
+        return false;
+    /* "heal at 5" has nothing before its time */
+    const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
+    return setup_fault(&r->scenario->config, kind, rest, separator, &step->fault, &step->timed,
+                       r->complaint);
 }
 
 static bool parse_due(struct reader *r, char *rest, struct step *step)
@@ -283,7 +262,8 @@ static bool parse_suspects(struct reader *r, char *rest)
     return true;
 }
 
-static bool parse_step(struct reader *r, enum verb verb, char *rest)
+/* `kind` of a VERB_FAULT */
+static bool parse_step(struct reader *r, enum verb verb, enum fault_kind kind, char *rest)
 {
     struct scenario *s = r->scenario;
     struct step *step;
@@ -296,31 +276,6 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
         return false;
     switch (verb) {
     case VERB_RUN: return parse_run(r, rest, step);
-    case VERB_CRASH:
-    case VERB_RECOVER:
-    case VERB_CUT:
-    case VERB_HEAL:
-    case VERB_ONE_WAY:
-    case VERB_PAUSE:
-    case VERB_CLOCK:
-    case VERB_TICK:
-    case VERB_FREEZE:
-    case VERB_BACKUP:
-    case VERB_RESTORE:
-    case VERB_WIPE:
-    case VERB_CLONE:
-    case VERB_SWAP:
-    case VERB_DISK: return parse_fault(r, rest, step);
-    case VERB_WINS:
-    case VERB_TESTAMENT:
-    case VERB_RESIGN:
-    case VERB_TRANSFER:
-    case VERB_ADD:
-    case VERB_REMOVE:
-    case VERB_READMIT:
-    case VERB_HALT:
-    case VERB_RESUME:
-    case VERB_LEASE: return needs_mandate(r) && parse_fault(r, rest, step);
     case VERB_WAIT:
         return number_parse(rest, SETUP_MAX_TIME, &step->time) ||
                complain(r->complaint, "expected: wait TIME");
@@ -336,8 +291,9 @@ static bool parse_step(struct reader *r, enum verb verb, char *rest)
     case VERB_FIRE: return parse_fire(r, rest, step);
     case VERB_MARK: return *rest == '\0' || complain(r->complaint, "nothing can follow mark");
     case VERB_CHECK: return parse_check(r, rest, step);
-    case VERB_SUSPECT:
-    case VERB_COUNT: break;
+    case VERB_LATE: return parse_late(r, rest, step);
+    case VERB_FAULT: return parse_fault(r, kind, rest, step);
+    case VERB_SUSPECT: break;
     }
     return false;
 }
@@ -346,11 +302,15 @@ static bool parse_line(struct reader *r, char *line)
 {
     char *rest = cut_word(line);
     struct scenario *s = r->scenario;
-    for (unsigned i = 0; i < SETTING_COUNT + VERB_COUNT; i++) {
+    const unsigned count = sizeof words / sizeof *words;
+    for (unsigned i = 0; i < count; i++) {
         if (strcmp(line, words[i]) != 0)
             continue;
+        if (i >= SETTING_COUNT + VERB_FAULT)
+            return parse_step(r, VERB_FAULT, (enum fault_kind)(i - SETTING_COUNT - VERB_FAULT),
+                              rest);
         if (i >= SETTING_COUNT)
-            return parse_step(r, (enum verb)(i - SETTING_COUNT), rest);
+            return parse_step(r, (enum verb)(i - SETTING_COUNT), FAULT_KINDS, rest);
         if (i == SETTING_DUPLICATE && strchr(rest, '>') != NULL)
             continue;
         if (s->configured)
@@ -359,7 +319,7 @@ static bool parse_line(struct reader *r, char *line)
             return complain(r->complaint, "a value is missing");
         return setup_set(&s->setup, (enum setting)i, rest, r->complaint);
     }
-    return setup_unknown(r->complaint, "unknown word ", line, words, SETTING_COUNT + VERB_COUNT);
+    return setup_unknown(r->complaint, "unknown word ", line, words, count);
 }
 
 /* Copies a line without its comment and outer blanks; false if it is too long. */
@@ -440,6 +400,12 @@ static bool play_message(const struct step *step, struct play *p, struct text *c
         return complain(complaint, "no such message is in flight");
     if (step->verb == VERB_DUPLICATE) {
         world_duplicate(w, flight);
+        return true;
+    }
+    if (step->verb == VERB_LATE) {
+        if (step->time < w->now)
+            return complain(complaint, "that time is over");
+        world_delay(w, flight, step->time);
         return true;
     }
     if (step->verb == VERB_LOSE)
@@ -556,32 +522,6 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
             return complain(complaint, "that time is over");
         play_run(p, step->timed ? step->time : WORLD_FOREVER);
         return true;
-    case VERB_CRASH:
-    case VERB_RECOVER:
-    case VERB_CUT:
-    case VERB_HEAL:
-    case VERB_ONE_WAY:
-    case VERB_PAUSE:
-    case VERB_CLOCK:
-    case VERB_TICK:
-    case VERB_LEASE:
-    case VERB_FREEZE:
-    case VERB_BACKUP:
-    case VERB_RESTORE:
-    case VERB_WIPE:
-    case VERB_CLONE:
-    case VERB_SWAP:
-    case VERB_HEARS:
-    case VERB_WINS:
-    case VERB_TESTAMENT:
-    case VERB_RESIGN:
-    case VERB_TRANSFER:
-    case VERB_ADD:
-    case VERB_REMOVE:
-    case VERB_READMIT:
-    case VERB_HALT:
-    case VERB_RESUME:
-    case VERB_DISK: return play_fault(step, p, complaint);
     case VERB_WAIT:
         if (step->time < p->world.now)
             return complain(complaint, "that time is over");
@@ -594,11 +534,13 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_STOPPED: return play_due(step, p, complaint);
     case VERB_DELIVER:
     case VERB_LOSE:
-    case VERB_DUPLICATE: return play_message(step, p, complaint);
+    case VERB_DUPLICATE:
+    case VERB_LATE: return play_message(step, p, complaint);
     case VERB_FIRE: return play_fire(step, p, complaint);
     case VERB_MARK: play_mark(p); return true;
     case VERB_CHECK: play_check(p, (enum property)step->event); return true;
-    case VERB_COUNT: break;
+    case VERB_HEARS:
+    case VERB_FAULT: return play_fault(step, p, complaint);
     }
     return false;
 }

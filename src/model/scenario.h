@@ -49,6 +49,7 @@
  *                                      of its office is over
  *     deliver|lose|duplicate A > B TYPE    the oldest such message; or ELECTION(3), ELECTION[1 2],
  *                                      GRANT(2.1), GRANT(2.1 round 3 life 1)
+ *     late A > B TYPE until TIME       it does not arrive before that time
  *     fire ID TIMER                    hop, answer, deadline, ring, heartbeat or suspicion
  *     mark                             remember the world as it is now
  *     check PROPERTY                   does it hold now; of the future, if time alone goes on, or

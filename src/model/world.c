@@ -376,6 +376,14 @@ void world_duplicate(struct world *w, uint32_t flight)
     w->disturbed = true;
 }
 
+void world_delay(struct world *w, uint32_t flight, uint64_t until)
+{
+    struct flight f = take(w, flight);
+    f.due = until > f.due ? until : f.due;
+    put(w, &f);
+    w->disturbed = true;
+}
+
 void world_inject(struct world *w, const struct flight *f)
 {
     send_copy(w, f->from, f->to, &f->message);

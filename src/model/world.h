@@ -53,13 +53,14 @@ struct flight {
     X(CUT, "cut")                                                                                  \
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
-    X(ONE_WAY, "one-way")     /* the first group is not heard by the second */                     \
-    X(PAUSE, "pause")         /* the process stands still for so long, its clock does not */       \
-    X(RATE, "clock")          /* its clock runs by millionths too fast, or slow */                 \
-    X(DISK, "disk")           /* its writes take so long from now on */                            \
-    X(TICK, "tick")           /* its clock jumps on by so much */                                  \
-    X(DUE, "due")             /* whatever its clock says: this elect_time_name has come */         \
-    X(HEARS, "hears")         /* it hears of terms up to this counter */                           \
+    X(ONE_WAY, "one-way") /* the first group is not heard by the second */                         \
+    X(PAUSE, "pause")     /* the process stands still for so long, its clock does not */           \
+    X(RATE, "clock")      /* its clock runs by millionths too fast, or slow */                     \
+    X(DISK, "disk")       /* its writes take so long from now on */                                \
+    X(TICK, "tick")       /* its clock jumps on by so much */                                      \
+    X(DUE, "due")         /* whatever its clock says: this elect_time_name has come */             \
+    X(HEARS, "hears")     /* it hears of terms up to this counter */                               \
+    /* Only under a mandate. */                                                                    \
     X(WIN, "wins")            /* it is nominated, whoever else is there */                         \
     X(LEASE, "new-lease")     /* all are told of another lease */                                  \
     X(TESTAMENT, "testament") /* it crashes, and its guardian says so */                           \
@@ -83,7 +84,9 @@ enum fault_kind {
 #define X(name, word) name,
     FAULTS(X)
 #undef X
-        FAULT_KINDS
+        FAULT_KINDS,
+    FAULT_FIRST_MANDATE = WIN,
+    FAULT_LAST_MANDATE = RESUME
 };
 
 struct fault {
@@ -185,6 +188,7 @@ void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct ha
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);
 void world_lose(struct world *w, uint32_t flight, struct happening *h);
 void world_duplicate(struct world *w, uint32_t flight);
+void world_delay(struct world *w, uint32_t flight, uint64_t until);
 void world_inject(struct world *w, const struct flight *f); /* once more, from now on */
 void world_fault(struct world *w, const struct fault *fault, struct happening *h);
 const char *world_fault_name(enum fault_kind kind);

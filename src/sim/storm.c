@@ -58,17 +58,18 @@ static bool has(const struct storm *s, enum storm_fault f) { return (s->kinds >>
 
 /* ---- the promises ---- */
 
-static bool promised(const struct storm *s, enum storm_promise promise)
+bool storm_promises(enum storm_promise promise, const struct elect_config *c,
+                    enum storm_beyond beyond)
 {
-    if (s->beyond == STORM_DISKS)
-        return promise == STORM_P4;
-    return s->beyond == STORM_WITHIN || promise != STORM_P3;
+    if (promise == STORM_P4)
+        return c->stable; /* else somebody who cannot win may stand in the way of all others */
+    return beyond == STORM_WITHIN || (beyond == STORM_CLOCKS && promise != STORM_P3);
 }
 
 static void broken(struct storm *s, enum storm_promise promise, uint8_t who, uint8_t whom)
 {
     struct storm_report *r = s->report;
-    if (!promised(s, promise)) {
+    if (!storm_promises(promise, &s->w->config, s->beyond)) {
         r->lost[promise]++;
         return;
     }

@@ -85,6 +85,8 @@ struct storm_report {
 };
 
 const char *storm_fault_name(enum storm_fault f);
+bool storm_promises(enum storm_promise promise, const struct elect_config *c,
+                    enum storm_beyond beyond);
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 

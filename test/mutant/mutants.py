@@ -299,12 +299,12 @@ MUTANTS = {
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (
-        "node.c", "m->incarnation == p->node->saved.incarnation &&", "true &&",
-        "unit grants of an earlier life are none"),
+        "node.c", " && m->incarnation != p->node->saved.incarnation)", " && false)",
+        "unit answers to an earlier life are none"),
     "any term believed": (
         "node.c", "m->term > farthest ||\n        m->other > farthest || m->pause > most_pauses)", "m->pause > most_pauses)", "unit a term from nowhere is a lie"),
     "incarnation not raised": (
-        "node.c", "    s->incarnation++;\n", "", "unit grants of an earlier life are none"),
+        "node.c", "    s->incarnation++;\n", "", "unit answers to an earlier life are none"),
     # hand-over, preemption
     "a resigned leader goes on leading": (
         "node.c", "    return elect_in_office(node, now) && !node->mandate.handing;", "    return elect_in_office(node, now);",
@@ -392,6 +392,9 @@ MUTANTS = {
         "sight.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
     "who works stands in the way": (
         "sight.c", " && !p->node->mandate.working &&", " &&", "unit who works takes no part"),
+    "who joins an active ring is taken for one who wants to lead": (
+        "sight.c", "    if (m->type == ELECT_ELECTION)\n        s->able", "    if (m->type == ELECT_ELECTION || m->type == ELECT_ELECT)\n        s->able",
+        "storms --processes 5 --algorithm active-ring"),
     "a pause is not heard of": (
         "sight.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
     "a pause is forgotten in a crash": (
@@ -406,6 +409,9 @@ MUTANTS = {
         "office.c", "count(some & m->voters) >= elect__quorum(m->voters) &&\n           ", "", "groups 20000"),
     "who counts with an earlier membership is granted": (
         "membership.c", "    return earlier(its, mine) || its->stamp == 0;", "    return its->stamp == 0;", "groups 40000"),
+    "a larger term brings an earlier membership back": (
+        "membership.c", "    return earlier(its, mine) || its->stamp == 0;", "    return (earlier(its, mine) && m->term <= mine->stamp) || its->stamp == 0;",
+        "scenario mandate/late-request-of-a-term-never-won: 0 > 2 GRANT(3.2)"),
     "a change is not taken over": (
         "voter.c", "    elect__adopt(p, &m->membership);\n    if (m->term", "    if (m->term", "groups 40000"),
     "a change that was heard of is forgotten in a crash": (

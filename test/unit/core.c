@@ -11,7 +11,8 @@ static uint64_t bytes_from(struct dice *d, unsigned bits)
 /* Mostly plausible messages, some wild ones. */
 static struct elect_input random_input(struct dice *d, unsigned n)
 {
-    struct elect_input in = {.event = (uint8_t)bytes_from(d, 5), .from = (uint8_t)dice_below(d, n)};
+    struct elect_input in = {.event = (uint8_t)dice_below(d, ELECT_EVENT_COUNT + 1),
+                             .from = (uint8_t)dice_below(d, n)};
     struct elect_message *m = &in.message;
     bool wild = dice_below(d, 8) == 0;
     m->type = wild ? (uint8_t)bytes_from(d, 8) : in.event;
@@ -26,6 +27,34 @@ static struct elect_input random_input(struct dice *d, unsigned n)
     if (wild)
         in.from = (uint8_t)bytes_from(d, 8);
     return in;
+}
+
+/* What a mandate adds: of small terms and lives, so that some of it fits. */
+static void add_mandate(struct dice *d, const struct elect_config *c, const struct elect_node *node,
+                        struct elect_input *in)
+{
+    struct elect_message *m = &in->message;
+    bool wild = dice_below(d, 8) == 0, answer = dice_below(d, 2) == 0;
+    uint8_t owner = answer ? node->me : in->from % c->n;
+    m->term = wild ? dice_throw(d) : (dice_below(d, 9) << 16 | c->id[owner]);
+    m->other = wild ? dice_throw(d) : (dice_below(d, 9) << 16 | c->id[dice_below(d, c->n)]);
+    m->origin = wild ? m->origin : in->from;
+    m->round = (uint32_t)dice_below(d, 9);
+    m->incarnation = (uint32_t)(wild ? dice_throw(d) : 1 + dice_below(d, 2));
+    m->leading = (uint8_t)bytes_from(d, 1);
+    m->able = (uint8_t)bytes_from(d, 1);
+    m->reason = (uint8_t)bytes_from(d, 3);
+    m->heir = (uint8_t)(wild ? bytes_from(d, 8) : dice_below(d, c->n));
+    m->penalty = (uint8_t)(wild ? bytes_from(d, 8) : dice_below(d, 3));
+    m->pause = (uint32_t)(wild ? dice_throw(d) : node->saved.pause + (dice_below(d, 8) == 0));
+    m->lease = (uint32_t)(wild ? dice_throw(d) : c->lease);
+    m->remaining = (uint32_t)(wild ? dice_throw(d) : dice_below(d, c->lease));
+    m->membership = node->saved.membership;
+    uint64_t *field[] = {&m->membership.members, &m->membership.voters, &m->membership.before,
+                         &m->membership.stamp};
+    if (wild || dice_below(d, 4) == 0)
+        *field[dice_below(d, 4)] ^= wild ? dice_throw(d) : SET(dice_below(d, 8));
+    m->membership.version += dice_below(d, 8) == 0;
 }
 
 static void check_output(const struct elect_config *c, const struct elect_node *node,
@@ -59,6 +88,36 @@ static void anything_may_come_in(void **state)
         a.config.announce = (uint8_t)dice_below(&dice, 2);
         for (int i = 0; i < 2000; i++) {
             struct elect_input in = random_input(&dice, n);
+            elect_step(&a.config, &a.node, &in, &a.out);
+            check_output(&a.config, &a.node, &a.out);
+        }
+    }
+}
+
+static void anything_may_come_in_under_a_mandate(void **state)
+{
+    struct dice dice;
+    (void)state;
+    dice_seed(&dice, 4, DICE_LOSS);
+    for (int run = 0; run < 800; run++) {
+        struct actor a;
+        unsigned n = 1 + (unsigned)dice_below(&dice, run % 4 == 0 ? 64 : 6);
+        uint8_t me = (uint8_t)dice_below(&dice, n);
+        elect_time now = 1000;
+        actor_init(&a, (enum elect_algorithm)(run % ELECT_ALGORITHM_COUNT), n, me, ELECT_NOBODY);
+        a.config.stable = dice_below(&dice, 4) != 0;
+        a.config.preempt = dice_below(&dice, 2) != 0;
+        if (n > 1 && dice_below(&dice, 2) == 0)
+            a.config.members = a.config.voters &= ~SET(dice_below(&dice, n));
+        assert_int_equal(elect_config_mandate(&a.config, 1000, 200, 10000, 1), ELECT_FINE);
+        elect_init(&a.config, &a.node, me, ELECT_NOBODY, NULL, now, &a.out);
+        if (run % 5 == 0)
+            elect_readmit(&a.config, &a.node, me, 1, now, &a.out);
+        for (int i = 0; i < 2000; i++) {
+            struct elect_input in = random_input(&dice, n);
+            add_mandate(&dice, &a.config, &a.node, &in);
+            now += (elect_time)dice_below(&dice, 20);
+            in.now = now;
             elect_step(&a.config, &a.node, &in, &a.out);
             check_output(&a.config, &a.node, &a.out);
         }
@@ -233,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anything_may_come_in),
+        cmocka_unit_test(anything_may_come_in_under_a_mandate),
         cmocka_unit_test(forged_messages_are_refused),
         cmocka_unit_test(a_mislabelled_message_is_refused),
         cmocka_unit_test(equal_histories_give_equal_bytes),

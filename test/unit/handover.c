@@ -269,6 +269,17 @@ static void a_release_that_names_somebody_is_nobody_elses_turn(void **state)
     assert_rule(&v->a, OFFICE_RELEASED);
 }
 
+static void a_leader_that_is_told_of_a_failure_knows_better(void **state)
+{
+    struct voter *v = in_office(3);
+    (void)state;
+    v->a.config.stable = true;
+    leads_for(v, 2, v->a.node.mandate.token, 0);
+    happens(v, ELECT_SUSPECT);
+    assert_rule(&v->a, LEADS_ITSELF);
+    assert_int_equal(v->a.node.mandate.follows, 2);
+}
+
 /* ---- preemption ---- */
 
 static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
@@ -294,6 +305,8 @@ static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
     v->a.config.stable = true;
     grants_again(v, 1, 0, true);
     assert_rule(&v->a, GIVES_PLACE);
+    grants_again(v, 1, 0, true);
+    assert_int_equal(v->a.out.sends, 0); /* once is enough */
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
     assert_int_equal(v->a.node.mandate.penalties, 1); /* it is not to blame */
@@ -562,7 +575,10 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     is_told(v, all & ~SET(4), all & ~SET(4)); /* itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    struct voter resigned = *v, other = *v;
+    struct voter resigned = *v, other = *v, succeeds = *v;
+    succeeds.a.node.mandate.term += 1 << 16; /* itself, and nobody knows yet whether it does */
+    is_told(&succeeds, all & ~SET(0), all & ~SET(0));
+    assert_rule(&succeeds.a, CHANGE_TOO_SOON);
     is_told(v, all & ~SET(0), all & ~SET(0));
     assert_rule(&v->a, CHANGES_MEMBERS);
     assert_true(v->a.out.persist);
@@ -593,6 +609,70 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     assert_rule(&other.a, HAS_NO_OFFICE);
 }
 
+static void is_refused(struct voter *v, struct elect_membership m)
+{
+    const struct elect_membership mine = v->a.node.saved.membership;
+    hears(v, 1,
+          (struct elect_message){
+              .type = ELECT_PRESENT, .set = SET(2), .incarnation = 1, .membership = m});
+    assert_rule(&v->a, MALFORMED);
+    assert_memory_equal(&mine, &v->a.node.saved.membership, sizeof mine);
+}
+
+static void a_membership_that_cannot_be_is_a_lie(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    const elect_set all = SET(3) - 1;
+    const elect_term now = term(1, 1);
+    (void)state;
+    is_refused(v, (struct elect_membership){.stamp = now, .members = all, .before = all});
+    is_refused(v, (struct elect_membership){.stamp = now, .members = all, .voters = all});
+    is_refused(v, (struct elect_membership){
+                      .stamp = now, .members = all, .voters = all | SET(3), .before = all});
+    is_refused(v, (struct elect_membership){
+                      .stamp = now, .members = all, .voters = all, .before = all | SET(3)});
+    is_refused(v, (struct elect_membership){
+                      .stamp = now, .members = all, .voters = SET(0) | SET(1), .before = all});
+    is_refused(v, (struct elect_membership){
+                      .stamp = now, .members = SET(0), .voters = SET(0), .before = all});
+    is_refused(v, (struct elect_membership){
+                      .stamp = term(1 << 30, 1), .members = all, .voters = all, .before = all});
+}
+
+static void the_same_version_need_not_be_the_same_membership(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(2, 2));
+    (void)state;
+    v->a.node.saved.membership.stamp = term(3, 1);
+    m.membership = v->a.node.saved.membership;
+    m.membership.stamp = term(1, 2);
+    m.membership.members &= ~SET(0);
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+    m.membership.voters &= ~SET(0);
+    hears(v, 2, m);
+    assert_refused(v, CONFIG);
+}
+
+static void a_lost_member_learns_from_others_alone(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = {.type = ELECT_REMEMBERS, .round = 1, .incarnation = 7};
+    (void)state;
+    elect_readmit(&v->a.config, &v->a.node, 0, 5, v->now, &v->a.out);
+    m.membership = v->a.node.saved.membership;
+    hears(v, 0, m);
+    assert_rule(&v->a, MALFORMED);
+    m.incarnation = UINT32_MAX;
+    hears(v, 1, m);
+    assert_rule(&v->a, MALFORMED);
+    m.incarnation = 7;
+    hears(v, 1, m);
+    assert_rule(&v->a, LEARNS);
+    assert_int_equal(v->a.node.saved.incarnation, 8); /* later than any that 1 has met */
+}
+
 int test_handover(void)
 {
     const struct CMUnitTest tests[] = {
@@ -620,7 +700,11 @@ int test_handover(void)
         TEST(a_pause_is_heard_of_written_down_and_holds_elections_back),
         TEST(another_configuration_is_seen),
         TEST(a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way),
+        TEST(a_leader_that_is_told_of_a_failure_knows_better),
         TEST(one_voter_at_a_time_and_by_a_leader),
+        TEST(a_membership_that_cannot_be_is_a_lie),
+        TEST(the_same_version_need_not_be_the_same_membership),
+        TEST(a_lost_member_learns_from_others_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

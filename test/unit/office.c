@@ -183,12 +183,20 @@ static void grants_that_come_too_late_make_nobody_leader(void **state)
     assert_int_equal(v->a.node.mandate.token, 0);
 }
 
-static void grants_of_an_earlier_life_are_none(void **state)
+static void answers_to_an_earlier_life_are_none(void **state)
 {
-    struct voter *v = candidate(3);
-    struct elect_message late = reply(v, ELECT_GRANT);
+    struct voter *v = nominee(3);
+    struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     restart(v, 2);
+    happens(v, ELECT_SUSPECT); /* asks for the same term in the same words */
+    hears(v, 2, reply(v, ELECT_AYE));
+    assert_int_equal(v->a.node.mandate.asked, late.term);
+    assert_int_equal(v->a.node.mandate.question, late.round);
+    hears(v, 0, late);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    assert_int_equal(v->a.node.mandate.candidacy, ELECT_PREVOTING);
+    late.incarnation = 3; /* a later one, that is a lie */
     hears(v, 0, late);
     assert_rule(&v->a, MALFORMED);
 }
@@ -724,7 +732,7 @@ int test_office(void)
         TEST(a_renewal_counts_from_the_round_that_is_granted),
         TEST(grants_of_different_rounds_are_no_majority),
         TEST(grants_that_come_too_late_make_nobody_leader),
-        TEST(grants_of_an_earlier_life_are_none),
+        TEST(answers_to_an_earlier_life_are_none),
         TEST(at_its_end_an_office_is_over_whatever_comes_in),
         TEST(a_new_office_has_a_new_term),
         TEST(a_lost_candidacy_is_released_and_tried_again_later),

@@ -102,6 +102,16 @@ static void another_membership_or_too_long_a_lease_is_refused(void **state)
     assert_refused(v, CONFIG);
 }
 
+static void penalties_of_the_longest_lease_are_forgotten_as_late_as_can_be(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    v->a.config.decay = 0;
+    assert_int_equal(elect_config_mandate(&v->a.config, 1000000000, RENEWAL, DRIFT, GRAIN),
+                     ELECT_FINE);
+    assert_int_equal(v->a.config.decay, UINT32_MAX);
+}
+
 static void another_incarnation_of_the_holder_is_a_clone(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -314,6 +324,7 @@ int test_voter(void)
         TEST(a_term_belongs_to_its_owner),
         TEST(a_term_from_nowhere_is_a_lie),
         TEST(another_membership_or_too_long_a_lease_is_refused),
+        TEST(penalties_of_the_longest_lease_are_forgotten_as_late_as_can_be),
         TEST(another_incarnation_of_the_holder_is_a_clone),
         TEST(a_release_ends_its_own_grant_and_no_other),
         TEST(a_closed_term_closes_nobody_elses),
