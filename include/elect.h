@@ -223,6 +223,7 @@ enum elect_event {
     X(TAKES_OFFICE, ELECT_LOUD, "a majority has granted -> %p leads")                              \
     X(COUNTS, ELECT_QUIET, "no majority yet")                                                      \
     X(ANSWERED_TOO_LATE, ELECT_QUIET, "nobody waits for this answer any more")                     \
+    X(FORMER_LIFE, ELECT_LOUD, "%a has started anew since it said so -> %p ignores it")            \
     X(RENEWS, ELECT_QUIET, "%p asks for its next lease")                                           \
     X(RENEWED, ELECT_QUIET, "%p's lease is renewed")                                               \
     X(REFUSED, ELECT_LOUD, "a majority cannot be had -> %p waits and asks again")                  \
@@ -311,7 +312,7 @@ struct elect_config {
     elect_set members;                    /* at first: may lead, and vote; all unless changed */
     elect_set voters;                     /* at first: members and witnesses; others observe */
     uint32_t version;                     /* of that membership */
-    uint32_t lease, max_lease;            /* D; the longest that a voter grants, 0: no limit */
+    uint32_t lease, max_lease;            /* D; the longest that a voter grants */
     uint32_t renewal;                     /* R */
     uint32_t drift;                       /* rho, in millionths */
     uint32_t grain;                       /* epsilon, at least 1: how coarse a clock is */
@@ -337,8 +338,9 @@ struct elect_message {
     uint32_t pause, digest; /* the sender's */
     elect_term term;
     elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: what is in the way */
-    uint32_t incarnation; /* of the candidate; PRESENT, FOLLOWING: of the sender */
-    uint32_t unused;
+    uint32_t incarnation; /* of who asks, or says something of itself; REMEMBERS: the last known */
+    uint32_t life;        /* REQUEST, PREVOTE: the incarnation that gave the certificate;
+                             REMEMBERS: the one that asked */
     struct elect_membership membership; /* the sender's; not in every message */
     uint32_t lease;                     /* D */
     uint32_t remaining; /* REFUSE: how long boot or held will last; FOLLOWING: how long this is
@@ -408,6 +410,7 @@ struct elect_mandate {
     } round[ELECT_ROUNDS];
     uint32_t rounds;          /* how many there were; never repeats within an incarnation */
     uint32_t question;        /* candidate: which of them asks whether it would be granted */
+    uint32_t certified_by;    /* candidate: the incarnation that gave the certificate */
     uint32_t granted_to;      /* voter: the holder's incarnation */
     uint32_t longest_since;   /* voter: the longest lease granted since the start */
     uint32_t wait[ELECT_MAX]; /* candidate: how long each refusal lasts, 0: no reason to wait */
@@ -424,7 +427,7 @@ struct elect_mandate {
     bool restless;            /* has looked around, and wants an election */
     uint8_t penalties;        /* own; the fewest come first */
     uint8_t lost;             /* enum elect_oblivion */
-    uint8_t unused[3];
+    uint8_t unused[7];
     elect_set able;                 /* who says that it could win an election */
     elect_set differ;               /* who was told otherwise: their configuration is another one */
     elect_time heard[ELECT_MAX];    /* from whom, when, the last message came */
@@ -497,7 +500,8 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 
 /* A majority must confirm a leader, for `lease` at a time, renewed every `renewal`; clocks differ
  * by at most `drift` millionths. Roles, `max_lease`, `preempt` and `decay`, if any, are set before.
- */
+ * `max_lease` is 2 `lease` if it is 0; it must not be made smaller while a lease of that length may
+ * be in force: a member that has lost its state waits for it. */
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 

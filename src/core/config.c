@@ -122,8 +122,9 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
         (config->voters & ~all) != 0)
         return ELECT_NO_SUCH_ROLE;
     int64_t office = (int64_t)lease * (1000000 - drift) / (1000000 + drift) - grain;
-    if (lease > MAX_LEASE || office < elect_shortest_office(config))
-        return lease > MAX_LEASE ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;
+    uint32_t longest = config->max_lease > 0 ? config->max_lease : MAX_LEASE;
+    if (lease > longest || office < elect_shortest_office(config))
+        return lease > longest ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;
     if (renewal == 0 || 3 * (int64_t)renewal > office)
         return ELECT_RENEWAL_TOO_LONG;
     if (ELECT_ROUNDS * (int64_t)renewal < config->answer_bound)
@@ -134,6 +135,8 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
     config->renewal = renewal;
     config->drift = drift;
     config->grain = grain;
+    if (config->max_lease == 0)
+        config->max_lease = 2 * lease;
     if (config->decay == 0)
         config->decay = lease < UINT32_MAX / 10 ? 10 * lease : UINT32_MAX;
     set_duration(config, ELECT_SUSPICION_TIMER, 3 * renewal);

@@ -46,7 +46,7 @@ void elect__resign(struct process *p, number successor)
         nothing(p, HAS_NO_OFFICE);
     else if (o->handing)
         nothing(p, RESIGNS_ALREADY);
-    else if (successor != ELECT_NOBODY && !has(others(p), successor))
+    else if (successor != ELECT_NOBODY && (successor >= p->config->n || !has(others(p), successor)))
         nothing(p, CANNOT_LEAD);
     else
         begin_to_resign(p, successor, ELECT_RESIGNING);

@@ -59,7 +59,7 @@ void elect__end_of_guard(struct process *p);
 
 void elect__nominate(struct process *p);
 /* An election is won without one: the predecessor says that it is over. */
-void elect__inherit(struct process *p, term e);
+void elect__inherit(struct process *p, const message *release);
 /* What it asked for will never be used. */
 void elect__withdraw(struct process *p);
 void elect__end_office(struct process *p, enum rule why);
@@ -97,6 +97,9 @@ void elect__adopt(struct process *p, const struct elect_membership *m);
 void elect__confirm_change(struct process *p, uint32_t round);
 void elect__take_over_members(struct process *p); /* a new leader */
 void elect__learn_members(struct process *p, const struct elect_membership *m);
+/* The latest incarnation that is known of somebody, and whether an earlier one said this. */
+uint32_t elect__latest_life(const struct process *p, number who);
+bool elect__of_a_former_life(const struct process *p, number from, const message *m);
 /* Nobody who keeps the rules counts with others. */
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);
@@ -117,8 +120,8 @@ set elect__lately(const struct process *p, const elect_time *times);
 /* The fewest penalties, then the highest rank. */
 bool elect__outranks(const struct process *p, number a, number b);
 void elect__penalize(struct process *p, unsigned penalties);
-/* May it hold elections, and win them? */
-bool elect__takes_part(const struct process *p);
+/* May it hold elections, and win them? `m` asks it to, or nothing does. */
+bool elect__takes_part(const struct process *p, const message *m);
 void elect__stand_back(struct process *p);
 /* True if an election is none of its business: it says why, or whom it follows. A message of it, or
  * (NULL) a timer. */

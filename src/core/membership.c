@@ -91,7 +91,7 @@ bool elect__knows_later_members(const struct process *p, const struct elect_memb
 
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m)
 {
-    return m->voters != 0 && m->before != 0 && (m->voters & ~all(p)) == 0 &&
+    return m->members != 0 && m->before != 0 && (m->voters & ~all(p)) == 0 &&
            (m->before & ~all(p)) == 0 && (m->members & ~m->voters) == 0 &&
            count(m->voters ^ m->before) <= 1;
 }
@@ -146,9 +146,9 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
     elect__say(p, only(from),
                (message){.type = ELECT_REMEMBERS,
                          .round = m->round,
+                         .life = m->incarnation,
                          .term = p->node->mandate.seen,
                          .incarnation = s->met[from],
-                         .lease = s->longest,
                          .membership = s->membership});
     nothing(p, REMEMBERS_FOR);
 }
@@ -162,17 +162,12 @@ static bool enough_of(set electorate, set some)
 static void ask(struct process *p)
 {
     struct elect_mandate *r = &p->node->mandate;
-    elect__say(p, all(p) & ~only(me(p)), (message){.type = ELECT_FORGOT, .round = r->question});
+    elect__say(p, all(p) & ~only(me(p)),
+               (message){.type = ELECT_FORGOT,
+                         .round = r->question,
+                         .incarnation = p->node->saved.incarnation});
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
     nothing(p, HAS_FORGOTTEN);
-}
-
-/* The longest that it may have granted. */
-static uint32_t longest(const struct process *p)
-{
-    const struct elect_config *c = p->config;
-    uint32_t most = c->max_lease > c->lease ? c->max_lease : c->lease;
-    return p->node->saved.longest > most ? p->node->saved.longest : most;
 }
 
 static void know_enough(struct process *p)
@@ -181,12 +176,13 @@ static void know_enough(struct process *p)
     struct elect_saved *s = &p->node->saved;
     if (r->lost == ELECT_ASKING) {
         r->lost = ELECT_WAITING_IT_OUT;
-        *at(p, ELECT_GUARD) = p->now + longest(p);
+        *at(p, ELECT_GUARD) = p->now + p->config->max_lease; /* who knows what it granted */
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         nothing(p, WAITS_IT_OUT);
     } else {
         r->lost = ELECT_NOT_LOST;
         s->promised = s->used = r->seen;
+        s->incarnation = s->met[me(p)] > s->incarnation ? s->met[me(p)] + 1 : s->incarnation;
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         p->out->persist = true;
         start(p, ELECT_SUSPICION_TIMER);
@@ -200,8 +196,7 @@ static void learn(struct process *p, number from, const message *m)
     struct elect_mandate *r = &p->node->mandate;
     struct elect_saved *s = &p->node->saved;
     r->seen = m->term > r->seen ? m->term : r->seen;
-    s->incarnation = m->incarnation >= s->incarnation ? m->incarnation + 1 : s->incarnation;
-    s->longest = m->lease > s->longest ? m->lease : s->longest;
+    s->met[me(p)] = m->incarnation > s->met[me(p)] ? m->incarnation : s->met[me(p)];
     s->pause = m->pause > s->pause ? m->pause : s->pause;
     if (earlier(&s->membership, &m->membership))
         s->membership = m->membership;
@@ -226,8 +221,9 @@ void elect__remember(struct process *p, const struct elect_input *in)
 {
     const struct elect_mandate *r = &p->node->mandate;
     const message *m = &in->message;
+    bool mine = m->round == r->question && m->life == p->node->saved.incarnation;
     nothing(p, NOTHING);
-    if (in->event == ELECT_REMEMBERS && m->round == r->question && r->lost != ELECT_WAITING_IT_OUT)
+    if (in->event == ELECT_REMEMBERS && mine && r->lost != ELECT_WAITING_IT_OUT)
         learn(p, in->from, m);
     else if (in->event == ELECT_ALARM && due(p, ELECT_GUARD))
         ask_again(p);

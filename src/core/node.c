@@ -116,7 +116,8 @@ static void take_mandate(struct process *p, number from, const message *m)
 
 static void take(struct process *p, number from, const message *m)
 {
-    p->node->silent &= ~only(from); /* whoever speaks is not silent */
+    if (!of_mandate(m->type))
+        p->node->silent &= ~only(from); /* who speaks of elections may answer to them again */
     if (p->node->mandated && from != me(p))
         elect__hear(p, from, m);
     if (of_mandate(m->type))
@@ -199,6 +200,8 @@ static void react(struct process *p, const struct elect_input *in)
         nothing(p, MALFORMED);
     else if (m != NULL && is_answer(m) && m->incarnation != p->node->saved.incarnation)
         nothing(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
+    else if (m != NULL && of_mandate(m->type) && elect__of_a_former_life(p, in->from, m))
+        nothing(p, FORMER_LIFE);
     else if (p->node->mandate.lost)
         elect__remember(p, in);
     else if (m != NULL)

@@ -88,7 +88,8 @@ static message request(const struct process *p, term e)
                      .leading = o->token != 0,
                      .set = elect__roll(p),
                      .heir = elect__heir(p),
-                     .other = o->certificate};
+                     .other = o->certificate,
+                     .life = o->certificate != 0 ? o->certified_by : 0};
 }
 
 /* sent_at is now: before any voter, the own one included, sees the request. */
@@ -156,18 +157,19 @@ void elect__nominate(struct process *p)
     /* A certificate of what the own voter granted last says all that a PREVOTE could. */
     if (o->certificate != 0 && o->certificate == o->granted)
         confirm(p, CERTIFIED);
-    else if (o->certificate == 0 && !elect__takes_part(p))
+    else if (o->certificate == 0 && !elect__takes_part(p, NULL))
         elect__stand_back(p);
     else
         prevote(p);
 }
 
-void elect__inherit(struct process *p, term e)
+void elect__inherit(struct process *p, const message *release)
 {
     struct elect_mandate *o = &p->node->mandate;
     if (o->candidacy == ELECT_PREVOTING)
         elect__withdraw(p);
-    o->certificate = e;
+    o->certificate = release->term;
+    o->certified_by = release->incarnation;
     o->nominated = false; /* anew: see node.c */
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     elect__leave_round(p);
@@ -274,7 +276,8 @@ bool elect__at_until(struct process *p)
 void elect__upon_aye(struct process *p, number from, const message *m)
 {
     struct elect_mandate *o = &p->node->mandate;
-    if (o->candidacy != ELECT_PREVOTING || m->term != o->asked || m->round != o->question) {
+    bool waits = o->candidacy == ELECT_PREVOTING && !o->handing;
+    if (!waits || m->term != o->asked || m->round != o->question) {
         nothing(p, ANSWERED_TOO_LATE);
         return;
     }

@@ -64,10 +64,23 @@ static bool hears_me(const struct process *p, const message *m)
 }
 
 /* Is the incarnation that of its sender? */
-static bool names_itself(const message *m)
+static bool says_who_it_is(const message *m)
 {
     return m->type != ELECT_AYE && m->type != ELECT_GRANT && m->type != ELECT_REFUSE &&
            m->type != ELECT_REMEMBERS;
+}
+
+uint32_t elect__latest_life(const struct process *p, number who)
+{
+    return who == me(p) ? p->node->saved.incarnation : p->node->saved.met[who];
+}
+
+/* Who was readmitted may use a term again that it used, and never led, before it lost its state:
+ * what it said then of that term is not about this one. */
+bool elect__of_a_former_life(const struct process *p, number from, const message *m)
+{
+    bool ends_a_term = m->type == ELECT_RELEASE || m->type == ELECT_HAND;
+    return ends_a_term && m->incarnation < elect__latest_life(p, from);
 }
 
 static void hear_of_pause(struct process *p, uint32_t pause)
@@ -96,7 +109,7 @@ void elect__hear(struct process *p, number from, const message *m)
         s->able = m->able ? s->able | only(from) : s->able & ~only(from);
     if (m->type == ELECT_PRESENT || m->type == ELECT_FOLLOWING)
         elect__learn_members(p, &m->membership);
-    if (names_itself(m) && m->incarnation > p->node->saved.met[from])
+    if (says_who_it_is(m) && m->incarnation > p->node->saved.met[from])
         p->node->saved.met[from] = m->incarnation;
     hear_of_pause(p, m->pause);
 }
@@ -147,7 +160,17 @@ static bool could_win(const struct process *p)
            elect__sees_majority(p);
 }
 
-bool elect__takes_part(const struct process *p) { return could_win(p) && !somebody_is_fitter(p); }
+/* Who has said yes to a round of a ring stays until it is over: those behind it count on that. */
+static bool stays(const struct process *p, const message *m)
+{
+    bool in_it = !is(p, NORMAL) || leads(p);
+    return p->algorithm->ring && in_it && (m == NULL || m->round == p->node->saved.round);
+}
+
+bool elect__takes_part(const struct process *p, const message *m)
+{
+    return could_win(p) && (stays(p, m) || !somebody_is_fitter(p));
+}
 
 /* ---- saying so ---- */
 
@@ -240,7 +263,7 @@ bool elect__keeps_out(struct process *p, number from, const message *m)
         return false;
     if (asked && knows_leader(p))
         tell(p, only(from) | (p->algorithm->ring ? only(m->origin) : 0));
-    else if ((asked || holds) && !elect__takes_part(p))
+    else if ((asked || holds) && !elect__takes_part(p, m))
         elect__stand_back(p);
     else
         return false;
@@ -351,7 +374,7 @@ void elect__keep_watch(struct process *p)
     bool waits = s->told || runs(p, ELECT_SUSPICION_TIMER) || is_set(p, ELECT_BEGIN);
     if (leaderless && !waits && is(p, NORMAL) && p->node->leader == ELECT_NOBODY)
         s->restless = true;
-    if (s->restless && is(p, NORMAL) && !leads(p) && elect__takes_part(p)) {
+    if (s->restless && is(p, NORMAL) && !leads(p) && elect__takes_part(p, NULL)) {
         s->restless = false;
         p->algorithm->begin(p, SEES_MAJORITY);
     }

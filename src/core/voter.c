@@ -22,8 +22,6 @@ static void close_term(struct process *p, term e)
     struct elect_mandate *v = &p->node->mandate;
     struct elect_saved *s = &p->node->saved;
     number owner = elect__owner(p, e);
-    if (owner == ELECT_NOBODY)
-        return;
     s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];
     v->seen = e > v->seen ? e : v->seen;
     if (v->holder == owner && v->granted <= e)
@@ -39,11 +37,11 @@ static enum elect_refusal objection(struct process *p, number c, const message *
     const struct elect_saved *s = &p->node->saved;
     bool live = before(p, ELECT_EXPIRES), same = v->granted_to == m->incarnation;
     assert(elect__owner(p, m->term) == c); /* node.c has seen to that */
-    if (elect__counts_wrongly(p, c, m) || m->lease == 0 ||
-        (p->config->max_lease > 0 && m->lease > p->config->max_lease) ||
+    if (elect__counts_wrongly(p, c, m) || m->lease == 0 || m->lease > p->config->max_lease ||
         (live && v->granted == m->term && !same))
         return ELECT_REFUSED_CONFIG;
-    if (m->other != 0)
+    number over = m->other != 0 ? elect__owner(p, m->other) : ELECT_NOBODY;
+    if (over != ELECT_NOBODY && m->life >= elect__latest_life(p, over)) /* a certificate */
         close_term(p, m->other);
     live = before(p, ELECT_EXPIRES);
     if (before(p, ELECT_GUARD) && m->term != s->promised)
@@ -52,23 +50,27 @@ static enum elect_refusal objection(struct process *p, number c, const message *
         return ELECT_REFUSED_CLOSED;
     if (m->term < s->promised)
         return ELECT_REFUSED_STALE;
-    if (live && (v->holder != c || !same))
+    if ((live && (v->holder != c || !same)) || (v->token != 0 && c != me(p)))
         return ELECT_REFUSED_HELD;
     return NO_OBJECTION;
 }
 
 static uint32_t remaining(const struct process *p, enum elect_refusal why)
 {
-    elect_time end = p->node->mandate.time[why == ELECT_REFUSED_BOOT ? ELECT_GUARD : ELECT_EXPIRES];
-    bool waits = why == ELECT_REFUSED_BOOT || why == ELECT_REFUSED_HELD;
-    return waits ? (uint32_t)(end - p->now) : 0;
+    const elect_time *time = p->node->mandate.time;
+    elect_time end = why == ELECT_REFUSED_BOOT                               ? time[ELECT_GUARD]
+                     : why == ELECT_REFUSED_HELD && before(p, ELECT_EXPIRES) ? time[ELECT_EXPIRES]
+                     : why == ELECT_REFUSED_HELD                             ? time[ELECT_UNTIL]
+                                                                             : p->now;
+    return (uint32_t)(end - p->now);
 }
 
 /* What a refusal tells the candidate: the term that is in its way. */
 static term in_the_way(const struct process *p, enum elect_refusal why)
 {
+    const struct elect_mandate *v = &p->node->mandate;
     if (why == ELECT_REFUSED_HELD)
-        return p->node->mandate.granted;
+        return v->token != 0 ? v->token : v->granted;
     return why == ELECT_REFUSED_STALE ? p->node->saved.promised : p->node->mandate.seen;
 }
 
@@ -98,7 +100,8 @@ static void grant(struct process *p, number c, const message *m)
     struct elect_saved *s = &p->node->saved;
     elect_time expires = p->now + m->lease;
     elect__adopt(p, &m->membership);
-    if (m->term > s->promised || m->lease > s->longest) {
+    /* who was granted something must be known by its life, too: see elect__of_a_former_life */
+    if (m->term > s->promised || m->lease > s->longest || m->incarnation != v->granted_to) {
         s->promised = m->term > s->promised ? m->term : s->promised;
         s->longest = m->lease > s->longest ? m->lease : s->longest;
         p->out->persist = true;
@@ -132,7 +135,8 @@ static void observe(struct process *p, number c, const message *m)
     }
     if (m->leading) {
         elect__adopt(p, &m->membership);
-        v->granted = m->term;
+        if (!before(p, ELECT_EXPIRES)) /* what it granted when it voted */
+            v->granted = m->term;
         v->seen = m->term > v->seen ? m->term : v->seen;
         v->heir = m->heir;
         elect__follow_office(p, c);
@@ -206,15 +210,6 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     *p->node = as_it_is;
 }
 
-/* Who was readmitted may use a term again that was never led: what its former life said of that
- * term, or whoever buried it, is not about this one. */
-static bool of_a_former_life(struct process *p, number from, const message *m)
-{
-    const struct elect_mandate *v = &p->node->mandate;
-    return v->holder == from && v->granted == m->term && v->granted_to != m->incarnation &&
-           before(p, ELECT_EXPIRES);
-}
-
 /* The leader says so itself, or its testament does, which names nobody: then it is the heir's turn,
  * unless nothing is to change by itself. The others give them time. */
 void elect__upon_release(struct process *p, number from, const message *m)
@@ -222,10 +217,6 @@ void elect__upon_release(struct process *p, number from, const message *m)
     struct elect_mandate *v = &p->node->mandate;
     bool leader = v->follows == from && from != me(p);
     bool heir = v->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
-    if (of_a_former_life(p, from, m)) {
-        nothing(p, ANSWERED_TOO_LATE);
-        return;
-    }
     close_term(p, m->term);
     if (v->nominated && is_set(p, ELECT_RETRY) && v->token == 0)
         *at(p, ELECT_RETRY) = p->now; /* what was waited for may be free */
@@ -235,8 +226,9 @@ void elect__upon_release(struct process *p, number from, const message *m)
     }
     v->follows = p->node->leader = ELECT_NOBODY;
     v->certificate = m->term;
+    v->certified_by = m->incarnation;
     if (heir && has(everybody(p), me(p)))
-        elect__inherit(p, m->term);
+        elect__inherit(p, m);
     else
         elect__suspect(p);
     p->about = from;
@@ -250,7 +242,7 @@ void elect__upon_hand(struct process *p, number from, const message *m)
     if (v->follows == from)
         v->follows = ELECT_NOBODY;
     if (has(everybody(p), me(p)) && v->token == 0 && m->term >= v->granted)
-        elect__inherit(p, m->term);
+        elect__inherit(p, m);
     nothing(p, TERM_IS_OVER);
 }
 

@@ -483,18 +483,10 @@ static void change_members(struct world *w, const struct fault *f, struct happen
     step(w, leader, &in, h);
 }
 
-/* Nothing of its former life reaches it, and what its voter granted then it has not. */
+/* What its voter granted before it does not know. */
 static void readmit(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_output out;
-    for (uint32_t i = 0; i < w->flights;) {
-        if (w->flight[i].to == rank) {
-            take(w, i);
-            i = 0;
-        } else {
-            i++;
-        }
-    }
     w->up |= bit(rank);
     w->claims[rank].granted = 0;
     w->testament[rank] = 0;
@@ -804,12 +796,15 @@ uint8_t world_leader(const struct world *w)
     return leader != ELECT_NOBODY && world_up(w, leader) ? leader : ELECT_NOBODY;
 }
 
-/* Somebody holds a mandate, and whoever can hear it follows it. */
+/* Somebody holds a mandate, can renew it, and whoever can hear it follows it. */
 static bool office_is_known(const struct world *w)
 {
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
         uint8_t leader = (uint8_t)__builtin_ctzll(rest);
-        bool known = world_leads(w, leader);
+        elect_set voters = w->node[leader].saved.membership.voters;
+        bool known =
+            world_leads(w, leader) && 2 * __builtin_popcountll(world_reach(w, leader) & voters) >
+                                          __builtin_popcountll(voters);
         for (elect_set near = world_reach(w, leader); near != 0 && known; near &= near - 1)
             known = w->node[__builtin_ctzll(near)].mandate.follows == leader;
         if (known)

@@ -437,6 +437,12 @@ static elect_term token_in_force(const struct storm *s)
     return 0;
 }
 
+/* How long an election may be on its way. */
+static uint64_t round_trip(const struct elect_config *c)
+{
+    return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
+}
+
 /* Nobody disturbs a leader that all follow, once the last echo of the storm is over. */
 static void lull(struct storm *s)
 {
@@ -444,7 +450,7 @@ static void lull(struct storm *s)
     uint64_t lease = c->lease;
     /* Who may preempt waits until its penalties, and those of others, are forgotten. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
-    pass(s, last_pause(s->w) + 4 * lease + ranks, NULL);
+    pass(s, last_pause(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
     if (token == 0 || token != token_in_force(s))
@@ -457,8 +463,8 @@ static void lull(struct storm *s)
  */
 uint64_t storm_bound(const struct elect_config *c)
 {
-    return 10 * (uint64_t)c->lease +
-           8 * (uint64_t)c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    uint64_t suspicion = c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    return 10 * (uint64_t)c->lease + 8 * (suspicion + round_trip(c));
 }
 
 /* Which kinds of faults this seed has. */

@@ -125,6 +125,7 @@ static void settle_election(struct elect_node *node)
     node->mandate.nominated = false;
     node->mandate.follows = ELECT_NOBODY;
     node->mandate.certificate = 0;
+    node->mandate.certified_by = 0;
     node->mandate.time[ELECT_RETRY] = ELECT_UNSET;
     node->mandate.heir = ELECT_NOBODY;
 }

@@ -133,7 +133,7 @@ MUTANTS = {
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (v->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
         "storms --processes 3"),
     "grant during another's lease": (
-        "voter.c", "    if (live && (v->holder != c || !same))\n        return ELECT_REFUSED_HELD;\n", "", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "voter.c", "    if ((live && (v->holder != c || !same)) || (v->token", "    if ((v->token", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "grant to another incarnation of the holder": (
         "voter.c", "(v->holder != c || !same)", "v->holder != c", "unit another incarnation of the holder is a clone"),
     "stale terms granted": (
@@ -258,7 +258,7 @@ MUTANTS = {
     "new leader does not say so": (
         "office.c", "    elect__round(p);\n    nothing(p, TAKES_OFFICE);", "    nothing(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
     "longer lease not written down": (
-        "voter.c", "    if (m->term > s->promised || m->lease > s->longest) {", "    if (m->term > s->promised) {",
+        "voter.c", " || m->lease > s->longest ||", " ||",
         "unit a longer lease of the same term is written down"),
     "guard ends with any term of the owner": (
         "voter.c", "elect__owner(p, s->promised) == owner && s->promised <= e)", "elect__owner(p, s->promised) == owner)",
@@ -339,7 +339,7 @@ MUTANTS = {
     "the heir acts although somebody is named": (
         "voter.c", "v->heir == me(p) && m->heir == ELECT_NOBODY &&", "v->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
     "a former life releases": (
-        "voter.c", "    if (of_a_former_life(p, from, m)) {", "    if (false) {", "groups 80000"),
+        "node.c", " && elect__of_a_former_life(p, in->from, m))", " && false)", "unit what a former life said is not about this one"),
     "resigning costs nothing": (
         "handover.c", "        elect__penalize(p, WHO_RESIGNS);", "        ;", "unit penalties are forgotten by half"),
     "giving place costs": (
@@ -368,7 +368,7 @@ MUTANTS = {
     "who sees no majority takes part": (
         "sight.c", "           elect__sees_majority(p);\n}", "           true;\n}", "unit what was heard long ago is out of sight"),
     "penalties do not count": (
-        "sight.c", "could_win(p) && !somebody_is_fitter(p);", "could_win(p);", "unit the fewest penalties come first"),
+        "sight.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
         "sight.c", "in_sight(p) & others(p) & s->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
@@ -392,9 +392,11 @@ MUTANTS = {
         "sight.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
     "who works stands in the way": (
         "sight.c", " && !p->node->mandate.working &&", " &&", "unit who works takes no part"),
-    "who joins an active ring is taken for one who wants to lead": (
-        "sight.c", "    if (m->type == ELECT_ELECTION)\n        s->able", "    if (m->type == ELECT_ELECTION || m->type == ELECT_ELECT)\n        s->able",
-        "storms --processes 5 --algorithm active-ring"),
+    "who is heard need not acknowledge": (
+        "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 follow nobody"),
+    "who has said yes to a round of a ring stands back": (
+        "sight.c", "(stays(p, m) || !somebody_is_fitter(p))", "!somebody_is_fitter(p)",
+        "unit who has said yes to a round of a ring stays"),
     "a pause is not heard of": (
         "sight.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
     "a pause is forgotten in a crash": (
@@ -413,7 +415,7 @@ MUTANTS = {
         "membership.c", "    return earlier(its, mine) || its->stamp == 0;", "    return (earlier(its, mine) && m->term <= mine->stamp) || its->stamp == 0;",
         "scenario mandate/late-request-of-a-term-never-won: 0 > 2 GRANT(3.2)"),
     "a change is not taken over": (
-        "voter.c", "    elect__adopt(p, &m->membership);\n    if (m->term", "    if (m->term", "groups 40000"),
+        "voter.c", "    elect_time expires = p->now + m->lease;\n    elect__adopt(p, &m->membership);\n", "    elect_time expires = p->now + m->lease;\n", "groups 40000"),
     "a change that was heard of is forgotten in a crash": (
         "membership.c", "    *mine = *m;\n    p->out->persist = true;\n", "    *mine = *m;\n", "groups 20000"),
     "changed again before it is confirmed": (
@@ -429,7 +431,21 @@ MUTANTS = {
     "a lost member votes at once": (
         "membership.c", "    if (r->lost == ELECT_ASKING) {", "    if (false) {", "groups 20000"),
     "a lost member does not wait": (
-        "membership.c", "        *at(p, ELECT_GUARD) = p->now + longest(p);", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
+        "membership.c", "        *at(p, ELECT_GUARD) = p->now + p->config->max_lease;", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
+    "a lost member waits for its own lease": (
+        "membership.c", "p->now + p->config->max_lease;", "p->now + p->config->lease;", "unit a lost member learns from others alone"),
+    "a lost member is answered for its former life": (
+        "membership.c", " && m->life == p->node->saved.incarnation;", ";", "unit a lost member learns from others alone"),
+    "a certificate of a former life": (
+        "voter.c", " && m->life >= elect__latest_life(p, over))", ")", "unit a certificate frees the voter"),
+    "whose life was granted something is forgotten": (
+        "voter.c", " || m->incarnation != v->granted_to) {", ") {", "unit what a former life said is not about this one"),
+    "the voter of a leader makes another one": (
+        "voter.c", " || (v->token != 0 && c != me(p)))", ")", "unit a leader grants nobody else anything"),
+    "who resigns succeeds itself": (
+        "office.c", " && !o->handing;", ";", "unit who resigns does not succeed itself"),
+    "nobody is a member": (
+        "membership.c", "    return m->members != 0 && ", "    return ", "unit a membership that cannot be is a lie"),
     "a lost member asks only one": (
         "membership.c", "    return count(some & electorate) + elect__quorum(electorate) > count(electorate);", "    return count(some & electorate) > 0;", "groups 20000"),
     "a lost member does not promise": (

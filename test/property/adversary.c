@@ -37,6 +37,7 @@ struct history {
     struct elect_node node[MAX];
     struct elect_saved disk[MAX];
     bool up[MAX], bounded, groups, started, changing;
+    bool steady; /* the lease stays as it is */
     unsigned ticks[MAX];
     struct claims claims[MAX];
     elect_term latest; /* the largest token ever taken */
@@ -128,15 +129,10 @@ static void tick(struct history *h, uint8_t i)
 
 static bool forgot(const struct history *h, uint8_t i) { return h->disk[i].incarnation == 0; }
 
-/* Nothing of its former life reaches it, and it is a new voter. */
+/* What it granted before it does not know. */
 static void readmit(struct history *h, uint8_t i)
 {
     struct elect_output out;
-    unsigned kept = 0;
-    for (unsigned k = 0; k < h->letters; k++)
-        if (h->pool[k].to != i)
-            h->pool[kept++] = h->pool[k];
-    h->letters = kept;
     h->claims[i].granted = 0;
     h->testament[i] = 0;
     h->up[i] = true;
@@ -171,7 +167,7 @@ static void change(struct history *h, uint8_t i)
     const struct elect_membership *m = &h->node[i].saved.membership;
     elect_set bit = (elect_set)1 << below(h, h->config.n);
     elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
-    if (below(h, 2) == 0) /* the time between two changes is not what safety rests on */
+    if (h->steady) /* the time between two changes is for leases that were made shorter */
         h->node[i].mandate.time[ELECT_NEXT_CHANGE] = ELECT_UNSET;
     step(h, i, elect_changes(members, m->voters ^ bit, 0));
 }
@@ -276,6 +272,18 @@ static void tell_members(struct history *h, uint8_t from, uint8_t to)
         step(h, to, elect_received(from, &m, 0));
 }
 
+/* Who leads goes on leading, with this group, until it may change the membership again. */
+static void lead_on(struct history *h, uint8_t i, elect_set group)
+{
+    const elect_time *time = h->node[i].mandate.time;
+    while (elect_in_office(&h->node[i], 0) && h->broken == NULL && time[ELECT_NEXT_CHANGE] > 0) {
+        unsigned from = h->letters < POOL / 2 ? h->letters : (h->letters = 0);
+        pass_time(h, 2);
+        hurry(h, i);
+        settle(h, group, from);
+    }
+}
+
 static void move_group(struct history *h)
 {
     elect_set everybody = ~(elect_set)0 >> (64 - h->config.n);
@@ -298,9 +306,12 @@ static void move_group(struct history *h)
         hurry(h, i);
     else if (kind == 11)
         succeed_itself(h, i);
-    else if (kind < 17)
+    else if (kind < 17) {
+        if (below(h, 2) == 0)
+            lead_on(h, i, group);
+        from = h->letters;
         change(h, i);
-    else if (kind == 17)
+    } else if (kind == 17)
         h->up[i] = false;
     else if (kind == 18)
         leave_testament(h, i);
@@ -327,7 +338,9 @@ static void play(struct history *h, uint64_t seed)
     dice_seed(&h->dice, seed, DICE_CRASH);
     unsigned n = seed % 4 == 0 ? 2 + below(h, 4) : 3 + (unsigned)(seed % 2) + groups;
     elect_config_init(&h->config, ELECT_BULLY, ids, n, 1, 0);
+    h->config.max_lease = 4 * LEASE;
     h->changing = seed % 5 < 2;
+    h->steady = seed % 2 == 0;
     h->config.stable =
         seed % 3 == 0 && !groups; /* then they look around, too, and learn of changes */
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
@@ -336,8 +349,8 @@ static void play(struct history *h, uint64_t seed)
         restart(h, i);
     h->started = true;
     for (unsigned s = 0; s < STEPS && h->broken == NULL; s++) {
-        if (below(h, 40) == 0) /* all are told of another lease */
-            elect_config_mandate(&h->config, LEASE + below(h, LEASE), 2, 0, GRAIN);
+        if (below(h, 40) == 0 && !h->steady) /* all are told of another lease */
+            elect_config_mandate(&h->config, LEASE * (1 + below(h, 4)), 2, 0, GRAIN);
         if (groups)
             move_group(h);
         else

@@ -121,6 +121,8 @@ static void an_office_is_handed_to_who_is_named(void **state)
     (void)state;
     resigns(v, 2);
     assert_rule(&v->a, CANNOT_LEAD); /* to oneself */
+    resigns(v, 66);
+    assert_rule(&v->a, CANNOT_LEAD); /* there is no such process */
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
@@ -169,6 +171,37 @@ static void who_resigns_does_not_succeed_itself(void **state)
                                  .incarnation = 1,
                                  .other = term(5, 0)});
     assert_false(sends(v, ELECT_PREVOTE, NULL));
+    v = in_office(3); /* nor if it has asked already */
+    hears(v, 0,
+          (struct elect_message){.type = ELECT_REFUSE,
+                                 .what = ELECT_REQUEST,
+                                 .reason = ELECT_REFUSED_STALE,
+                                 .term = v->a.node.mandate.token,
+                                 .incarnation = 1,
+                                 .other = term(5, 0)});
+    assert_true(sends(v, ELECT_PREVOTE, NULL));
+    resigns(v, 0);
+    for (uint8_t i = 0; i < 3; i++)
+        hears(v, i,
+              (struct elect_message){.type = ELECT_AYE,
+                                     .term = v->a.node.mandate.asked,
+                                     .round = v->a.node.mandate.question,
+                                     .incarnation = 1});
+    assert_false(sends(v, ELECT_REQUEST, NULL));
+    assert_int_equal(v->a.node.saved.used, v->a.node.mandate.token);
+}
+
+static void a_leader_grants_nobody_else_anything(void **state)
+{
+    struct voter *v = in_office(3);
+    elect_term token = v->a.node.mandate.token;
+    (void)state;
+    v->a.node.mandate.time[ELECT_EXPIRES] =
+        ELECT_UNSET; /* its own voter has heard nothing lately */
+    asks(v, 1, term(2, 1));
+    assert_refused(v, HELD);
+    assert_int_equal(answer(v)->remaining, OFFICE);
+    assert_int_equal(answer(v)->other, token);
 }
 
 static void who_is_handed_an_office_asks_at_once(void **state)
@@ -243,7 +276,7 @@ static void a_testament_is_the_heirs_turn_and_the_others_wait(void **state)
     struct voter *v = watchful(3, 1);
     (void)state;
     leads_for(v, 2, term(1, 2), 1);
-    struct voter other = *v, paused = *v;
+    struct voter other = *v, paused = *v, removed = *v;
     releases(v, 2, term(1, 2));
     assert_rule(&v->a, CERTIFIED);
     other.a.node.mandate.heir = 0;
@@ -256,6 +289,9 @@ static void a_testament_is_the_heirs_turn_and_the_others_wait(void **state)
     happens(&paused, ELECT_PAUSE);
     releases(&paused, 2, term(1, 2)); /* nothing changes by itself */
     assert_rule(&paused.a, OFFICE_RELEASED);
+    has_voters(&removed, SET(0) | SET(2));
+    releases(&removed, 2, term(1, 2)); /* it is no member any more */
+    assert_false(sends(&removed, ELECT_REQUEST, NULL));
 }
 
 static void a_release_that_names_somebody_is_nobody_elses_turn(void **state)
@@ -463,6 +499,34 @@ static void the_fewest_penalties_come_first(void **state)
     assert_true(sends(&idle, ELECT_PREVOTE, NULL));
 }
 
+static void who_has_said_yes_to_a_round_of_a_ring_stays(void **state)
+{
+    struct voter *v = watchful(3, 2);
+    struct elect_message m = {
+        .type = ELECT_PRESENT, .set = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
+    (void)state;
+    actor_init(&v->a, ELECT_CHANG_ROBERTS, 3, 2, ELECT_NOBODY);
+    assert_int_equal(elect_config_mandate(&v->a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
+    elect_init(&v->a.config, &v->a.node, 2, ELECT_NOBODY, NULL, v->now, &v->a.out);
+    m.membership = v->a.node.saved.membership;
+    happens(v, ELECT_SUSPECT);
+    says_present(v, 1, SET(2));
+    v->now += T;
+    happens(v, ELECT_ALARM);
+    assert_true(sends(v, ELECT_ELECTION, NULL));
+    hears(v, 0, m); /* who is fitter, and wants to, but comes too late */
+    struct voter later = *v;
+    struct elect_message own = {.type = ELECT_ELECTION, .round = 1};
+    struct elect_input back = elect_received(1, &own, v->now);
+    back.message.origin = 2;
+    elect_step(&v->a.config, &v->a.node, &back, &v->a.out);
+    assert_true(sends(v, ELECT_PREVOTE, NULL));
+    back.message.round = 2; /* but not to the next one */
+    back.message.origin = 1;
+    elect_step(&later.a.config, &later.a.node, &back, &later.a.out);
+    assert_rule(&later.a, STANDS_BACK);
+}
+
 static void penalties_are_forgotten_by_half(void **state)
 {
     struct voter *v = in_office(3);
@@ -625,6 +689,7 @@ static void a_membership_that_cannot_be_is_a_lie(void **state)
     const elect_set all = SET(3) - 1;
     const elect_term now = term(1, 1);
     (void)state;
+    is_refused(v, (struct elect_membership){.stamp = now, .voters = all, .before = all});
     is_refused(v, (struct elect_membership){.stamp = now, .members = all, .before = all});
     is_refused(v, (struct elect_membership){.stamp = now, .members = all, .voters = all});
     is_refused(v, (struct elect_membership){
@@ -658,7 +723,7 @@ static void the_same_version_need_not_be_the_same_membership(void **state)
 static void a_lost_member_learns_from_others_alone(void **state)
 {
     struct voter *v = begin(3, 0);
-    struct elect_message m = {.type = ELECT_REMEMBERS, .round = 1, .incarnation = 7};
+    struct elect_message m = {.type = ELECT_REMEMBERS, .round = 1, .life = 5, .incarnation = 7};
     (void)state;
     elect_readmit(&v->a.config, &v->a.node, 0, 5, v->now, &v->a.out);
     m.membership = v->a.node.saved.membership;
@@ -668,8 +733,26 @@ static void a_lost_member_learns_from_others_alone(void **state)
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
     m.incarnation = 7;
+    m.life = 4; /* it was a former life that asked */
+    hears(v, 1, m);
+    assert_rule(&v->a, NOTHING);
+    m.life = 5;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
+    hears(v, 2, m);
+    assert_rule(&v->a, WAITS_IT_OUT);
+    v->now += 2 * LEASE - 1; /* whatever anybody may have been granted */
+    happens(v, ELECT_ALARM);
+    assert_false(sends(v, ELECT_FORGOT, NULL));
+    v->now += 1;
+    happens(v, ELECT_ALARM);
+    assert_true(sends(v, ELECT_FORGOT, NULL));
+    hears(v, 1, m); /* that was the first question */
+    assert_rule(&v->a, NOTHING);
+    m.round = 2;
+    hears(v, 1, m);
+    hears(v, 2, m);
+    assert_rule(&v->a, READMITTED);
     assert_int_equal(v->a.node.saved.incarnation, 8); /* later than any that 1 has met */
 }
 
@@ -681,6 +764,7 @@ int test_handover(void)
         TEST(nobody_to_hand_over_to_is_no_reason_to_stay),
         TEST(an_office_that_runs_out_while_it_is_handed_over_is_over),
         TEST(who_resigns_does_not_succeed_itself),
+        TEST(a_leader_grants_nobody_else_anything),
         TEST(who_is_handed_an_office_asks_at_once),
         TEST(a_hand_of_what_it_never_granted_is_asked_about_first),
         TEST(a_late_hand_is_none),
@@ -696,6 +780,7 @@ int test_handover(void)
         TEST(who_follows_a_leader_says_so_instead_of_electing),
         TEST(who_is_told_waits_and_asks_again),
         TEST(the_fewest_penalties_come_first),
+        TEST(who_has_said_yes_to_a_round_of_a_ring_stays),
         TEST(penalties_are_forgotten_by_half),
         TEST(a_pause_is_heard_of_written_down_and_holds_elections_back),
         TEST(another_configuration_is_seen),

@@ -106,7 +106,7 @@ static void penalties_of_the_longest_lease_are_forgotten_as_late_as_can_be(void 
 {
     struct voter *v = begin(3, 0);
     (void)state;
-    v->a.config.decay = 0;
+    v->a.config.decay = v->a.config.max_lease = 0;
     assert_int_equal(elect_config_mandate(&v->a.config, 1000000000, RENEWAL, DRIFT, GRAIN),
                      ELECT_FINE);
     assert_int_equal(v->a.config.decay, UINT32_MAX);
@@ -172,12 +172,12 @@ static void after_a_start_the_longest_lease_is_waited_for(void **state)
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
     (void)state;
-    m.lease = 3 * LEASE;
+    m.lease = 2 * LEASE;
     hears(v, 2, m);
     restart(v, 0);
     assert_true(v->a.out.persist); /* the incarnation */
     assert_int_equal(v->a.node.saved.incarnation, 2);
-    v->now += 3 * LEASE - 1;
+    v->now += 2 * LEASE - 1;
     asks(v, 1, term(2, 1));
     assert_refused(v, BOOT);
     assert_int_equal(answer(v)->remaining, 1);
@@ -210,10 +210,10 @@ static void the_guard_is_as_long_as_what_was_granted_since(void **state)
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
     (void)state;
-    m.lease = 3 * LEASE;
+    m.lease = 2 * LEASE;
     hears(v, 2, m);
     restart(v, 0);
-    v->now += 3 * LEASE;
+    v->now += 2 * LEASE;
     asks(v, 1, term(2, 1));
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.saved.longest, LEASE);
@@ -234,6 +234,7 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     asks(v, 1, term(5, 1));
     before = v->a.node;
     m.other = term(5, 1); /* a certificate */
+    m.life = 1;
     m.term = term(6, 2);
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
@@ -259,10 +260,37 @@ static void a_certificate_frees_the_voter(void **state)
     assert_refused(v, CONFIG);
     m.membership.version = 0;
     struct voter certified = *v;
-    hears(v, 2, request(term(2, 2)));
+    hears(v, 2, m); /* of a former life of 1, which had that term, too, and lost its state */
     assert_refused(v, HELD);
+    m.life = 1;
     hears(&certified, 2, m);
     assert_granted(&certified);
+}
+
+/* Who was readmitted may use a term again that nobody told it of. */
+static void what_a_former_life_said_is_not_about_this_one(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = request(term(1, 1));
+    (void)state;
+    hears(v, 1, m);
+    v->now += LEASE;
+    m.incarnation = 9;
+    hears(v, 1, m);
+    assert_granted(v);
+    assert_true(v->a.out.persist); /* that it is another one: for the guard of the next start */
+    assert_int_equal(v->a.node.saved.met[1], 9);
+    struct voter guarded = *v;
+    releases(v, 1, term(1, 1)); /* by incarnation 1 */
+    assert_rule(&v->a, FORMER_LIFE);
+    hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(1, 1), .incarnation = 1});
+    assert_rule(&v->a, FORMER_LIFE);
+    asks(v, 2, term(2, 2));
+    assert_refused(v, HELD);
+    restart(&guarded, 0);
+    releases(&guarded, 1, term(1, 1));
+    asks(&guarded, 2, term(2, 2));
+    assert_refused(&guarded, BOOT);
 }
 
 static void only_who_says_that_it_leads_is_followed(void **state)
@@ -334,6 +362,7 @@ int test_voter(void)
         TEST(the_guard_is_as_long_as_what_was_granted_since),
         TEST(a_prevote_is_answered_and_changes_nothing),
         TEST(a_certificate_frees_the_voter),
+        TEST(what_a_former_life_said_is_not_about_this_one),
         TEST(only_who_says_that_it_leads_is_followed),
         TEST(an_observer_follows_and_does_not_vote),
     };
