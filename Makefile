@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize verified coverage storm mutants bench deps deps-test deps-bench install format clean
+.PHONY: all demo test test-plain test-sanitize verified coverage storm fuzz mutants bench deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -55,6 +55,10 @@ storm: all
 	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 5000 --algorithm chang-roberts
 	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 2000 --beyond clocks
 	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 3000 --beyond disks
+
+# every decoder, for a minute each: FUZZ=600 make fuzz
+fuzz: deps-test
+	@tools/fuzz $(FUZZ)
 
 # seeded faults, and who notices them
 mutants: deps-test

@@ -46,6 +46,7 @@ extern "C" {
 #define ELECT_MAX_ID    65535     /* the highest number that a process may have */
 #define ELECT_MAX_SENDS 6         /* sends in one output; a destination is a set */
 #define ELECT_MAX_QUEUE 64        /* ring messages that wait for the one before them */
+#define ELECT_MAX_BYTES 1024      /* of a message: elect_encode() */
 #define ELECT_NOBODY    0xff      /* a rank that is no process */
 #define ELECT_UNSET     INT64_MIN /* a time that is none, and over for long */
 
@@ -339,8 +340,7 @@ struct elect_message {
     elect_term term;
     elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: what is in the way */
     uint32_t incarnation; /* of who asks, or says something of itself; REMEMBERS: the last known */
-    uint32_t life;        /* REQUEST, PREVOTE: the incarnation that gave the certificate;
-                             REMEMBERS: the one that asked */
+    uint32_t life;        /* REQUEST, PREVOTE: the incarnation that gave the certificate */
     struct elect_membership membership; /* the sender's; not in every message */
     uint32_t lease;                     /* D */
     uint32_t remaining; /* REFUSE: how long boot or held will last; FOLLOWING: how long this is
@@ -354,6 +354,9 @@ struct elect_hop {
     uint8_t unused[6];
 };
 
+/* Between two losses of its state a process uses no term twice. */
+#define ELECT_ERA(incarnation) ((incarnation) >> 16)
+
 /* What must survive a crash. */
 struct elect_saved {
     elect_term promised;          /* the largest term granted */
@@ -362,9 +365,9 @@ struct elect_saved {
     struct elect_membership membership;
     uint32_t met[ELECT_MAX]; /* the latest incarnation of each; with the next write */
     uint32_t longest;        /* D_max: the longest lease granted */
-    uint32_t incarnation;
-    uint32_t round; /* rings: the latest round known */
-    uint32_t pause; /* odd: elections are paused; the larger one counts */
+    uint32_t incarnation;    /* one more with every start; a new era when its state was lost */
+    uint32_t round;          /* rings: the latest round known */
+    uint32_t pause;          /* odd: elections are paused; the larger one counts */
 };
 
 /* The times of the mandate, all in one array: see elect_shift. */
@@ -505,6 +508,16 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 
+/* A message as bytes, in which members have their numbers, not their ranks: two processes may have
+ * different configurations. How many they are. */
+size_t elect_encode(const struct elect_config *config, const struct elect_message *message,
+                    uint8_t bytes[ELECT_MAX_BYTES]);
+
+/* False if this is no message, or of members that the configuration does not know. Whether it may
+ * be believed is another question: elect_step() looks at it again. */
+bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_t length,
+                  struct elect_message *message);
+
 /* What a lease must at least leave to a leader. */
 int64_t elect_shortest_office(const struct elect_config *config);
 
@@ -516,10 +529,10 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
                 struct elect_output *out);
 
 /* A process that ran before, and has lost what it had saved: it asks the others, waits for the
- * longest lease, and only then votes or leads. Until it does, nothing of it is to be saved. No
- * incarnation of it was ever as large as `incarnation`: the date in seconds will do. */
+ * longest lease, and only then votes or leads. Until it does, nothing of it is to be saved. What it
+ * asks has the number `question`, which was never used before: the date in seconds will do. */
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                   uint32_t incarnation, elect_time now, struct elect_output *out);
+                   uint32_t question, elect_time now, struct elect_output *out);
 
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);

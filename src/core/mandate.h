@@ -97,9 +97,8 @@ void elect__adopt(struct process *p, const struct elect_membership *m);
 void elect__confirm_change(struct process *p, uint32_t round);
 void elect__take_over_members(struct process *p); /* a new leader */
 void elect__learn_members(struct process *p, const struct elect_membership *m);
-/* The latest incarnation that is known of somebody, and whether an earlier one said this. */
-uint32_t elect__latest_life(const struct process *p, number who);
-bool elect__of_a_former_life(const struct process *p, number from, const message *m);
+/* Has it lost its state since that incarnation? */
+bool elect__of_a_former_life(const struct process *p, number who, uint32_t life);
 /* Nobody who keeps the rules counts with others. */
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);

@@ -64,7 +64,9 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
 static elect_time longest_lease(const struct process *p)
 {
     const elect_time million = 1000000;
-    elect_time longest = p->node->saved.longest;
+    const struct elect_mandate *o = &p->node->mandate;
+    elect_time longest = p->node->saved.longest, left = o->time[ELECT_UNTIL] - p->now;
+    longest = left > longest ? left : longest; /* granted by others, for longer */
     return longest * (million + p->config->drift) / (million - p->config->drift) + 1;
 }
 
@@ -146,10 +148,11 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
     elect__say(p, only(from),
                (message){.type = ELECT_REMEMBERS,
                          .round = m->round,
-                         .life = m->incarnation,
+                         .lease = s->longest,
                          .term = p->node->mandate.seen,
                          .incarnation = s->met[from],
                          .membership = s->membership});
+    p->out->persist = m->incarnation != 0; /* its next life: nobody may call itself that again */
     nothing(p, REMEMBERS_FOR);
 }
 
@@ -170,19 +173,39 @@ static void ask(struct process *p)
     nothing(p, HAS_FORGOTTEN);
 }
 
+/* The longest that it may have granted. */
+static uint32_t longest(const struct process *p)
+{
+    uint32_t most = p->config->max_lease, known = p->node->saved.longest;
+    return known > most ? known : most;
+}
+
+static void ask_again(struct process *p)
+{
+    struct elect_mandate *r = &p->node->mandate;
+    struct elect_saved *s = &p->node->saved;
+    *at(p, ELECT_GUARD) = ELECT_UNSET;
+    r->lost = ELECT_ASKING_AGAIN;
+    r->remembering = 0;
+    r->question |= 1;
+    s->incarnation = (ELECT_ERA(s->met[me(p)]) + 1) << 16;
+    ask(p);
+}
+
 static void know_enough(struct process *p)
 {
     struct elect_mandate *r = &p->node->mandate;
     struct elect_saved *s = &p->node->saved;
     if (r->lost == ELECT_ASKING) {
         r->lost = ELECT_WAITING_IT_OUT;
-        *at(p, ELECT_GUARD) = p->now + p->config->max_lease; /* who knows what it granted */
+        *at(p, ELECT_GUARD) = p->now + longest(p);
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         nothing(p, WAITS_IT_OUT);
+    } else if (s->met[me(p)] > s->incarnation) {
+        ask_again(p); /* somebody has met a later one */
     } else {
         r->lost = ELECT_NOT_LOST;
         s->promised = s->used = r->seen;
-        s->incarnation = s->met[me(p)] > s->incarnation ? s->met[me(p)] + 1 : s->incarnation;
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         p->out->persist = true;
         start(p, ELECT_SUSPICION_TIMER);
@@ -197,6 +220,7 @@ static void learn(struct process *p, number from, const message *m)
     struct elect_saved *s = &p->node->saved;
     r->seen = m->term > r->seen ? m->term : r->seen;
     s->met[me(p)] = m->incarnation > s->met[me(p)] ? m->incarnation : s->met[me(p)];
+    s->longest = m->lease > s->longest ? m->lease : s->longest;
     s->pause = m->pause > s->pause ? m->pause : s->pause;
     if (earlier(&s->membership, &m->membership))
         s->membership = m->membership;
@@ -207,23 +231,13 @@ static void learn(struct process *p, number from, const message *m)
         know_enough(p);
 }
 
-static void ask_again(struct process *p)
-{
-    struct elect_mandate *r = &p->node->mandate;
-    *at(p, ELECT_GUARD) = ELECT_UNSET;
-    r->lost = ELECT_ASKING_AGAIN;
-    r->remembering = 0;
-    r->question = ++r->rounds;
-    ask(p);
-}
-
 void elect__remember(struct process *p, const struct elect_input *in)
 {
     const struct elect_mandate *r = &p->node->mandate;
     const message *m = &in->message;
-    bool mine = m->round == r->question && m->life == p->node->saved.incarnation;
+    bool mine = m->round == r->question && r->lost != ELECT_WAITING_IT_OUT;
     nothing(p, NOTHING);
-    if (in->event == ELECT_REMEMBERS && mine && r->lost != ELECT_WAITING_IT_OUT)
+    if (in->event == ELECT_REMEMBERS && mine)
         learn(p, in->from, m);
     else if (in->event == ELECT_ALARM && due(p, ELECT_GUARD))
         ask_again(p);

@@ -45,6 +45,11 @@ static bool is_answer(const message *m)
     return m->type == ELECT_AYE || m->type == ELECT_GRANT || m->type == ELECT_REFUSE;
 }
 
+static bool ends_a_term(const message *m)
+{
+    return m->type == ELECT_RELEASE || m->type == ELECT_HAND;
+}
+
 /* Questions are about the own terms of who asks, answers about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
@@ -200,7 +205,7 @@ static void react(struct process *p, const struct elect_input *in)
         nothing(p, MALFORMED);
     else if (m != NULL && is_answer(m) && m->incarnation != p->node->saved.incarnation)
         nothing(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
-    else if (m != NULL && of_mandate(m->type) && elect__of_a_former_life(p, in->from, m))
+    else if (m != NULL && ends_a_term(m) && elect__of_a_former_life(p, in->from, m->incarnation))
         nothing(p, FORMER_LIFE);
     else if (p->node->mandate.lost)
         elect__remember(p, in);
@@ -307,15 +312,15 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
 }
 
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
-                   uint32_t incarnation, elect_time now, struct elect_output *out)
+                   uint32_t question, elect_time now, struct elect_output *out)
 {
     assert(config->mandate == ELECT_MAJORITY);
     elect_init(config, node, me, ELECT_NOBODY, NULL, now, out);
-    node->saved.incarnation = incarnation;
+    node->saved.incarnation = 0; /* until it knows what others have met */
     out->persist = false;
     out->start = node->running = 0;
     node->mandate.lost = ELECT_ASKING;
-    node->mandate.question = ++node->mandate.rounds;
+    node->mandate.question = 2 * question; /* it will ask twice */
     node->mandate.time[ELECT_LOOK] = now;
     node->mandate.time[ELECT_DECAY] = ELECT_UNSET;
     node->mandate.penalties = 0;

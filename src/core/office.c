@@ -411,9 +411,8 @@ void elect__alarm(struct process *p)
 
 bool elect__gives_way(struct process *p, number c, const message *m)
 {
-    bool leads = m->leading && m->membership.stamp == m->term; /* not just asks, while it leads */
-    term token = p->node->mandate.token;
-    bool gives_way = leads && c != me(p) && token != 0 && m->term > token;
+    term token = p->node->mandate.token, its = m->leading ? m->membership.stamp : 0;
+    bool gives_way = c != me(p) && token != 0 && its > token; /* its office, not what it asks for */
     if (gives_way)
         elect__end_office(p, CLOCKS_ARE_WRONG);
     return gives_way;

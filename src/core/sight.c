@@ -70,17 +70,12 @@ static bool says_who_it_is(const message *m)
            m->type != ELECT_REMEMBERS;
 }
 
-uint32_t elect__latest_life(const struct process *p, number who)
-{
-    return who == me(p) ? p->node->saved.incarnation : p->node->saved.met[who];
-}
-
 /* Who was readmitted may use a term again that it used, and never led, before it lost its state:
  * what it said then of that term is not about this one. */
-bool elect__of_a_former_life(const struct process *p, number from, const message *m)
+bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
-    bool ends_a_term = m->type == ELECT_RELEASE || m->type == ELECT_HAND;
-    return ends_a_term && m->incarnation < elect__latest_life(p, from);
+    const struct elect_saved *s = &p->node->saved;
+    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);
 }
 
 static void hear_of_pause(struct process *p, uint32_t pause)
@@ -164,7 +159,7 @@ static bool could_win(const struct process *p)
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);
-    return p->algorithm->ring && in_it && (m == NULL || m->round == p->node->saved.round);
+    return p->algorithm->ring && in_it && (m == NULL || m->round <= p->node->saved.round);
 }
 
 bool elect__takes_part(const struct process *p, const message *m)

@@ -41,7 +41,7 @@ static enum elect_refusal objection(struct process *p, number c, const message *
         (live && v->granted == m->term && !same))
         return ELECT_REFUSED_CONFIG;
     number over = m->other != 0 ? elect__owner(p, m->other) : ELECT_NOBODY;
-    if (over != ELECT_NOBODY && m->life >= elect__latest_life(p, over)) /* a certificate */
+    if (over != ELECT_NOBODY && !elect__of_a_former_life(p, over, m->life)) /* a certificate */
         close_term(p, m->other);
     live = before(p, ELECT_EXPIRES);
     if (before(p, ELECT_GUARD) && m->term != s->promised)
@@ -133,7 +133,7 @@ static void observe(struct process *p, number c, const message *m)
         nothing(p, EARLIER_REIGN);
         return;
     }
-    if (m->leading) {
+    if (m->leading && v->token == 0) {
         elect__adopt(p, &m->membership);
         if (!before(p, ELECT_EXPIRES)) /* what it granted when it voted */
             v->granted = m->term;

@@ -490,8 +490,7 @@ static void readmit(struct world *w, uint8_t rank, struct happening *h)
     w->up |= bit(rank);
     w->claims[rank].granted = 0;
     w->testament[rank] = 0;
-    elect_readmit(&w->config, &w->node[rank], rank, 1000000 + (uint32_t)w->now,
-                  world_clock(w, rank), &out);
+    elect_readmit(&w->config, &w->node[rank], rank, (uint32_t)w->now, world_clock(w, rank), &out);
     w->stops[rank] = WORLD_FOREVER;
     perform(w, rank, &out);
     world_alarm(w, rank, h);

@@ -339,7 +339,7 @@ MUTANTS = {
     "the heir acts although somebody is named": (
         "voter.c", "v->heir == me(p) && m->heir == ELECT_NOBODY &&", "v->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
     "a former life releases": (
-        "node.c", " && elect__of_a_former_life(p, in->from, m))", " && false)", "unit what a former life said is not about this one"),
+        "node.c", " && elect__of_a_former_life(p, in->from, m->incarnation))", " && false)", "unit what a former life said is not about this one"),
     "resigning costs nothing": (
         "handover.c", "        elect__penalize(p, WHO_RESIGNS);", "        ;", "unit penalties are forgotten by half"),
     "giving place costs": (
@@ -431,13 +431,24 @@ MUTANTS = {
     "a lost member votes at once": (
         "membership.c", "    if (r->lost == ELECT_ASKING) {", "    if (false) {", "groups 20000"),
     "a lost member does not wait": (
-        "membership.c", "        *at(p, ELECT_GUARD) = p->now + p->config->max_lease;", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
+        "membership.c", "        *at(p, ELECT_GUARD) = p->now + longest(p);", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
     "a lost member waits for its own lease": (
-        "membership.c", "p->now + p->config->max_lease;", "p->now + p->config->lease;", "unit a lost member learns from others alone"),
+        "membership.c", "    uint32_t most = p->config->max_lease,", "    uint32_t most = p->config->lease,", "unit a lost member learns from others alone"),
+    "a lost member forgets what others remember of leases": (
+        "membership.c", "    return known > most ? known : most;", "    return most;", "unit a lost member learns from others alone"),
+    "a lost member calls itself what it was": (
+        "membership.c", "(ELECT_ERA(s->met[me(p)]) + 1) << 16;", "s->met[me(p)] + 1;", "unit a lost member learns from others alone"),
+    "what a lost member calls itself is not written down": (
+        "membership.c", "    p->out->persist = m->incarnation != 0;", "    ;", "unit who is asked what it remembers writes down who asked"),
+    "every start is taken for a loss of state": (
+        "sight.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);", "    return life < (who == me(p) ? s->incarnation : s->met[who]);",
+        "unit what a former life said is not about this one"),
+    "a leader follows who does not count it": (
+        "voter.c", "    if (m->leading && v->token == 0) {", "    if (m->leading) {", "unit of two leaders the smaller term gives way"),
     "a lost member is answered for its former life": (
-        "membership.c", " && m->life == p->node->saved.incarnation;", ";", "unit a lost member learns from others alone"),
+        "membership.c", "    bool mine = m->round == r->question && ", "    bool mine = ", "unit a lost member learns from others alone"),
     "a certificate of a former life": (
-        "voter.c", " && m->life >= elect__latest_life(p, over))", ")", "unit a certificate frees the voter"),
+        "voter.c", " && !elect__of_a_former_life(p, over, m->life))", ")", "unit a certificate frees the voter"),
     "whose life was granted something is forgotten": (
         "voter.c", " || m->incarnation != v->granted_to) {", ") {", "unit what a former life said is not about this one"),
     "the voter of a leader makes another one": (
@@ -450,6 +461,50 @@ MUTANTS = {
         "membership.c", "    return count(some & electorate) + elect__quorum(electorate) > count(electorate);", "    return count(some & electorate) > 0;", "groups 20000"),
     "a lost member does not promise": (
         "membership.c", "        s->promised = s->used = r->seen;", "        ;", "groups 20000"),
+    # sessions
+    "a packet is taken twice": (
+        "runtime/session.c", "        mark(n, head->counter);\n", "", "attacker 3000"),
+    "a session survives a restart of its other end": (
+        "runtime/session.c", "p->now.open && same_life;", "p->now.open;", "attacker 3000"),
+    "any HELLO is believed to be of now": (
+        "runtime/session.c", "if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {", "if (true) {", "attacker 3000"),
+    "a session is opened again": (
+        "runtime/session.c", "    if (!known) {\n        open_session", "    if (true) {\n        open_session", "attacker 3000"),
+    "an earlier state is as good as a later one": (
+        "runtime/session.c", " ||\n           (!same_life && h->sequence <= p->known.sequence);", ";", "attacker 3000"),
+    "a snapshot that has caught up is as good as its original": (
+        "runtime/session.c", ".sequence = s->began,", ".sequence = s->sequence,", "attacker 3000"),
+    "a clone is welcome": (
+        "runtime/session.c", "        return !same_life || (", "        return (", "attacker 3000"),
+    "HELLO always with a nonce": (
+        "runtime/session.c", "p->plainly = !p->plainly;", "p->plainly = false;", "attacker 3000"),
+    "nonces do not matter": (
+        "runtime/seal.c", "    put_bytes(&b, from->nonce, SEAL_NONCE);\n    put_bytes(&b, to->nonce, SEAL_NONCE);\n", "", "attacker 3000"),
+    "the head is not proved": (
+        "runtime/seal.c", "    memcpy(a.bytes, head, SEAL_HEAD);", "    memset(a.bytes, 0, SEAL_HEAD);", "runtime every bit of a packet is proved"),
+    "clusters with one key hear each other": (
+        "runtime/seal.c", "    memcpy(a.bytes + SEAL_HEAD, cluster, SEAL_CLUSTER);\n", "    memset(a.bytes + SEAL_HEAD, 0, SEAL_CLUSTER);\n",
+        "runtime every bit of a packet is proved"),
+    "every HELLO is answered": (
+        "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
+        "runtime answers have a budget"),
+    # the state file
+    "the winner is not written again": (
+        "runtime/store.c", "best == STORE_FINE ? write_again(s, state, whole) : best;", "best;", "disk 4000"),
+    "what a former process left behind is written over": (
+        "runtime/store.c", "    enum store_error error = sync_file(s);\n", "    enum store_error error = STORE_FINE;\n", "disk 4000"),
+    "the whole copy is written over first": (
+        "runtime/store.c", "place[] = {whole ^ 1, whole};", "place[] = {whole, whole ^ 1};", "disk 4000"),
+    "both copies of the winner at once": (
+        "runtime/store.c", "        if (error == STORE_FINE)\n            error = sync_file(s);\n    }", "    }\n    if (error == STORE_FINE)\n        error = sync_file(s);", "disk 4000"),
+    "one pair for all": (
+        "runtime/store.c", "s->pair == 0 ? 2 : 0;", "0;", "disk 4000"),
+    "a write is not synced": (
+        "runtime/store.c", "        error = write_slot(s, state, other + 1);\n    if (error == STORE_FINE)\n        error = sync_file(s);\n", "        error = write_slot(s, state, other + 1);\n", "disk 4000"),
+    "the checksum is not looked at": (
+        "runtime/store.c", "    if (memcmp(sum, slot + CHECKSUM_AT, CHECKSUM) != 0)", "    if (false)", "disk 4000"),
+    "a slot in another's place": (
+        "runtime/store.c", " || at != place)", ")", "runtime one whole copy is enough and none is said"),
 }
 
 # As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is

@@ -136,7 +136,7 @@ static void readmit(struct history *h, uint8_t i)
     h->claims[i].granted = 0;
     h->testament[i] = 0;
     h->up[i] = true;
-    elect_readmit(&h->config, &h->node[i], i, 1000 * ++h->readmissions, 0, &out);
+    elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
 
 /* One at a time: then there are enough who remember. */

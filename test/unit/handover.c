@@ -723,7 +723,8 @@ static void the_same_version_need_not_be_the_same_membership(void **state)
 static void a_lost_member_learns_from_others_alone(void **state)
 {
     struct voter *v = begin(3, 0);
-    struct elect_message m = {.type = ELECT_REMEMBERS, .round = 1, .life = 5, .incarnation = 7};
+    struct elect_message m = {.type = ELECT_REMEMBERS, .round = 9, .incarnation = 7};
+    struct elect_message question = {0};
     (void)state;
     elect_readmit(&v->a.config, &v->a.node, 0, 5, v->now, &v->a.out);
     m.membership = v->a.node.saved.membership;
@@ -733,12 +734,12 @@ static void a_lost_member_learns_from_others_alone(void **state)
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
     m.incarnation = 7;
-    m.life = 4; /* it was a former life that asked */
-    hears(v, 1, m);
+    hears(v, 1, m); /* it was a former life that asked */
     assert_rule(&v->a, NOTHING);
-    m.life = 5;
+    m.round = 10;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
+    struct voter longer = *v;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
     v->now += 2 * LEASE - 1; /* whatever anybody may have been granted */
@@ -746,14 +747,48 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_false(sends(v, ELECT_FORGOT, NULL));
     v->now += 1;
     happens(v, ELECT_ALARM);
-    assert_true(sends(v, ELECT_FORGOT, NULL));
-    hears(v, 1, m); /* that was the first question */
+    assert_true(sends(v, ELECT_FORGOT, &question));
+    assert_int_equal(question.incarnation, 1 << 16); /* a new era */
+    hears(v, 1, m);                                  /* that was the first question */
     assert_rule(&v->a, NOTHING);
-    m.round = 2;
+    m.round = question.round;
+    m.incarnation = (1 << 16) + 3; /* somebody has met a later one: once more */
+    hears(v, 1, m);
+    hears(v, 2, m);
+    assert_true(sends(v, ELECT_FORGOT, &question));
+    assert_int_equal(question.incarnation, 2 << 16);
     hears(v, 1, m);
     hears(v, 2, m);
     assert_rule(&v->a, READMITTED);
-    assert_int_equal(v->a.node.saved.incarnation, 8); /* later than any that 1 has met */
+    assert_int_equal(v->a.node.saved.incarnation, 2 << 16);
+    m.round = 10;
+    m.lease = 3 * LEASE; /* somebody remembers a longer lease than this one was told of */
+    hears(&longer, 2, m);
+    longer.now += 3 * LEASE - 1;
+    happens(&longer, ELECT_ALARM);
+    assert_false(sends(&longer, ELECT_FORGOT, NULL));
+    longer.now += 1;
+    happens(&longer, ELECT_ALARM);
+    assert_true(sends(&longer, ELECT_FORGOT, NULL));
+}
+
+static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = {.type = ELECT_FORGOT, .round = 10}, answers = {0};
+    (void)state;
+    v->a.node.saved.met[1] = 7;
+    v->a.node.saved.longest = LEASE + 5;
+    hears(v, 1, m);
+    assert_false(v->a.out.persist);
+    assert_true(sends(v, ELECT_REMEMBERS, &answers));
+    assert_int_equal(answers.incarnation, 7);
+    assert_int_equal(answers.lease, LEASE + 5);
+    assert_int_equal(answers.round, 10);
+    m.incarnation = 1 << 16; /* what it will call itself */
+    hears(v, 1, m);
+    assert_true(v->a.out.persist);
+    assert_int_equal(v->a.node.saved.met[1], 1 << 16);
 }
 
 int test_handover(void)
@@ -790,6 +825,7 @@ int test_handover(void)
         TEST(a_membership_that_cannot_be_is_a_lie),
         TEST(the_same_version_need_not_be_the_same_membership),
         TEST(a_lost_member_learns_from_others_alone),
+        TEST(who_is_asked_what_it_remembers_writes_down_who_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -640,6 +640,18 @@ static void of_two_leaders_the_smaller_term_gives_way(void **state)
     smaller.a.node.mandate.token += 2 << 16;
     hears(&smaller, 1, other);
     assert_true(elect_leads(&smaller.a.node, smaller.now));
+    other.membership = v->a.node.saved.membership; /* it asks, while an earlier term is in force */
+    other.membership.stamp = v->a.node.mandate.token - 1;
+    struct voter asked = *v, removed = *v;
+    hears(&asked, 1, other);
+    assert_true(elect_leads(&asked.a.node, asked.now));
+    has_voters(&removed, SET(0) | SET(1));
+    other.membership.members = other.membership.voters = other.membership.before =
+        SET(0) | SET(1); /* and does not even count this one among its voters */
+    hears(&removed, 1, other);
+    assert_true(elect_leads(&removed.a.node, removed.now));
+    other.membership = v->a.node.saved.membership;
+    other.membership.stamp = other.term;
     hears(v, 1, other);
     assert_rule(&v->a, CLOCKS_ARE_WRONG);
     assert_false(elect_leads(&v->a.node, v->now));

@@ -249,7 +249,9 @@ static void a_certificate_frees_the_voter(void **state)
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(2, 2));
     (void)state;
-    asks(v, 1, term(1, 1));
+    struct elect_message first = request(term(1, 1));
+    first.incarnation = (1 << 16) + 3;
+    hears(v, 1, first);
     m.other = (elect_term)9 << 16 | 7; /* of nobody */
     hears(v, 2, m);
     assert_refused(v, HELD);
@@ -260,9 +262,10 @@ static void a_certificate_frees_the_voter(void **state)
     assert_refused(v, CONFIG);
     m.membership.version = 0;
     struct voter certified = *v;
+    m.life = 4;
     hears(v, 2, m); /* of a former life of 1, which had that term, too, and lost its state */
     assert_refused(v, HELD);
-    m.life = 1;
+    m.life = (1 << 16) + 2; /* but not because it has started again since */
     hears(&certified, 2, m);
     assert_granted(&certified);
 }
@@ -275,12 +278,12 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
     (void)state;
     hears(v, 1, m);
     v->now += LEASE;
-    m.incarnation = 9;
+    m.incarnation = 1 << 16;
     hears(v, 1, m);
     assert_granted(v);
     assert_true(v->a.out.persist); /* that it is another one: for the guard of the next start */
-    assert_int_equal(v->a.node.saved.met[1], 9);
-    struct voter guarded = *v;
+    assert_int_equal(v->a.node.saved.met[1], 1 << 16);
+    struct voter guarded = *v, restarted = *v;
     releases(v, 1, term(1, 1)); /* by incarnation 1 */
     assert_rule(&v->a, FORMER_LIFE);
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(1, 1), .incarnation = 1});
@@ -291,6 +294,14 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
     releases(&guarded, 1, term(1, 1));
     asks(&guarded, 2, term(2, 2));
     assert_refused(&guarded, BOOT);
+    restarted.a.node.saved.met[1]++; /* who has only started again loses nothing by it */
+    hears(&restarted, 1,
+          (struct elect_message){.type = ELECT_RELEASE,
+                                 .heir = ELECT_NOBODY,
+                                 .term = term(1, 1),
+                                 .incarnation = 1 << 16});
+    asks(&restarted, 2, term(2, 2));
+    assert_granted(&restarted);
 }
 
 static void only_who_says_that_it_leads_is_followed(void **state)

@@ -1,0 +1,160 @@
+#include "file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *file_text(enum file_error error)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        FILE_ERRORS(X)
+#undef X
+    };
+    assert(error < FILE_ERROR_COUNT);
+    return texts[error];
+}
+
+/* ---- reading and writing: all of it, or an error ---- */
+
+static int read_all(void *context, void *bytes, size_t length, uint64_t offset)
+{
+    const struct file *f = context;
+    for (uint8_t *at = bytes; length > 0;) {
+        ssize_t got = pread(f->fd, at, length, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? errno : EIO; /* it has become shorter */
+        at += got;
+        offset += (uint64_t)got;
+        length -= (size_t)got;
+    }
+    return 0;
+}
+
+static int write_all(void *context, const void *bytes, size_t length, uint64_t offset)
+{
+    const struct file *f = context;
+    for (const uint8_t *at = bytes; length > 0;) {
+        ssize_t put = pwrite(f->fd, at, length, (off_t)offset);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : ENOSPC;
+        at += put;
+        offset += (uint64_t)put;
+        length -= (size_t)put;
+    }
+    return 0;
+}
+
+/* Never tried again: what an fdatasync that failed has dropped is gone. */
+static int sync_all(void *context)
+{
+    const struct file *f = context;
+    return fdatasync(f->fd) == 0 ? 0 : errno;
+}
+
+struct store_file file_store(struct file *f)
+{
+    return (struct store_file){read_all, write_all, sync_all, f};
+}
+
+/* ---- opening ---- */
+
+static enum file_error failed(struct file *f, enum file_error what)
+{
+    f->error = errno;
+    file_close(f);
+    return what;
+}
+
+static bool lock(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole) == 0;
+}
+
+enum file_error file_open(struct file *f, const char *path)
+{
+    struct stat is;
+    *f = (struct file){.fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)};
+    if (f->fd < 0)
+        return failed(f, errno == ENOENT ? FILE_MISSING : errno == ELOOP ? FILE_NOT_MINE : FILE_IO);
+    if (fstat(f->fd, &is) != 0)
+        return failed(f, FILE_IO);
+    if (!S_ISREG(is.st_mode) || is.st_uid != geteuid() || (is.st_mode & 022) != 0)
+        return failed(f, FILE_NOT_MINE);
+    if (is.st_size != STORE_SIZE)
+        return failed(f, FILE_SIZE);
+    return lock(f->fd) ? FILE_FINE : failed(f, FILE_LOCKED);
+}
+
+void file_close(struct file *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+}
+
+/* ---- making ---- */
+
+static int open_folder(const char *path, const char **name)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    *name = slash != NULL ? slash + 1 : path;
+    int length = snprintf(folder, sizeof folder, "%.*s",
+                          slash == NULL   ? 1
+                          : slash == path ? 1
+                                          : (int)(slash - path),
+                          slash == NULL ? "." : path);
+    if (length < 0 || (size_t)length >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Every byte is written, so that no later write can find the disk full. */
+static int fill(struct file *f, struct store *s, struct state *state)
+{
+    static const uint8_t zeros[STORE_STRIDE];
+    struct store_file file = file_store(f);
+    for (unsigned i = 0; i < STORE_SIZE / STORE_STRIDE; i++) {
+        int error = write_all(f, zeros, STORE_STRIDE, (uint64_t)i * STORE_STRIDE);
+        if (error != 0)
+            return error;
+    }
+    if (store_format(s, &file, state) != STORE_FINE)
+        return s->error;
+    return fsync(f->fd) == 0 ? 0 : errno;
+}
+
+enum file_error file_create(const char *path, struct store *s, struct state *state, int *error)
+{
+    const char *name;
+    char new[300];
+    int folder = open_folder(path, &name);
+    if (folder < 0 || (size_t)snprintf(new, sizeof new, "%s.new", name) >= sizeof new) {
+        *error = errno;
+        return FILE_IO;
+    }
+    unlinkat(folder, new, 0); /* of a try that was cut short */
+    struct file f = {
+        .fd = openat(folder, new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    *error = f.fd < 0 ? errno : fill(&f, s, state);
+    file_close(&f);
+    if (*error == 0 && linkat(folder, new, folder, name, 0) != 0) /* unlike rename: not over one */
+        *error = errno;
+    unlinkat(folder, new, 0);
+    if (*error == 0 && fsync(folder) != 0)
+        *error = errno;
+    close(folder);
+    return *error == 0 ? FILE_FINE : *error == EEXIST ? FILE_EXISTS : FILE_IO;
+}

@@ -1,0 +1,68 @@
+/*
+ * Packets and keys: what an outsider sees, and can neither read nor make. Nothing here decides
+ * anything: see session.c.
+ *
+ *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
+ *     12  4 tag           16 8 counter            24 16 random   40 ... content, 16 bytes of proof
+ *
+ * Everything is little-endian. from and to are the numbers of the configuration.
+ */
+#ifndef ELECT_SEAL_H
+#define ELECT_SEAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEAL_KEY         32
+#define SEAL_NONCE       32
+#define SEAL_CLUSTER     16
+#define SEAL_RANDOM      16
+#define SEAL_HEAD        40
+#define SEAL_PROOF       16
+#define SEAL_MAX_PACKET  1200 /* never fragmented */
+#define SEAL_MAX_CONTENT (SEAL_MAX_PACKET - SEAL_HEAD - SEAL_PROOF)
+#define SEAL_TAG_OFFSET  12
+
+enum packet_type { PACKET_HELLO = 1, PACKET_DATA, PACKET_REJECT, PACKET_TESTAMENT };
+
+struct packet {
+    uint8_t type, key;
+    uint16_t from, to;
+    uint32_t tag; /* never 0 */
+    uint64_t counter;
+};
+
+/* One end of a conversation, as it goes into a session's key. */
+struct seal_end {
+    uint16_t id;
+    uint32_t incarnation;
+    const uint8_t *nonce;
+};
+
+void seal_pair_key(uint8_t out[SEAL_KEY], const uint8_t key[SEAL_KEY],
+                   const uint8_t cluster[SEAL_CLUSTER], uint16_t a, uint16_t b);
+void seal_hello_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY], uint16_t from,
+                    uint16_t to);
+void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
+                      const struct seal_end *from, const struct seal_end *to);
+void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
+                        uint16_t to);
+
+/* Of a session's key; of a hello key and the nonce that is echoed. A filter, not a proof. */
+uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
+uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
+
+/* How long the packet is. */
+size_t seal_write(const struct packet *head, const uint8_t random[SEAL_RANDOM],
+                  const uint8_t key[SEAL_KEY], const uint8_t cluster[SEAL_CLUSTER],
+                  const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
+
+/* What can be seen without a key; false if it is no packet. */
+bool seal_head(const uint8_t *bytes, size_t length, struct packet *head);
+
+/* How long the content is; -1 if the proof fails, and then nothing is to be believed. */
+int seal_open(const uint8_t *bytes, size_t length, const uint8_t key[SEAL_KEY],
+              const uint8_t cluster[SEAL_CLUSTER], uint8_t content[SEAL_MAX_CONTENT]);
+
+#endif

@@ -1,0 +1,243 @@
+#include "store.h"
+
+#include "bytes.h"
+
+#include <assert.h>
+#include <sodium.h>
+
+#define MAGIC       0x4554415453454c45u /* "ELESTATE" */
+#define FORMAT      1
+#define BLOCK       4096
+#define HEAD        4096
+#define GROUP       1024
+#define CHECKSUM    32
+#define CHECKSUM_AT (HEAD - CHECKSUM)
+
+_Static_assert(HEAD + STORE_GROUPS * GROUP <= STORE_STRIDE, "a slot has room for all groups");
+
+const char *store_text(enum store_error error)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        STORE_ERRORS(X)
+#undef X
+    };
+    assert(error < STORE_ERROR_COUNT);
+    return texts[error];
+}
+
+static size_t slot_length(unsigned groups)
+{
+    return (HEAD + groups * GROUP + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* Over all of the slot but itself. */
+static void checksum(const uint8_t *slot, size_t length, uint8_t out[CHECKSUM])
+{
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, NULL, 0, CHECKSUM);
+    crypto_generichash_update(&state, slot, CHECKSUM_AT);
+    crypto_generichash_update(&state, slot + HEAD, length - HEAD);
+    crypto_generichash_final(&state, out, CHECKSUM);
+}
+
+/* ---- a record as bytes ---- */
+
+static void put_group(struct bytes *b, const struct state_group *g)
+{
+    put_bytes(b, g->name, STORE_NAME);
+    put_number(b, g->promised, 8);
+    put_number(b, g->used, 8);
+    put_number(b, g->stamp, 8);
+    put_number(b, g->longest, 4);
+    put_number(b, g->round, 4);
+    put_number(b, g->pause, 4);
+    put_number(b, g->version, 4);
+    put_number(b, g->members, 2);
+    for (unsigned i = 0; i < STORE_MEMBERS; i++) {
+        put_number(b, g->closed[i], 8);
+        put_number(b, g->member[i].id, 2);
+        put_number(b, g->member[i].roles, 1);
+    }
+}
+
+static bool take_group(struct bytes *b, struct state_group *g)
+{
+    take_bytes(b, g->name, STORE_NAME);
+    g->promised = take_number(b, 8);
+    g->used = take_number(b, 8);
+    g->stamp = take_number(b, 8);
+    g->longest = (uint32_t)take_number(b, 4);
+    g->round = (uint32_t)take_number(b, 4);
+    g->pause = (uint32_t)take_number(b, 4);
+    g->version = (uint32_t)take_number(b, 4);
+    g->members = (uint16_t)take_number(b, 2);
+    for (unsigned i = 0; i < STORE_MEMBERS; i++) {
+        g->closed[i] = take_number(b, 8);
+        g->member[i].id = (uint16_t)take_number(b, 2);
+        g->member[i].roles = (uint8_t)take_number(b, 1);
+    }
+    return g->members <= STORE_MEMBERS && memchr(g->name, '\0', STORE_NAME) != NULL;
+}
+
+/* Its checksum is that of its place: a copy is no slot of another place. */
+static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
+{
+    size_t length = slot_length(state->groups);
+    struct bytes b = {slot, slot + CHECKSUM_AT, true};
+    memset(slot, 0, length);
+    put_number(&b, MAGIC, 8);
+    put_number(&b, FORMAT, 4);
+    put_number(&b, place, 4);
+    put_number(&b, state->sequence, 8);
+    put_bytes(&b, state->cluster, SEAL_CLUSTER);
+    put_number(&b, state->node, 2);
+    put_number(&b, state->peers, 2);
+    put_number(&b, state->groups, 2);
+    put_number(&b, state->incarnation, 4);
+    for (unsigned i = 0; i < state->peers; i++) {
+        put_number(&b, state->peer[i].id, 2);
+        put_number(&b, state->peer[i].known.incarnation, 4);
+        put_number(&b, state->peer[i].known.sequence, 8);
+        put_bytes(&b, state->peer[i].known.boot, SESSION_BOOT);
+    }
+    assert(b.fine);
+    for (unsigned i = 0; i < state->groups; i++) {
+        struct bytes g = {slot + HEAD + i * GROUP, slot + HEAD + (i + 1) * GROUP, true};
+        put_group(&g, &state->group[i]);
+        assert(g.fine);
+    }
+    checksum(slot, length, slot + CHECKSUM_AT);
+    return length;
+}
+
+static bool take_head(struct bytes *b, struct state *state)
+{
+    state->sequence = take_number(b, 8);
+    take_bytes(b, state->cluster, SEAL_CLUSTER);
+    state->node = (uint16_t)take_number(b, 2);
+    state->peers = (uint16_t)take_number(b, 2);
+    state->groups = (uint16_t)take_number(b, 2);
+    state->incarnation = (uint32_t)take_number(b, 4);
+    return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
+           state->sequence < UINT64_MAX; /* there is always a next one */
+}
+
+static enum store_error take_slot(uint8_t *slot, unsigned place, struct state *state)
+{
+    uint8_t sum[CHECKSUM];
+    struct bytes b = {slot, slot + CHECKSUM_AT, true};
+    memset(state, 0, sizeof *state);
+    if (take_number(&b, 8) != MAGIC)
+        return STORE_EMPTY;
+    uint64_t format = take_number(&b, 4), at = take_number(&b, 4);
+    if (!take_head(&b, state) || at != place)
+        return STORE_EMPTY;
+    checksum(slot, slot_length(state->groups), sum);
+    if (memcmp(sum, slot + CHECKSUM_AT, CHECKSUM) != 0)
+        return STORE_EMPTY;
+    if (format != FORMAT)
+        return STORE_FORMAT;
+    for (unsigned i = 0; i < state->peers; i++) {
+        state->peer[i].id = (uint16_t)take_number(&b, 2);
+        state->peer[i].known.incarnation = (uint32_t)take_number(&b, 4);
+        state->peer[i].known.sequence = take_number(&b, 8);
+        take_bytes(&b, state->peer[i].known.boot, SESSION_BOOT);
+    }
+    for (unsigned i = 0; i < state->groups; i++) {
+        struct bytes g = {slot + HEAD + i * GROUP, slot + HEAD + (i + 1) * GROUP, true};
+        if (!take_group(&g, &state->group[i]))
+            return STORE_EMPTY;
+    }
+    return STORE_FINE;
+}
+
+/* ---- the file ---- */
+
+static enum store_error failed(struct store *s, int error)
+{
+    s->error = error;
+    return error == 0 ? STORE_FINE : STORE_IO;
+}
+
+static enum store_error write_slot(struct store *s, const struct state *state, unsigned place)
+{
+    size_t length = put_slot(s->slot, state, place);
+    return failed(s,
+                  s->file.write(s->file.context, s->slot, length, (uint64_t)place * STORE_STRIDE));
+}
+
+static enum store_error sync_file(struct store *s)
+{
+    return failed(s, s->file.sync(s->file.context));
+}
+
+/* First the copy that may not be whole, then the one that is; and not before what a former process
+ * left behind is out of the way. So at every moment one of them is whole, even if the power fails
+ * while a sector is written. */
+static enum store_error write_again(struct store *s, const struct state *state, unsigned whole)
+{
+    const unsigned place[] = {whole ^ 1, whole};
+    enum store_error error = sync_file(s);
+    for (unsigned i = 0; i < 2 && error == STORE_FINE; i++) {
+        error = write_slot(s, state, place[i]);
+        if (error == STORE_FINE)
+            error = sync_file(s);
+    }
+    return error;
+}
+
+enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)
+{
+    static struct state found; /* too large for a stack */
+    const uint16_t node = state->node;
+    uint8_t cluster[SEAL_CLUSTER];
+    enum store_error best = STORE_EMPTY;
+    unsigned whole = 0;
+    memcpy(cluster, state->cluster, SEAL_CLUSTER);
+    s->file = *file;
+    s->sequence = 0;
+    for (unsigned place = 0; place < 4; place++) {
+        int error =
+            s->file.read(s->file.context, s->slot, STORE_STRIDE, (uint64_t)place * STORE_STRIDE);
+        if (error != 0)
+            return failed(s, error);
+        enum store_error what = take_slot(s->slot, place, &found);
+        if (what == STORE_FINE && memcmp(found.cluster, cluster, SEAL_CLUSTER) != 0)
+            what = STORE_OTHER_CLUSTER;
+        if (what == STORE_FINE && found.node != node)
+            what = STORE_OTHER_NODE;
+        if (what != STORE_EMPTY && found.sequence > s->sequence) {
+            best = what;
+            s->sequence = found.sequence;
+            s->pair = (uint8_t)(place / 2);
+            whole = place;
+            *state = found;
+        }
+    }
+    return best == STORE_FINE ? write_again(s, state, whole) : best;
+}
+
+enum store_error store_write(struct store *s, struct state *state)
+{
+    unsigned other = s->pair == 0 ? 2 : 0;
+    state->sequence = s->sequence + 1;
+    enum store_error error = write_slot(s, state, other);
+    if (error == STORE_FINE)
+        error = write_slot(s, state, other + 1);
+    if (error == STORE_FINE)
+        error = sync_file(s);
+    if (error == STORE_FINE) {
+        s->pair = (uint8_t)(other / 2);
+        s->sequence = state->sequence;
+    }
+    return error;
+}
+
+enum store_error store_format(struct store *s, const struct store_file *file, struct state *state)
+{
+    s->file = *file;
+    s->pair = 1;
+    s->sequence = 0;
+    return store_write(s, state);
+}

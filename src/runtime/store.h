@@ -1,0 +1,102 @@
+/*
+ * The durable state: one file, two pairs of slots, two copies in each.
+ *
+ *     pair 0: slot 0, slot 1     pair 1: slot 2, slot 3     128 KiB apart
+ *
+ * A write goes to both copies of the other pair, then one fdatasync; only then may anything be said
+ * that rests on it. The slot with the highest sequence that is whole wins. When the file is opened
+ * the winner may be in the page cache only: before the other pair is written, whose slots may be
+ * the only ones on the disk, it is written again where it is, one copy after the other, that which
+ * may not be whole first, with a sync before, between and after.
+ *
+ * Every field is one that only grows, or that belongs to one: so a record that was written but
+ * never acknowledged may be taken for the latest one. (The longest lease alone may fall, when no
+ * grant of that length can be in force.) Members are known by their numbers, groups by their names:
+ * what a rank is may change with the configuration.
+ */
+#ifndef ELECT_STORE_H
+#define ELECT_STORE_H
+
+#include "session.h"
+
+#define STORE_GROUPS  64
+#define STORE_MEMBERS 64
+#define STORE_NAME    64 /* with its NUL */
+#define STORE_STRIDE  (128 * 1024)
+#define STORE_SIZE    (4 * STORE_STRIDE)
+
+struct state_member {
+    uint16_t id;
+    uint8_t roles; /* leads 1, votes 2, voted before 4 */
+};
+
+struct state_group {
+    char name[STORE_NAME];
+    uint64_t promised, used, stamp;
+    uint64_t closed[STORE_MEMBERS]; /* terms that are over, of whomever; 0: none */
+    uint32_t longest, round, pause, version;
+    uint16_t members;
+    struct state_member member[STORE_MEMBERS];
+};
+
+struct state_peer {
+    uint16_t id;
+    struct session_memory known;
+};
+
+struct state {
+    uint8_t cluster[SEAL_CLUSTER];
+    uint16_t node;
+    uint16_t peers, groups;
+    uint32_t incarnation;
+    uint64_t sequence;
+    struct state_peer peer[SESSION_PEERS];
+    struct state_group group[STORE_GROUPS];
+};
+
+/* name, what to say of it */
+#define STORE_ERRORS(X)                                                                            \
+    X(FINE, "fine")                                                                                \
+    X(IO, "reading or writing failed")                                                             \
+    X(EMPTY, "no record in it is whole")                                                           \
+    X(OTHER_CLUSTER, "it belongs to another cluster")                                              \
+    X(OTHER_NODE, "it belongs to another member")                                                  \
+    X(FORMAT, "it was written by a later version")
+
+enum store_error {
+#define X(name, text) STORE_##name,
+    STORE_ERRORS(X)
+#undef X
+        STORE_ERROR_COUNT
+};
+
+/* Each 0, or an errno. */
+struct store_file {
+    int (*read)(void *context, void *bytes, size_t length, uint64_t offset);
+    int (*write)(void *context, const void *bytes, size_t length, uint64_t offset);
+    int (*sync)(void *context);
+    void *context;
+};
+
+struct store {
+    struct store_file file;
+    uint8_t pair; /* where the latest record is */
+    int error;    /* STORE_IO: why */
+    uint64_t sequence;
+    uint8_t slot[STORE_STRIDE];
+};
+
+const char *store_text(enum store_error error);
+
+/* The latest record; it is on the disk when this returns. `state` says which cluster and node it
+ * must be of. */
+enum store_error store_open(struct store *s, const struct store_file *file, struct state *state);
+
+/* Written and synced, with the next sequence, which it gets. After an error nothing may be sent, or
+ * written, any more. */
+enum store_error store_write(struct store *s, struct state *state);
+
+/* The first record, in a file of zeros. */
+enum store_error store_format(struct store *s, const struct store_file *file, struct state *state);
+
+#endif

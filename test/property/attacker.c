@@ -1,0 +1,351 @@
+/*
+ * The session rules, with an attacker that has every packet ever sent, and delays, drops, repeats,
+ * changes and reflects them, across restarts, restored snapshots and clones. What is taken was said
+ * by that member to this life of the receiver, once, and never by an earlier state of it once a
+ * later one is known; nobody honest is told to stop; and when the attacker rests, all can talk.
+ */
+#include "../../src/model/dice.h"
+#include "../../src/runtime/session.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 3
+#define POOL    2048
+#define LIVES   256
+#define STEPS   600
+#define SECOND  1000000u
+
+struct letter {
+    size_t length;
+    uint8_t bytes[SEAL_MAX_PACKET];
+};
+
+/* What is on the disk of a member. */
+struct disk {
+    uint32_t incarnation;
+    uint64_t sequence;
+    struct session_memory known[MEMBERS];
+};
+
+/* One start of a member. */
+struct life {
+    unsigned member;
+    bool earlier;      /* it runs on a snapshot */
+    uint64_t sequence; /* of its state when it began */
+    uint64_t began, ended;
+    uint8_t boot[SESSION_BOOT];
+};
+
+/* What a DATA packet says: who said it, in which life, to which life. */
+struct word {
+    uint32_t life, number;
+    uint8_t to[SEAL_NONCE];
+};
+
+static struct {
+    struct dice dice;
+    uint64_t now;
+    struct disk disk[MEMBERS], snapshot[MEMBERS],
+        last[MEMBERS]; /* before a snapshot was restored */
+    struct sessions node[MEMBERS];
+    bool up[MEMBERS], has_snapshot[MEMBERS], tampered[MEMBERS];
+    uint32_t life[MEMBERS];
+    struct life lives[LIVES];
+    unsigned life_count;
+    uint32_t words;
+    uint32_t heard[MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
+    uint64_t knew[MEMBERS][MEMBERS];  /* of its state, when that life was met */
+    bool taken[MEMBERS][4 * STEPS];   /* words, by this life */
+    struct letter pool[POOL];
+    unsigned letters, delivered;
+    uint64_t got; /* words taken, all in all */
+    const char *wrong;
+} w;
+
+static uint64_t below(uint64_t bound) { return dice_below(&w.dice, bound); }
+
+static void draw(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)dice_throw(&w.dice);
+}
+
+static void wrong(const char *what)
+{
+    if (w.wrong == NULL)
+        w.wrong = what;
+}
+
+static uint16_t id_of(unsigned member) { return (uint16_t)(10 * member + 7); }
+
+static unsigned peer_index(unsigned member, unsigned other)
+{
+    return other < member ? other : other - 1;
+}
+
+static void stop(unsigned i)
+{
+    w.up[i] = false;
+    w.lives[w.life[i]].ended = w.now;
+}
+
+static void start(unsigned i)
+{
+    struct sessions *s = &w.node[i];
+    static const uint8_t key[SEAL_KEY] = {1, 2, 3};
+    struct disk *d = &w.disk[i];
+    if (w.up[i])
+        stop(i);
+    memset(s, 0, sizeof *s);
+    d->incarnation++;
+    d->sequence++;
+    s->id = id_of(i);
+    s->incarnation = d->incarnation;
+    s->sequence = d->sequence;
+    s->suspicion = SECOND / 2;
+    s->draw = draw;
+    sessions_begin(s);
+    sessions_add_key(s, 0, 1, key);
+    for (unsigned j = 0; j < MEMBERS; j++)
+        if (j != i)
+            sessions_add_peer(s, id_of(j), &d->known[j]);
+    w.up[i] = true;
+    w.life[i] = w.life_count;
+    w.lives[w.life_count] = (struct life){
+        .member = i, .earlier = w.tampered[i], .sequence = d->sequence, .began = w.now};
+    memcpy(w.lives[w.life_count++].boot, s->boot, SESSION_BOOT);
+    memset(w.taken[i], 0, sizeof w.taken[i]);
+    memset(w.heard[i], 0, sizeof w.heard[i]);
+}
+
+static void send_packet(const uint8_t *bytes, size_t length)
+{
+    if (length == 0)
+        return;
+    if (w.letters == POOL) { /* half of what is old is lost */
+        memmove(w.pool, w.pool + POOL / 2, POOL / 2 * sizeof w.pool[0]);
+        w.letters = POOL / 2;
+        w.delivered = w.delivered > POOL / 2 ? w.delivered - POOL / 2 : 0;
+    }
+    struct letter *l = &w.pool[w.letters++];
+    l->length = length;
+    memcpy(l->bytes, bytes, length);
+}
+
+static void say_something(unsigned i, unsigned j)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    struct sessions *s = &w.node[i];
+    unsigned peer = peer_index(i, j);
+    struct word word = {.life = w.life[i], .number = w.words};
+    memcpy(word.to, s->peer[peer].now.nonce, SEAL_NONCE);
+    size_t length = sessions_seal(s, peer, (uint8_t *)&word, sizeof word, out);
+    w.words += length > 0;
+    send_packet(out, length);
+}
+
+static void say_hello(unsigned i, unsigned j)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    send_packet(out, sessions_hello(&w.node[i], peer_index(i, j), w.now, out));
+}
+
+static void remember(unsigned i, unsigned j, bool at_once)
+{
+    w.disk[i].known[j] = w.node[i].peer[peer_index(i, j)].known;
+    if (at_once)
+        w.node[i].sequence = ++w.disk[i].sequence;
+}
+
+static void hear(unsigned i, unsigned j, const struct session_event *e)
+{
+    struct word word;
+    if (e->length != sizeof word) {
+        wrong("something that nobody said is taken");
+        return;
+    }
+    memcpy(&word, e->content, sizeof word);
+    if (word.life >= w.life_count || w.lives[word.life].member != j)
+        wrong("somebody else said it");
+    else if (memcmp(word.to, w.node[i].key[0].nonce, SEAL_NONCE) != 0)
+        wrong("it was said to an earlier life");
+    else if (w.taken[i][word.number])
+        wrong("it is taken twice");
+    else if (word.life < w.heard[i][j] && !w.lives[w.heard[i][j]].earlier)
+        wrong("an earlier life is heard after a later one");
+    else if (w.lives[word.life].earlier && w.lives[word.life].sequence <= w.knew[i][j])
+        wrong("a restored snapshot is heard by who knows better");
+    w.taken[i][word.number] = true;
+    w.heard[i][j] = word.life > w.heard[i][j] ? word.life : w.heard[i][j];
+    w.got++;
+}
+
+/* A session is with somebody who was alive since this life began. */
+static void check_peer(unsigned i, const struct session_memory *knows)
+{
+    for (unsigned k = 1; k < w.life_count; k++)
+        if (memcmp(w.lives[k].boot, knows->boot, SESSION_BOOT) == 0 && w.lives[k].ended != 0 &&
+            w.lives[k].ended < w.lives[w.life[i]].began)
+            wrong("a session with who was dead before");
+}
+
+static void deliver(unsigned i, const uint8_t *bytes, size_t length)
+{
+    static struct session_event e;
+    struct session_memory knew[MEMBERS];
+    for (unsigned k = 0; k + 1 < MEMBERS; k++)
+        knew[k] = w.node[i].peer[k].known;
+    sessions_take(&w.node[i], w.now, bytes, length, &e);
+    unsigned j = e.peer < i ? e.peer : e.peer + 1u;
+    const struct session_memory *knows = &w.node[i].peer[e.peer].known;
+    if (e.news == SESSION_OPENED && memcmp(knows->boot, knew[e.peer].boot, SESSION_BOOT) != 0)
+        w.knew[i][j] = knew[e.peer].sequence;
+    if (e.news == SESSION_OPENED)
+        check_peer(i, knows);
+    if (e.news == SESSION_DATA)
+        hear(i, j, &e);
+    if (e.news == SESSION_OPENED || e.fresh)
+        remember(i, j, e.news == SESSION_OPENED);
+    if (e.news == SESSION_MUST_STOP && !w.tampered[i])
+        wrong("somebody honest is told to stop");
+    if (e.news == SESSION_MUST_STOP)
+        stop(i);
+    send_packet(e.answer, e.answer_length);
+}
+
+static void attack(unsigned i)
+{
+    if (w.letters == 0)
+        return;
+    struct letter l = w.pool[below(2) == 0 ? below(w.letters)
+                                           : w.letters - 1 - below(w.letters < 6 ? w.letters : 6)];
+    if (below(8) == 0)
+        l.bytes[below(l.length)] ^= (uint8_t)(1 << below(8));
+    if (below(20) == 0)
+        l.length = below(l.length + 1);
+    if (w.up[i])
+        deliver(i, l.bytes, l.length);
+}
+
+/* The network as it should be: each packet once, to whom it is for. */
+static void deliver_next(void)
+{
+    if (w.delivered >= w.letters)
+        return;
+    struct letter l = w.pool[w.delivered++];
+    struct packet head;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        if (seal_head(l.bytes, l.length, &head) && head.to == id_of(i) && w.up[i])
+            deliver(i, l.bytes, l.length);
+}
+
+/* It comes back as the latest of all. */
+static void repair(unsigned i)
+{
+    uint32_t incarnation = w.disk[i].incarnation;
+    uint64_t sequence = w.disk[i].sequence;
+    w.disk[i] = w.last[i];
+    w.disk[i].incarnation += incarnation;
+    w.disk[i].sequence += sequence;
+    w.tampered[i] = false;
+    start(i);
+}
+
+static void move(void)
+{
+    unsigned i = (unsigned)below(MEMBERS), j = (i + 1 + (unsigned)below(MEMBERS - 1)) % MEMBERS;
+    unsigned kind = (unsigned)below(100);
+    w.now += below(SECOND / 20);
+    if (kind < 40)
+        deliver_next();
+    else if (kind < 60)
+        attack(i);
+    else if (w.tampered[i] && !w.up[i] && below(4) == 0)
+        repair(i);
+    else if (w.tampered[i] && (kind > 94 || !w.up[i]))
+        return; /* who was told to stop is not started again by itself */
+    else if (!w.up[i])
+        start(i);
+    else if (kind < 78)
+        say_hello(i, j);
+    else if (kind < 94)
+        say_something(i, j);
+    else if (kind < 95)
+        w.delivered = w.letters; /* what is under way is lost */
+    else if (kind < 97)
+        start(i);
+    else if (kind == 97) {
+        w.snapshot[i] = w.disk[i];
+        w.has_snapshot[i] = true;
+    } else if (kind == 98 && w.has_snapshot[i] && below(4) == 0) {
+        w.last[i] = w.disk[i];
+        w.disk[i] = w.snapshot[i];
+        w.tampered[i] = true;
+        start(i);
+    }
+}
+
+/* Honest members reach each other within seconds; each hears a word of the other. */
+static void calm(void)
+{
+    w.delivered = w.letters;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        if (!w.up[i] && !w.tampered[i])
+            start(i);
+    for (unsigned turn = 0; turn < 200; turn++) {
+        w.now += SECOND / 20;
+        for (unsigned i = 0; i < MEMBERS; i++)
+            for (unsigned j = 0; j < MEMBERS; j++)
+                if (i != j && w.up[i])
+                    say_hello(i, j);
+        while (w.delivered < w.letters)
+            deliver_next();
+    }
+    for (unsigned i = 0; i < MEMBERS; i++)
+        for (unsigned j = 0; j < MEMBERS; j++)
+            if (i != j && !w.tampered[i] && !w.tampered[j]) {
+                uint64_t before = w.got;
+                say_something(i, j);
+                while (w.delivered < w.letters)
+                    deliver_next();
+                if (w.got == before)
+                    wrong("two who are honest cannot talk");
+            }
+}
+
+static void history(uint64_t seed)
+{
+    memset(&w, 0, sizeof w);
+    dice_seed(&w.dice, seed, DICE_CRASH);
+    w.now = SECOND;
+    w.life_count = 1;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    for (unsigned s = 0; s < STEPS && w.wrong == NULL && w.life_count < LIVES - MEMBERS; s++)
+        move();
+    if (w.wrong == NULL)
+        calm();
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = argc > 1 ? strtoull(argv[1], NULL, 10) : 3000;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, got = 0;
+    if (sodium_init() < 0)
+        return 1;
+    for (uint64_t seed = first; seed < first + histories; seed++) {
+        history(seed);
+        got += w.got;
+        if (w.wrong != NULL) {
+            fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, w.wrong);
+            return 1;
+        }
+    }
+    printf("%llu histories, %llu words taken\n", (unsigned long long)histories,
+           (unsigned long long)got);
+    return got < histories; /* else nothing was shown */
+}

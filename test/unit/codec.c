@@ -1,0 +1,156 @@
+/* A message as bytes: what was written is read again, and nothing else is a message. */
+#include "../support.h"
+
+#include <string.h>
+
+static const struct elect_config *cluster(unsigned n)
+{
+    static struct elect_config c;
+    uint16_t ids[ELECT_MAX];
+    uint8_t priority[ELECT_MAX];
+    for (unsigned i = 0; i < n; i++) {
+        ids[i] = (uint16_t)(i * 1000 + 3);
+        priority[i] = (uint8_t)(i % 3); /* so that ranks have another order than numbers */
+    }
+    assert_int_equal(elect_config_init(&c, ELECT_RING, ids, n, 1, 0), ELECT_FINE);
+    elect_config_priorities(&c, priority);
+    return &c;
+}
+
+static uint64_t some(struct dice *d, unsigned bits)
+{
+    return dice_below(d, 3) == 0 ? 0 : dice_throw(d) >> (64 - 1 - dice_below(d, bits));
+}
+
+static struct elect_message any(struct dice *d, unsigned n)
+{
+    elect_set all = ~(elect_set)0 >> (64 - n);
+    uint8_t nobody = dice_below(d, 4) == 0;
+    return (struct elect_message){
+        .type =
+            (uint8_t)(ELECT_FIRST_MESSAGE + dice_below(d, ELECT_FIRST_TIMER - ELECT_FIRST_MESSAGE)),
+        .round = (uint32_t)some(d, 32),
+        .seen = (uint32_t)some(d, 32),
+        .what = (uint8_t)some(d, 8),
+        .origin = nobody ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
+        .heir = nobody ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
+        .set = dice_throw(d) & all,
+        .leading = (uint8_t)some(d, 1),
+        .reason = (uint8_t)some(d, 3),
+        .penalty = (uint8_t)some(d, 4),
+        .able = (uint8_t)some(d, 1),
+        .pause = (uint32_t)some(d, 32),
+        .digest = (uint32_t)some(d, 32),
+        .term = some(d, 64),
+        .other = some(d, 64),
+        .incarnation = (uint32_t)some(d, 32),
+        .life = (uint32_t)some(d, 32),
+        .lease = (uint32_t)some(d, 32),
+        .remaining = (uint32_t)some(d, 32),
+        .membership = {.stamp = some(d, 64),
+                       .version = (uint32_t)some(d, 32),
+                       .members = dice_throw(d) & all,
+                       .voters = dice_throw(d) & all,
+                       .before = dice_throw(d) & all},
+    };
+}
+
+static void what_is_written_is_read(void **state)
+{
+    struct dice d;
+    size_t longest = 0;
+    (void)state;
+    dice_seed(&d, 1, DICE_LOSS);
+    for (unsigned run = 0; run < 20000; run++) {
+        const struct elect_config *c = cluster(run % 5 == 0 ? 64 : 1 + run % 7);
+        struct elect_message m = any(&d, c->n), back;
+        uint8_t bytes[ELECT_MAX_BYTES];
+        size_t length = elect_encode(c, &m, bytes);
+        longest = length > longest ? length : longest;
+        assert_true(elect_decode(c, bytes, length, &back));
+        assert_memory_equal(&m, &back, sizeof m);
+        for (size_t shorter = 0; shorter < length; shorter++)
+            assert_false(elect_decode(c, bytes, shorter, &back));
+        bytes[length] = 0;
+        assert_false(elect_decode(c, bytes, length + 1, &back));
+    }
+    assert_true(longest < ELECT_MAX_BYTES * 3 / 4);
+}
+
+/* There is one form only: whatever is taken is written again in the same bytes. */
+static void a_message_has_one_form(void **state)
+{
+    struct dice d;
+    unsigned taken = 0;
+    (void)state;
+    dice_seed(&d, 2, DICE_LOSS);
+    for (unsigned run = 0; run < 200000; run++) {
+        const struct elect_config *c = cluster(1 + run % 7);
+        struct elect_message m = any(&d, c->n);
+        uint8_t bytes[ELECT_MAX_BYTES], again[ELECT_MAX_BYTES];
+        m.type = (uint8_t)ELECT_ELECTION; /* whose sets must be known */
+        size_t length = elect_encode(c, &m, bytes);
+        bytes[dice_below(&d, length)] ^= (uint8_t)(1 << dice_below(&d, 8));
+        if (!elect_decode(c, bytes, length, &m))
+            continue;
+        taken++;
+        assert_int_equal(elect_encode(c, &m, again), length);
+        assert_memory_equal(bytes, again, length);
+    }
+    assert_true(taken > 1000);
+}
+
+static void a_renewal_is_short(void **state)
+{
+    const struct elect_config *c = cluster(3);
+    struct elect_message m = {.type = ELECT_REQUEST,
+                              .term = (elect_term)41 << 16 | 1003,
+                              .round = 70000,
+                              .set = 7,
+                              .leading = 1,
+                              .incarnation = 12,
+                              .lease = 1000000,
+                              .heir = 1,
+                              .digest = 0xfedcba98,
+                              .membership = {.members = 7, .voters = 7, .before = 7}};
+    uint8_t bytes[ELECT_MAX_BYTES];
+    (void)state;
+    assert_true(elect_encode(c, &m, bytes) < 48);
+}
+
+/* Who is not in the configuration: of no importance among those who were heard, but a membership,
+ * or the list of a ring, must be known as a whole. */
+static void members_that_are_unknown_here(void **state)
+{
+    struct elect_config large = *cluster(7);
+    uint8_t bytes[ELECT_MAX_BYTES];
+    struct elect_message m = {.type = ELECT_PRESENT, .set = 0x7f, .membership = {.members = 1}};
+    m.membership.voters = m.membership.before = m.membership.members = (elect_set)1
+                                                                       << elect_rank(&large, 3);
+    size_t length = elect_encode(&large, &m, bytes);
+    const struct elect_config *small = cluster(3);
+    (void)state;
+    assert_true(elect_decode(small, bytes, length, &m));
+    assert_int_equal(m.set, 7);
+    assert_int_equal(m.membership.members, (elect_set)1 << elect_rank(small, 3));
+    m.membership.members = 0x7f;
+    length = elect_encode(&large, &m, bytes);
+    assert_false(elect_decode(small, bytes, length, &m));
+    m = (struct elect_message){.type = ELECT_ELECTION, .round = 1, .set = 0x7f};
+    length = elect_encode(&large, &m, bytes);
+    assert_false(elect_decode(small, bytes, length, &m));
+    m = (struct elect_message){.type = ELECT_ELECTION, .origin = elect_rank(&large, 6003)};
+    length = elect_encode(&large, &m, bytes);
+    assert_false(elect_decode(small, bytes, length, &m));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(a_message_has_one_form),
+        cmocka_unit_test(a_renewal_is_short),
+        cmocka_unit_test(members_that_are_unknown_here),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

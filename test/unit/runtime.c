@@ -1,0 +1,574 @@
+/* Packets, sessions and the state file, rule by rule. */
+#include "../support.h"
+
+#include "../../src/runtime/file.h"
+#include "../../src/runtime/filter.h"
+#include "../../src/runtime/saved.h"
+
+#include <arpa/inet.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND 1000000u
+
+/* ---- packets ---- */
+
+static const uint8_t key[SEAL_KEY] = {9, 8, 7}, cluster[SEAL_CLUSTER] = {1}, words[] = "words";
+
+static size_t packet(uint8_t out[SEAL_MAX_PACKET])
+{
+    static const uint8_t random[SEAL_RANDOM] = {5};
+    struct packet head = {PACKET_DATA, 3, 10, 20, 0x01020304, 77};
+    return seal_write(&head, random, key, cluster, words, sizeof words, out);
+}
+
+static void every_bit_of_a_packet_is_proved(void **state)
+{
+    uint8_t bytes[SEAL_MAX_PACKET], content[SEAL_MAX_CONTENT];
+    size_t length = packet(bytes);
+    struct packet head;
+    (void)state;
+    assert_true(seal_head(bytes, length, &head));
+    assert_int_equal(head.from, 10);
+    assert_int_equal(head.counter, 77);
+    assert_int_equal(seal_open(bytes, length, key, cluster, content), sizeof words);
+    assert_memory_equal(content, words, sizeof words);
+    for (size_t bit = 0; bit < 8 * length; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(seal_open(bytes, length, key, cluster, content), -1);
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    uint8_t other[SEAL_CLUSTER] = {2};
+    assert_int_equal(seal_open(bytes, length, key, other, content), -1);
+}
+
+static void what_is_no_packet_is_not_even_looked_at(void **state)
+{
+    uint8_t bytes[SEAL_MAX_PACKET + 1] = {0};
+    size_t length = packet(bytes);
+    struct packet head;
+    (void)state;
+    assert_false(seal_head(bytes, length - 1, &head));
+    assert_false(seal_head(bytes, length + 1, &head));
+    assert_false(seal_head(bytes, SEAL_HEAD + SEAL_PROOF - 1, &head));
+    assert_false(seal_head(bytes, SEAL_MAX_PACKET + 1, &head));
+    for (unsigned at = 0; at < 5; at++) { /* the magic, and a type that is none */
+        bytes[at] ^= 0x80;
+        assert_false(seal_head(bytes, length, &head));
+        bytes[at] ^= 0x80;
+    }
+    memset(bytes + SEAL_TAG_OFFSET, 0, 4);
+    assert_false(seal_head(bytes, length, &head));
+    packet(bytes);
+    memcpy(bytes + 8, bytes + 6, 2); /* to oneself */
+    assert_false(seal_head(bytes, length, &head));
+}
+
+/* ---- sessions ---- */
+
+static struct dice dice;
+
+static void draw(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)dice_throw(&dice);
+}
+
+struct pair {
+    struct sessions s[2];
+    struct session_event e;
+    uint64_t now;
+    unsigned packets;
+};
+
+static void begin(struct pair *p, unsigned i, uint32_t incarnation, uint64_t sequence)
+{
+    struct session_memory known =
+        p->s[i].count > 0 ? p->s[i].peer[0].known : (struct session_memory){0};
+    memset(&p->s[i], 0, sizeof p->s[i]);
+    p->s[i].id = (uint16_t)(10 + i);
+    p->s[i].incarnation = incarnation;
+    p->s[i].sequence = sequence;
+    p->s[i].suspicion = SECOND;
+    p->s[i].draw = draw;
+    sessions_begin(&p->s[i]);
+    sessions_add_key(&p->s[i], 0, 1, key);
+    sessions_add_peer(&p->s[i], (uint16_t)(11 - i), &known);
+}
+
+/* Delivers a packet to i, and all that follows from it. */
+static void deliver(struct pair *p, unsigned i, const uint8_t *bytes, size_t length)
+{
+    uint8_t copy[SEAL_MAX_PACKET];
+    while (length > 0) {
+        memcpy(copy, bytes, length);
+        p->packets++;
+        sessions_take(&p->s[i], p->now, copy, length, &p->e);
+        bytes = p->e.answer;
+        length = p->e.answer_length;
+        i = 1 - i;
+    }
+}
+
+static bool greet(struct pair *p, unsigned i)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    size_t length = sessions_hello(&p->s[i], 0, p->now, out);
+    deliver(p, 1 - i, out, length);
+    return length > 0;
+}
+
+static bool talk(struct pair *p, unsigned i)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    size_t length = sessions_seal(&p->s[i], 0, words, sizeof words, out);
+    deliver(p, 1 - i, out, length);
+    return length > 0 && p->e.news == SESSION_DATA && p->e.length == sizeof words &&
+           memcmp(p->e.content, words, sizeof words) == 0;
+}
+
+static struct pair *acquainted(void)
+{
+    static struct pair p;
+    memset(&p, 0, sizeof p);
+    dice_seed(&dice, 1, DICE_LOSS);
+    p.now = SECOND;
+    begin(&p, 0, 1, 1);
+    begin(&p, 1, 1, 1);
+    assert_false(talk(&p, 0));
+    greet(&p, 0);
+    assert_true(talk(&p, 0) && talk(&p, 1));
+    return &p;
+}
+
+static void three_packets_make_a_session(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    /* hello; hello, with your nonce; hello, with yours; and two words */
+    assert_int_equal(p->packets, 3 + 2);
+    assert_false(greet(p, 0));
+    p->now += SECOND; /* nothing was heard for long */
+    assert_true(greet(p, 0));
+    assert_true(talk(p, 0) && talk(p, 1));
+}
+
+static void a_packet_is_taken_once_and_in_any_order(void **state)
+{
+    static uint8_t sent[SESSION_WINDOW + 2][SEAL_MAX_PACKET];
+    struct pair *p = acquainted();
+    size_t length = 0;
+    (void)state;
+    for (unsigned i = 0; i < SESSION_WINDOW + 2; i++)
+        length = sessions_seal(&p->s[0], 0, words, sizeof words, sent[i]);
+    sessions_take(&p->s[1], p->now, sent[SESSION_WINDOW], length, &p->e);
+    assert_int_equal(p->e.news, SESSION_DATA);
+    for (unsigned i = 1; i < SESSION_WINDOW; i++) {
+        sessions_take(&p->s[1], p->now, sent[i], length, &p->e);
+        assert_int_equal(p->e.news, SESSION_DATA);
+        sessions_take(&p->s[1], p->now, sent[i], length, &p->e);
+        assert_int_equal(p->e.news, SESSION_NOTHING);
+    }
+    sessions_take(&p->s[1], p->now, sent[0], length, &p->e); /* too old to know */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    sessions_take(&p->s[1], p->now, sent[SESSION_WINDOW + 1], length, &p->e);
+    assert_int_equal(p->e.news, SESSION_DATA);
+    sessions_take(&p->s[0], p->now, sent[3], length, &p->e); /* its own, sent back */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void a_restart_ends_what_was_before(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t old[SEAL_MAX_PACKET], late[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, old);
+    sessions_seal(&p->s[1], 0, words, sizeof words, late);
+    begin(p, 0, 2, 2);
+    p->now += SECOND / 10;
+    greet(p, 0);
+    assert_true(talk(p, 0) && talk(p, 1));
+    sessions_take(&p->s[1], p->now, old, length, &p->e); /* of its former life */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    sessions_take(&p->s[0], p->now, late, length, &p->e); /* to its former life */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void who_is_rolled_back_or_cloned_must_stop(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    p->s[0].sequence = 9; /* it wrote */
+    assert_true(talk(p, 0));
+    begin(p, 0, 2, 5); /* and comes back with an earlier state */
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(p->e.news, SESSION_MUST_STOP);
+    assert_int_equal(p->e.why, SESSION_ROLLBACK);
+    begin(p, 0, 1, 20); /* with the number of a life that is known */
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(p->e.news, SESSION_MUST_STOP);
+    assert_int_equal(p->e.why, SESSION_CLONE);
+    begin(p, 0, 2, 10);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(talk(p, 0) && talk(p, 1));
+}
+
+static void a_key_is_replaced_without_a_stop(void **state)
+{
+    struct pair *p = acquainted();
+    static const uint8_t next[SEAL_KEY] = {77};
+    (void)state;
+    sessions_add_key(&p->s[0], 1, 2, next);
+    p->s[0].use = 1;
+    p->now += SECOND;
+    greet(p, 0); /* the other one does not know that key */
+    assert_true(talk(p, 0) && talk(p, 1));
+    sessions_add_key(&p->s[1], 1, 2, next);
+    uint8_t old[SEAL_MAX_PACKET];
+    size_t length = sessions_seal(&p->s[1], 0, words, sizeof words, old);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(p->s[0].peer[0].now.key, 1);
+    assert_int_equal(p->s[1].peer[0].now.key, 1);
+    assert_true(talk(p, 0) && talk(p, 1));
+    sessions_take(&p->s[0], p->now, old, length, &p->e); /* it was on its way */
+    assert_int_equal(p->e.news, SESSION_DATA);
+    length = sessions_seal(&p->s[1], 0, words, sizeof words, old);
+    assert_int_equal(old[5], 2);
+}
+
+static void a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t will[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_testament(&p->s[0], 0, 1, words, sizeof words, will);
+    deliver(p, 1, will, length);
+    assert_int_equal(p->e.news, SESSION_TESTAMENT);
+    assert_memory_equal(p->e.content, words, sizeof words);
+    deliver(p, 1, will, length); /* again: it says what it says */
+    assert_int_equal(p->e.news, SESSION_TESTAMENT);
+    deliver(p, 0, will, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    will[4] = PACKET_DATA;
+    deliver(p, 1, will, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    will[4] = PACKET_TESTAMENT;
+    begin(p, 0, 2, 2);
+    p->now += SECOND / 10;
+    greet(p, 0);
+    assert_true(talk(p, 0));
+    deliver(p, 1, will, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
+{
+    struct pair *p = acquainted();
+    uint32_t tags[SESSION_PEERS * (4 + 2 * SESSION_KEYS)];
+    uint8_t out[SEAL_MAX_PACKET];
+    struct packet head;
+    (void)state;
+    unsigned count = sessions_tags(&p->s[1], p->now, tags, sizeof tags / sizeof tags[0]), found = 0;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, out);
+    assert_true(seal_head(out, length, &head));
+    for (unsigned i = 0; i < count; i++)
+        found += tags[i] == head.tag;
+    length = sessions_testament(&p->s[0], 0, 1, words, sizeof words, out);
+    assert_true(seal_head(out, length, &head));
+    for (unsigned i = 0; i < count; i++)
+        found += tags[i] == head.tag;
+    p->now += 5 * SECOND;
+    for (unsigned hellos = 0; hellos < 2; hellos++) { /* with and without a nonce */
+        length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
+        assert_true(seal_head(out, length, &head));
+        for (unsigned i = 0; i < count; i++)
+            found += tags[i] == head.tag;
+    }
+    assert_int_equal(found, 4);
+}
+
+/* Whoever repeats a HELLO is answered, but not at every one of them. */
+static void answers_have_a_budget(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t out[SEAL_MAX_PACKET];
+    unsigned answers = 0;
+    (void)state;
+    p->now += 5 * SECOND;
+    size_t length = sessions_hello(&p->s[0], 0, p->now, out);
+    for (unsigned i = 0; i < 1000; i++) {
+        sessions_take(&p->s[1], p->now += SECOND / 1000, out, length, &p->e);
+        answers += p->e.answer_length > 0;
+    }
+    assert_true(answers > 0 && answers <= 3);
+}
+
+/* ---- the state file ---- */
+
+static uint8_t file_bytes[STORE_SIZE];
+static bool full;
+
+static int file_read(void *context, void *bytes, size_t length, uint64_t offset)
+{
+    (void)context;
+    memcpy(bytes, file_bytes + offset, length);
+    return 0;
+}
+
+static int file_write(void *context, const void *bytes, size_t length, uint64_t offset)
+{
+    (void)context;
+    if (full)
+        return 28;
+    memcpy(file_bytes + offset, bytes, length);
+    return 0;
+}
+
+static int file_sync(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static const struct store_file file = {file_read, file_write, file_sync, NULL};
+static struct store store;
+
+static struct state *some_state(void)
+{
+    static struct state s;
+    memset(&s, 0, sizeof s);
+    memset(file_bytes, 0, sizeof file_bytes);
+    full = false;
+    memcpy(s.cluster, cluster, SEAL_CLUSTER);
+    s.node = 7;
+    s.incarnation = 3;
+    s.peers = 2;
+    s.peer[1] = (struct state_peer){9, {.sequence = 88, .incarnation = 4, .boot = {1, 2}}};
+    s.groups = STORE_GROUPS;
+    for (unsigned i = 0; i < STORE_GROUPS; i++) {
+        struct state_group *g = &s.group[i];
+        snprintf(g->name, sizeof g->name, "group-%u", i);
+        g->promised = 100 + i;
+        g->used = 50 + i;
+        g->longest = 1000;
+        g->members = 1;
+        g->member[0] = (struct state_member){7, 7};
+        g->closed[63] = i;
+    }
+    return &s;
+}
+
+static void a_state_is_read_as_it_was_written(void **state)
+{
+    struct state *s = some_state();
+    static struct state back;
+    (void)state;
+    assert_int_equal(store_format(&store, &file, s), STORE_FINE);
+    for (unsigned i = 0; i < 5; i++) {
+        s->group[i].promised += 1000;
+        assert_int_equal(store_write(&store, s), STORE_FINE);
+        memcpy(back.cluster, cluster, SEAL_CLUSTER);
+        back.node = 7;
+        assert_int_equal(store_open(&store, &file, &back), STORE_FINE);
+        assert_memory_equal(s, &back, sizeof back);
+    }
+    assert_int_equal(s->sequence, 6);
+}
+
+static void one_whole_copy_is_enough_and_none_is_said(void **state)
+{
+    struct state *s = some_state();
+    (void)state;
+    assert_int_equal(store_format(&store, &file, s), STORE_FINE);
+    assert_int_equal(store_write(&store, s), STORE_FINE);
+    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* in one of 64 groups */
+    assert_int_equal(store_open(&store, &file, s), STORE_FINE);
+    assert_int_equal(s->sequence, 2);
+    memcpy(file_bytes + STORE_STRIDE, file_bytes + 3 * STORE_STRIDE, STORE_STRIDE);
+    file_bytes[2 * STORE_STRIDE] ^= 1;
+    file_bytes[3 * STORE_STRIDE] ^= 1;
+    assert_int_equal(store_open(&store, &file, s), STORE_FINE); /* not in its place: that is none */
+    assert_int_equal(s->sequence, 1);
+    memset(file_bytes, 0, sizeof file_bytes);
+    assert_int_equal(store_open(&store, &file, s), STORE_EMPTY);
+}
+
+static void the_state_of_somebody_else_is_refused(void **state)
+{
+    struct state *s = some_state();
+    (void)state;
+    assert_int_equal(store_format(&store, &file, s), STORE_FINE);
+    s->node = 8;
+    assert_int_equal(store_open(&store, &file, s), STORE_OTHER_NODE);
+    s->node = 7;
+    s->cluster[5] = 1;
+    assert_int_equal(store_open(&store, &file, s), STORE_OTHER_CLUSTER);
+    assert_string_equal(store_text(STORE_OTHER_CLUSTER), "it belongs to another cluster");
+}
+
+static void an_error_is_reported_and_nothing_is_acknowledged(void **state)
+{
+    struct state *s = some_state();
+    (void)state;
+    assert_int_equal(store_format(&store, &file, s), STORE_FINE);
+    full = true;
+    assert_int_equal(store_write(&store, s), STORE_IO);
+    assert_int_equal(store.error, 28);
+    assert_int_equal(store.sequence, 1);
+    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* it cannot be made sure of */
+}
+
+/* ---- ranks and numbers ---- */
+
+static void a_state_means_the_same_in_another_configuration(void **state)
+{
+    static const uint16_t few[] = {5, 7, 9}, more[] = {2, 5, 6, 7, 9}, others[] = {5, 7};
+    struct elect_config small, large, other;
+    struct elect_saved saved = {.promised = 9, .used = 8, .longest = 7, .round = 6, .pause = 5},
+                       back;
+    static struct state whole;
+    struct state_group *group = &whole.group[0];
+    uint16_t whom;
+    (void)state;
+    elect_config_init(&small, ELECT_BULLY, few, 3, 1, 0);
+    elect_config_init(&large, ELECT_BULLY, more, 5, 1, 0);
+    elect_config_init(&other, ELECT_BULLY, others, 2, 1, 0);
+    saved.membership =
+        (struct elect_membership){.stamp = 4, .version = 3, .members = 6, .voters = 7, .before = 3};
+    saved.closed[2] = (elect_term)44 << 16 | 9;
+    saved_store(&small, &saved, group);
+    whole.incarnation = 12;
+    whole.peers = 1;
+    whole.peer[0] = (struct state_peer){.id = 9, .known = {.incarnation = 3}};
+    assert_true(saved_load(&large, &whole, group, &back, &whom));
+    assert_int_equal(back.promised, 9);
+    assert_int_equal(back.incarnation, 12);
+    assert_int_equal(back.membership.members, SET(3) | SET(4)); /* 7 and 9 */
+    assert_int_equal(back.membership.voters, SET(1) | SET(3) | SET(4));
+    assert_int_equal(back.membership.before, SET(1) | SET(3));
+    assert_int_equal(back.closed[4], saved.closed[2]);
+    assert_int_equal(back.met[4], 3);
+    assert_false(saved_load(&other, &whole, group, &back, &whom));
+    assert_int_equal(whom, 9);
+    back = (struct elect_saved){.membership = {.members = 3, .voters = 3, .before = 3}};
+    saved_store(&other, &back, group); /* 9 is gone, but not that its term is over */
+    assert_true(saved_load(&small, &whole, group, &back, &whom));
+    assert_int_equal(back.closed[2], saved.closed[2]);
+}
+
+/* ---- a real file ---- */
+
+static char folder[] = "/tmp/elect-test-XXXXXX", path[64], link_path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/state", folder);
+    snprintf(link_path, sizeof link_path, "%s/link", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    unlink(link_path);
+    return rmdir(folder);
+}
+
+static void a_state_file_is_made_once_and_used_by_one(void **state)
+{
+    struct file f, second;
+    struct state *s = some_state();
+    int error;
+    (void)state;
+    assert_int_equal(file_open(&f, path), FILE_MISSING);
+    assert_int_equal(file_create(path, &store, s, &error), FILE_FINE);
+    assert_int_equal(file_create(path, &store, s, &error), FILE_EXISTS);
+    assert_int_equal(file_open(&f, path), FILE_FINE);
+    assert_int_equal(file_open(&second, path), FILE_LOCKED);
+    struct store_file real = file_store(&f);
+    assert_int_equal(store_open(&store, &real, s), STORE_FINE);
+    s->group[1].promised = 4711;
+    assert_int_equal(store_write(&store, s), STORE_FINE);
+    file_close(&f);
+    assert_int_equal(file_open(&f, path), FILE_FINE);
+    s->group[1].promised = 0;
+    assert_int_equal(store_open(&store, &real, s), STORE_FINE);
+    assert_int_equal(s->group[1].promised, 4711);
+    file_close(&f);
+    assert_int_equal(chmod(path, 0620), 0);
+    assert_int_equal(file_open(&f, path), FILE_NOT_MINE);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(symlink(path, link_path), 0);
+    assert_int_equal(file_open(&f, link_path), FILE_NOT_MINE);
+    assert_int_equal(truncate(path, STORE_SIZE - 1), 0);
+    assert_int_equal(file_open(&f, path), FILE_SIZE);
+    assert_int_equal(file_create("/nowhere/at/all", &store, s, &error), FILE_IO);
+    assert_string_equal(file_text(FILE_LOCKED), "another process uses it");
+}
+
+/* ---- the filter ---- */
+
+static void only_known_tags_come_in(void **state)
+{
+    int in = socket(AF_INET, SOCK_DGRAM, 0), out = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof here;
+    uint32_t tags[] = {7, 0x01020304};
+    uint8_t bytes[SEAL_MAX_PACKET], got[SEAL_MAX_PACKET];
+    (void)state;
+    assert_int_equal(bind(in, (struct sockaddr *)&here, sizeof here), 0);
+    assert_int_equal(getsockname(in, (struct sockaddr *)&here, &length), 0);
+    assert_true(filter_attach(in, tags, 2));
+    size_t size = packet(bytes);
+    bytes[SEAL_TAG_OFFSET] ^= 1;
+    sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
+    sendto(out, bytes, 3, 0, (struct sockaddr *)&here, length);
+    size = packet(bytes);
+    sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
+    assert_int_equal(recv(in, got, sizeof got, 0), size); /* the first that gets through */
+    assert_memory_equal(bytes, got, size);
+    assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
+    assert_true(filter_attach(in, tags, 1)); /* another one in its place */
+    sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
+    assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
+    close(in);
+    close(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_bit_of_a_packet_is_proved),
+        cmocka_unit_test(what_is_no_packet_is_not_even_looked_at),
+        cmocka_unit_test(three_packets_make_a_session),
+        cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
+        cmocka_unit_test(a_restart_ends_what_was_before),
+        cmocka_unit_test(who_is_rolled_back_or_cloned_must_stop),
+        cmocka_unit_test(a_key_is_replaced_without_a_stop),
+        cmocka_unit_test(a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life),
+        cmocka_unit_test(every_tag_that_may_come_in_is_known_to_the_filter),
+        cmocka_unit_test(answers_have_a_budget),
+        cmocka_unit_test(a_state_is_read_as_it_was_written),
+        cmocka_unit_test(one_whole_copy_is_enough_and_none_is_said),
+        cmocka_unit_test(the_state_of_somebody_else_is_refused),
+        cmocka_unit_test(an_error_is_reported_and_nothing_is_acknowledged),
+        cmocka_unit_test(a_state_means_the_same_in_another_configuration),
+        cmocka_unit_test_setup_teardown(a_state_file_is_made_once_and_used_by_one, make_folder,
+                                        remove_folder),
+        cmocka_unit_test(only_known_tags_come_in),
+    };
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
