@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include "bytes.h"
+#include "elect.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -10,6 +11,7 @@
 #define LONG_PATIENCE  SECOND
 #define GRACE          SECOND /* for what was sent in the session before */
 #define NEED           1
+#define LOST           2
 
 static const uint8_t nothing[SEAL_NONCE];
 
@@ -18,8 +20,7 @@ static const uint8_t nothing[SEAL_NONCE];
 struct hello {
     uint8_t nonce[SEAL_NONCE], echo[SEAL_NONCE], boot[SESSION_BOOT];
     uint32_t incarnation, rekey, digest, keys;
-    uint64_t
-        sequence; /* of the state with which this life began: a snapshot may have caught up since */
+    uint64_t sequence; /* with which this life began: a snapshot may have caught up since */
     uint8_t flags;
 };
 
@@ -52,7 +53,8 @@ static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
     h->keys = (uint32_t)take_number(&b, 4);
     h->sequence = take_number(&b, 8);
     h->flags = (uint8_t)take_number(&b, 1);
-    return b.fine && b.at == b.end && h->flags <= NEED && h->incarnation > 0 &&
+    bool lost = (h->flags & LOST) != 0;
+    return b.fine && b.at == b.end && h->flags <= (NEED | LOST) && (h->incarnation == 0) == lost &&
            memcmp(h->nonce, nothing, SEAL_NONCE) != 0;
 }
 
@@ -89,7 +91,7 @@ static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned sl
                       .digest = s->digest,
                       .keys = accepted_keys(s),
                       .sequence = s->began,
-                      .flags = flags};
+                      .flags = (uint8_t)(flags | (s->lost ? LOST : 0))};
     uint8_t content[HELLO_LENGTH];
     memcpy(h.nonce, k->nonce, SEAL_NONCE);
     memcpy(h.echo, echo, SEAL_NONCE);
@@ -120,29 +122,36 @@ static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned s
 
 /* ---- opening a session ---- */
 
+static struct session derive(const struct sessions *s, const struct session_peer *p, unsigned slot,
+                             const struct hello *h)
+{
+    struct session n = {.open = true, .key = (uint8_t)slot};
+    struct seal_end me = {s->id, s->incarnation, s->key[slot].nonce};
+    struct seal_end it = {p->id, h->incarnation, h->nonce};
+    seal_session_key(n.send, p->hello[slot].pair, &me, &it);
+    seal_session_key(n.take, p->hello[slot].pair, &it, &me);
+    seal_testament_key(n.will, n.take, p->id, s->id);
+    n.send_tag = seal_tag(n.send);
+    n.take_tag = seal_tag(n.take);
+    n.will_tag = seal_tag(n.will);
+    memcpy(n.nonce, h->nonce, SEAL_NONCE);
+    return n;
+}
+
 static void open_session(struct sessions *s, struct session_peer *p, unsigned slot,
                          const struct hello *h, uint64_t now)
 {
-    struct session_key *k = &s->key[slot];
-    struct seal_end me = {s->id, s->incarnation, k->nonce};
-    struct seal_end it = {p->id, h->incarnation, h->nonce};
     bool same_life = memcmp(p->known.boot, h->boot, SESSION_BOOT) == 0;
+    bool anew = ELECT_ERA(h->incarnation) > ELECT_ERA(p->known.incarnation);
     p->before = p->now;
     p->before.open = p->now.open && same_life;
     p->before.until = now + GRACE;
-    p->now = (struct session){.open = true, .key = (uint8_t)slot};
-    seal_session_key(p->now.send, p->hello[slot].pair, &me, &it);
-    seal_session_key(p->now.take, p->hello[slot].pair, &it, &me);
-    seal_testament_key(p->now.will, p->now.take, p->id, s->id);
-    p->now.send_tag = seal_tag(p->now.send);
-    p->now.take_tag = seal_tag(p->now.take);
-    p->now.will_tag = seal_tag(p->now.will);
-    memcpy(p->now.nonce, h->nonce, SEAL_NONCE);
+    p->now = derive(s, p, slot, h);
     memcpy(p->known.boot, h->boot, SESSION_BOOT);
     p->known.incarnation = h->incarnation;
-    p->known.sequence = h->sequence > p->known.sequence ? h->sequence : p->known.sequence;
+    if (anew || h->sequence > p->known.sequence)
+        p->known.sequence = h->sequence;
     p->rekey = h->rekey;
-    p->heard = now;
     p->patience = 0;
 }
 
@@ -154,9 +163,10 @@ static bool refused(const struct session_peer *p, const struct hello *h, enum se
     *why = SESSION_CLONE;
     if (h->incarnation == p->known.incarnation)
         return !same_life || (p->now.open && h->rekey == p->rekey && !same_nonce);
-    *why = SESSION_ROLLBACK;
+    *why = SESSION_ROLLBACK; /* but the state of a new era is another one */
     return h->incarnation < p->known.incarnation ||
-           (!same_life && h->sequence <= p->known.sequence);
+           (ELECT_ERA(h->incarnation) == ELECT_ERA(p->known.incarnation) &&
+            h->sequence <= p->known.sequence);
 }
 
 /* Budgets, after the proof: someone whose life is new is answered more often. */
@@ -172,32 +182,55 @@ static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t n
     return true;
 }
 
+static bool is_with(const struct session *n, unsigned slot, const struct hello *h)
+{
+    return n->open && n->key == slot && memcmp(n->nonce, h->nonce, SEAL_NONCE) == 0;
+}
+
+static void reject(struct sessions *s, struct session_peer *p, unsigned slot, const struct hello *h,
+                   uint64_t now, struct session_event *e)
+{
+    e->news = SESSION_REFUSED;
+    if (p->rejected != 0 && now - p->rejected < SECOND)
+        return;
+    p->rejected = now;
+    e->answer_length = send_reject(s, p, slot, h, (enum session_refusal)e->why, e->answer);
+}
+
+/* A session beside the one with whoever had that state: a late HELLO must not end that. */
+static bool upon_lost(struct sessions *s, struct session_peer *p, unsigned slot,
+                      const struct hello *h)
+{
+    bool known = is_with(&p->lost, slot, h);
+    if (!known)
+        p->lost = derive(s, p, slot, h);
+    return known;
+}
+
 /* It was said in this life of mine. */
 static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned slot,
                             const struct hello *h, uint64_t now, struct session_event *e)
 {
-    bool known =
-        p->now.open && p->now.key == slot && memcmp(p->now.nonce, h->nonce, SEAL_NONCE) == 0;
     bool same_life = memcmp(p->known.boot, h->boot, SESSION_BOOT) == 0;
+    bool lost = (h->flags & LOST) != 0;
+    bool known = lost ? upon_lost(s, p, slot, h) : is_with(&p->now, slot, h);
     enum session_refusal why;
-    if (!known && refused(p, h, &why)) {
-        e->news = SESSION_REFUSED;
+    if (!lost && !known && refused(p, h, &why)) {
         e->why = (uint8_t)why;
-        if (p->rejected == 0 || now - p->rejected >= SECOND) {
-            p->rejected = now;
-            e->answer_length = send_reject(s, p, slot, h, why, e->answer);
-        }
+        reject(s, p, slot, h, now, e);
         return;
     }
-    if (!known && p->now.open && same_life && h->rekey < p->rekey)
+    if (!lost && !known && p->now.open && same_life && h->rekey < p->rekey)
         return; /* it was late */
-    if (!known) {
+    if (!lost && !known)
         open_session(s, p, slot, h, now);
-        e->news = SESSION_OPENED;
+    if (!lost) {
+        p->heard = now;
+        p->digest = h->digest;
+        p->keys = h->keys;
     }
-    p->heard = now;
-    p->digest = h->digest;
-    p->keys = h->keys;
+    e->lost = lost;
+    e->news = known ? SESSION_NOTHING : SESSION_OPENED;
     if ((h->flags & NEED) != 0 && (!known || may_answer(p, h, now))) {
         e->news = known ? SESSION_ANSWERED : SESSION_OPENED;
         e->answer_length = send_hello(s, p, slot, h->nonce, 0, e->answer);
@@ -255,7 +288,7 @@ static struct session *find(struct session_peer *p, const struct packet *head, u
     if (p->before.open && (will || now < p->before.until) &&
         head->tag == (will ? p->before.will_tag : p->before.take_tag))
         return &p->before;
-    return NULL;
+    return !will && p->lost.open && head->tag == p->lost.take_tag ? &p->lost : NULL;
 }
 
 static void take_data(struct sessions *s, struct session_peer *p, const struct packet *head,
@@ -274,8 +307,9 @@ static void take_data(struct sessions *s, struct session_peer *p, const struct p
         struct bytes b = {content, content + SESSION_HEADER, true};
         uint64_t sequence = take_number(&b, SESSION_HEADER);
         mark(n, head->counter);
-        p->heard = now;
-        e->fresh = sequence > p->known.sequence;
+        e->lost = n == &p->lost;
+        p->heard = e->lost ? p->heard : now;
+        e->fresh = sequence > p->known.sequence && !e->lost;
         p->known.sequence = e->fresh ? sequence : p->known.sequence;
     }
     e->news = will ? SESSION_TESTAMENT : SESSION_DATA;
@@ -307,7 +341,7 @@ void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_
     struct packet head;
     uint8_t content[SEAL_MAX_CONTENT];
     e->news = SESSION_NOTHING;
-    e->fresh = false;
+    e->fresh = e->lost = false;
     e->length = e->answer_length = 0;
     if (!seal_head(bytes, length, &head) || head.to != s->id)
         return;
@@ -333,24 +367,35 @@ void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_
 
 /* ---- what goes out ---- */
 
-size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
-                     uint8_t out[SEAL_MAX_PACKET])
+static size_t seal_data(struct sessions *s, const struct session_peer *p, struct session *n,
+                        const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET])
 {
-    struct session_peer *p = &s->peer[peer];
     uint8_t whole[SEAL_MAX_CONTENT];
     struct bytes b = {whole, whole + sizeof whole, true};
-    if (!p->now.open)
+    if (!n->open)
         return 0;
     put_number(&b, s->sequence, SESSION_HEADER);
     put_bytes(&b, content, length);
     assert(b.fine);
     struct packet head = {.type = PACKET_DATA,
-                          .key = s->key[p->now.key].id,
+                          .key = s->key[n->key].id,
                           .from = s->id,
                           .to = p->id,
-                          .tag = p->now.send_tag,
-                          .counter = ++p->now.sent};
-    return seal(s, &head, p->now.send, whole, SESSION_HEADER + length, out);
+                          .tag = n->send_tag,
+                          .counter = ++n->sent};
+    return seal(s, &head, n->send, whole, SESSION_HEADER + length, out);
+}
+
+size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
+                     uint8_t out[SEAL_MAX_PACKET])
+{
+    return seal_data(s, &s->peer[peer], &s->peer[peer].now, content, length, out);
+}
+
+size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
+                          uint8_t out[SEAL_MAX_PACKET])
+{
+    return seal_data(s, &s->peer[peer], &s->peer[peer].lost, content, length, out);
 }
 
 size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
@@ -403,7 +448,7 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
 unsigned sessions_tags(const struct sessions *s, uint64_t now, uint32_t *tags, unsigned room)
 {
     unsigned count = 0;
-    assert(room >= s->count * (4 + 2 * SESSION_KEYS));
+    assert(room >= s->count * SESSION_TAGS);
     for (unsigned i = 0; i < s->count; i++) {
         const struct session_peer *p = &s->peer[i];
         const struct session *both[] = {&p->now, &p->before};
@@ -412,6 +457,8 @@ unsigned sessions_tags(const struct sessions *s, uint64_t now, uint32_t *tags, u
                 tags[count++] = both[k]->take_tag;
                 tags[count++] = both[k]->will_tag;
             }
+        if (p->lost.open)
+            tags[count++] = p->lost.take_tag;
         for (unsigned k = 0; k < SESSION_KEYS; k++)
             if (s->key[k].there) {
                 tags[count++] = p->hello[k].tag_mine;
@@ -440,6 +487,7 @@ void sessions_begin(struct sessions *s)
 {
     s->draw(s->context, s->boot, SESSION_BOOT);
     s->began = s->sequence;
+    assert(s->lost == (s->incarnation == 0));
     s->count = 0;
     s->rekeys = 0;
     memset(s->key, 0, sizeof s->key);

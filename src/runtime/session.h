@@ -13,7 +13,10 @@
  *     another process with its number: REJECT, and the old session stays.
  *  5. REJECT is obeyed only with my nonce in it: who is rolled back or cloned must stop.
  *  6. DATA only in a session, each packet once; it carries the sequence of the sender's state.
- *  7. A restart draws a new nonce: nothing recorded before opens again, without any clock.
+ *  7. Who has lost its state says so (LOST): it gets a session of its own, in which it can only ask
+ *     what others remember (elect_readmit), and nothing that is remembered of it changes. It comes
+ *     back in a new era, whatever the sequence of its new state is.
+ *  8. A restart draws a new nonce: nothing recorded before opens again, without any clock.
  */
 #ifndef ELECT_SESSION_H
 #define ELECT_SESSION_H
@@ -24,7 +27,8 @@
 #define SESSION_KEYS   2    /* while one replaces the other */
 #define SESSION_WINDOW 1024 /* packets that may come in another order */
 #define SESSION_BOOT   16
-#define SESSION_HEADER 8 /* of DATA: the sequence of the sender's state */
+#define SESSION_TAGS   (5 + 2 * SESSION_KEYS) /* of a peer */
+#define SESSION_HEADER 8                      /* of DATA: the sequence of the sender's state */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
 
 /* name, what its sender must do */
@@ -41,7 +45,7 @@ enum session_refusal {
 
 /* What must be remembered of a member, also across restarts. */
 struct session_memory {
-    uint64_t sequence; /* the highest that was seen of its state */
+    uint64_t sequence; /* the highest that was seen of its state, in this era of it */
     uint32_t incarnation;
     uint8_t boot[SESSION_BOOT]; /* of that incarnation */
 };
@@ -61,7 +65,8 @@ struct session_peer {
     uint16_t id;
     struct session_memory known;
     struct session now, before;
-    uint32_t rekey; /* of the session */
+    struct session lost; /* with a process of that number that has no state */
+    uint32_t rekey;      /* of the session */
     struct {
         uint8_t pair[SEAL_KEY], send[SEAL_KEY], take[SEAL_KEY];
         uint8_t heard[SEAL_NONCE]; /* the newest nonce, proven or not; zeros: none */
@@ -70,9 +75,9 @@ struct session_peer {
     uint64_t heard;      /* when something authentic came in last */
     uint64_t next_hello; /* and how long to wait after that */
     uint32_t patience;
-    bool plainly; /* the next one goes without an echo */
-    uint64_t answered[3],
-        rejected;          /* when, by how its incarnation compares: lower, equal, higher */
+    bool plainly;         /* the next one goes without an echo */
+    uint64_t answered[3]; /* when, by how its incarnation compares: lower, equal, higher */
+    uint64_t rejected;
     uint32_t digest, keys; /* what it says of its configuration, and which keys it accepts */
 };
 
@@ -90,6 +95,7 @@ struct sessions {
     uint64_t sequence; /* of the own state, as it is on the disk */
     uint64_t began;    /* the same, when this life began */
     uint64_t suspicion;
+    bool lost;   /* this process has no state: its incarnation and sequence are 0 */
     uint8_t use; /* which key new sessions are asked for with */
     uint8_t count;
     struct session_key key[SESSION_KEYS];
@@ -112,6 +118,7 @@ struct session_event {
     uint8_t news; /* enum session_news */
     uint8_t peer;
     uint8_t why; /* enum session_refusal */
+    bool lost;   /* it is about, or DATA from, a process that has lost its state */
     bool fresh;  /* a higher sequence of its state was seen: remember, with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* DATA, TESTAMENT */
@@ -119,8 +126,8 @@ struct session_event {
     uint8_t answer[SEAL_MAX_PACKET];
 };
 
-/* The caller has filled in id, cluster, incarnation, digest, sequence, suspicion, draw. Times are
- * in microseconds. */
+/* The caller has filled in id, cluster, incarnation, digest, sequence, suspicion, draw; or lost in
+ * place of incarnation and sequence. Times are in microseconds. */
 void sessions_begin(struct sessions *s);
 void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_t key[SEAL_KEY]);
 void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_memory *known);
@@ -131,6 +138,10 @@ void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_
 /* DATA for a peer; 0 if there is no session. At most SESSION_ROOM bytes. */
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                      uint8_t out[SEAL_MAX_PACKET]);
+
+/* The same for a process with the number of the peer that has lost its state. */
+size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
+                          uint8_t out[SEAL_MAX_PACKET]);
 
 /* What a guardian sends when this process is dead: 0 if there is no session. */
 size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,

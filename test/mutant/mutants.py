@@ -234,7 +234,7 @@ MUTANTS = {
         "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
         "unit a majority that promised another says that clocks are wrong"),
     "the larger term gives way": (
-        "office.c", "leads && c != me(p) && token != 0 && m->term > token;", "leads && c != me(p) && token != 0;",
+        "office.c", "token != 0 && its > token;", "token != 0 && its != 0;",
         "unit of two leaders the smaller term gives way"),
     "nobody gives way": (
         "voter.c", "    bool gives_way = elect__gives_way(p, c, m);", "    bool gives_way = false;",
@@ -465,19 +465,23 @@ MUTANTS = {
     "a packet is taken twice": (
         "runtime/session.c", "        mark(n, head->counter);\n", "", "attacker 3000"),
     "a session survives a restart of its other end": (
-        "runtime/session.c", "p->now.open && same_life;", "p->now.open;", "attacker 3000"),
+        "runtime/session.c", "p->before.open = p->now.open && same_life;", "p->before.open = p->now.open;", "attacker 3000"),
     "any HELLO is believed to be of now": (
         "runtime/session.c", "if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {", "if (true) {", "attacker 3000"),
     "a session is opened again": (
-        "runtime/session.c", "    if (!known) {\n        open_session", "    if (true) {\n        open_session", "attacker 3000"),
+        "runtime/session.c", "    if (!lost && !known)\n        open_session", "    if (!lost)\n        open_session", "attacker 3000"),
     "an earlier state is as good as a later one": (
-        "runtime/session.c", " ||\n           (!same_life && h->sequence <= p->known.sequence);", ";", "attacker 3000"),
+        "runtime/session.c", "            h->sequence <= p->known.sequence);", "            false);", "attacker 3000"),
     "a snapshot that has caught up is as good as its original": (
         "runtime/session.c", ".sequence = s->began,", ".sequence = s->sequence,", "attacker 3000"),
     "a clone is welcome": (
         "runtime/session.c", "        return !same_life || (", "        return (", "attacker 3000"),
     "HELLO always with a nonce": (
         "runtime/session.c", "p->plainly = !p->plainly;", "p->plainly = false;", "attacker 3000"),
+    "who has lost its state ends the session of who has it": (
+        "runtime/session.c", "        p->lost = derive(s, p, slot, h);", "        p->now = derive(s, p, slot, h);", "attacker 3000"),
+    "who has lost its state is heard like anybody": (
+        "runtime/session.c", "        e->lost = n == &p->lost;\n", "", "attacker 3000"),
     "nonces do not matter": (
         "runtime/seal.c", "    put_bytes(&b, from->nonce, SEAL_NONCE);\n    put_bytes(&b, to->nonce, SEAL_NONCE);\n", "", "attacker 3000"),
     "the head is not proved": (

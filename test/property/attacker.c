@@ -34,7 +34,9 @@ struct disk {
 struct life {
     unsigned member;
     bool earlier;      /* it runs on a snapshot */
+    bool lost;         /* it has no state, and says so */
     uint64_t sequence; /* of its state when it began */
+    uint32_t incarnation;
     uint64_t began, ended;
     uint8_t boot[SESSION_BOOT];
 };
@@ -48,17 +50,16 @@ struct word {
 static struct {
     struct dice dice;
     uint64_t now;
-    struct disk disk[MEMBERS], snapshot[MEMBERS],
-        last[MEMBERS]; /* before a snapshot was restored */
+    struct disk disk[MEMBERS], snapshot[MEMBERS];
     struct sessions node[MEMBERS];
-    bool up[MEMBERS], has_snapshot[MEMBERS], tampered[MEMBERS];
+    bool up[MEMBERS], has_snapshot[MEMBERS], tampered[MEMBERS], lost[MEMBERS];
     uint32_t life[MEMBERS];
     struct life lives[LIVES];
     unsigned life_count;
-    uint32_t words;
+    uint32_t words, eras;
     uint32_t heard[MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
-    uint64_t knew[MEMBERS][MEMBERS];  /* of its state, when that life was met */
-    bool taken[MEMBERS][4 * STEPS];   /* words, by this life */
+    struct session_memory knew[MEMBERS][MEMBERS]; /* of it, when that life was met */
+    bool taken[MEMBERS][4 * STEPS];               /* words, by this life */
     struct letter pool[POOL];
     unsigned letters, delivered;
     uint64_t got; /* words taken, all in all */
@@ -101,8 +102,9 @@ static void start(unsigned i)
     if (w.up[i])
         stop(i);
     memset(s, 0, sizeof *s);
-    d->incarnation++;
-    d->sequence++;
+    d->incarnation += w.lost[i] ? 0 : 1;
+    d->sequence += w.lost[i] ? 0 : 1;
+    s->lost = w.lost[i];
     s->id = id_of(i);
     s->incarnation = d->incarnation;
     s->sequence = d->sequence;
@@ -115,8 +117,12 @@ static void start(unsigned i)
             sessions_add_peer(s, id_of(j), &d->known[j]);
     w.up[i] = true;
     w.life[i] = w.life_count;
-    w.lives[w.life_count] = (struct life){
-        .member = i, .earlier = w.tampered[i], .sequence = d->sequence, .began = w.now};
+    w.lives[w.life_count] = (struct life){.member = i,
+                                          .lost = w.lost[i],
+                                          .earlier = w.tampered[i],
+                                          .sequence = d->sequence,
+                                          .incarnation = d->incarnation,
+                                          .began = w.now};
     memcpy(w.lives[w.life_count++].boot, s->boot, SESSION_BOOT);
     memset(w.taken[i], 0, sizeof w.taken[i]);
     memset(w.heard[i], 0, sizeof w.heard[i]);
@@ -161,6 +167,13 @@ static void remember(unsigned i, unsigned j, bool at_once)
         w.node[i].sequence = ++w.disk[i].sequence;
 }
 
+/* In a new era the sequence begins anew. */
+static bool is_older(const struct life *life, const struct session_memory *knew)
+{
+    uint32_t era = life->incarnation >> 16, known = knew->incarnation >> 16;
+    return era < known || (era == known && life->sequence <= knew->sequence);
+}
+
 static void hear(unsigned i, unsigned j, const struct session_event *e)
 {
     struct word word;
@@ -169,6 +182,10 @@ static void hear(unsigned i, unsigned j, const struct session_event *e)
         return;
     }
     memcpy(&word, e->content, sizeof word);
+    if (word.life < w.life_count && w.lives[word.life].lost != e->lost)
+        wrong("who has lost its state is taken for who has not");
+    if (e->lost)
+        return; /* it can only ask */
     if (word.life >= w.life_count || w.lives[word.life].member != j)
         wrong("somebody else said it");
     else if (memcmp(word.to, w.node[i].key[0].nonce, SEAL_NONCE) != 0)
@@ -177,7 +194,7 @@ static void hear(unsigned i, unsigned j, const struct session_event *e)
         wrong("it is taken twice");
     else if (word.life < w.heard[i][j] && !w.lives[w.heard[i][j]].earlier)
         wrong("an earlier life is heard after a later one");
-    else if (w.lives[word.life].earlier && w.lives[word.life].sequence <= w.knew[i][j])
+    else if (w.lives[word.life].earlier && is_older(&w.lives[word.life], &w.knew[i][j]))
         wrong("a restored snapshot is heard by who knows better");
     w.taken[i][word.number] = true;
     w.heard[i][j] = word.life > w.heard[i][j] ? word.life : w.heard[i][j];
@@ -202,9 +219,10 @@ static void deliver(unsigned i, const uint8_t *bytes, size_t length)
     sessions_take(&w.node[i], w.now, bytes, length, &e);
     unsigned j = e.peer < i ? e.peer : e.peer + 1u;
     const struct session_memory *knows = &w.node[i].peer[e.peer].known;
-    if (e.news == SESSION_OPENED && memcmp(knows->boot, knew[e.peer].boot, SESSION_BOOT) != 0)
-        w.knew[i][j] = knew[e.peer].sequence;
-    if (e.news == SESSION_OPENED)
+    if (e.news == SESSION_OPENED && !e.lost &&
+        memcmp(knows->boot, knew[e.peer].boot, SESSION_BOOT) != 0)
+        w.knew[i][j] = knew[e.peer];
+    if (e.news == SESSION_OPENED && !e.lost)
         check_peer(i, knows);
     if (e.news == SESSION_DATA)
         hear(i, j, &e);
@@ -243,15 +261,23 @@ static void deliver_next(void)
             deliver(i, l.bytes, l.length);
 }
 
-/* It comes back as the latest of all. */
-static void repair(unsigned i)
+/* Its state is thrown away. */
+static void forget(unsigned i)
 {
-    uint32_t incarnation = w.disk[i].incarnation;
-    uint64_t sequence = w.disk[i].sequence;
-    w.disk[i] = w.last[i];
-    w.disk[i].incarnation += incarnation;
-    w.disk[i].sequence += sequence;
-    w.tampered[i] = false;
+    memset(&w.disk[i], 0, sizeof w.disk[i]);
+    w.lost[i] = true;
+    w.has_snapshot[i] = w.tampered[i] = false;
+    start(i);
+}
+
+/* Who can ask all others comes back in an era that none of them has met. */
+static void come_back(unsigned i)
+{
+    for (unsigned j = 0; j < MEMBERS; j++)
+        if (i != j && (!w.up[j] || !w.node[i].peer[peer_index(i, j)].now.open))
+            return;
+    w.disk[i].incarnation = ++w.eras << 16;
+    w.lost[i] = false;
     start(i);
 }
 
@@ -265,11 +291,13 @@ static void move(void)
     else if (kind < 60)
         attack(i);
     else if (w.tampered[i] && !w.up[i] && below(4) == 0)
-        repair(i);
+        forget(i);
     else if (w.tampered[i] && (kind > 94 || !w.up[i]))
         return; /* who was told to stop is not started again by itself */
     else if (!w.up[i])
         start(i);
+    else if (w.lost[i] && below(8) == 0)
+        come_back(i);
     else if (kind < 78)
         say_hello(i, j);
     else if (kind < 94)
@@ -278,11 +306,10 @@ static void move(void)
         w.delivered = w.letters; /* what is under way is lost */
     else if (kind < 97)
         start(i);
-    else if (kind == 97) {
+    else if (kind == 97 && !w.lost[i]) {
         w.snapshot[i] = w.disk[i];
         w.has_snapshot[i] = true;
-    } else if (kind == 98 && w.has_snapshot[i] && below(4) == 0) {
-        w.last[i] = w.disk[i];
+    } else if (kind == 98 && w.has_snapshot[i] && !w.lost[i] && below(4) == 0) {
         w.disk[i] = w.snapshot[i];
         w.tampered[i] = true;
         start(i);
@@ -296,6 +323,8 @@ static void calm(void)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (!w.up[i] && !w.tampered[i])
             start(i);
+        else if (w.lost[i])
+            come_back(i);
     for (unsigned turn = 0; turn < 200; turn++) {
         w.now += SECOND / 20;
         for (unsigned i = 0; i < MEMBERS; i++)
@@ -307,7 +336,7 @@ static void calm(void)
     }
     for (unsigned i = 0; i < MEMBERS; i++)
         for (unsigned j = 0; j < MEMBERS; j++)
-            if (i != j && !w.tampered[i] && !w.tampered[j]) {
+            if (i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j]) {
                 uint64_t before = w.got;
                 say_something(i, j);
                 while (w.delivered < w.letters)

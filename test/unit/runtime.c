@@ -101,6 +101,17 @@ static void begin(struct pair *p, unsigned i, uint32_t incarnation, uint64_t seq
     sessions_add_peer(&p->s[i], (uint16_t)(11 - i), &known);
 }
 
+static void begin_lost(struct pair *p, unsigned i)
+{
+    begin(p, i, 1, 0);
+    struct sessions *s = &p->s[i];
+    s->lost = true;
+    s->incarnation = 0;
+    sessions_begin(s);
+    sessions_add_key(s, 0, 1, key);
+    sessions_add_peer(s, (uint16_t)(11 - i), &(struct session_memory){0});
+}
+
 /* Delivers a packet to i, and all that follows from it. */
 static void deliver(struct pair *p, unsigned i, const uint8_t *bytes, size_t length)
 {
@@ -221,6 +232,29 @@ static void who_is_rolled_back_or_cloned_must_stop(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
+static void who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    p->s[0].sequence = 9;
+    assert_true(talk(p, 0) && !p->e.lost);
+    begin_lost(p, 0);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(talk(p, 0));
+    assert_true(p->e.lost);
+    uint8_t out[SEAL_MAX_PACKET];
+    assert_false(talk(p, 1)); /* to the one that is no more: it cannot be opened */
+    deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
+    assert_int_equal(p->e.news, SESSION_DATA);
+    assert_int_equal(p->s[1].peer[0].known.incarnation, 1); /* nothing has changed */
+    begin(p, 0, 1 << 16, 1);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(talk(p, 0) && !p->e.lost);
+    assert_int_equal(p->s[1].peer[0].known.incarnation, 1 << 16);
+}
+
 static void a_key_is_replaced_without_a_stop(void **state)
 {
     struct pair *p = acquainted();
@@ -273,7 +307,7 @@ static void a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_
 static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
 {
     struct pair *p = acquainted();
-    uint32_t tags[SESSION_PEERS * (4 + 2 * SESSION_KEYS)];
+    uint32_t tags[SESSION_PEERS * SESSION_TAGS];
     uint8_t out[SEAL_MAX_PACKET];
     struct packet head;
     (void)state;
@@ -557,6 +591,7 @@ int main(void)
         cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
         cmocka_unit_test(a_restart_ends_what_was_before),
         cmocka_unit_test(who_is_rolled_back_or_cloned_must_stop),
+        cmocka_unit_test(who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era),
         cmocka_unit_test(a_key_is_replaced_without_a_stop),
         cmocka_unit_test(a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life),
         cmocka_unit_test(every_tag_that_may_come_in_is_known_to_the_filter),
