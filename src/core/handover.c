@@ -20,10 +20,12 @@ set elect__roll(const struct process *p)
     return elect__lately(p, p->node->mandate.heard) & ~only(me(p));
 }
 
+/* Who has just started answers, too, but cannot grant itself anything for a while. */
 number elect__heir(const struct process *p)
 {
     number heir = ELECT_NOBODY;
-    for (set rest = elect__roll(p) & everybody(p); rest != 0; rest &= rest - 1) {
+    set some = elect__roll(p) & everybody(p), ready = some & elect__granted_lately(p);
+    for (set rest = ready != 0 ? ready : some; rest != 0; rest &= rest - 1) {
         number j = (number)__builtin_ctzll(rest);
         heir = heir == ELECT_NOBODY || elect__outranks(p, j, heir) ? j : heir;
     }

@@ -60,6 +60,8 @@ void elect__end_of_guard(struct process *p);
 void elect__nominate(struct process *p);
 /* An election is won without one: the predecessor says that it is over. */
 void elect__inherit(struct process *p, const message *release);
+/* Who granted one of the latest rounds of its term. */
+set elect__granted_lately(const struct process *p);
 /* What it asked for will never be used. */
 void elect__withdraw(struct process *p);
 void elect__end_office(struct process *p, enum rule why);

@@ -178,14 +178,21 @@ void elect__inherit(struct process *p, const message *release)
 
 /* ---- losing ---- */
 
+set elect__granted_lately(const struct process *p)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    set some = 0;
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++)
+        some |= o->round[i].term == o->term ? o->round[i].voters : 0;
+    return some;
+}
+
 /* Whose answer is known, and which time it names: none if it would grant, or has. */
 static set answered(const struct process *p)
 {
     const struct elect_mandate *o = &p->node->mandate;
-    set some = o->refused | o->ayes | only(me(p)); /* the own voter need not be waited for */
-    for (unsigned i = 0; i < ELECT_ROUNDS; i++)
-        some |= o->round[i].term == o->term ? o->round[i].voters : 0;
-    return some;
+    /* the own voter need not be waited for */
+    return o->refused | o->ayes | only(me(p)) | elect__granted_lately(p);
 }
 
 /* Until a majority may have nothing against it: the q-th smallest of what remains, or, of fewer

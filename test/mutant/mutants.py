@@ -275,7 +275,7 @@ MUTANTS = {
         "office.c", "        best = elect__majority(p, sooner) && one < best ? one : best;\n", "        best = elect__majority(p, sooner) && (best == UINT32_MAX || one > best) ? one : best;\n",
         "unit who need not be waited for is not"),
     "silence counts as consent": (
-        "office.c", "    set some = o->refused | o->ayes | only(me(p)); /*", "    set some = voters(p); /*", "unit who does not answer is not free"),
+        "office.c", "    return o->refused | o->ayes | only(me(p)) | elect__granted_lately(p);", "    return voters(p);", "unit who does not answer is not free"),
     "a refusal is never forgotten": (
         "office.c", "        forget_refusal(p, from);\n", "", "unit who grants now does not refuse any more"),
     "late GRANT of the old term confirms the new one": (
@@ -455,6 +455,8 @@ MUTANTS = {
         "voter.c", " || (v->token != 0 && c != me(p)))", ")", "unit a leader grants nobody else anything"),
     "who resigns succeeds itself": (
         "office.c", " && !o->handing;", ";", "unit who resigns does not succeed itself"),
+    "an office is handed to who has just started": (
+        "handover.c", "for (set rest = ready != 0 ? ready : some;", "for (set rest = some;", "unit an office is handed to who can take it"),
     "nobody is a member": (
         "membership.c", "    return m->members != 0 && ", "    return ", "unit a membership that cannot be is a lie"),
     "a lost member asks only one": (

@@ -134,6 +134,30 @@ static void an_office_is_handed_to_who_is_named(void **state)
     assert_rule(&v->a, HAS_NO_OFFICE);
 }
 
+static void an_office_is_handed_to_who_can_take_it(void **state)
+{
+    struct voter *v = in_office(3);
+    struct elect_message boot = {.type = ELECT_REFUSE,
+                                 .what = ELECT_REQUEST,
+                                 .reason = ELECT_REFUSED_BOOT,
+                                 .remaining = LEASE,
+                                 .term = v->a.node.mandate.token,
+                                 .incarnation = 1};
+    (void)state;
+    for (unsigned i = 0; i < ELECT_ROUNDS + 1; i++) { /* 1 is higher, but has just started */
+        v->now += RENEWAL;
+        happens(v, ELECT_ALARM);
+        boot.membership = v->a.node.saved.membership;
+        boot.round = v->a.node.mandate.rounds;
+        grants_again(v, 2, 0, false);
+        grants_again(v, 0, 0, false);
+        hears(v, 1, boot);
+    }
+    resigns(v, ELECT_NOBODY);
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
+}
+
 static void nobody_to_hand_over_to_is_no_reason_to_stay(void **state)
 {
     struct voter *v = in_office(3);
@@ -796,6 +820,7 @@ int test_handover(void)
     const struct CMUnitTest tests[] = {
         TEST(who_resigns_does_not_lead_but_renews_until_its_work_stops),
         TEST(an_office_is_handed_to_who_is_named),
+        TEST(an_office_is_handed_to_who_can_take_it),
         TEST(nobody_to_hand_over_to_is_no_reason_to_stay),
         TEST(an_office_that_runs_out_while_it_is_handed_over_is_over),
         TEST(who_resigns_does_not_succeed_itself),

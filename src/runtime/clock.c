@@ -1,0 +1,64 @@
+#include "clock.h"
+
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND 1000000
+
+elect_time clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (elect_time)t.tv_sec * SECOND + t.tv_nsec / 1000;
+}
+
+static void rings(uv_poll_t *poll, int status, int events)
+{
+    struct alarm_clock *c = poll->data;
+    uint64_t times;
+    (void)status;
+    (void)events;
+    if (read(c->fd, &times, sizeof times) == sizeof times) {
+        c->set = ELECT_UNSET;
+        c->ring(c->context);
+    }
+}
+
+int clock_open(struct alarm_clock *c, uv_loop_t *loop, void (*ring)(void *context), void *context)
+{
+    *c = (struct alarm_clock){.fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC),
+                              .set = ELECT_UNSET,
+                              .ring = ring,
+                              .context = context};
+    if (c->fd < 0)
+        return errno;
+    int error = uv_poll_init(loop, &c->poll, c->fd);
+    if (error == 0)
+        error = uv_poll_start(&c->poll, UV_READABLE, rings);
+    c->poll.data = c;
+    return -error;
+}
+
+/* A time that is over rings at once; the same time again costs nothing. */
+void clock_set(struct alarm_clock *c, elect_time when)
+{
+    elect_time at = when > 0 ? when : 1;
+    struct itimerspec spec = {.it_value = {.tv_sec = at / SECOND, .tv_nsec = at % SECOND * 1000}};
+    if (when == c->set)
+        return;
+    c->set = when;
+    if (when == ELECT_UNSET)
+        spec = (struct itimerspec){0};
+    timerfd_settime(c->fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+void clock_close(struct alarm_clock *c, uv_close_cb closed)
+{
+    uv_poll_stop(&c->poll);
+    close(c->fd);
+    c->fd = -1;
+    c->poll.data = c->context;
+    uv_close((uv_handle_t *)&c->poll, closed);
+}
