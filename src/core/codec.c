@@ -201,8 +201,8 @@ static elect_set take_set(const struct elect_config *c, struct reader *r, bool a
         uint64_t more = take(r);
         id += more;
         uint8_t rank = id <= ELECT_MAX_ID ? elect_rank(c, (uint32_t)id) : ELECT_NOBODY;
-        r->fine =
-            r->fine && id <= ELECT_MAX_ID && (more > 0 || i == 0) && (rank != ELECT_NOBODY || !all);
+        r->fine = r->fine && more <= ELECT_MAX_ID && id <= ELECT_MAX_ID && (more > 0 || i == 0) &&
+                  (rank != ELECT_NOBODY || !all);
         some |= rank != ELECT_NOBODY ? (elect_set)1 << rank : 0;
     }
     return some;

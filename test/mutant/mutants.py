@@ -463,6 +463,17 @@ MUTANTS = {
         "membership.c", "    return count(some & electorate) + elect__quorum(electorate) > count(electorate);", "    return count(some & electorate) > 0;", "groups 20000"),
     "a lost member does not promise": (
         "membership.c", "        s->promised = s->used = r->seen;", "        ;", "groups 20000"),
+    # bytes
+    "numbers of a set go round": (
+        "codec.c", "more <= ELECT_MAX_ID && id", "id", "codec numbers in a set rise"),
+    "somebody twice in a set": (
+        "codec.c", " && (more > 0 || i == 0) &&", " &&", "codec numbers in a set rise"),
+    "a number longer than it need be": (
+        "codec.c", " || (last && low == 0 && shift > 0))", ")", "codec a message has one form"),
+    "a field that is 0": (
+        "codec.c", "r->fine && !nothing && store", "r->fine && store", "codec a message has one form"),
+    "a ring's list with a gap": (
+        "codec.c", "f->kind == SET || ring);", "f->kind == SET);", "codec members that are unknown here"),
     # sessions
     "a packet is taken twice": (
         "runtime/session.c", "        mark(n, head->counter);\n", "", "attacker 3000"),

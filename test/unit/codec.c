@@ -100,6 +100,22 @@ static void a_message_has_one_form(void **state)
     assert_true(taken > 1000);
 }
 
+static void numbers_in_a_set_rise(void **state)
+{
+    const struct elect_config *c = cluster(3); /* 3, 1003, 2003 */
+    uint8_t rising[] = {0, 0x10, 2, 3, 0xe8, 7}, same[] = {0, 0x10, 2, 3, 0};
+    uint8_t round[] = {0,    0x10, 2,    0xeb, 7,    0x98, 0xf8, 0xff,
+                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}; /* 1003, and back to 3 */
+    uint8_t none[] = {0, 0x10, 0};
+    struct elect_message m;
+    (void)state;
+    assert_true(elect_decode(c, rising, sizeof rising, &m));
+    assert_int_equal(__builtin_popcountll(m.set), 2);
+    assert_false(elect_decode(c, same, sizeof same, &m));
+    assert_false(elect_decode(c, round, sizeof round, &m));
+    assert_false(elect_decode(c, none, sizeof none, &m));
+}
+
 static void a_renewal_is_short(void **state)
 {
     const struct elect_config *c = cluster(3);
@@ -147,9 +163,8 @@ static void members_that_are_unknown_here(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(a_message_has_one_form),
-        cmocka_unit_test(a_renewal_is_short),
+        cmocka_unit_test(what_is_written_is_read),       cmocka_unit_test(a_message_has_one_form),
+        cmocka_unit_test(numbers_in_a_set_rise),         cmocka_unit_test(a_renewal_is_short),
         cmocka_unit_test(members_that_are_unknown_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
