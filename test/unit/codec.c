@@ -106,9 +106,16 @@ static void numbers_in_a_set_rise(void **state)
     uint8_t rising[] = {0, 0x10, 2, 3, 0xe8, 7}, same[] = {0, 0x10, 2, 3, 0};
     uint8_t round[] = {0,    0x10, 2,    0xeb, 7,    0x98, 0xf8, 0xff,
                        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}; /* 1003, and back to 3 */
-    uint8_t none[] = {0, 0x10, 0};
+    uint8_t none[] = {0, 0x10, 0}, zero[] = {0, 0x10, 1, 0};
+    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* 3, and 65538 */
+    static const uint16_t ids[] = {0, 1};
+    struct elect_config small;
     struct elect_message m;
     (void)state;
+    assert_int_equal(elect_config_init(&small, ELECT_RING, ids, 2, 1, 0), ELECT_FINE);
+    assert_true(elect_decode(&small, zero, sizeof zero, &m));
+    assert_false(elect_decode(c, zero, sizeof zero, &m));
+    assert_false(elect_decode(c, large, sizeof large, &m));
     assert_true(elect_decode(c, rising, sizeof rising, &m));
     assert_int_equal(__builtin_popcountll(m.set), 2);
     assert_false(elect_decode(c, same, sizeof same, &m));
