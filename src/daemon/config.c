@@ -1,0 +1,473 @@
+#include "config.h"
+
+#include "../model/numbers.h"
+
+#include <arpa/inet.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MILLISECOND 1000u
+#define SECOND      1000000u
+
+enum section { CLUSTER, MEMBER };
+enum role { ROLE_MEMBER, ROLE_WITNESS, ROLE_OBSERVER };
+
+enum key {
+#define X(section, name, word, value, text) KEY_##name,
+    CONFIG_KEYS(X)
+#undef X
+        KEY_COUNT
+};
+
+static const struct {
+    enum section section;
+    const char *word;
+} keys[] = {
+#define X(section, name, word, value, text) {section, word},
+    CONFIG_KEYS(X)
+#undef X
+};
+
+static const char *const roles[] = {"member", "witness", "observer"};
+
+static const struct {
+    const char *name;
+    uint32_t lease, renewal, delay;
+} profiles[] = {
+    {"fast", 60 * MILLISECOND, 12 * MILLISECOND, 2 * MILLISECOND},
+    {"lan", SECOND, 200 * MILLISECOND, 20 * MILLISECOND},
+    {"wan", 5 * SECOND, SECOND, 250 * MILLISECOND},
+};
+
+/* ---- complaints ---- */
+
+/* What a file says is shown, not obeyed by a terminal; and not all of a long line. */
+static void add_word(struct text *t, const char *word)
+{
+    for (unsigned i = 0; word[i] != '\0' && i < 64; i++)
+        text_add_bytes(t, (unsigned char)word[i] < ' ' || word[i] == 0x7f ? "?" : &word[i], 1);
+}
+
+/* Only the first one counts. Its line is put before it when it is known. */
+static bool complain(struct config *c, const char *what, const char *word, const char *remedy)
+{
+    if (c->complaint.length == 0) {
+        text_add(&c->complaint, what);
+        if (word != NULL) {
+            text_add(&c->complaint, " \"");
+            add_word(&c->complaint, word);
+            text_add(&c->complaint, "\"");
+        }
+        text_add(&c->complaint, remedy);
+    }
+    return false;
+}
+
+static bool unknown(struct config *c, const char *what, const char *word, const char *const *known,
+                    size_t count)
+{
+    char remedy[128];
+    const char *nearest = text_nearest(word, strlen(word), known, count);
+    size_t length = (size_t)snprintf(remedy, sizeof remedy,
+                                     nearest != NULL ? ": did you mean %s?" : ": one of %s",
+                                     nearest != NULL ? nearest : known[0]);
+    for (size_t i = 1; i < count && nearest == NULL && length < sizeof remedy; i++)
+        length += (size_t)snprintf(remedy + length, sizeof remedy - length, ", %s", known[i]);
+    return complain(c, what, word, remedy);
+}
+
+/* ---- values ---- */
+
+bool config_duration(const char *text, uint32_t *microseconds)
+{
+    static const struct {
+        const char *unit;
+        uint32_t length;
+    } units[] = {{"us", 1}, {"ms", MILLISECOND}, {"s", SECOND}, {"m", 60 * SECOND}};
+    uint64_t value;
+    if (!number_scan(&text, UINT32_MAX, &value))
+        return false;
+    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(text, units[i].unit) == 0 && value <= UINT32_MAX / units[i].length) {
+            *microseconds = (uint32_t)value * units[i].length;
+            return true;
+        }
+    return false;
+}
+
+static bool take_duration(struct config *c, const char *value, uint32_t *to)
+{
+    return config_duration(value, to) ||
+           complain(c, "no time", value, ": expected such as 200ms, 1s or 2m");
+}
+
+/* 1%, 0.05%: in millionths */
+static bool take_percent(struct config *c, const char *value, uint32_t *to)
+{
+    char *end;
+    double percent = strtod(value, &end);
+    if (end == value || strcmp(end, "%") != 0 || !(percent >= 0 && percent < 50))
+        return complain(c, "no percentage", value, ": expected such as 1% or 0.05%, below 50%");
+    *to = (uint32_t)(percent * 10000 + 0.5);
+    return true;
+}
+
+static bool take_number(struct config *c, const char *value, uint64_t limit, uint64_t *to)
+{
+    char remedy[64];
+    snprintf(remedy, sizeof remedy, ": expected 0 to %llu", (unsigned long long)limit);
+    return number_parse(value, limit, to) || complain(c, "no number", value, remedy);
+}
+
+static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
+{
+    return (size_t)snprintf(to, CONFIG_PATH, "%s", value) < CONFIG_PATH ||
+           complain(c, "too long a path", value, "");
+}
+
+static bool take_cluster_id(struct config *c, const char *value)
+{
+    unsigned digit[2];
+    c->has_cluster = strlen(value) == 2 * SEAL_CLUSTER &&
+                     strspn(value, "0123456789abcdefABCDEF") == 2 * SEAL_CLUSTER;
+    for (unsigned i = 0; i < SEAL_CLUSTER && c->has_cluster; i++) {
+        sscanf(value + 2 * (size_t)i, "%1x%1x", &digit[0], &digit[1]);
+        c->cluster[i] = (uint8_t)(16 * digit[0] + digit[1]);
+    }
+    return c->has_cluster ||
+           complain(c, "no cluster id", value, ": expected 32 hexadecimal digits");
+}
+
+static bool take_profile(struct config *c, const char *value)
+{
+    const char *names[sizeof profiles / sizeof profiles[0]];
+    for (unsigned i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        names[i] = profiles[i].name;
+        if (strcmp(value, names[i]) == 0) {
+            c->lease = profiles[i].lease;
+            c->renewal = profiles[i].renewal;
+            c->delay = profiles[i].delay;
+            return true;
+        }
+    }
+    return unknown(c, "unknown profile", value, names, sizeof names / sizeof names[0]);
+}
+
+static bool take_choice(struct config *c, const char *what, const char *value,
+                        const char *const *names, unsigned count, uint8_t *to)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(value, names[i]) == 0) {
+            *to = (uint8_t)i;
+            return true;
+        }
+    return unknown(c, what, value, names, count);
+}
+
+static bool take_algorithm(struct config *c, const char *value)
+{
+    const char *names[ELECT_ALGORITHM_COUNT];
+    for (unsigned i = 0; i < ELECT_ALGORITHM_COUNT; i++)
+        names[i] = elect_algorithm_name((enum elect_algorithm)i);
+    return take_choice(c, "unknown algorithm", value, names, ELECT_ALGORITHM_COUNT, &c->algorithm);
+}
+
+static bool take_preempt(struct config *c, const char *value)
+{
+    c->preempt = strcmp(value, "no") != 0;
+    c->preempt_after = 0;
+    if (strcmp(value, "no") == 0 || strcmp(value, "yes") == 0 ||
+        (strncmp(value, "after ", 6) == 0 && config_duration(value + 6, &c->preempt_after)))
+        return true;
+    return complain(c, "unknown", value, ": expected no, yes or after 30s");
+}
+
+/* 10.0.0.1:7400, or [fd00::1]:7400 */
+static bool take_address(const char *text, union member_address *a)
+{
+    char host[64];
+    uint64_t port;
+    const char *colon = strrchr(text, ':');
+    bool six = text[0] == '[';
+    if (colon == NULL || !number_parse(colon + 1, 65535, &port) || port == 0 ||
+        (six && colon[-1] != ']'))
+        return false;
+    size_t length = (size_t)(colon - text) - (six ? 2 : 0);
+    if (length >= sizeof host)
+        return false;
+    memcpy(host, text + (six ? 1 : 0), length);
+    host[length] = '\0';
+    memset(a, 0, sizeof *a);
+    if (six) {
+        a->six.sin6_family = AF_INET6;
+        a->six.sin6_port = htons((uint16_t)port);
+        return inet_pton(AF_INET6, host, &a->six.sin6_addr) == 1;
+    }
+    a->four.sin_family = AF_INET;
+    a->four.sin_port = htons((uint16_t)port);
+    return inet_pton(AF_INET, host, &a->four.sin_addr) == 1;
+}
+
+static bool take_addresses(struct config *c, const char *value, struct member_peer *p)
+{
+    char copy[512], *next;
+    if ((size_t)snprintf(copy, sizeof copy, "%s", value) >= sizeof copy)
+        return complain(c, "too long", NULL, ": at most 4 addresses");
+    p->links = 0;
+    for (char *at = strtok_r(copy, ", ", &next); at != NULL; at = strtok_r(NULL, ", ", &next)) {
+        if (p->links == MEMBER_LINKS)
+            return complain(c, "too many addresses", NULL, ": at most 4");
+        if (!take_address(at, &p->link[p->links]))
+            return complain(c, "no address", at,
+                            ": expected such as 10.0.0.1:7400 or [fd00::1]:7400");
+        p->links++;
+    }
+    return p->links > 0 || complain(c, "no address", NULL, ": expected such as 10.0.0.1:7400");
+}
+
+/* ---- lines ---- */
+
+static bool take_key(struct config *c, struct config_member *m, enum key key, const char *value)
+{
+    uint64_t number = 0;
+    bool fine;
+    switch (key) {
+    case KEY_ID: return take_cluster_id(c, value);
+    case KEY_KEY_FILE: return take_path(c, value, c->key_file);
+    case KEY_STATE_DIR: return take_path(c, value, c->state_dir);
+    case KEY_PROFILE: return take_profile(c, value);
+    case KEY_LEASE: return take_duration(c, value, &c->lease);
+    case KEY_RENEWAL: return take_duration(c, value, &c->renewal);
+    case KEY_MAX_LEASE: return take_duration(c, value, &c->max_lease);
+    case KEY_DELAY: return take_duration(c, value, &c->delay);
+    case KEY_RHO: return take_percent(c, value, &c->rho);
+    case KEY_ALGORITHM: return take_algorithm(c, value);
+    case KEY_PREEMPT: return take_preempt(c, value);
+    case KEY_MEMBER_ID:
+        m->has_id = fine = take_number(c, value, ELECT_MAX_ID, &number);
+        m->peer.id = (uint16_t)number;
+        return fine;
+    case KEY_ADDRESS: return take_addresses(c, value, &m->peer);
+    case KEY_ROLE: return take_choice(c, "unknown role", value, roles, 3, &m->role);
+    case KEY_PRIORITY:
+        fine = take_number(c, value, UINT8_MAX, &number);
+        m->priority = (uint8_t)number;
+        return fine;
+    case KEY_COUNT: break;
+    }
+    return false;
+}
+
+static bool is_name(const char *s)
+{
+    size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+    return length > 0 && length < CONFIG_NAME && s[length] == '\0';
+}
+
+static bool bad_name(struct config *c, const char *name)
+{
+    return complain(c, "no name", name, ": 1 to 63 letters, digits, dots, dashes or underscores");
+}
+
+static struct config_member *member_of(struct config *c, const char *name)
+{
+    struct config_member *m = (struct config_member *)config_member(c, name);
+    if (m != NULL)
+        return m;
+    if (!is_name(name) || c->members == SESSION_PEERS) {
+        if (!is_name(name))
+            bad_name(c, name);
+        else
+            complain(c, "too many members", NULL, ": at most 64");
+        return NULL;
+    }
+    m = &c->member[c->members++];
+    memcpy(m->name, name, strlen(name));
+    return m;
+}
+
+static bool add_group(struct config *c, const char *name)
+{
+    for (unsigned i = 0; i < c->groups; i++)
+        if (strcmp(c->group[i], name) == 0)
+            return true;
+    if (!is_name(name))
+        return bad_name(c, name);
+    if (c->groups == STORE_GROUPS)
+        return complain(c, "too many groups", NULL, ": at most 64");
+    memcpy(c->group[c->groups++], name, strlen(name));
+    return true;
+}
+
+static bool take_line(struct config *c, enum section section, struct config_member *m,
+                      const char *word, const char *value)
+{
+    const char *known[KEY_COUNT];
+    size_t count = 0;
+    for (unsigned i = 0; i < KEY_COUNT; i++) {
+        if (keys[i].section != section)
+            continue;
+        if (strcmp(keys[i].word, word) == 0)
+            return take_key(c, m, (enum key)i, value);
+        known[count++] = keys[i].word;
+    }
+    return unknown(c, "unknown key", word, known, count);
+}
+
+/* Of every section, with no key, and of every key. */
+static int handle(void *user, const char *section, const char *name, const char *value)
+{
+    static const char *const sections[] = {"cluster", "member NAME", "group NAME"};
+    struct config *c = user;
+    const char *word = value != NULL ? value : "";
+    if (strcmp(section, "cluster") == 0)
+        return name == NULL || take_line(c, CLUSTER, NULL, name, word);
+    if (strncmp(section, "member ", 7) == 0) {
+        struct config_member *m = member_of(c, section + 7);
+        return m != NULL && (name == NULL || take_line(c, MEMBER, m, name, word));
+    }
+    if (strncmp(section, "group ", 6) == 0)
+        return add_group(c, section + 6) &&
+               (name == NULL || complain(c, "unknown key", name, ": a group has none yet"));
+    return unknown(c, "unknown section", section, sections, 3);
+}
+
+/* ---- the whole ---- */
+
+const struct config_member *config_member(const struct config *c, const char *name)
+{
+    for (unsigned i = 0; i < c->members; i++)
+        if (strcmp(c->member[i].name, name) == 0)
+            return &c->member[i];
+    return NULL;
+}
+
+/* A process takes no longer to answer, with a write, than a message does. */
+enum elect_error config_elect(const struct config *c, struct elect_config *e)
+{
+    uint16_t ids[SESSION_PEERS];
+    uint8_t priority[SESSION_PEERS];
+    for (unsigned i = 0; i < c->members; i++) {
+        ids[i] = c->member[i].peer.id;
+        priority[i] = c->member[i].priority;
+    }
+    enum elect_error error = elect_config_init(e, (enum elect_algorithm)c->algorithm, ids,
+                                               c->members, c->delay, c->delay);
+    if (error != ELECT_FINE)
+        return error;
+    elect_config_priorities(e, priority);
+    for (unsigned i = 0; i < c->members; i++) {
+        elect_set bit = (elect_set)1 << elect_rank(e, ids[i]);
+        e->members &= c->member[i].role != ROLE_MEMBER ? ~bit : ~(elect_set)0;
+        e->voters &= c->member[i].role == ROLE_OBSERVER ? ~bit : ~(elect_set)0;
+    }
+    e->max_lease = c->max_lease;
+    e->preempt = c->preempt;
+    e->preempt_after = c->preempt_after;
+    return elect_config_mandate(e, c->lease, c->renewal, c->rho, 1);
+}
+
+static bool check_members(struct config *c)
+{
+    for (unsigned i = 0; i < c->members; i++) {
+        const struct config_member *m = &c->member[i];
+        if (!m->has_id || m->peer.links == 0)
+            return complain(c, "member", m->name, m->has_id ? " has no address" : " has no id");
+        if (m->peer.links != c->member[0].peer.links)
+            return complain(c, "member", m->name,
+                            " has not as many addresses as the first one: one for each network");
+        for (unsigned j = 0; j < i; j++)
+            if (c->member[j].peer.id == m->peer.id)
+                return complain(c, "member", m->name, " has the id of another one");
+    }
+    return true;
+}
+
+static bool check_times(struct config *c)
+{
+    struct elect_config unused;
+    char text[160];
+    switch (config_elect(c, &unused)) {
+    case ELECT_FINE: return true;
+    case ELECT_NO_SUCH_ROLE:
+        return complain(c, "nobody may lead", NULL, ": some role must be member");
+    case ELECT_TOO_LONG:
+        return complain(
+            c, "too long a time", NULL,
+            ": lease is at most max-lease (raise that first, everywhere), delay at most 1s");
+    case ELECT_LEASE_TOO_SHORT:
+        snprintf(text, sizeof text, ": with a delay of %u us it must be longer than %u us",
+                 c->delay, 8 * c->delay);
+        return complain(c, "too short a lease", NULL, text);
+    case ELECT_RENEWAL_TOO_LONG:
+        return complain(c, "too long a renewal", NULL, ": it must fit three times into the lease");
+    case ELECT_RENEWAL_TOO_SHORT:
+        return complain(c, "too short a renewal", NULL, ": at least 3/4 of delay");
+    case ELECT_EMPTY:
+    case ELECT_TOO_MANY:
+    case ELECT_TWICE:
+    case ELECT_DRIFT_TOO_LARGE:
+    case ELECT_UNKNOWN_ALGORITHM: break;
+    }
+    return complain(c, "the times do not fit together", NULL, "");
+}
+
+/* inih tells only of sections that have keys; a group need not have any. The line of the first that
+ * is not known, or 0. */
+static int take_sections(struct config *c, const char *text)
+{
+    int line = 1;
+    ini_allow_multiline = false;
+    ini_stop_on_first_error = true;
+    for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n', line++) {
+        const char *at = text + strspn(text, " \t"), *end = at + strcspn(at, "]\n");
+        char section[128];
+        if (*at != '[' || *end != ']')
+            continue;
+        size_t length = (size_t)(end - at) - 1;
+        length = length < sizeof section ? length : sizeof section - 1;
+        memcpy(section, at + 1, length);
+        section[length] = '\0';
+        if (!handle(c, section, NULL, NULL))
+            return line;
+    }
+    return 0;
+}
+
+bool config_parse(struct config *c, const char *path, const char *text)
+{
+    static const char folder[] = "/var/lib/elect";
+    memset(c, 0, sizeof *c);
+    c->lease = SECOND;
+    c->renewal = 200 * MILLISECOND;
+    c->max_lease = 10 * SECOND;
+    c->delay = 20 * MILLISECOND;
+    c->rho = 10000;
+    memcpy(c->state_dir, folder, sizeof folder);
+    snprintf(c->path, sizeof c->path, "%s", path);
+    int line = take_sections(c, text);
+    if (line == 0)
+        line = ini_parse_string(text, handle, c);
+    if (line == 0 && c->complaint.length == 0) {
+        bool whole = (c->has_cluster || complain(c, "[cluster] has no id", NULL,
+                                                 ": elect init --new-cluster makes one")) &&
+                     (c->members > 0 || complain(c, "no [member NAME]", NULL, "")) &&
+                     (c->groups > 0 || complain(c, "no [group NAME]", NULL, "")) &&
+                     check_members(c) && check_times(c);
+        if (whole)
+            return true;
+    }
+    struct text why = c->complaint;
+    text_clear(&c->complaint);
+    text_add(&c->complaint, path);
+    if (line > 0) {
+        text_add(&c->complaint, ":");
+        text_number(&c->complaint, (uint64_t)line);
+    }
+    text_add(&c->complaint, ": ");
+    text_add(&c->complaint,
+             why.length > 0 ? why.bytes : "no key and value: expected such as lease = 1s");
+    return false;
+}

@@ -1,0 +1,77 @@
+/*
+ * The configuration: an INI file, the same on all members.
+ *
+ *     [cluster]
+ *     id = 0f1e2d3c4b5a69788796a5b4c3d2e1f0
+ *
+ *     [member a]
+ *     id = 1
+ *     address = 10.0.0.1:7400, 10.1.0.1:7400
+ *
+ *     [group scheduler]
+ *
+ * What is wrong is said in one line, "FILE:LINE: what, and what to do", of the first mistake.
+ */
+#ifndef ELECT_CONFIG_H
+#define ELECT_CONFIG_H
+
+#include "../model/text.h"
+#include "../runtime/member.h"
+
+#define CONFIG_PATH 256
+#define CONFIG_NAME STORE_NAME
+
+/* section, key, value, what it is */
+#define CONFIG_KEYS(X)                                                                             \
+    X(CLUSTER, ID, "id", "HEX", "32 digits, made by elect init --new-cluster")                     \
+    X(CLUSTER, KEY_FILE, "key-file", "PATH", "the cluster's key; default: key, beside this file")  \
+    X(CLUSTER, STATE_DIR, "state-dir", "PATH", "default: /var/lib/elect")                          \
+    X(CLUSTER, PROFILE, "profile", "NAME", "fast, lan or wan: lease, renewal and delay at once")   \
+    X(CLUSTER, LEASE, "lease", "TIME", "how long a majority's word holds; default: 1s")            \
+    X(CLUSTER, RENEWAL, "renewal", "TIME", "how often it is asked for; default: 200ms")            \
+    X(CLUSTER, MAX_LEASE, "max-lease", "TIME",                                                     \
+      "no lease is ever longer: do not make it smaller; default: 10s")                             \
+    X(CLUSTER, DELAY, "delay", "TIME", "how long a message may take; default: 20ms")               \
+    X(CLUSTER, RHO, "rho", "PERCENT", "how far the rates of two clocks differ; default: 1%")       \
+    X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
+    X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
+    X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
+    X(MEMBER, ADDRESS, "address", "IP:PORT, ...", "one for each network that it is on")            \
+    X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \
+    X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")
+
+struct config_member {
+    char name[CONFIG_NAME];
+    bool has_id;
+    uint8_t role, priority;
+    unsigned line;
+    struct member_peer peer;
+};
+
+struct config {
+    char path[CONFIG_PATH];
+    uint8_t cluster[SEAL_CLUSTER];
+    bool has_cluster;
+    char key_file[CONFIG_PATH], state_dir[CONFIG_PATH];
+    uint32_t lease, renewal, max_lease, delay, rho, preempt_after;
+    uint8_t algorithm;
+    bool preempt;
+    unsigned members, groups;
+    struct config_member member[SESSION_PEERS];
+    char group[STORE_GROUPS][CONFIG_NAME];
+    struct text complaint; /* the first one */
+};
+
+/* False, with a complaint. `text` ends in NUL; `path` is for complaints and relative paths. */
+bool config_parse(struct config *c, const char *path, const char *text);
+
+/* What the members agree upon, in microseconds: the same for each group. */
+enum elect_error config_elect(const struct config *c, struct elect_config *e);
+
+/* By its name; NULL if there is none. */
+const struct config_member *config_member(const struct config *c, const char *name);
+
+/* 200ms, 1s, 2m; in microseconds. */
+bool config_duration(const char *text, uint32_t *microseconds);
+
+#endif

@@ -1,0 +1,128 @@
+/* The configuration: what it says, and what is said of what is wrong with it. */
+#include "../support.h"
+
+#include "../../src/daemon/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ID "id = 000102030405060708090a0b0c0d0eff\n"
+#define WHOLE                                                                                      \
+    "[cluster]\n" ID "[member a]\nid = 1\naddress = 127.0.0.1:7401\n"                              \
+    "[member b]\nid = 2\naddress = [::1]:7402\nrole = witness\npriority = 9\n"                     \
+    "[group scheduler]\n"
+
+static struct config c;
+
+static void refused(const char *text, const char *why)
+{
+    assert_false(config_parse(&c, "x.conf", text));
+    assert_string_equal(c.complaint.bytes, why);
+}
+
+static void a_configuration_is_read(void **state)
+{
+    struct elect_config e;
+    (void)state;
+    assert_true(config_parse(&c, "x.conf", "\xef\xbb\xbf# a comment\n" WHOLE "[group b]\n"));
+    assert_int_equal(c.members, 2);
+    assert_int_equal(c.groups, 2);
+    assert_string_equal(c.group[1], "b");
+    assert_int_equal(c.cluster[15], 0xff);
+    assert_int_equal(c.lease, 1000000);
+    assert_int_equal(config_member(&c, "b")->peer.link[0].any.sa_family, AF_INET6);
+    assert_null(config_member(&c, "c"));
+    assert_int_equal(config_elect(&c, &e), ELECT_FINE);
+    assert_int_equal(e.id[1], 2); /* by priority */
+    assert_int_equal(e.members, 1);
+    assert_int_equal(e.voters, 3);
+    assert_int_equal(e.max_lease, 10000000);
+}
+
+static void settings_of_the_cluster(void **state)
+{
+    (void)state;
+    assert_true(config_parse(&c, "x.conf",
+                             WHOLE "[cluster]\nprofile = fast\nrho = 0.05%\nalgorithm = ring\n"
+                                   "preempt = after 30s\nkey-file = /k\nstate-dir = /s\n"));
+    assert_int_equal(c.lease, 60000);
+    assert_int_equal(c.renewal, 12000);
+    assert_int_equal(c.rho, 500);
+    assert_int_equal(c.algorithm, ELECT_RING);
+    assert_true(c.preempt);
+    assert_int_equal(c.preempt_after, 30000000);
+    assert_string_equal(c.key_file, "/k");
+    assert_true(
+        config_parse(&c, "x.conf", WHOLE "[cluster]\nlease = 2s ; longer\nrenewal=400ms\n"));
+    assert_int_equal(c.lease, 2000000);
+}
+
+static void the_first_mistake_is_told_with_its_line(void **state)
+{
+    (void)state;
+    refused("[cluster]\nlaese = 1s\n", "x.conf:2: unknown key \"laese\": did you mean lease?");
+    refused("[cluster]\nlease = 1\n", "x.conf:2: no time \"1\": expected such as 200ms, 1s or 2m");
+    refused("[cluster]\n\nlease = 99999m\n",
+            "x.conf:3: no time \"99999m\": expected such as 200ms, 1s or 2m");
+    refused("[cluster]\nid = 12\n",
+            "x.conf:2: no cluster id \"12\": expected 32 hexadecimal digits");
+    refused("[clutser]\nid = 12\n", "x.conf:1: unknown section \"clutser\": did you mean cluster?");
+    refused("[member a/b]\nid = 1\n", "x.conf:1: no name \"a/b\": 1 to 63 letters, digits, dots, "
+                                      "dashes or underscores");
+    refused("[member a]\naddress = 10.0.0.1\n",
+            "x.conf:2: no address \"10.0.0.1\": expected such as 10.0.0.1:7400 or [fd00::1]:7400");
+    refused(
+        "[member a]\naddress = 10.0.0.1:0\n",
+        "x.conf:2: no address \"10.0.0.1:0\": expected such as 10.0.0.1:7400 or [fd00::1]:7400");
+    refused("[member a]\nid = 65536\n", "x.conf:2: no number \"65536\": expected 0 to 65535");
+    refused("[member a]\nrole = king\n",
+            "x.conf:2: unknown role \"king\": one of member, witness, observer");
+    refused("[cluster]\npreempt = perhaps\n",
+            "x.conf:2: unknown \"perhaps\": expected no, yes or after 30s");
+    refused("[cluster]\nrho = 60%\n",
+            "x.conf:2: no percentage \"60%\": expected such as 1% or 0.05%, below 50%");
+    refused("[group g]\nlease = 1s\n", "x.conf:2: unknown key \"lease\": a group has none yet");
+    refused("[cluster]\n\x1b[31mid\x07 = 1\n",
+            "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
+            "state-dir, profile, lease, renewal, max-lease, delay, rho, "
+            "algorithm, preempt");
+    refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
+}
+
+static void what_is_missing_or_does_not_fit_is_told(void **state)
+{
+    (void)state;
+    refused("", "x.conf: [cluster] has no id: elect init --new-cluster makes one");
+    refused("[cluster]\n" ID, "x.conf: no [member NAME]");
+    refused("[cluster]\n" ID "[member a]\nid = 1\naddress = 127.0.0.1:1\n",
+            "x.conf: no [group NAME]");
+    refused("[cluster]\n" ID "[group g]\n[member a]\nid = 1\n",
+            "x.conf: member \"a\" has no address");
+    refused("[cluster]\n" ID "[group g]\n[member a]\naddress = 127.0.0.1:1\n",
+            "x.conf: member \"a\" has no id");
+    refused(WHOLE "[member c]\nid = 1\naddress = 127.0.0.1:9\n",
+            "x.conf: member \"c\" has the id of another one");
+    refused(
+        WHOLE "[member c]\nid = 3\naddress = 127.0.0.1:9, 127.0.0.2:9\n",
+        "x.conf: member \"c\" has not as many addresses as the first one: one for each network");
+    refused(WHOLE "[cluster]\nlease = 20s\n", "x.conf: too long a time: lease is at most max-lease "
+                                              "(raise that first, everywhere), delay at most 1s");
+    refused(WHOLE "[cluster]\nlease = 100ms\nrenewal = 20ms\n",
+            "x.conf: too short a lease: with a delay of 20000 us it must be longer than 160000 us");
+    refused(WHOLE "[cluster]\nrenewal = 500ms\n",
+            "x.conf: too long a renewal: it must fit three times into the lease");
+    refused("[cluster]\n" ID
+            "[group g]\n[member a]\nid = 1\naddress = 127.0.0.1:1\nrole = witness\n",
+            "x.conf: nobody may lead: some role must be member");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_configuration_is_read),
+        cmocka_unit_test(settings_of_the_cluster),
+        cmocka_unit_test(the_first_mistake_is_told_with_its_line),
+        cmocka_unit_test(what_is_missing_or_does_not_fit_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
