@@ -35,10 +35,9 @@ int clock_open(struct alarm_clock *c, uv_loop_t *loop, void (*ring)(void *contex
     if (c->fd < 0)
         return errno;
     int error = uv_poll_init(loop, &c->poll, c->fd);
-    if (error == 0)
-        error = uv_poll_start(&c->poll, UV_READABLE, rings);
+    c->open = error == 0;
     c->poll.data = c;
-    return -error;
+    return error == 0 ? -uv_poll_start(&c->poll, UV_READABLE, rings) : -error;
 }
 
 /* A time that is over rings at once; the same time again costs nothing. */
@@ -56,9 +55,13 @@ void clock_set(struct alarm_clock *c, elect_time when)
 
 void clock_close(struct alarm_clock *c, uv_close_cb closed)
 {
-    uv_poll_stop(&c->poll);
-    close(c->fd);
+    if (c->open) {
+        uv_poll_stop(&c->poll);
+        c->poll.data = c->context;
+        uv_close((uv_handle_t *)&c->poll, closed);
+    }
+    if (c->fd >= 0)
+        close(c->fd);
+    c->open = false;
     c->fd = -1;
-    c->poll.data = c->context;
-    uv_close((uv_handle_t *)&c->poll, closed);
 }

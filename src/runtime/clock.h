@@ -9,6 +9,7 @@
 
 struct alarm_clock {
     uv_poll_t poll;
+    bool open;
     int fd;
     elect_time set; /* ELECT_UNSET: it will not ring */
     void (*ring)(void *context);

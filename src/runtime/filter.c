@@ -25,3 +25,9 @@ bool filter_attach(int socket, const uint32_t *tags, unsigned count)
     struct sock_fprog program = {.len = (unsigned short)length, .filter = code};
     return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
+
+void filter_detach(int socket)
+{
+    int unused = 0;
+    setsockopt(socket, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused);
+}

@@ -10,5 +10,6 @@
 
 /* Replaces the one before. errno if it fails. */
 bool filter_attach(int socket, const uint32_t *tags, unsigned count);
+void filter_detach(int socket);
 
 #endif

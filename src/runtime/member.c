@@ -57,12 +57,13 @@ struct member {
 
 /* ---- the end ---- */
 
-static void closed(uv_handle_t *handle)
+static void let_go(struct member *m)
 {
-    struct member *m = handle->data;
     if (--m->handles == 0)
         free(m);
 }
+
+static void closed(uv_handle_t *handle) { let_go(handle->data); }
 
 void member_stop(struct member *m)
 {
@@ -70,9 +71,11 @@ void member_stop(struct member *m)
     file_close(&m->file);
     sodium_free(m->sessions);
     m->sessions = NULL;
-    m->handles = m->net.links + 1;
+    sodium_memzero(m->options.key, sizeof m->options.key);
+    m->handles = 1 + m->net.links + (m->clock.open ? 1 : 0); /* the first one is this call's */
     net_close(&m->net, closed);
     clock_close(&m->clock, closed);
+    let_go(m);
 }
 
 static void fail(struct member *m, const char *why)
@@ -119,7 +122,7 @@ static void perform(struct member *m, unsigned group, const struct elect_output 
 {
     struct group *g = &m->group[group];
     if (out->persist) {
-        saved_store(&g->config, &g->node.saved, &m->state.group[group]);
+        saved_store(&g->config, &g->node.saved, &m->state, &m->state.group[group]);
         m->dirty = true;
     }
     for (unsigned i = 0; i < out->sends; i++)
@@ -180,7 +183,7 @@ static bool write_down(struct member *m)
 
 static void hear_oneself(struct member *m)
 {
-    unsigned count = m->selves;
+    unsigned count = m->over ? 0 : m->selves;
     for (unsigned i = 0; i < count; i++) {
         struct self_message s = m->self[i];
         struct group *g = &m->group[s.group];
@@ -245,8 +248,8 @@ static void turn(struct member *m)
     m->turning = true;
     while (!m->over && !is_quiet(m) && write_down(m)) {
         flush(m);
-        hear_oneself(m);
         announce(m);
+        hear_oneself(m);
     }
     m->turning = false;
     if (m->over)
@@ -505,6 +508,7 @@ static void begin_sessions(struct member *m)
     s->draw = draw;
     sessions_begin(s);
     sessions_add_key(s, 0, m->options.key_id, m->options.key);
+    sodium_memzero(m->options.key, sizeof m->options.key);
     for (unsigned i = 0; i < m->peers; i++) {
         if (i == m->me)
             continue;

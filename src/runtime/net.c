@@ -32,7 +32,7 @@ static void readable(uv_poll_t *poll, int status, int events)
     uint8_t bytes[SEAL_MAX_PACKET + 1];
     (void)status;
     (void)events;
-    for (unsigned i = 0; i < PACKETS_A_TURN; i++) {
+    for (unsigned i = 0; i < PACKETS_A_TURN && link < n->links; i++) { /* until it is closed */
         union member_address from;
         socklen_t size = sizeof from;
         ssize_t got = recvfrom(n->fd[link], bytes, sizeof bytes, 0, &from.any, &size);
@@ -50,14 +50,18 @@ static int open_link(struct net *n, uv_loop_t *loop, const union member_address 
     n->fd[link] = socket(at->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (n->fd[link] < 0)
         return errno;
-    n->links++;
     int error = uv_poll_init(loop, &n->poll[link], n->fd[link]);
+    if (error != 0) {
+        close(n->fd[link]);
+        return -error;
+    }
+    n->links++;
     n->poll[link].data = n;
     if (at->any.sa_family == AF_INET6)
         setsockopt(n->fd[link], IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    if (error == 0 && bind(n->fd[link], &at->any, size_of(at)) != 0)
+    if (bind(n->fd[link], &at->any, size_of(at)) != 0)
         return errno;
-    return error == 0 ? -uv_poll_start(&n->poll[link], UV_READABLE, readable) : -error;
+    return -uv_poll_start(&n->poll[link], UV_READABLE, readable);
 }
 
 int net_open(struct net *n, uv_loop_t *loop, const struct member_peer *me, unsigned *which)
@@ -80,7 +84,9 @@ void net_send(struct net *n, unsigned link, const union member_address *to, cons
 void net_filter(struct net *n, const uint32_t *tags, unsigned count)
 {
     for (unsigned link = 0; link < n->links; link++)
-        filter_attach(n->fd[link], tags, count); /* it only saves work */
+        if (!filter_attach(n->fd[link], tags, count))
+            filter_detach(
+                n->fd[link]); /* it only saves work; the old one would keep new ones out */
 }
 
 void net_close(struct net *n, uv_close_cb closed)
@@ -91,4 +97,5 @@ void net_close(struct net *n, uv_close_cb closed)
         n->poll[link].data = n->context;
         uv_close((uv_handle_t *)&n->poll[link], closed);
     }
+    n->links = 0;
 }

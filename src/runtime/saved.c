@@ -37,8 +37,9 @@ bool saved_load(const struct elect_config *config, const struct state *state,
     }
     for (unsigned i = 0; i < state->peers; i++) {
         uint8_t rank = elect_rank(config, state->peer[i].id);
+        const struct state_peer *p = &state->peer[i];
         if (rank != ELECT_NOBODY)
-            saved->met[rank] = state->peer[i].known.incarnation;
+            saved->met[rank] = p->met > p->known.incarnation ? p->met : p->known.incarnation;
     }
     return true;
 }
@@ -81,9 +82,21 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-void saved_store(const struct elect_config *config, const struct elect_saved *saved,
-                 struct state_group *group)
+/* Not what a session remembers: nobody has said hello by that name yet. */
+static void store_met(const struct elect_config *config, const struct elect_saved *saved,
+                      struct state *state)
 {
+    for (unsigned i = 0; i < state->peers; i++) {
+        uint8_t rank = elect_rank(config, state->peer[i].id);
+        if (rank != ELECT_NOBODY && saved->met[rank] > state->peer[i].met)
+            state->peer[i].met = saved->met[rank];
+    }
+}
+
+void saved_store(const struct elect_config *config, const struct elect_saved *saved,
+                 struct state *state, struct state_group *group)
+{
+    store_met(config, saved, state);
     group->promised = saved->promised;
     group->used = saved->used;
     group->longest = saved->longest;

@@ -12,6 +12,6 @@ bool saved_load(const struct elect_config *config, const struct state *state,
 
 /* Into the same group: what it has of terms of unknown members, which are over, stays. */
 void saved_store(const struct elect_config *config, const struct elect_saved *saved,
-                 struct state_group *group);
+                 struct state *state, struct state_group *group);
 
 #endif

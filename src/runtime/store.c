@@ -97,6 +97,7 @@ static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
     put_number(&b, state->incarnation, 4);
     for (unsigned i = 0; i < state->peers; i++) {
         put_number(&b, state->peer[i].id, 2);
+        put_number(&b, state->peer[i].met, 4);
         put_number(&b, state->peer[i].known.incarnation, 4);
         put_number(&b, state->peer[i].known.sequence, 8);
         put_bytes(&b, state->peer[i].known.boot, SESSION_BOOT);
@@ -140,6 +141,7 @@ static enum store_error take_slot(uint8_t *slot, unsigned place, struct state *s
         return STORE_FORMAT;
     for (unsigned i = 0; i < state->peers; i++) {
         state->peer[i].id = (uint16_t)take_number(&b, 2);
+        state->peer[i].met = (uint32_t)take_number(&b, 4);
         state->peer[i].known.incarnation = (uint32_t)take_number(&b, 4);
         state->peer[i].known.sequence = take_number(&b, 8);
         take_bytes(&b, state->peer[i].known.boot, SESSION_BOOT);

@@ -41,6 +41,7 @@ struct state_group {
 
 struct state_peer {
     uint16_t id;
+    uint32_t met; /* what it will call itself, if it has lost its state: see elect_readmit */
     struct session_memory known;
 };
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -267,6 +268,18 @@ static void what_cannot_start_says_why(void **state)
     options.state = c.path[0];
     assert_null(member_start(&options, why, sizeof why));
     assert_non_null(strstr(why, "Address already in use"));
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    int next = dup(0);
+    close(next);
+    for (int more = 0; more < 2; more++) { /* no timer, no socket */
+        none.rlim_cur = (rlim_t)(next + more);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        assert_null(member_start(&options, why, sizeof why));
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_non_null(strstr(why, "Too many open files"));
+    }
 }
 
 int main(void)

@@ -386,7 +386,8 @@ static struct state *some_state(void)
     s.node = 7;
     s.incarnation = 3;
     s.peers = 2;
-    s.peer[1] = (struct state_peer){9, {.sequence = 88, .incarnation = 4, .boot = {1, 2}}};
+    s.peer[1] = (struct state_peer){
+        .id = 9, .met = 77, .known = {.sequence = 88, .incarnation = 4, .boot = {1, 2}}};
     s.groups = STORE_GROUPS;
     for (unsigned i = 0; i < STORE_GROUPS; i++) {
         struct state_group *g = &s.group[i];
@@ -479,10 +480,10 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     saved.membership =
         (struct elect_membership){.stamp = 4, .version = 3, .members = 6, .voters = 7, .before = 3};
     saved.closed[2] = (elect_term)44 << 16 | 9;
-    saved_store(&small, &saved, group);
     whole.incarnation = 12;
     whole.peers = 1;
     whole.peer[0] = (struct state_peer){.id = 9, .known = {.incarnation = 3}};
+    saved_store(&small, &saved, &whole, group);
     assert_true(saved_load(&large, &whole, group, &back, &whom));
     assert_int_equal(back.promised, 9);
     assert_int_equal(back.incarnation, 12);
@@ -494,9 +495,14 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_false(saved_load(&other, &whole, group, &back, &whom));
     assert_int_equal(whom, 9);
     back = (struct elect_saved){.membership = {.members = 3, .voters = 3, .before = 3}};
-    saved_store(&other, &back, group); /* 9 is gone, but not that its term is over */
+    saved_store(&other, &back, &whole, group); /* 9 is gone, but not that its term is over */
     assert_true(saved_load(&small, &whole, group, &back, &whom));
     assert_int_equal(back.closed[2], saved.closed[2]);
+    back.met[2] = 1 << 16; /* what 9 will call itself, which has lost its state */
+    saved_store(&small, &back, &whole, group);
+    assert_int_equal(whole.peer[0].known.incarnation, 3);
+    assert_true(saved_load(&small, &whole, group, &back, &whom));
+    assert_int_equal(back.met[2], 1 << 16);
 }
 
 /* ---- a real file ---- */
@@ -578,6 +584,9 @@ static void only_known_tags_come_in(void **state)
     assert_true(filter_attach(in, tags, 1)); /* another one in its place */
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
+    filter_detach(in); /* then all of them do */
+    sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
+    assert_int_equal(recv(in, got, sizeof got, 0), size);
     close(in);
     close(out);
 }
