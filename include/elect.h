@@ -224,7 +224,7 @@ enum elect_event {
     X(TAKES_OFFICE, ELECT_LOUD, "a majority has granted -> %p leads")                              \
     X(COUNTS, ELECT_QUIET, "no majority yet")                                                      \
     X(ANSWERED_TOO_LATE, ELECT_QUIET, "nobody waits for this answer any more")                     \
-    X(FORMER_LIFE, ELECT_LOUD, "%a has started anew since it said so -> %p ignores it")            \
+    X(FORMER_LIFE, ELECT_LOUD, "%a has lost its state since it said so -> %p ignores it")          \
     X(RENEWS, ELECT_QUIET, "%p asks for its next lease")                                           \
     X(RENEWED, ELECT_QUIET, "%p's lease is renewed")                                               \
     X(REFUSED, ELECT_LOUD, "a majority cannot be had -> %p waits and asks again")                  \

@@ -13,8 +13,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* A rank that may be nobody, as a number; whom the sender has heard, or who answered: those who are
- * unknown here do not matter; a set that must be known; one that is mostly the same as another. */
+/* SOME are those whom the sender has heard, or who answered: who is unknown here does not matter. A
+ * SET must be known as a whole; a RANK may be nobody. */
 enum kind { NUMBER, RANK, SOME, SET };
 
 #define FIELDS(X)                                                                                  \

@@ -152,7 +152,8 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
                          .term = p->node->mandate.seen,
                          .incarnation = s->met[from],
                          .membership = s->membership});
-    p->out->persist = m->incarnation != 0; /* its next life: nobody may call itself that again */
+    if (m->incarnation != 0) /* its next life: nobody may call itself that again */
+        p->out->persist = true;
     nothing(p, REMEMBERS_FOR);
 }
 
@@ -224,7 +225,8 @@ static void learn(struct process *p, number from, const message *m)
     s->pause = m->pause > s->pause ? m->pause : s->pause;
     if (earlier(&s->membership, &m->membership))
         s->membership = m->membership;
-    r->remembering |= only(from);
+    if (m->incarnation >= s->incarnation) /* it has written down what this one will call itself */
+        r->remembering |= only(from);
     nothing(p, LEARNS);
     if (enough_of(s->membership.voters, r->remembering) &&
         enough_of(s->membership.before, r->remembering))

@@ -447,6 +447,9 @@ bool config_parse(struct config *c, const char *path, const char *text)
     c->rho = 10000;
     memcpy(c->state_dir, folder, sizeof folder);
     snprintf(c->path, sizeof c->path, "%s", path);
+    const char *slash = strrchr(c->path, '/');
+    int beside = slash != NULL ? (int)(slash + 1 - c->path) : 0;
+    snprintf(c->key_file, sizeof c->key_file, "%.*skey", beside, c->path);
     int line = take_sections(c, text);
     if (line == 0)
         line = ini_parse_string(text, handle, c);

@@ -44,7 +44,6 @@ struct config_member {
     char name[CONFIG_NAME];
     bool has_id;
     uint8_t role, priority;
-    unsigned line;
     struct member_peer peer;
 };
 
@@ -62,7 +61,7 @@ struct config {
     struct text complaint; /* the first one */
 };
 
-/* False, with a complaint. `text` ends in NUL; `path` is for complaints and relative paths. */
+/* False, with a complaint. `text` ends in NUL; `path` is where it stands. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
 /* What the members agree upon, in microseconds: the same for each group. */

@@ -4,7 +4,7 @@
 
 #include "store.h"
 
-/* name, what to say of it; %s is the path */
+/* name, what to say of it */
 #define FILE_ERRORS(X)                                                                             \
     X(FINE, "fine")                                                                                \
     X(MISSING, "there is none: elect init makes it")                                               \

@@ -439,7 +439,9 @@ MUTANTS = {
     "a lost member calls itself what it was": (
         "membership.c", "(ELECT_ERA(s->met[me(p)]) + 1) << 16;", "s->met[me(p)] + 1;", "unit a lost member learns from others alone"),
     "what a lost member calls itself is not written down": (
-        "membership.c", "    p->out->persist = m->incarnation != 0;", "    ;", "unit who is asked what it remembers writes down who asked"),
+        "membership.c", "    if (m->incarnation != 0) /* its next life", "    if (false) /* its next life", "unit who is asked what it remembers writes down who asked"),
+    "an answer to an earlier announcement counts": (
+        "membership.c", "    if (m->incarnation >= s->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
     "every start is taken for a loss of state": (
         "sight.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);", "    return life < (who == me(p) ? s->incarnation : s->met[who]);",
         "unit what a former life said is not about this one"),

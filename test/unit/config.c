@@ -37,6 +37,9 @@ static void a_configuration_is_read(void **state)
     assert_int_equal(e.members, 1);
     assert_int_equal(e.voters, 3);
     assert_int_equal(e.max_lease, 10000000);
+    assert_string_equal(c.key_file, "key");
+    assert_true(config_parse(&c, "/etc/elect/elect.conf", WHOLE));
+    assert_string_equal(c.key_file, "/etc/elect/key");
 }
 
 static void settings_of_the_cluster(void **state)

@@ -182,27 +182,26 @@ static void an_office_that_runs_out_while_it_is_handed_over_is_over(void **state
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
 }
 
+static void says_stale(struct voter *v)
+{
+    hears(v, 0,
+          (struct elect_message){.type = ELECT_REFUSE,
+                                 .what = ELECT_REQUEST,
+                                 .reason = ELECT_REFUSED_STALE,
+                                 .term = v->a.node.mandate.token,
+                                 .incarnation = 1,
+                                 .other = term(5, 0)});
+}
+
 static void who_resigns_does_not_succeed_itself(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
     resigns(v, 0);
-    hears(v, 0,
-          (struct elect_message){.type = ELECT_REFUSE,
-                                 .what = ELECT_REQUEST,
-                                 .reason = ELECT_REFUSED_STALE,
-                                 .term = v->a.node.mandate.token,
-                                 .incarnation = 1,
-                                 .other = term(5, 0)});
+    says_stale(v);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
     v = in_office(3); /* nor if it has asked already */
-    hears(v, 0,
-          (struct elect_message){.type = ELECT_REFUSE,
-                                 .what = ELECT_REQUEST,
-                                 .reason = ELECT_REFUSED_STALE,
-                                 .term = v->a.node.mandate.token,
-                                 .incarnation = 1,
-                                 .other = term(5, 0)});
+    says_stale(v);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     resigns(v, 0);
     for (uint8_t i = 0; i < 3; i++)
@@ -781,6 +780,10 @@ static void a_lost_member_learns_from_others_alone(void **state)
     hears(v, 2, m);
     assert_true(sends(v, ELECT_FORGOT, &question));
     assert_int_equal(question.incarnation, 2 << 16);
+    hears(v, 1, m); /* an answer to what it said before: that is not written down there */
+    hears(v, 2, m);
+    assert_rule(&v->a, LEARNS);
+    m.incarnation = 2 << 16;
     hears(v, 1, m);
     hears(v, 2, m);
     assert_rule(&v->a, READMITTED);
@@ -805,6 +808,11 @@ static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
     v->a.node.saved.longest = LEASE + 5;
     hears(v, 1, m);
     assert_false(v->a.out.persist);
+    struct voter told = *v;
+    m.pause = 3; /* what else it says is not forgotten for that */
+    hears(&told, 1, m);
+    assert_true(told.a.out.persist);
+    m.pause = 0;
     assert_true(sends(v, ELECT_REMEMBERS, &answers));
     assert_int_equal(answers.incarnation, 7);
     assert_int_equal(answers.lease, LEASE + 5);
