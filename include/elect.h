@@ -354,8 +354,12 @@ struct elect_hop {
     uint8_t unused[6];
 };
 
-/* Between two losses of its state a process uses no term twice. */
-#define ELECT_ERA(incarnation) ((incarnation) >> 16)
+/* An incarnation is an era, and how often it was started in it. Between two losses of its state a
+ * process uses no term twice; so the starts of an era must not run into the next one. With one a
+ * second they last for 12 days; the eras, for 4,094 losses. */
+#define ELECT_STARTS                  (1u << 20)
+#define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
+#define ELECT_LAST_START(incarnation) ((incarnation) % ELECT_STARTS == ELECT_STARTS - 1)
 
 /* What must survive a crash. */
 struct elect_saved {
@@ -523,7 +527,8 @@ int64_t elect_shortest_office(const struct elect_config *config);
 
 /* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `saved` is
  * what it persisted before it crashed, NULL if it never ran: nobody takes part in the same round
- * twice, and nobody forgets what it promised. Under a mandate nobody is followed at first. */
+ * twice, and nobody forgets what it promised. Under a mandate nobody is followed at first, and who
+ * has had its last start (ELECT_LAST_START) must be readmitted instead. */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
                 struct elect_output *out);

@@ -189,7 +189,7 @@ static void ask_again(struct process *p)
     r->lost = ELECT_ASKING_AGAIN;
     r->remembering = 0;
     r->question |= 1;
-    s->incarnation = (ELECT_ERA(s->met[me(p)]) + 1) << 16;
+    s->incarnation = (ELECT_ERA(s->met[me(p)]) + 1) * ELECT_STARTS;
     ask(p);
 }
 

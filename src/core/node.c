@@ -64,7 +64,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
     if (m->type == ELECT_REMEMBERS)
-        return from != me(p) && m->incarnation <= (uint64_t)p->node->saved.incarnation + MAX_LEAP;
+        return from != me(p) && ELECT_ERA(m->incarnation) < ELECT_ERA(UINT32_MAX); /* a next one */
     if (m->term >> 16 == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
         return false;
     if (m->type == ELECT_FOLLOWING)
@@ -281,6 +281,7 @@ static void init_mandate(const struct elect_config *config, struct elect_node *n
     m->seen = s->promised > s->used ? s->promised : s->used;
     for (unsigned i = 0; i < ELECT_MAX; i++)
         m->seen = s->closed[i] > m->seen ? s->closed[i] : m->seen;
+    assert(!ELECT_LAST_START(s->incarnation));
     s->incarnation++;
     out->persist = true;
 }

@@ -437,7 +437,7 @@ MUTANTS = {
     "a lost member forgets what others remember of leases": (
         "membership.c", "    return known > most ? known : most;", "    return most;", "unit a lost member learns from others alone"),
     "a lost member calls itself what it was": (
-        "membership.c", "(ELECT_ERA(s->met[me(p)]) + 1) << 16;", "s->met[me(p)] + 1;", "unit a lost member learns from others alone"),
+        "membership.c", "(ELECT_ERA(s->met[me(p)]) + 1) * ELECT_STARTS;", "s->met[me(p)] + 1;", "unit a lost member learns from others alone"),
     "what a lost member calls itself is not written down": (
         "membership.c", "    if (m->incarnation != 0) /* its next life", "    if (false) /* its next life", "unit who is asked what it remembers writes down who asked"),
     "an answer to an earlier announcement counts": (

@@ -6,6 +6,7 @@
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/session.h"
+#include "elect.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -170,7 +171,7 @@ static void remember(unsigned i, unsigned j, bool at_once)
 /* In a new era the sequence begins anew. */
 static bool is_older(const struct life *life, const struct session_memory *knew)
 {
-    uint32_t era = life->incarnation >> 16, known = knew->incarnation >> 16;
+    uint32_t era = ELECT_ERA(life->incarnation), known = ELECT_ERA(knew->incarnation);
     return era < known || (era == known && life->sequence <= knew->sequence);
 }
 
@@ -276,7 +277,7 @@ static void come_back(unsigned i)
     for (unsigned j = 0; j < MEMBERS; j++)
         if (i != j && (!w.up[j] || !w.node[i].peer[peer_index(i, j)].now.open))
             return;
-    w.disk[i].incarnation = ++w.eras << 16;
+    w.disk[i].incarnation = ++w.eras * ELECT_STARTS;
     w.lost[i] = false;
     start(i);
 }

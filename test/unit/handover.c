@@ -762,7 +762,14 @@ static void a_lost_member_learns_from_others_alone(void **state)
     m.round = 10;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
-    struct voter longer = *v;
+    struct voter longer = *v, often = *v;
+    m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS - 1; /* it has lost its state before */
+    hears(&often, 2, m);
+    assert_rule(&often.a, WAITS_IT_OUT);
+    m.incarnation++; /* there is no era after that */
+    hears(&often, 2, m);
+    assert_rule(&often.a, MALFORMED);
+    m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
     v->now += 2 * LEASE - 1; /* whatever anybody may have been granted */
@@ -771,23 +778,23 @@ static void a_lost_member_learns_from_others_alone(void **state)
     v->now += 1;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_FORGOT, &question));
-    assert_int_equal(question.incarnation, 1 << 16); /* a new era */
-    hears(v, 1, m);                                  /* that was the first question */
+    assert_int_equal(question.incarnation, ELECT_STARTS); /* a new era */
+    hears(v, 1, m);                                       /* that was the first question */
     assert_rule(&v->a, NOTHING);
     m.round = question.round;
-    m.incarnation = (1 << 16) + 3; /* somebody has met a later one: once more */
+    m.incarnation = ELECT_STARTS + 3; /* somebody has met a later one: once more */
     hears(v, 1, m);
     hears(v, 2, m);
     assert_true(sends(v, ELECT_FORGOT, &question));
-    assert_int_equal(question.incarnation, 2 << 16);
+    assert_int_equal(question.incarnation, 2 * ELECT_STARTS);
     hears(v, 1, m); /* an answer to what it said before: that is not written down there */
     hears(v, 2, m);
     assert_rule(&v->a, LEARNS);
-    m.incarnation = 2 << 16;
+    m.incarnation = 2 * ELECT_STARTS;
     hears(v, 1, m);
     hears(v, 2, m);
     assert_rule(&v->a, READMITTED);
-    assert_int_equal(v->a.node.saved.incarnation, 2 << 16);
+    assert_int_equal(v->a.node.saved.incarnation, 2 * ELECT_STARTS);
     m.round = 10;
     m.lease = 3 * LEASE; /* somebody remembers a longer lease than this one was told of */
     hears(&longer, 2, m);
@@ -817,10 +824,10 @@ static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
     assert_int_equal(answers.incarnation, 7);
     assert_int_equal(answers.lease, LEASE + 5);
     assert_int_equal(answers.round, 10);
-    m.incarnation = 1 << 16; /* what it will call itself */
+    m.incarnation = ELECT_STARTS; /* what it will call itself */
     hears(v, 1, m);
     assert_true(v->a.out.persist);
-    assert_int_equal(v->a.node.saved.met[1], 1 << 16);
+    assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
 }
 
 int test_handover(void)

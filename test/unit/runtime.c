@@ -248,11 +248,11 @@ static void who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era(void **st
     deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
     assert_int_equal(p->e.news, SESSION_DATA);
     assert_int_equal(p->s[1].peer[0].known.incarnation, 1); /* nothing has changed */
-    begin(p, 0, 1 << 16, 1);
+    begin(p, 0, ELECT_STARTS, 1);
     p->now += SECOND;
     greet(p, 0);
     assert_true(talk(p, 0) && !p->e.lost);
-    assert_int_equal(p->s[1].peer[0].known.incarnation, 1 << 16);
+    assert_int_equal(p->s[1].peer[0].known.incarnation, ELECT_STARTS);
 }
 
 static void a_key_is_replaced_without_a_stop(void **state)
@@ -498,11 +498,11 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     saved_store(&other, &back, &whole, group); /* 9 is gone, but not that its term is over */
     assert_true(saved_load(&small, &whole, group, &back, &whom));
     assert_int_equal(back.closed[2], saved.closed[2]);
-    back.met[2] = 1 << 16; /* what 9 will call itself, which has lost its state */
+    back.met[2] = ELECT_STARTS; /* what 9 will call itself, which has lost its state */
     saved_store(&small, &back, &whole, group);
     assert_int_equal(whole.peer[0].known.incarnation, 3);
     assert_true(saved_load(&small, &whole, group, &back, &whom));
-    assert_int_equal(back.met[2], 1 << 16);
+    assert_int_equal(back.met[2], ELECT_STARTS);
 }
 
 /* ---- a real file ---- */

@@ -250,7 +250,7 @@ static void a_certificate_frees_the_voter(void **state)
     struct elect_message m = request(term(2, 2));
     (void)state;
     struct elect_message first = request(term(1, 1));
-    first.incarnation = (1 << 16) + 3;
+    first.incarnation = ELECT_STARTS + 3;
     hears(v, 1, first);
     m.other = (elect_term)9 << 16 | 7; /* of nobody */
     hears(v, 2, m);
@@ -265,7 +265,7 @@ static void a_certificate_frees_the_voter(void **state)
     m.life = 4;
     hears(v, 2, m); /* of a former life of 1, which had that term, too, and lost its state */
     assert_refused(v, HELD);
-    m.life = (1 << 16) + 2; /* but not because it has started again since */
+    m.life = ELECT_STARTS + 2; /* but not because it has started again since */
     hears(&certified, 2, m);
     assert_granted(&certified);
 }
@@ -278,11 +278,11 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
     (void)state;
     hears(v, 1, m);
     v->now += LEASE;
-    m.incarnation = 1 << 16;
+    m.incarnation = ELECT_STARTS;
     hears(v, 1, m);
     assert_granted(v);
     assert_true(v->a.out.persist); /* that it is another one: for the guard of the next start */
-    assert_int_equal(v->a.node.saved.met[1], 1 << 16);
+    assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
     struct voter guarded = *v, restarted = *v;
     releases(v, 1, term(1, 1)); /* by incarnation 1 */
     assert_rule(&v->a, FORMER_LIFE);
@@ -299,7 +299,7 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
           (struct elect_message){.type = ELECT_RELEASE,
                                  .heir = ELECT_NOBODY,
                                  .term = term(1, 1),
-                                 .incarnation = 1 << 16});
+                                 .incarnation = ELECT_STARTS});
     asks(&restarted, 2, term(2, 2));
     assert_granted(&restarted);
 }
