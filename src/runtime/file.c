@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -131,30 +132,50 @@ static int fill(struct file *f, struct store *s, struct state *state)
         if (error != 0)
             return error;
     }
-    if (store_format(s, &file, state) != STORE_FINE)
-        return s->error;
-    return fsync(f->fd) == 0 ? 0 : errno;
+    return store_format(s, &file, state) == STORE_FINE ? 0 : s->error;
+}
+
+/* Filled while nobody can see it, or under the name `hidden`, then linked: unlike a rename, never
+ * over another one. */
+static int make(int folder, const char *hidden, const char *name, struct store *s,
+                struct state *state)
+{
+    const int how = O_RDWR | O_CLOEXEC;
+    char from[32];
+    struct file f = {.fd = hidden != NULL
+                               ? openat(folder, hidden, how | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)
+                               : openat(folder, ".", how | O_TMPFILE, 0600)};
+    int error = f.fd < 0 ? errno : fill(&f, s, state);
+    snprintf(from, sizeof from, "/proc/self/fd/%d", f.fd);
+    if (error == 0 && (linkat(folder, hidden != NULL ? hidden : from, folder, name,
+                              hidden != NULL ? 0 : AT_SYMLINK_FOLLOW) != 0 ||
+                       fsync(f.fd) != 0))
+        error = errno;
+    file_close(&f);
+    return error;
+}
+
+/* Where there is no O_TMPFILE, or no /proc. The name is drawn: another process may be doing the
+ * same. What is cut short stays there. */
+static int make_by_name(int folder, const char *name, struct store *s, struct state *state)
+{
+    char hidden[32];
+    snprintf(hidden, sizeof hidden, ".elect-%08x%08x", randombytes_random(), randombytes_random());
+    int error = make(folder, hidden, name, s, state);
+    unlinkat(folder, hidden, 0);
+    return error;
 }
 
 enum file_error file_create(const char *path, struct store *s, struct state *state, int *error)
 {
     const char *name;
-    char new[300];
     int folder = open_folder(path, &name);
-    if (folder < 0 || (size_t)snprintf(new, sizeof new, "%s.new", name) >= sizeof new) {
-        *error = errno;
-        return FILE_IO;
-    }
-    unlinkat(folder, new, 0); /* of a try that was cut short */
-    struct file f = {
-        .fd = openat(folder, new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
-    *error = f.fd < 0 ? errno : fill(&f, s, state);
-    file_close(&f);
-    if (*error == 0 && linkat(folder, new, folder, name, 0) != 0) /* unlike rename: not over one */
-        *error = errno;
-    unlinkat(folder, new, 0);
+    *error = folder < 0 ? errno : make(folder, NULL, name, s, state);
+    if (folder >= 0 && (*error == EOPNOTSUPP || *error == EISDIR || *error == ENOENT))
+        *error = make_by_name(folder, name, s, state);
     if (*error == 0 && fsync(folder) != 0)
         *error = errno;
-    close(folder);
+    if (folder >= 0)
+        close(folder);
     return *error == 0 ? FILE_FINE : *error == EEXIST ? FILE_EXISTS : FILE_IO;
 }

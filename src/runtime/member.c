@@ -407,20 +407,12 @@ static void draw(void *context, uint8_t *bytes, size_t length)
     randombytes_buf(bytes, length);
 }
 
-/* The peers that the state remembers and those that are new; whoever is gone stays. */
-static bool know_peers(struct member *m)
+static const char *know_peers(struct member *m)
 {
-    for (unsigned i = 0; i < m->peers; i++) {
-        unsigned k = 0;
-        while (k < m->state.peers && m->state.peer[k].id != m->peer[i].id)
-            k++;
-        if (i == m->me || k < m->state.peers)
-            continue;
-        if (k == SESSION_PEERS)
-            return false;
-        m->state.peer[m->state.peers++] = (struct state_peer){.id = m->peer[i].id};
-    }
-    return true;
+    uint16_t id[SESSION_PEERS];
+    for (unsigned i = 0; i < m->peers; i++)
+        id[i] = m->peer[i].id;
+    return saved_begin(&m->state, id, m->peers);
 }
 
 static struct state_group *group_of(struct state *state, const char *name)
@@ -446,7 +438,10 @@ static bool begin_group(struct member *m, unsigned i, char *why, size_t room)
     struct elect_output out;
     uint16_t whom = 0;
     if (s == NULL) {
-        snprintf(why, room, "the state has no room for group %s", from->name);
+        snprintf(why, room,
+                 "no room for group %s: the state keeps what it promised in %u others; elect "
+                 "readmit makes a new one",
+                 from->name, STORE_GROUPS);
         return false;
     }
     swap = m->state.group[i];
@@ -479,9 +474,9 @@ static bool open_state(struct member *m, char *why, size_t room)
     memcpy(m->state.cluster, m->options.cluster, SEAL_CLUSTER);
     m->state.node = m->options.id;
     enum store_error error = store_open(&m->store, &real, &m->state);
-    if (error != STORE_FINE || !know_peers(m)) {
-        snprintf(why, room, "%s: %s", m->options.state,
-                 error != STORE_FINE ? store_text(error) : "it knows too many members");
+    const char *wrong = error != STORE_FINE ? store_text(error) : know_peers(m);
+    if (wrong != NULL) {
+        snprintf(why, room, "%s: %s", m->options.state, wrong);
         return false;
     }
     for (unsigned i = 0; i < m->options.groups; i++, m->groups++)

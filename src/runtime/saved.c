@@ -1,5 +1,6 @@
 #include "saved.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum role { LEADS = 1, VOTES = 2, VOTED = 4 };
@@ -8,6 +9,64 @@ static uint8_t owner(const struct elect_config *config, elect_term e)
 {
     return e != 0 ? elect_rank(config, (uint32_t)(e & 0xffff)) : ELECT_NOBODY;
 }
+
+/* ---- who is known ---- */
+
+static struct state_peer *find(struct state *state, uint16_t id)
+{
+    for (unsigned i = 0; i < state->peers; i++)
+        if (state->peer[i].id == id)
+            return &state->peer[i];
+    return NULL;
+}
+
+static bool in_a_group(const struct state *state, uint16_t id)
+{
+    for (unsigned i = 0; i < state->groups; i++)
+        for (unsigned k = 0; k < state->group[i].members; k++)
+            if (state->group[i].member[k].id == id)
+                return true;
+    return false;
+}
+
+/* Is less lost with a than with b? */
+static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
+{
+    bool counted = in_a_group(state, a->id);
+    return counted != in_a_group(state, b->id) ? !counted : a->known.sequence < b->known.sequence;
+}
+
+/* There is one: a configuration has no more members than there is room for, with this one. */
+static struct state_peer *least_of_the_gone(struct state *state, const uint16_t *id, unsigned count)
+{
+    struct state_peer *least = NULL;
+    for (unsigned i = 0; i < state->peers; i++) {
+        struct state_peer *p = &state->peer[i];
+        bool gone = true;
+        for (unsigned k = 0; k < count; k++)
+            gone = gone && id[k] != p->id;
+        if (gone && (least == NULL || less(state, p, least)))
+            least = p;
+    }
+    assert(least != NULL);
+    return least;
+}
+
+const char *saved_begin(struct state *state, const uint16_t *id, unsigned count)
+{
+    if (ELECT_LAST_START(state->incarnation))
+        return "it was used for too many starts: elect readmit makes a new one";
+    for (unsigned i = 0; i < count; i++) {
+        if (id[i] == state->node || find(state, id[i]) != NULL)
+            continue;
+        struct state_peer *p = state->peers < SESSION_PEERS ? &state->peer[state->peers++]
+                                                            : least_of_the_gone(state, id, count);
+        *p = (struct state_peer){.id = id[i]};
+    }
+    return NULL;
+}
+
+/* ---- what is known ---- */
 
 bool saved_load(const struct elect_config *config, const struct state *state,
                 const struct state_group *group, struct elect_saved *saved, uint16_t *whom)

@@ -189,26 +189,34 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
+/* Those beside them. */
+static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
+
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)
 {
     static struct state found; /* too large for a stack */
     const uint16_t node = state->node;
     uint8_t cluster[SEAL_CLUSTER];
     enum store_error best = STORE_EMPTY;
-    unsigned whole = 0;
+    unsigned whole = 0, wholes = 0, unread = 0; /* a slot; sets of slots */
     memcpy(cluster, state->cluster, SEAL_CLUSTER);
     s->file = *file;
     s->sequence = 0;
     for (unsigned place = 0; place < 4; place++) {
         int error =
             s->file.read(s->file.context, s->slot, STORE_STRIDE, (uint64_t)place * STORE_STRIDE);
-        if (error != 0)
-            return failed(s, error);
+        if (error != 0) {
+            failed(s, error);
+            unread |= 1u << place;
+            continue;
+        }
         enum store_error what = take_slot(s->slot, place, &found);
         if (what == STORE_FINE && memcmp(found.cluster, cluster, SEAL_CLUSTER) != 0)
             what = STORE_OTHER_CLUSTER;
         if (what == STORE_FINE && found.node != node)
             what = STORE_OTHER_NODE;
+        if (what != STORE_EMPTY)
+            wholes |= 1u << place;
         if (what != STORE_EMPTY && found.sequence > s->sequence) {
             best = what;
             s->sequence = found.sequence;
@@ -217,6 +225,8 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
             *state = found;
         }
     }
+    if ((unread & ~twins(wholes)) != 0)
+        return STORE_IO;
     return best == STORE_FINE ? write_again(s, state, whole) : best;
 }
 

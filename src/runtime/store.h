@@ -9,10 +9,15 @@
  * the only ones on the disk, it is written again where it is, one copy after the other, that which
  * may not be whole first, with a sync before, between and after.
  *
+ * A slot that cannot be read hides nothing that was acknowledged if its twin is whole: what is
+ * acknowledged was synced in both, and since then the twin has only been written with records as
+ * late or later. If the twin is not whole either, the slot may have the one copy that is: the twin
+ * was being written again when the power failed. Then the file is refused.
+ *
  * Every field is one that only grows, or that belongs to one: so a record that was written but
  * never acknowledged may be taken for the latest one. (The longest lease alone may fall, when no
- * grant of that length can be in force.) Members are known by their numbers, groups by their names:
- * what a rank is may change with the configuration.
+ * grant of that length can be in force; and a peer may be forgotten: see saved_begin.) Members are
+ * known by their numbers, groups by their names: what a rank is may change with the configuration.
  */
 #ifndef ELECT_STORE_H
 #define ELECT_STORE_H

@@ -522,6 +522,16 @@ MUTANTS = {
         "runtime/store.c", "        error = write_slot(s, state, other + 1);\n    if (error == STORE_FINE)\n        error = sync_file(s);\n", "        error = write_slot(s, state, other + 1);\n", "disk 4000"),
     "the checksum is not looked at": (
         "runtime/store.c", "    if (memcmp(sum, slot + CHECKSUM_AT, CHECKSUM) != 0)", "    if (false)", "disk 4000"),
+    "a slot that cannot be read is passed over": (
+        "runtime/store.c", "    if ((unread & ~twins(wholes)) != 0)", "    if (false)", "disk 4000"),
+    "a slot that cannot be read beside a torn one": (
+        "runtime/store.c", "        if (what != STORE_EMPTY)\n            wholes", "        wholes", "disk 4000"),
+    "who is gone is forgotten, whoever it is": (
+        "runtime/saved.c", "            gone = gone && id[k] != p->id;", "            gone = gone || id[k] != p->id;", "runtime of the members that are gone those stay for whom there is room"),
+    "who votes is forgotten first": (
+        "runtime/saved.c", "? !counted :", "? counted :", "runtime of the members that are gone those stay for whom there is room"),
+    "a start runs into the next era": (
+        "runtime/saved.c", "    if (ELECT_LAST_START(state->incarnation))", "    if (false)", "runtime the starts of an era do not run into the next one"),
     "a slot in another's place": (
         "runtime/store.c", " || at != place)", ")", "runtime one whole copy is enough and none is said"),
 }

@@ -1,7 +1,8 @@
 /*
  * The real slot code over a disk that may fail at every call: kills, which the page cache survives,
  * and power cuts, after which every sector that was not synced may be the old one, the new one, or
- * none. What was acknowledged is never forgotten, and the file can always be opened.
+ * none. Some slots cannot be read, for a life or for good. What was acknowledged is never
+ * forgotten, and the file can be opened whenever it can be read.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/store.h"
@@ -21,9 +22,19 @@ static struct {
     bool dirty[SECTORS];
     unsigned left; /* calls until it fails */
     bool cut;      /* by a power cut, not a kill */
+    unsigned bad;  /* slots that cannot be read */
 } disk;
 
 static uint64_t below(uint64_t bound) { return dice_below(&disk.dice, bound); }
+
+/* This call, and whatever comes after it. */
+static bool fails(void)
+{
+    if (disk.left == 0)
+        return true;
+    disk.left--;
+    return false;
+}
 
 static void flush(unsigned sector)
 {
@@ -34,7 +45,7 @@ static void flush(unsigned sector)
 static int disk_read(void *context, void *bytes, size_t length, uint64_t offset)
 {
     (void)context;
-    if (disk.left-- == 0)
+    if (fails() || (disk.bad >> offset / STORE_STRIDE & 1) != 0)
         return EIO;
     memcpy(bytes, disk.cache + offset, length);
     return 0;
@@ -43,7 +54,7 @@ static int disk_read(void *context, void *bytes, size_t length, uint64_t offset)
 /* The kernel writes some of it back whenever it likes. */
 static int disk_write(void *context, const void *bytes, size_t length, uint64_t offset)
 {
-    bool last = disk.left-- == 0;
+    bool last = fails();
     (void)context;
     if (last)
         length = below(length + 1);
@@ -59,7 +70,7 @@ static int disk_write(void *context, const void *bytes, size_t length, uint64_t 
 
 static int disk_sync(void *context)
 {
-    bool last = disk.left-- == 0;
+    bool last = fails();
     (void)context;
     for (unsigned i = 0; i < SECTORS; i++)
         if (disk.dirty[i] && (!last || below(2) == 0))
@@ -86,7 +97,7 @@ static const struct store_file file = {disk_read, disk_write, disk_sync, NULL};
 static const char *live(struct store *s, struct state *state, uint64_t *tried, uint64_t *told)
 {
     enum store_error error = store_open(s, &file, state);
-    if (error == STORE_IO)
+    if (error == STORE_IO || (error != STORE_FINE && disk.bad != 0))
         return NULL;
     if (error != STORE_FINE)
         return "it cannot be opened";
@@ -107,10 +118,12 @@ static const char *history(uint64_t seed)
     static struct state state;
     uint64_t tried = 1, told = 1;
     const char *wrong = NULL;
+    unsigned bad;
     dice_seed(&disk.dice, seed, DICE_CRASH);
     memset(&state, 0, sizeof state);
     memset(disk.cache, 0, sizeof disk.cache);
     memset(disk.durable, 0, sizeof disk.durable);
+    bad = below(4) == 0 ? 1u << below(4) : 0;
     state.groups = (uint16_t)(1 + below(3));
     state.group[0].promised = 1;
     disk.left = UINT32_MAX;
@@ -119,6 +132,7 @@ static const char *history(uint64_t seed)
     for (unsigned lives = 0; lives < 12 && wrong == NULL; lives++) {
         disk.left = (unsigned)below(below(2) == 0 ? 12 : 24);
         disk.cut = below(2) == 0;
+        disk.bad = bad | (unsigned)(below(4) == 0 ? below(16) : 0);
         wrong = live(&store, &state, &tried, &told);
         die();
     }

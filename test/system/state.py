@@ -1,25 +1,35 @@
-"""The state file is killed, or fails, at every system call: state.py STATE_TOOL
+"""The state file is killed, or fails, at every system call: state.py STATE_TOOL SHORT_LIBRARY
 
-What was acknowledged is there afterwards, the file can be opened, and an error ends the writing. Needs strace."""
+What was acknowledged is there afterwards, the file can be opened, and an error ends the writing. Calls that do
+half of what they are asked for end nothing. Needs strace."""
 
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-TOOL = sys.argv[1]
+TOOL, SHORT = sys.argv[1:3]
 CALLS = ["openat", "newfstatat", "fstat", "fcntl", "pread64", "pwrite64", "fdatasync", "fsync", "linkat", "unlinkat", "close"]
-MATTER = {"pread64", "pwrite64", "fdatasync", "fsync", "linkat"}
+MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # of four slots one need not be read
 WRITES = 3
-tried = {"kill": 0, "error": 0}
+MAKERS = 8
+tried = {"kill": 0, "error": 0, "short": 0}
 
 
-def run(*args, inject=None):
+def preload(short):
+    return {"LD_PRELOAD": SHORT, "SHORT": short} if short else {}
+
+
+def run(*args, inject=None, short=None):
     """The process that ended, and whether it was hurt."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
-        done = subprocess.run([*strace, TOOL, *map(str, args)], capture_output=True, text=True, timeout=60)
+        for name, value in preload(short).items() if inject else ():
+            strace += ["-E", f"{name}={value}"]
+        env = os.environ | ({} if inject else preload(short))
+        done = subprocess.run([*strace, TOOL, *map(str, args)], capture_output=True, text=True, timeout=60, env=env)
         done.hurt = "INJECTED" in log.read() or done.returncode < 0
     return done
 
@@ -74,14 +84,17 @@ def hurt(how, kind, use):
             more = None
 
 
-def writing(path, inject):
+def writing(path, inject=None, short=None):
     assert run(path, "make").returncode == 0
-    return run(path, "write", WRITES, inject=inject)
+    return run(path, "write", WRITES, inject=inject, short=short)
 
 
-def making(path, inject):
-    """There is a whole file afterwards, or none, and then it can be made."""
-    done = run(path, "make", inject=inject)
+def making(path, inject=None, short=None):
+    """There is a whole file afterwards, or none, and then it can be made; and nothing else."""
+    done = run(path, "make", inject=inject, short=short)
+    left = [p.name for p in path.parent.iterdir() if p != path]
+    if left and not (short and (done.returncode < 0 or inject.startswith("unlinkat"))):
+        fail(f"{left} is left of {inject}", done)
     if not path.exists():
         again = run(path, "make")
         if again.returncode != 0:
@@ -89,15 +102,71 @@ def making(path, inject):
     return done
 
 
+def making_by_name(path, inject=None):
+    """Where a file must have a name from the beginning."""
+    return making(path, inject, "nameless:1")
+
+
+def shorten(use, short):
+    """All goes well, and all of it is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "state"
+        done = use(path, short=short)
+        if done.returncode != 0 or (use is writing and last(done) != WRITES):
+            fail(f"not done with {short}", done)
+        check(path, last(done), short)
+        if run(path, "read", short=short).stdout != run(path, "read").stdout:
+            fail(f"read otherwise with {short}", done)
+        tried["short"] += 1
+
+
+def shorten_to_nothing(use, every):
+    """A disk that takes nothing is full."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "state"
+        done = use(path, short=f"nothing:{every}")
+        must_tell(done, "pwrite64", f"nothing:{every}")
+        check(path, last(done), f"nothing:{every}")
+        tried["short"] += 1
+
+
+def make_at_once(short):
+    """One of many does, the others hear that there is one already, and nothing else is left."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "state"
+        makers = [subprocess.Popen([TOOL, path, "make"], stderr=subprocess.PIPE, text=True, env=os.environ | preload(short))
+                  for _ in range(MAKERS)]
+        said = sorted(maker.communicate()[1] for maker in makers)
+        if said[0] or any("there is one already" not in text for text in said[1:]) or os.listdir(folder) != ["state"]:
+            sys.exit(f"state: made at once {short}: {said}, {os.listdir(folder)}")
+        check(path, 0, "being made at once")
+
+
+def make_without_proc():
+    with tempfile.TemporaryDirectory() as folder:
+        done = making(pathlib.Path(folder) / "state", "linkat:error=ENOENT:when=1")
+        if done.returncode != 0 or not done.hurt:
+            fail("cannot be made without /proc", done)
+
+
 def main():
     if shutil.which("strace") is None or run("/nowhere", "read", inject="openat:error=EIO:when=999").returncode not in (1,):
         print("SKIPPED: strace cannot be used here: the state file was NOT hurt at every system call", flush=True)
         return 77
     for use in (writing, making):
+        for short in ("half:1", "half:2", "half:3", "one:1", "one:5", "interrupted:2", "interrupted:3"):
+            shorten(use, short)
+        for every in range(1, 7):
+            shorten_to_nothing(use, every)
+    for short in (None, "nameless:1"):
+        for _ in range(5):
+            make_at_once(short)
+    make_without_proc()
+    for use in (writing, making, making_by_name):
         hurt("signal=KILL", "kill", use)
         hurt("error=EIO", "error", use)
         hurt("error=ENOSPC", "error", use)
-    print(f"{tried['kill']} kills, {tried['error']} errors")
+    print(f"{tried['kill']} kills, {tried['error']} errors, {tried['short']} times short")
     return 0 if tried["kill"] > 30 and tried["error"] > 30 else 1
 
 

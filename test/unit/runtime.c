@@ -6,11 +6,15 @@
 #include "../../src/runtime/saved.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SECOND 1000000u
@@ -350,12 +354,13 @@ static void answers_have_a_budget(void **state)
 
 static uint8_t file_bytes[STORE_SIZE];
 static bool full;
+static unsigned bad; /* slots that cannot be read */
 
 static int file_read(void *context, void *bytes, size_t length, uint64_t offset)
 {
     (void)context;
     memcpy(bytes, file_bytes + offset, length);
-    return 0;
+    return (bad >> offset / STORE_STRIDE & 1) != 0 ? 5 : 0;
 }
 
 static int file_write(void *context, const void *bytes, size_t length, uint64_t offset)
@@ -382,6 +387,7 @@ static struct state *some_state(void)
     memset(&s, 0, sizeof s);
     memset(file_bytes, 0, sizeof file_bytes);
     full = false;
+    bad = 0;
     memcpy(s.cluster, cluster, SEAL_CLUSTER);
     s.node = 7;
     s.incarnation = 3;
@@ -435,6 +441,25 @@ static void one_whole_copy_is_enough_and_none_is_said(void **state)
     assert_int_equal(s->sequence, 1);
     memset(file_bytes, 0, sizeof file_bytes);
     assert_int_equal(store_open(&store, &file, s), STORE_EMPTY);
+}
+
+static void a_slot_that_cannot_be_read_does_no_harm_beside_one_that_is_whole(void **state)
+{
+    struct state *s = some_state();
+    (void)state;
+    assert_int_equal(store_format(&store, &file, s), STORE_FINE);
+    bad = 4;
+    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* beside none */
+    bad = 0;
+    assert_int_equal(store_write(&store, s), STORE_FINE);
+    for (bad = 1; bad < 16; bad++) {
+        bool one_of_each = (bad & 3) != 3 && (bad & 12) != 12;
+        assert_int_equal(store_open(&store, &file, s), one_of_each ? STORE_FINE : STORE_IO);
+        assert_true(one_of_each ? s->sequence == 2 : store.error == 5);
+    }
+    bad = 8;
+    file_bytes[2 * STORE_STRIDE] ^= 1; /* 3 may have the only copy of the latest one */
+    assert_int_equal(store_open(&store, &file, s), STORE_IO);
 }
 
 static void the_state_of_somebody_else_is_refused(void **state)
@@ -505,13 +530,62 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_int_equal(back.met[2], ELECT_STARTS);
 }
 
+static bool knows(const struct state *s, uint16_t id)
+{
+    for (unsigned i = 0; i < s->peers; i++)
+        if (s->peer[i].id == id)
+            return true;
+    return false;
+}
+
+static void of_the_members_that_are_gone_those_stay_for_whom_there_is_room(void **state)
+{
+    struct state *s = some_state(); /* 7 votes */
+    uint16_t id[SESSION_PEERS] = {7, 1000, 1001};
+    (void)state;
+    s->node = 1000;
+    s->peers = SESSION_PEERS;
+    for (uint16_t i = 0; i < SESSION_PEERS; i++)
+        s->peer[i] = (struct state_peer){.id = i, .known = {.sequence = 100u + (i + 44u) % 64}};
+    s->peer[7].known.sequence = 0; /* it is configured */
+    s->group[3].member[0].id = 20; /* the lowest sequence, but it votes */
+    assert_null(saved_begin(s, id, 3));
+    assert_int_equal(s->peers, SESSION_PEERS);
+    assert_false(knows(s, 1000) || knows(s, 21));
+    assert_true(knows(s, 1001) && knows(s, 7) && knows(s, 20) && knows(s, 22));
+    assert_int_equal(s->peer[21].known.sequence, 0); /* of 1001 nothing is known */
+    assert_null(saved_begin(s, id, 3));
+    assert_true(knows(s, 22));
+    for (uint16_t i = 1; i < SESSION_PEERS; i++)
+        id[i] = (uint16_t)(1000 + i);
+    id[0] = 1000;
+    assert_null(saved_begin(s, id, SESSION_PEERS)); /* all of them at once */
+    for (unsigned i = 1; i < SESSION_PEERS; i++)
+        assert_true(knows(s, id[i]));
+    assert_true(knows(s, 20) || knows(s, 7)); /* and one who is gone, and votes */
+}
+
+static void the_starts_of_an_era_do_not_run_into_the_next_one(void **state)
+{
+    struct state *s = some_state();
+    (void)state;
+    s->incarnation = 5 * ELECT_STARTS - 2;
+    assert_null(saved_begin(s, NULL, 0));
+    s->incarnation++;
+    assert_string_equal(saved_begin(s, NULL, 0),
+                        "it was used for too many starts: elect readmit makes a new one");
+    s->incarnation++;
+    assert_null(saved_begin(s, NULL, 0));
+}
+
 /* ---- a real file ---- */
 
-static char folder[] = "/tmp/elect-test-XXXXXX", path[64], link_path[64];
+static char folder[32], path[64], link_path[64];
 
 static int make_folder(void **state)
 {
     (void)state;
+    snprintf(folder, sizeof folder, "/tmp/elect-test-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
     snprintf(path, sizeof path, "%s/state", folder);
@@ -557,6 +631,77 @@ static void a_state_file_is_made_once_and_used_by_one(void **state)
     assert_int_equal(file_open(&f, path), FILE_SIZE);
     assert_int_equal(file_create("/nowhere/at/all", &store, s, &error), FILE_IO);
     assert_string_equal(file_text(FILE_LOCKED), "another process uses it");
+}
+
+#define MAKERS 16
+
+/* Each says by its exit what it was told. */
+static pid_t make_when_told(const int gate[2])
+{
+    pid_t child = fork();
+    char none;
+    int error;
+    if (child != 0)
+        return child;
+    close(gate[1]);
+    _exit(read(gate[0], &none, 1) == 0 ? (int)file_create(path, &store, some_state(), &error)
+                                       : FILE_ERROR_COUNT);
+}
+
+static unsigned entries(void)
+{
+    DIR *d = opendir(folder);
+    unsigned count = 0;
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;)
+        count++;
+    closedir(d);
+    return count - 2; /* . and .. */
+}
+
+static void of_many_who_make_a_state_file_at_once_one_does(void **state)
+{
+    int gate[2], status;
+    pid_t maker[MAKERS];
+    unsigned told[FILE_ERROR_COUNT + 1] = {0};
+    struct file f;
+    (void)state;
+    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    for (unsigned i = 0; i < MAKERS; i++)
+        assert_true((maker[i] = make_when_told(gate)) > 0);
+    close(gate[0]);
+    close(gate[1]);
+    for (unsigned i = 0; i < MAKERS; i++) {
+        assert_int_equal(waitpid(maker[i], &status, 0), maker[i]);
+        told[WIFEXITED(status) ? WEXITSTATUS(status) : FILE_ERROR_COUNT]++;
+    }
+    assert_int_equal(told[FILE_FINE], 1);
+    assert_int_equal(told[FILE_EXISTS], MAKERS - 1);
+    assert_int_equal(entries(), 1);
+    struct state *s = some_state();
+    assert_int_equal(file_open(&f, path), FILE_FINE);
+    struct store_file real = file_store(&f);
+    assert_int_equal(store_open(&store, &real, s), STORE_FINE);
+    assert_int_equal(s->sequence, 1);
+    file_close(&f);
+}
+
+static void a_name_that_is_too_long_is_said_and_leaves_nothing_open(void **state)
+{
+    static const char *const form[] = {"%s/%0300d", "%s/%05000d/y"}; /* a name, a path */
+    char longer[6000];
+    int error = 0, next = dup(0);
+    (void)state;
+    close(next);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(longer, sizeof longer, form[i], folder, 0);
+        error = errno = 0;
+        assert_int_equal(file_create(longer, &store, some_state(), &error), FILE_IO);
+        assert_int_equal(error, ENAMETOOLONG);
+    }
+    assert_int_equal(dup(0), next);
+    close(next);
+    assert_int_equal(entries(), 0);
 }
 
 /* ---- the filter ---- */
@@ -607,11 +752,18 @@ int main(void)
         cmocka_unit_test(answers_have_a_budget),
         cmocka_unit_test(a_state_is_read_as_it_was_written),
         cmocka_unit_test(one_whole_copy_is_enough_and_none_is_said),
+        cmocka_unit_test(a_slot_that_cannot_be_read_does_no_harm_beside_one_that_is_whole),
         cmocka_unit_test(the_state_of_somebody_else_is_refused),
         cmocka_unit_test(an_error_is_reported_and_nothing_is_acknowledged),
         cmocka_unit_test(a_state_means_the_same_in_another_configuration),
+        cmocka_unit_test(of_the_members_that_are_gone_those_stay_for_whom_there_is_room),
+        cmocka_unit_test(the_starts_of_an_era_do_not_run_into_the_next_one),
         cmocka_unit_test_setup_teardown(a_state_file_is_made_once_and_used_by_one, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(of_many_who_make_a_state_file_at_once_one_does, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_said_and_leaves_nothing_open,
+                                        make_folder, remove_folder),
         cmocka_unit_test(only_known_tags_come_in),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
