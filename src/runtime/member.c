@@ -235,8 +235,7 @@ static void set_clock(struct member *m)
 static void filter(struct member *m)
 {
     uint32_t tags[SESSION_PEERS * SESSION_TAGS];
-    unsigned count =
-        sessions_tags(m->sessions, (uint64_t)clock_now(), tags, sizeof tags / sizeof tags[0]);
+    unsigned count = sessions_tags(m->sessions, tags, sizeof tags / sizeof tags[0]);
     m->opened = false;
     net_filter(&m->net, tags, count);
 }
@@ -315,8 +314,7 @@ static void take_packet(void *context, unsigned link, const union member_address
         return;
     sessions_take(m->sessions, (uint64_t)clock_now(), bytes, length, e);
     if (e->news == SESSION_MUST_STOP)
-        fail(m, e->why == SESSION_CLONE ? "another process has this member's number"
-                                        : "the state of this member is an earlier one");
+        fail(m, session_refusal_text((enum session_refusal)e->why));
     if (m->over)
         return;
     if ((e->news == SESSION_OPENED && !e->lost) || e->fresh)
@@ -328,7 +326,13 @@ static void take_packet(void *context, unsigned link, const union member_address
         send_packet(m, peer, e->answer, e->answer_length);
 }
 
-static void rested(void *context) { turn(context); }
+static void rested(void *context)
+{
+    struct member *m = context;
+    if (!m->over)
+        sessions_turn(m->sessions);
+    turn(m);
+}
 
 static void ring(void *context)
 {

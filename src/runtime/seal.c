@@ -20,6 +20,7 @@ static void digest(uint8_t out[SEAL_KEY], const uint8_t key[SEAL_KEY], const cha
     crypto_generichash_update(&state, label, sizeof label);
     crypto_generichash_update(&state, fields, length);
     crypto_generichash_final(&state, out, SEAL_KEY);
+    sodium_memzero(&state, sizeof state); /* the key is in it */
 }
 
 static void digest_ids(uint8_t out[SEAL_KEY], const uint8_t key[SEAL_KEY], const char *word,
@@ -49,7 +50,7 @@ void seal_hello_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY], uint16_
 }
 
 void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
-                      const struct seal_end *from, const struct seal_end *to)
+                      const struct seal_end *from, const struct seal_end *to, uint8_t protocol)
 {
     uint8_t fields[2 * (2 + SEAL_NONCE + 4) + 1];
     struct bytes b = {fields, fields + sizeof fields, true};
@@ -59,7 +60,7 @@ void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
     put_bytes(&b, to->nonce, SEAL_NONCE);
     put_number(&b, from->incarnation, 4);
     put_number(&b, to->incarnation, 4);
-    put_number(&b, WIRE_MAJOR, 1);
+    put_number(&b, protocol, 1);
     digest(out, pair, "session", fields, sizeof fields);
 }
 

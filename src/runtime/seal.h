@@ -45,7 +45,7 @@ void seal_pair_key(uint8_t out[SEAL_KEY], const uint8_t key[SEAL_KEY],
 void seal_hello_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY], uint16_t from,
                     uint16_t to);
 void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
-                      const struct seal_end *from, const struct seal_end *to);
+                      const struct seal_end *from, const struct seal_end *to, uint8_t protocol);
 void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
                         uint16_t to);
 

@@ -9,22 +9,34 @@
 #define SECOND         1000000u
 #define FIRST_PATIENCE (SECOND / 10)
 #define LONG_PATIENCE  SECOND
-#define GRACE          SECOND /* for what was sent in the session before */
 #define NEED           1
 #define LOST           2
 
 static const uint8_t nothing[SEAL_NONCE];
 
+static const struct {
+    bool stop;
+    const char *text;
+} refusals[] = {
+#define X(name, stop, text) [SESSION_##name] = {stop, text},
+    SESSION_REFUSALS(X)
+#undef X
+};
+
+const char *session_refusal_text(enum session_refusal why) { return refusals[why].text; }
+
 /* ---- HELLO and REJECT ---- */
 
 struct hello {
     uint8_t nonce[SEAL_NONCE], echo[SEAL_NONCE], boot[SESSION_BOOT];
-    uint32_t incarnation, rekey, digest, keys;
+    uint32_t incarnation, rekey, digest, keys[SESSION_KEYS];
     uint64_t sequence; /* with which this life began: a snapshot may have caught up since */
-    uint8_t flags;
+    uint64_t number;   /* of this HELLO: the counter of the packet */
+    uint64_t taken;    /* the highest of the receiver's */
+    uint8_t lowest, highest, flags;
 };
 
-#define HELLO_LENGTH (2 * SEAL_NONCE + SESSION_BOOT + 4 * 4 + 8 + 1)
+#define HELLO_LENGTH (2 * SEAL_NONCE + SESSION_BOOT + (3 + SESSION_KEYS) * 4 + 2 * 8 + 3)
 
 static void write_hello(const struct hello *h, uint8_t out[HELLO_LENGTH])
 {
@@ -35,8 +47,12 @@ static void write_hello(const struct hello *h, uint8_t out[HELLO_LENGTH])
     put_number(&b, h->incarnation, 4);
     put_number(&b, h->rekey, 4);
     put_number(&b, h->digest, 4);
-    put_number(&b, h->keys, 4);
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        put_number(&b, h->keys[k], 4);
     put_number(&b, h->sequence, 8);
+    put_number(&b, h->taken, 8);
+    put_number(&b, h->lowest, 1);
+    put_number(&b, h->highest, 1);
     put_number(&b, h->flags, 1);
     assert(b.fine && b.at == b.end);
 }
@@ -50,12 +66,16 @@ static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
     h->incarnation = (uint32_t)take_number(&b, 4);
     h->rekey = (uint32_t)take_number(&b, 4);
     h->digest = (uint32_t)take_number(&b, 4);
-    h->keys = (uint32_t)take_number(&b, 4);
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        h->keys[k] = (uint32_t)take_number(&b, 4);
     h->sequence = take_number(&b, 8);
+    h->taken = take_number(&b, 8);
+    h->lowest = (uint8_t)take_number(&b, 1);
+    h->highest = (uint8_t)take_number(&b, 1);
     h->flags = (uint8_t)take_number(&b, 1);
     bool lost = (h->flags & LOST) != 0;
     return b.fine && b.at == b.end && h->flags <= (NEED | LOST) && (h->incarnation == 0) == lost &&
-           memcmp(h->nonce, nothing, SEAL_NONCE) != 0;
+           h->lowest <= h->highest && memcmp(h->nonce, nothing, SEAL_NONCE) != 0;
 }
 
 #define REJECT_LENGTH (SEAL_NONCE + 1)
@@ -68,17 +88,17 @@ static size_t seal(struct sessions *s, const struct packet *head, const uint8_t 
     return seal_write(head, random, key, s->cluster, content, length, out);
 }
 
-/* Which keys are accepted, whatever their order. */
-static uint32_t accepted_keys(const struct sessions *s)
+static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
 {
-    uint32_t digest = 0;
-    for (unsigned k = 0; k < SESSION_KEYS; k++)
-        if (s->key[k].there) {
-            uint8_t pair[SEAL_KEY];
-            seal_pair_key(pair, s->key[k].key, s->cluster, 0, 0);
-            digest ^= seal_tag(pair);
-        }
-    return digest;
+    return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
+}
+
+/* The numbers that a peer has given belong to one life of it: of another one none is known. */
+static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
+{
+    if (is_with(&p->now.with[slot], echo))
+        return p->now.hellos;
+    return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
 static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned slot,
@@ -89,19 +109,25 @@ static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned sl
     struct hello h = {.incarnation = s->incarnation,
                       .rekey = k->rekey,
                       .digest = s->digest,
-                      .keys = accepted_keys(s),
                       .sequence = s->began,
+                      .taken = taken(p, slot, echo),
+                      .lowest = s->lowest,
+                      .highest = s->highest,
                       .flags = (uint8_t)(flags | (s->lost ? LOST : 0))};
     uint8_t content[HELLO_LENGTH];
+    assert(k->there);
     memcpy(h.nonce, k->nonce, SEAL_NONCE);
     memcpy(h.echo, echo, SEAL_NONCE);
     memcpy(h.boot, s->boot, SESSION_BOOT);
+    for (unsigned i = 0; i < SESSION_KEYS; i++)
+        h.keys[i] = s->key[i].mark;
     write_hello(&h, content);
     struct packet head = {.type = PACKET_HELLO,
                           .key = k->id,
                           .from = s->id,
                           .to = p->id,
-                          .tag = seal_hello_tag(p->hello[slot].send, echo)};
+                          .tag = seal_hello_tag(p->hello[slot].send, echo),
+                          .counter = ++s->hellos};
     return seal(s, &head, p->hello[slot].send, content, sizeof content, out);
 }
 
@@ -122,51 +148,86 @@ static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned s
 
 /* ---- opening a session ---- */
 
-static struct session derive(const struct sessions *s, const struct session_peer *p, unsigned slot,
-                             const struct hello *h)
+/* The highest that both speak; 0 if there is none. */
+static uint8_t common_protocol(const struct sessions *s, const struct hello *h)
 {
-    struct session n = {.open = true, .key = (uint8_t)slot};
+    uint8_t highest = s->highest < h->highest ? s->highest : h->highest;
+    return highest >= s->lowest && highest >= h->lowest ? highest : 0;
+}
+
+static void derive(const struct sessions *s, const struct session_peer *p, unsigned slot,
+                   const struct hello *h, struct session *n)
+{
     struct seal_end me = {s->id, s->incarnation, s->key[slot].nonce};
     struct seal_end it = {p->id, h->incarnation, h->nonce};
-    seal_session_key(n.send, p->hello[slot].pair, &me, &it);
-    seal_session_key(n.take, p->hello[slot].pair, &it, &me);
-    seal_testament_key(n.will, n.take, p->id, s->id);
-    n.send_tag = seal_tag(n.send);
-    n.take_tag = seal_tag(n.take);
-    n.will_tag = seal_tag(n.will);
-    memcpy(n.nonce, h->nonce, SEAL_NONCE);
-    return n;
+    uint8_t protocol = common_protocol(s, h);
+    sodium_memzero(n, sizeof *n);
+    n->open = true;
+    n->key = s->key[slot].id;
+    n->rekey = h->rekey;
+    seal_session_key(n->send, p->hello[slot].pair, &me, &it, protocol);
+    seal_session_key(n->take, p->hello[slot].pair, &it, &me, protocol);
+    seal_testament_key(n->will, n->take, p->id, s->id);
+    n->send_tag = seal_tag(n->send);
+    n->take_tag = seal_tag(n->take);
+    n->will_tag = seal_tag(n->will);
+    memcpy(n->nonce, h->nonce, SEAL_NONCE);
+}
+
+static bool is_same_life(const struct session_peer *p, const struct hello *h)
+{
+    if ((h->flags & LOST) != 0)
+        return h->sequence == p->lost_began;
+    return memcmp(p->known.boot, h->boot, SESSION_BOOT) == 0;
 }
 
 static void open_session(struct sessions *s, struct session_peer *p, unsigned slot,
-                         const struct hello *h, uint64_t now)
+                         const struct hello *h)
 {
-    bool same_life = memcmp(p->known.boot, h->boot, SESSION_BOOT) == 0;
+    bool lost = (h->flags & LOST) != 0;
     bool anew = ELECT_ERA(h->incarnation) > ELECT_ERA(p->known.incarnation);
-    p->before = p->now;
-    p->before.open = p->now.open && same_life;
-    p->before.until = now + GRACE;
-    p->now = derive(s, p, slot, h);
+    struct session_life *life = lost ? &p->lost : &p->now;
+    if (!is_same_life(p, h))
+        sodium_memzero(life, sizeof *life); /* whatever key its former life spoke with */
+    derive(s, p, slot, h, &life->with[slot]);
+    p->patience = 0;
+    if (lost) {
+        p->lost_began = h->sequence;
+        return;
+    }
     memcpy(p->known.boot, h->boot, SESSION_BOOT);
     p->known.incarnation = h->incarnation;
     if (anew || h->sequence > p->known.sequence)
         p->known.sequence = h->sequence;
-    p->rekey = h->rekey;
-    p->patience = 0;
 }
 
-/* Rule 4 (b): which of two processes with one number is the earlier one? */
-static bool refused(const struct session_peer *p, const struct hello *h, enum session_refusal *why)
+/* Rule 5 (a): which of two processes with one number is the earlier one? */
+static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
+                       const struct hello *h, enum session_refusal *why)
 {
-    bool same_life = memcmp(p->known.boot, h->boot, SESSION_BOOT) == 0;
-    bool same_nonce = memcmp(p->now.nonce, h->nonce, SEAL_NONCE) == 0;
+    const struct session *n = &p->now.with[slot];
+    bool lost = (h->flags & LOST) != 0;
+    bool same = h->incarnation == p->known.incarnation;
     *why = SESSION_CLONE;
-    if (h->incarnation == p->known.incarnation)
-        return !same_life || (p->now.open && h->rekey == p->rekey && !same_nonce);
+    if (!lost && same && (!is_same_life(p, h) || (n->open && h->rekey == n->rekey)))
+        return true;
     *why = SESSION_ROLLBACK; /* but the state of a new era is another one */
-    return h->incarnation < p->known.incarnation ||
-           (ELECT_ERA(h->incarnation) == ELECT_ERA(p->known.incarnation) &&
-            h->sequence <= p->known.sequence);
+    if (!lost && !same &&
+        (h->incarnation < p->known.incarnation ||
+         (ELECT_ERA(h->incarnation) == ELECT_ERA(p->known.incarnation) &&
+          h->sequence <= p->known.sequence)))
+        return true;
+    *why = SESSION_PROTOCOL;
+    return common_protocol(s, h) == 0;
+}
+
+/* Rule 5 (b), and 9: who has lost its state has no incarnation that would say which is later. */
+static bool is_late(const struct session_peer *p, unsigned slot, const struct hello *h)
+{
+    bool lost = (h->flags & LOST) != 0;
+    const struct session *n = &(lost ? &p->lost : &p->now)->with[slot];
+    bool earlier = h->rekey < n->rekey || (lost && h->rekey == n->rekey);
+    return (lost && h->sequence < p->lost_began) || (is_same_life(p, h) && n->open && earlier);
 }
 
 /* Budgets, after the proof: someone whose life is new is answered more often. */
@@ -182,67 +243,66 @@ static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t n
     return true;
 }
 
-static bool is_with(const struct session *n, unsigned slot, const struct hello *h)
-{
-    return n->open && n->key == slot && memcmp(n->nonce, h->nonce, SEAL_NONCE) == 0;
-}
-
 static void reject(struct sessions *s, struct session_peer *p, unsigned slot, const struct hello *h,
-                   uint64_t now, struct session_event *e)
+                   enum session_refusal why, uint64_t now, struct session_event *e)
 {
     e->news = SESSION_REFUSED;
+    e->why = (uint8_t)why;
     if (p->rejected != 0 && now - p->rejected < SECOND)
         return;
     p->rejected = now;
-    e->answer_length = send_reject(s, p, slot, h, (enum session_refusal)e->why, e->answer);
+    e->answer_length = send_reject(s, p, slot, h, why, e->answer);
 }
 
-/* A session beside the one with whoever had that state: a late HELLO must not end that. */
-static bool upon_lost(struct sessions *s, struct session_peer *p, unsigned slot,
-                      const struct hello *h)
+/* Rule 6: it is the latest that this life has said. */
+static void learn(struct session_peer *p, struct session_life *life, unsigned slot,
+                  const struct hello *h, uint64_t now)
 {
-    bool known = is_with(&p->lost, slot, h);
-    if (!known)
-        p->lost = derive(s, p, slot, h);
-    return known;
+    struct session *n = &life->with[slot];
+    life->hellos = h->number;
+    n->heard = now;
+    n->spoke = (h->flags & NEED) != 0 ? now : n->spoke; /* it asks with the key that it uses */
+    n->sure = n->sure || h->taken > 0;
+    if (life == &p->lost)
+        return;
+    p->digest = h->digest;
+    memcpy(p->keys, h->keys, sizeof p->keys);
+    p->owed = h->taken >= p->owed ? 0 : p->owed;
 }
 
 /* It was said in this life of mine. */
 static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned slot,
                             const struct hello *h, uint64_t now, struct session_event *e)
 {
-    bool same_life = memcmp(p->known.boot, h->boot, SESSION_BOOT) == 0;
-    bool lost = (h->flags & LOST) != 0;
-    bool known = lost ? upon_lost(s, p, slot, h) : is_with(&p->now, slot, h);
     enum session_refusal why;
-    if (!lost && !known && refused(p, h, &why)) {
-        e->why = (uint8_t)why;
-        reject(s, p, slot, h, now, e);
+    e->lost = (h->flags & LOST) != 0;
+    struct session_life *life = e->lost ? &p->lost : &p->now;
+    bool known = is_with(&life->with[slot], h->nonce);
+    if (!known && is_late(p, slot, h))
+        return;
+    if (!known && is_refused(s, p, slot, h, &why)) {
+        reject(s, p, slot, h, why, now, e);
         return;
     }
-    if (!lost && !known && p->now.open && same_life && h->rekey < p->rekey)
-        return; /* it was late */
-    if (!lost && !known)
-        open_session(s, p, slot, h, now);
-    if (!lost) {
-        p->heard = now;
-        p->digest = h->digest;
-        p->keys = h->keys;
-    }
-    e->lost = lost;
+    if (!known)
+        open_session(s, p, slot, h);
+    bool newer = h->number > life->hellos;
+    if (newer)
+        learn(p, life, slot, h, now);
     e->news = known ? SESSION_NOTHING : SESSION_OPENED;
-    if ((h->flags & NEED) != 0 && (!known || may_answer(p, h, now))) {
+    if ((h->flags & NEED) != 0 && (newer || !known)) {
         e->news = known ? SESSION_ANSWERED : SESSION_OPENED;
         e->answer_length = send_hello(s, p, slot, h->nonce, 0, e->answer);
     }
 }
 
-static void upon_hello(struct sessions *s, struct session_peer *p, unsigned slot, uint8_t *content,
-                       size_t length, uint64_t now, struct session_event *e)
+static void upon_hello(struct sessions *s, struct session_peer *p, unsigned slot, uint64_t number,
+                       uint8_t *content, size_t length, uint64_t now, struct session_event *e)
 {
     struct hello h;
     if (!read_hello(content, length, &h))
         return;
+    h.number = number;
     memcpy(p->hello[slot].heard, h.nonce, SEAL_NONCE);
     if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {
         upon_live_hello(s, p, slot, &h, now, e);
@@ -258,8 +318,8 @@ static void upon_reject(struct sessions *s, unsigned slot, const uint8_t *conten
     if (length != REJECT_LENGTH || content[SEAL_NONCE] >= SESSION_REFUSAL_COUNT ||
         memcmp(content, s->key[slot].nonce, SEAL_NONCE) != 0)
         return;
-    e->news = SESSION_MUST_STOP;
     e->why = content[SEAL_NONCE];
+    e->news = refusals[e->why].stop ? SESSION_MUST_STOP : SESSION_REFUSED;
 }
 
 /* ---- data ---- */
@@ -280,41 +340,47 @@ static void mark(struct session *n, uint64_t counter)
     n->window[counter % SESSION_WINDOW / 64] |= (uint64_t)1 << counter % 64;
 }
 
-static struct session *find(struct session_peer *p, const struct packet *head, uint64_t now)
+static struct session *find(struct session_peer *p, unsigned slot, const struct packet *head)
 {
-    bool will = head->type == PACKET_TESTAMENT;
-    if (p->now.open && head->tag == (will ? p->now.will_tag : p->now.take_tag))
-        return &p->now;
-    if (p->before.open && (will || now < p->before.until) &&
-        head->tag == (will ? p->before.will_tag : p->before.take_tag))
-        return &p->before;
-    return !will && p->lost.open && head->tag == p->lost.take_tag ? &p->lost : NULL;
+    struct session *now = &p->now.with[slot], *lost = &p->lost.with[slot];
+    if (head->type == PACKET_TESTAMENT)
+        return now->open && head->tag == now->will_tag ? now : NULL;
+    if (now->open && head->tag == now->take_tag)
+        return now;
+    return lost->open && head->tag == lost->take_tag ? lost : NULL;
 }
 
-static void take_data(struct sessions *s, struct session_peer *p, const struct packet *head,
-                      uint64_t now, const uint8_t *bytes, size_t length, struct session_event *e)
+static void take_testament(struct sessions *s, const struct session *n, const uint8_t *bytes,
+                           size_t length, struct session_event *e)
 {
-    struct session *n = find(p, head, now);
+    int got = seal_open(bytes, length, n->will, s->cluster, e->content);
+    if (got < 0)
+        return;
+    e->news = SESSION_TESTAMENT;
+    e->length = (size_t)got;
+}
+
+static void take_data(struct sessions *s, struct session_peer *p, struct session *n,
+                      uint64_t counter, uint64_t now, const uint8_t *bytes, size_t length,
+                      struct session_event *e)
+{
     uint8_t content[SEAL_MAX_CONTENT];
-    bool will = head->type == PACKET_TESTAMENT;
-    if (n == NULL || (!will && !is_new(n, head->counter)))
+    if (!is_new(n, counter))
         return;
-    int got = seal_open(bytes, length, will ? n->will : n->take, s->cluster, content);
-    if (got < (will ? 0 : SESSION_HEADER))
+    int got = seal_open(bytes, length, n->take, s->cluster, content);
+    if (got < SESSION_HEADER)
         return;
-    size_t skip = will ? 0 : SESSION_HEADER;
-    if (!will) {
-        struct bytes b = {content, content + SESSION_HEADER, true};
-        uint64_t sequence = take_number(&b, SESSION_HEADER);
-        mark(n, head->counter);
-        e->lost = n == &p->lost;
-        p->heard = e->lost ? p->heard : now;
-        e->fresh = sequence > p->known.sequence && !e->lost;
-        p->known.sequence = e->fresh ? sequence : p->known.sequence;
-    }
-    e->news = will ? SESSION_TESTAMENT : SESSION_DATA;
-    e->length = (size_t)got - skip;
-    memcpy(e->content, content + skip, e->length);
+    struct bytes b = {content, content + got, true};
+    uint64_t sequence = take_number(&b, SESSION_HEADER);
+    mark(n, counter);
+    n->heard = n->spoke = now;
+    n->sure = true;
+    e->lost = n >= p->lost.with && n < p->lost.with + SESSION_KEYS;
+    e->fresh = sequence > p->known.sequence && !e->lost;
+    p->known.sequence = e->fresh ? sequence : p->known.sequence;
+    e->news = SESSION_DATA;
+    e->length = (size_t)got - SESSION_HEADER;
+    take_bytes(&b, e->content, e->length);
 }
 
 /* ---- the door ---- */
@@ -351,34 +417,60 @@ void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_
         return;
     e->peer = (uint8_t)(p - s->peer);
     if (head.type == PACKET_DATA || head.type == PACKET_TESTAMENT) {
-        take_data(s, p, &head, now, bytes, length, e);
+        struct session *n = find(p, slot, &head);
+        if (n != NULL && head.type == PACKET_TESTAMENT)
+            take_testament(s, n, bytes, length, e);
+        else if (n != NULL)
+            take_data(s, p, n, head.counter, now, bytes, length, e);
         return;
     }
-    if (head.tag != p->hello[slot].tag_mine && head.tag != p->hello[slot].tag_none)
+    if ((head.tag != p->hello[slot].tag_mine && head.tag != p->hello[slot].tag_none) ||
+        s->tried == SESSION_HELLOS)
         return;
+    s->tried++;
     int got = seal_open(bytes, length, p->hello[slot].take, s->cluster, content);
     if (got < 0)
         return;
     if (head.type == PACKET_HELLO)
-        upon_hello(s, p, slot, content, (size_t)got, now, e);
+        upon_hello(s, p, slot, head.counter, content, (size_t)got, now, e);
     else
         upon_reject(s, slot, content, (size_t)got, e);
 }
 
+void sessions_turn(struct sessions *s) { s->tried = 0; }
+
 /* ---- what goes out ---- */
+
+/* The peer can take what is said there, but not what is said in the other: it may have dropped that
+ * key, or not have that session yet. */
+static bool is_better(const struct sessions *s, const struct session *n, const struct session *than)
+{
+    if (n->open != than->open || n->sure != than->sure)
+        return n->open && n->sure >= than->sure;
+    return n->heard > than->heard + s->suspicion;
+}
+
+static struct session *speaking(const struct sessions *s, struct session_life *life)
+{
+    struct session *best = &life->with[s->use];
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        if (is_better(s, &life->with[k], best))
+            best = &life->with[k];
+    return best->open ? best : NULL;
+}
 
 static size_t seal_data(struct sessions *s, const struct session_peer *p, struct session *n,
                         const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET])
 {
     uint8_t whole[SEAL_MAX_CONTENT];
     struct bytes b = {whole, whole + sizeof whole, true};
-    if (!n->open)
+    if (n == NULL)
         return 0;
     put_number(&b, s->sequence, SESSION_HEADER);
     put_bytes(&b, content, length);
     assert(b.fine);
     struct packet head = {.type = PACKET_DATA,
-                          .key = s->key[n->key].id,
+                          .key = n->key,
                           .from = s->id,
                           .to = p->id,
                           .tag = n->send_tag,
@@ -389,25 +481,28 @@ static size_t seal_data(struct sessions *s, const struct session_peer *p, struct
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                      uint8_t out[SEAL_MAX_PACKET])
 {
-    return seal_data(s, &s->peer[peer], &s->peer[peer].now, content, length, out);
+    struct session_peer *p = &s->peer[peer];
+    return seal_data(s, p, speaking(s, &p->now), content, length, out);
 }
 
 size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                           uint8_t out[SEAL_MAX_PACKET])
 {
-    return seal_data(s, &s->peer[peer], &s->peer[peer].lost, content, length, out);
+    struct session_peer *p = &s->peer[peer];
+    return seal_data(s, p, speaking(s, &p->lost), content, length, out);
 }
 
 size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
                           const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET])
 {
     struct session_peer *p = &s->peer[peer];
+    const struct session *n = speaking(s, &p->now);
     uint8_t key[SEAL_KEY];
-    if (!p->now.open)
+    if (n == NULL)
         return 0;
-    seal_testament_key(key, p->now.send, s->id, p->id);
+    seal_testament_key(key, n->send, s->id, p->id);
     struct packet head = {.type = PACKET_TESTAMENT,
-                          .key = s->key[p->now.key].id,
+                          .key = n->key,
                           .from = s->id,
                           .to = p->id,
                           .tag = seal_tag(key),
@@ -417,10 +512,16 @@ size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
     return total;
 }
 
-/* With the key in use, and something heard lately. */
+static bool is_heard(const struct sessions *s, const struct session *n, uint64_t now)
+{
+    return n->open && now - n->heard < s->suspicion;
+}
+
+/* Under the key in use: who is heard under another one may have no session there any more. */
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
-    return p->now.open && p->now.key == s->use && now - p->heard < s->suspicion;
+    const struct session *n = &p->now.with[s->use];
+    return is_heard(s, n, now) && n->sure && p->owed == 0;
 }
 
 size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now, uint8_t out[SEAL_MAX_PACKET])
@@ -440,35 +541,71 @@ size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now, uint8_t o
 uint64_t sessions_next(const struct sessions *s, unsigned peer)
 {
     const struct session_peer *p = &s->peer[peer];
-    uint64_t stale = p->heard + s->suspicion;
-    bool good = p->now.open && p->now.key == s->use;
-    return good && stale > p->next_hello ? stale : p->next_hello;
+    const struct session *n = &p->now.with[s->use];
+    uint64_t stale = n->heard + s->suspicion;
+    return n->sure && p->owed == 0 && stale > p->next_hello ? stale : p->next_hello;
 }
 
-unsigned sessions_tags(const struct sessions *s, uint64_t now, uint32_t *tags, unsigned room)
+unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room)
 {
     unsigned count = 0;
     assert(room >= s->count * SESSION_TAGS);
-    for (unsigned i = 0; i < s->count; i++) {
-        const struct session_peer *p = &s->peer[i];
-        const struct session *both[] = {&p->now, &p->before};
-        for (unsigned k = 0; k < 2; k++)
-            if (both[k]->open && (k == 0 || now < both[k]->until)) {
-                tags[count++] = both[k]->take_tag;
-                tags[count++] = both[k]->will_tag;
+    for (unsigned i = 0; i < s->count; i++)
+        for (unsigned k = 0; k < SESSION_KEYS; k++) {
+            const struct session_peer *p = &s->peer[i];
+            const struct session *now = &p->now.with[k], *lost = &p->lost.with[k];
+            if (now->open) {
+                tags[count++] = now->take_tag;
+                tags[count++] = now->will_tag;
             }
-        if (p->lost.open)
-            tags[count++] = p->lost.take_tag;
-        for (unsigned k = 0; k < SESSION_KEYS; k++)
+            if (lost->open)
+                tags[count++] = lost->take_tag;
             if (s->key[k].there) {
                 tags[count++] = p->hello[k].tag_mine;
                 tags[count++] = p->hello[k].tag_none;
             }
-    }
+        }
     return count;
 }
 
-/* ---- beginning ---- */
+/* ---- keys ---- */
+
+static bool lives(const struct sessions *s, const struct session_life *life, uint64_t now)
+{
+    bool heard = false;
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        heard = heard || is_heard(s, &life->with[k], now);
+    return heard;
+}
+
+bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now)
+{
+    return lives(s, &s->peer[peer].now, now);
+}
+
+bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot)
+{
+    bool accepts = false;
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        accepts = accepts || s->peer[peer].keys[k] == s->key[slot].mark;
+    return accepts && s->key[slot].there;
+}
+
+static bool speaks_with(const struct sessions *s, const struct session_life *life, uint8_t slot,
+                        uint64_t now)
+{
+    const struct session *n = &life->with[slot];
+    bool latest = true;
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        latest = latest && life->with[k].spoke <= n->spoke;
+    return latest && n->spoke != 0 && lives(s, life, now);
+}
+
+bool sessions_speaks_with(const struct sessions *s, unsigned peer, uint8_t slot, uint64_t now)
+{
+    const struct session_peer *p = &s->peer[peer];
+    return speaks_with(s, &p->now, slot, now) || speaks_with(s, &p->lost, slot, now);
+}
 
 static void meet(struct sessions *s, struct session_peer *p, unsigned slot)
 {
@@ -480,28 +617,74 @@ static void meet(struct sessions *s, struct session_peer *p, unsigned slot)
     seal_hello_key(p->hello[slot].take, p->hello[slot].pair, p->id, s->id);
     p->hello[slot].tag_mine = seal_hello_tag(p->hello[slot].take, k->nonce);
     p->hello[slot].tag_none = seal_hello_tag(p->hello[slot].take, nothing);
-    memset(p->hello[slot].heard, 0, SEAL_NONCE);
 }
 
-void sessions_begin(struct sessions *s)
+static void hello_is_due(struct session_peer *p)
 {
-    s->draw(s->context, s->boot, SESSION_BOOT);
-    s->began = s->sequence;
-    assert(s->lost == (s->incarnation == 0));
-    s->count = 0;
-    s->rekeys = 0;
-    memset(s->key, 0, sizeof s->key);
+    p->next_hello = 0;
+    p->patience = 0;
+}
+
+/* Until they say that they have it. */
+static void tell_all(struct sessions *s)
+{
+    for (unsigned i = 0; i < s->count; i++) {
+        s->peer[i].owed = s->hellos + 1;
+        hello_is_due(&s->peer[i]);
+    }
 }
 
 void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_t key[SEAL_KEY])
 {
     struct session_key *k = &s->key[slot];
-    assert(slot < SESSION_KEYS);
-    *k = (struct session_key){.there = true, .id = id, .rekey = ++s->rekeys};
+    uint8_t pair[SEAL_KEY];
+    assert(slot < SESSION_KEYS && !k->there && slot_of(s, id) == SESSION_KEYS);
+    seal_pair_key(pair, key, s->cluster, 0, 0);
+    *k =
+        (struct session_key){.there = true, .id = id, .rekey = ++s->rekeys, .mark = seal_tag(pair)};
+    sodium_memzero(pair, sizeof pair);
     memcpy(k->key, key, SEAL_KEY);
     s->draw(s->context, k->nonce, SEAL_NONCE);
     for (unsigned i = 0; i < s->count; i++)
         meet(s, &s->peer[i], slot);
+    tell_all(s);
+}
+
+void sessions_use(struct sessions *s, uint8_t slot)
+{
+    assert(slot < SESSION_KEYS && s->key[slot].there);
+    s->use = slot;
+    for (unsigned i = 0; i < s->count; i++)
+        hello_is_due(&s->peer[i]);
+}
+
+void sessions_remove_key(struct sessions *s, uint8_t slot)
+{
+    assert(slot < SESSION_KEYS && slot != s->use);
+    sodium_memzero(&s->key[slot], sizeof s->key[slot]);
+    for (unsigned i = 0; i < s->count; i++) {
+        struct session_peer *p = &s->peer[i];
+        sodium_memzero(&p->hello[slot], sizeof p->hello[slot]);
+        sodium_memzero(&p->now.with[slot], sizeof p->now.with[slot]);
+        sodium_memzero(&p->lost.with[slot], sizeof p->lost.with[slot]);
+    }
+    tell_all(s);
+}
+
+/* ---- beginning ---- */
+
+void sessions_begin(struct sessions *s)
+{
+    s->draw(s->context, s->boot, SESSION_BOOT);
+    s->began = s->sequence;
+    s->lowest = SESSION_LOWEST;
+    s->highest = SESSION_HIGHEST;
+    assert(s->lost == (s->incarnation == 0));
+    s->count = s->use = 0;
+    s->rekeys = 0;
+    s->hellos = 0;
+    s->tried = 0;
+    memset(s->key, 0, sizeof s->key);
 }
 
 void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_memory *known)

@@ -2,21 +2,34 @@
  * Sessions: that what comes in was said by that member, in this life of it, to this life of mine,
  * and is taken once. Pure: time and randomness come from the host, packets go out through it.
  *
- *  1. At start: a new incarnation, written down, then a boot id and a nonce, drawn; only then is
- *     anything sent or received.
- *  2. Without a session, or with one in which nothing was heard for long: HELLO, that it NEEDs one,
- *     in turn with the newest nonce heard and with none (else some histories never converge).
- *  3. A HELLO without my nonce proves nothing about now: it is answered, and nothing changes but
+ *  1. At start: a new incarnation, written down, then a boot id and, for each key, a nonce, drawn;
+ *     only then is anything sent or received.
+ *  2. There is a session for each key and peer, and no order between keys. I speak with the
+ *     key in use once the peer is sure to have that session too, and while it is heard there; else
+ *     with another one. What comes in is taken under any.
+ *  3. Without a session of the key in use that the peer is sure to have, or if nothing was heard
+ *     there for long: HELLO, that it NEEDs one, in turn with the newest nonce heard and with none
+ *     (else some histories never converge).
+ *  4. A HELLO without my nonce proves nothing about now: it is answered, and nothing changes but
  *     the nonce to echo.
- *  4. With my nonce it was said in this life of mine: a new session, unless there is that session
- *     already, or what is remembered of the member says that this one is an earlier state of it, or
- *     another process with its number: REJECT, and the old session stays.
- *  5. REJECT is obeyed only with my nonce in it: who is rolled back or cloned must stop.
- *  6. DATA only in a session, each packet once; it carries the sequence of the sender's state.
- *  7. Who has lost its state says so (LOST): it gets a session of its own, in which it can only ask
- *     what others remember (elect_readmit), and nothing that is remembered of it changes. It comes
- *     back in a new era, whatever the sequence of its new state is.
- *  8. A restart draws a new nonce: nothing recorded before opens again, without any clock.
+ *  5. With my nonce it was said in this life of mine. Against what is remembered of the member:
+ *     (a) an earlier state of it, or another process with its number: REJECT, and all stays. So
+ *     does one of the same life that has another nonce for the same installation of that key.
+ *     (b) An earlier installation of that key: it was late. (c) The session that there is: it
+ *     stays, with its counters. (d) Else a new session; with a new life of it all those end that
+ *     its former life had, under any key.
+ *  6. HELLOs are numbered within a life. What one says of keys and configuration counts, it is
+ *     heard, and in a session that there is it is answered, only if its number is the highest yet:
+ *     a repeated one does nothing. It says which of mine was the highest, so that I know when my
+ *     present keys are known, and say them until they are.
+ *  7. REJECT is obeyed only with my nonce in it: who is rolled back or cloned must stop.
+ *  8. DATA only in a session, each packet once; it carries the sequence of the sender's state.
+ *  9. Who has lost its state says so (LOST): it gets sessions of its own, in which it can only ask
+ *     what others remember (elect_readmit), and nothing that is remembered of it changes. In place
+ *     of a sequence it says when it began: of two such lives the later one counts. It comes back
+ *     in a new era, whatever the sequence of its new state is.
+ * 10. A restart draws new nonces, and so does the installation of a key: nothing recorded before
+ *     opens again, without any clock.
  */
 #ifndef ELECT_SESSION_H
 #define ELECT_SESSION_H
@@ -27,17 +40,23 @@
 #define SESSION_KEYS   2    /* while one replaces the other */
 #define SESSION_WINDOW 1024 /* packets that may come in another order */
 #define SESSION_BOOT   16
-#define SESSION_TAGS   (5 + 2 * SESSION_KEYS) /* of a peer */
-#define SESSION_HEADER 8                      /* of DATA: the sequence of the sender's state */
+#define SESSION_TAGS   (5 * SESSION_KEYS) /* of a peer */
+#define SESSION_HEADER 8                  /* of DATA: the sequence of the sender's state */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
+#define SESSION_HELLOS 50 /* that are opened in a turn of the loop: a fifth of what it takes in */
 
-/* name, what its sender must do */
+/* The protocols that are spoken. */
+#define SESSION_LOWEST  1
+#define SESSION_HIGHEST 1
+
+/* name, whether it must stop, why */
 #define SESSION_REFUSALS(X)                                                                        \
-    X(ROLLBACK, "its state is an earlier one")                                                     \
-    X(CLONE, "another process has its number")
+    X(ROLLBACK, true, "the state is an earlier one")                                               \
+    X(CLONE, true, "another process has the same number")                                          \
+    X(PROTOCOL, false, "speaks no common protocol")
 
 enum session_refusal {
-#define X(name, text) SESSION_##name,
+#define X(name, stop, text) SESSION_##name,
     SESSION_REFUSALS(X)
 #undef X
         SESSION_REFUSAL_COUNT
@@ -52,51 +71,63 @@ struct session_memory {
 
 struct session {
     bool open;
-    uint8_t key; /* which of the two */
-    uint64_t until;
-    uint64_t sent, top; /* the last counter of mine, and of its */
+    bool sure;             /* the peer has it too: it has said so, or spoken */
+    uint8_t key;           /* its id */
+    uint32_t rekey;        /* which installation of that key, by the peer's count */
+    uint64_t heard, spoke; /* when something new came in last, and DATA or a request */
+    uint64_t sent, top;    /* the last counter of mine, and of its */
     uint64_t window[SESSION_WINDOW / 64];
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
     uint8_t nonce[SEAL_NONCE]; /* its */
 };
 
+/* One life of a peer. */
+struct session_life {
+    uint64_t hellos; /* the highest number of one */
+    struct session with[SESSION_KEYS];
+};
+
 struct session_peer {
     uint16_t id;
     struct session_memory known;
-    struct session now, before;
-    struct session lost; /* with a process of that number that has no state */
-    uint32_t rekey;      /* of the session */
+    struct session_life now;
+    struct session_life lost; /* a process of that number that has no state */
+    uint64_t lost_began;
     struct {
         uint8_t pair[SEAL_KEY], send[SEAL_KEY], take[SEAL_KEY];
         uint8_t heard[SEAL_NONCE]; /* the newest nonce, proven or not; zeros: none */
         uint32_t tag_mine, tag_none;
     } hello[SESSION_KEYS];
-    uint64_t heard;      /* when something authentic came in last */
     uint64_t next_hello; /* and how long to wait after that */
     uint32_t patience;
     bool plainly;         /* the next one goes without an echo */
+    uint64_t owed;        /* it has yet to take a HELLO of this number; 0: it knows my keys */
     uint64_t answered[3]; /* when, by how its incarnation compares: lower, equal, higher */
     uint64_t rejected;
-    uint32_t digest, keys; /* what it says of its configuration, and which keys it accepts */
+    uint32_t digest, keys[SESSION_KEYS]; /* what it says of its configuration, what it accepts */
 };
 
 struct session_key {
     bool there;
     uint8_t id;
-    uint32_t rekey; /* grows with every key that is installed */
+    uint32_t rekey; /* grows with every key that is installed in this life */
+    uint32_t mark;  /* which key it is, for others that have it; never 0 */
     uint8_t key[SEAL_KEY], nonce[SEAL_NONCE];
 };
 
 struct sessions {
     uint16_t id;
     uint8_t cluster[SEAL_CLUSTER], boot[SESSION_BOOT];
+    uint8_t lowest, highest; /* protocol */
     uint32_t incarnation, digest, rekeys;
     uint64_t sequence; /* of the own state, as it is on the disk */
     uint64_t began;    /* the same, when this life began */
     uint64_t suspicion;
-    bool lost;   /* this process has no state: its incarnation and sequence are 0 */
-    uint8_t use; /* which key new sessions are asked for with */
+    uint64_t hellos; /* sent in this life */
+    uint16_t tried;  /* HELLOs that were opened in this turn */
+    bool lost;       /* this process has no state: incarnation 0, sequence: the date, see below */
+    uint8_t use;     /* the key to speak with */
     uint8_t count;
     struct session_key key[SESSION_KEYS];
     struct session_peer peer[SESSION_PEERS];
@@ -108,8 +139,8 @@ enum session_news {
     SESSION_NOTHING,   /* not for us, or not to be believed */
     SESSION_ANSWERED,  /* a packet goes back */
     SESSION_OPENED,    /* a session; remember the peer; a packet may go back */
-    SESSION_REFUSED,   /* the peer is rolled back or a clone; a packet may go back */
-    SESSION_MUST_STOP, /* I am */
+    SESSION_REFUSED,   /* no session with that peer, and why; a packet may go back */
+    SESSION_MUST_STOP, /* I am rolled back or a clone */
     SESSION_DATA,
     SESSION_TESTAMENT
 };
@@ -126,11 +157,30 @@ struct session_event {
     uint8_t answer[SEAL_MAX_PACKET];
 };
 
-/* The caller has filled in id, cluster, incarnation, digest, sequence, suspicion, draw; or lost in
- * place of incarnation and sequence. Times are in microseconds. */
+const char *session_refusal_text(enum session_refusal why);
+
+/* The caller has filled in id, cluster, incarnation, digest, sequence, suspicion, draw. Who has
+ * lost its state: lost, no incarnation, and the date in microseconds as its sequence, so that its
+ * next life is later. All other times are in microseconds of any clock that does not go back. */
 void sessions_begin(struct sessions *s);
+
+/* In a slot that is free; the key in slot 0 is in use until another one is. Keys other than that
+ * can be removed. The filter must be made anew. */
 void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_t key[SEAL_KEY]);
+void sessions_use(struct sessions *s, uint8_t slot);
+void sessions_remove_key(struct sessions *s, uint8_t slot);
+
+/* Something new was heard lately. */
+bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now);
+/* The peer has that key too, by the last that it said. */
+bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot);
+/* It lives, and the last DATA or request of its own came with that key: it is cut off without. */
+bool sessions_speaks_with(const struct sessions *s, unsigned peer, uint8_t slot, uint64_t now);
+
 void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_memory *known);
+
+/* A turn of the loop begins: HELLOs have a part of it and no more, whoever sends them. */
+void sessions_turn(struct sessions *s);
 
 void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_t length,
                    struct session_event *e);
@@ -153,6 +203,6 @@ size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now,
 uint64_t sessions_next(const struct sessions *s, unsigned peer);
 
 /* Every tag that may come in: for the socket's filter. */
-unsigned sessions_tags(const struct sessions *s, uint64_t now, uint32_t *tags, unsigned room);
+unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room);
 
 #endif

@@ -31,7 +31,8 @@ static void begin(struct sessions *s, uint16_t id)
 }
 
 /* The content of a HELLO or REJECT that is sealed as it should be. */
-static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint8_t *out)
+static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint64_t number,
+                   uint8_t *out)
 {
     static const uint8_t random[SEAL_RANDOM];
     uint8_t pair[SEAL_KEY], hello[SEAL_KEY];
@@ -44,7 +45,8 @@ static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint
                           .key = 1,
                           .from = 2,
                           .to = 1,
-                          .tag = seal_hello_tag(hello, s->key[0].nonce)};
+                          .tag = seal_hello_tag(hello, s->key[0].nonce),
+                          .counter = number};
     return seal_write(&head, random, hello, cluster, content, length, out);
 }
 
@@ -58,10 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     begin(&s, 1);
     sessions_take(&s, 1000, bytes, length, &e);
     assert(e.news == SESSION_NOTHING);
-    size_t size = seal(&s, bytes, length, out);
-    for (unsigned i = 0; i < 2; i++) {
-        sessions_take(&s, 2000 + i, out, size, &e);
+    for (unsigned number = 1; number <= 2; number++) {
+        size_t size = seal(&s, bytes, length, number, out);
+        sessions_take(&s, 2000 + number, out, size, &e);
         assert(e.answer_length <= SEAL_MAX_PACKET && e.length == 0);
+        sessions_take(&s, 2000 + number, out, size, &e);
+        assert(e.news != SESSION_OPENED); /* there it is */
     }
     return 0;
 }

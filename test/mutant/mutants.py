@@ -478,25 +478,65 @@ MUTANTS = {
         "codec.c", "f->kind == SET || ring);", "f->kind == SET);", "codec members that are unknown here"),
     # sessions
     "a packet is taken twice": (
-        "runtime/session.c", "        mark(n, head->counter);\n", "", "attacker 3000"),
+        "runtime/session.c", "    mark(n, counter);\n", "", "attacker 3000"),
     "a session survives a restart of its other end": (
-        "runtime/session.c", "p->before.open = p->now.open && same_life;", "p->before.open = p->now.open;", "attacker 3000"),
+        "runtime/session.c", "        sodium_memzero(life, sizeof *life); /* whatever", "        sodium_memzero(&life->with[slot], 1); /* whatever", "attacker 3000"),
     "any HELLO is believed to be of now": (
         "runtime/session.c", "if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {", "if (true) {", "attacker 3000"),
     "a session is opened again": (
-        "runtime/session.c", "    if (!lost && !known)\n        open_session", "    if (!lost)\n        open_session", "attacker 3000"),
+        "runtime/session.c", "    if (!known)\n        open_session", "    open_session", "attacker 3000"),
     "an earlier state is as good as a later one": (
-        "runtime/session.c", "            h->sequence <= p->known.sequence);", "            false);", "attacker 3000"),
+        "runtime/session.c", "          h->sequence <= p->known.sequence)))", "          false)))", "attacker 3000"),
     "a snapshot that has caught up is as good as its original": (
         "runtime/session.c", ".sequence = s->began,", ".sequence = s->sequence,", "attacker 3000"),
     "a clone is welcome": (
-        "runtime/session.c", "        return !same_life || (", "        return (", "attacker 3000"),
+        "runtime/session.c", "same && (!is_same_life(p, h) || (", "same && ((", "attacker 3000"),
     "HELLO always with a nonce": (
         "runtime/session.c", "p->plainly = !p->plainly;", "p->plainly = false;", "attacker 3000"),
     "who has lost its state ends the session of who has it": (
-        "runtime/session.c", "        p->lost = derive(s, p, slot, h);", "        p->now = derive(s, p, slot, h);", "attacker 3000"),
+        "runtime/session.c", "    struct session_life *life = lost ? &p->lost : &p->now;", "    struct session_life *life = &p->now;", "attacker 3000"),
     "who has lost its state is heard like anybody": (
-        "runtime/session.c", "        e->lost = n == &p->lost;\n", "", "attacker 3000"),
+        "runtime/session.c", "    e->lost = n >= p->lost.with && n < p->lost.with + SESSION_KEYS;\n", "", "attacker 3000"),
+    "who has lost its state twice is not the later one": (
+        "runtime/session.c", "return (lost && h->sequence < p->lost_began) || ", "return ", "attacker 3000"),
+    "two lives without state that began at once": (
+        "runtime/session.c", " || (lost && h->rekey == n->rekey);", ";", "session of two lives without state the later one counts"),
+    "an installation of a key that was removed is as good as the next": (
+        "runtime/session.c", "bool earlier = h->rekey < n->rekey || ", "bool earlier = ", "attacker 3000"),
+    "a key that is installed again is the same": (
+        "runtime/session.c", ".rekey = ++s->rekeys", ".rekey = 1", "attacker 3000"),
+    "another nonce for one installation of a key is welcome": (
+        "runtime/session.c", "(n->open && h->rekey == n->rekey)))", "false))", "session a key that is installed again is a later one"),
+    "the sessions of a key outlive it": (
+        "runtime/session.c", "        sodium_memzero(&p->now.with[slot], sizeof p->now.with[slot]);\n", "", "attacker 3000"),
+    "a key that is installed again has the nonce it had": (
+        "runtime/session.c", "    s->draw(s->context, k->nonce, SEAL_NONCE);\n", "    memcpy(k->nonce, s->boot, 16);\n    memcpy(k->nonce + 16, s->boot, 16);\n", "attacker 3000"),
+    "a HELLO counts as often as it comes": (
+        "runtime/session.c", "bool newer = h->number > life->hellos;", "bool newer = true;", "session a hello that is repeated does nothing"),
+    "a HELLO of a former life counts": (
+        "runtime/session.c", ".counter = ++s->hellos};", ".counter = 1};", "attacker 3000"),
+    "nobody is told of a new key": (
+        "runtime/session.c", "        s->peer[i].owed = s->hellos + 1;\n", "", "attacker 3000"),
+    "who was told once knows for ever": (
+        "runtime/session.c", "p->owed = h->taken >= p->owed ? 0 : p->owed;", "p->owed = 0;", "session everybody is told of new keys until it knows"),
+    "what a former life took was taken": (
+        "runtime/session.c", "    if (is_with(&p->now.with[slot], echo))\n        return p->now.hellos;", "    if (true)\n        return p->now.hellos;", "session nothing is said where it may not be heard"),
+    "a key that the other one dropped is spoken with": (
+        "runtime/session.c", "    return n->heard > than->heard + s->suspicion;", "    return false;", "session a key that the other one dropped is not spoken with"),
+    "a session is spoken in before the other one has it": (
+        "runtime/session.c", "return n->open && n->sure >= than->sure;", "return n->open && !than->open;", "session nothing is said where it may not be heard"),
+    "who speaks with another key is well": (
+        "runtime/session.c", "return is_heard(s, n, now) && n->sure && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
+    "a protocol that is not agreed upon": (
+        "runtime/session.c", "    return common_protocol(s, h) == 0;", "    return false;", "session they speak the highest protocol that both know or not at all"),
+    "who speaks another protocol must stop": (
+        "runtime/session.c", "refusals[e->why].stop ?", "true ?", "session they speak the highest protocol that both know or not at all"),
+    "the protocol does not matter": (
+        "runtime/seal.c", "    put_number(&b, protocol, 1);\n", "    put_number(&b, 1, 1);\n", "session they speak the highest protocol that both know or not at all"),
+    "who asks with a key does not use it": (
+        "runtime/session.c", "n->spoke = (h->flags & NEED) != 0 ? now : n->spoke;", "", "session a key that is asked with is in use"),
+    "HELLOs take all the time there is": (
+        "runtime/session.c", "    s->tried++;\n", "", "session hellos have a part of a turn"),
     "nonces do not matter": (
         "runtime/seal.c", "    put_bytes(&b, from->nonce, SEAL_NONCE);\n    put_bytes(&b, to->nonce, SEAL_NONCE);\n", "", "attacker 3000"),
     "the head is not proved": (
@@ -506,7 +546,7 @@ MUTANTS = {
         "runtime every bit of a packet is proved"),
     "every HELLO is answered": (
         "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
-        "runtime answers have a budget"),
+        "session answers have a budget"),
     # the state file
     "the winner is not written again": (
         "runtime/store.c", "best == STORE_FINE ? write_again(s, state, whole) : best;", "best;", "disk 4000"),

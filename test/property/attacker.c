@@ -1,8 +1,10 @@
 /*
  * The session rules, with an attacker that has every packet ever sent, and delays, drops, repeats,
- * changes and reflects them, across restarts, restored snapshots and clones. What is taken was said
- * by that member to this life of the receiver, once, and never by an earlier state of it once a
- * later one is known; nobody honest is told to stop; and when the attacker rests, all can talk.
+ * changes and reflects them, across restarts, restored snapshots and clones, while keys are
+ * installed, used, removed and installed again in any order. What is taken was said by that member
+ * to this life of the receiver, once, and never by an earlier state of it once a later one is
+ * known; nobody honest is told to stop; and when the attacker rests and there is a key that all
+ * have, all can talk, with few HELLOs, and know which keys the others have.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/session.h"
@@ -17,6 +19,8 @@
 #define POOL    2048
 #define LIVES   256
 #define STEPS   600
+#define WORDS   8192
+#define KEYS    3 /* that there are, with ids from 1 */
 #define SECOND  1000000u
 
 struct letter {
@@ -42,6 +46,11 @@ struct life {
     uint8_t boot[SESSION_BOOT];
 };
 
+/* The keys of a member, by slot: ids, or 0. They outlive a restart. */
+struct ring {
+    uint8_t id[SESSION_KEYS], use;
+};
+
 /* What a DATA packet says: who said it, in which life, to which life. */
 struct word {
     uint32_t life, number;
@@ -57,12 +66,13 @@ static struct {
     uint32_t life[MEMBERS];
     struct life lives[LIVES];
     unsigned life_count;
+    struct ring ring[MEMBERS];
     uint32_t words, eras;
-    uint32_t heard[MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
+    uint32_t heard[2][MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
     struct session_memory knew[MEMBERS][MEMBERS]; /* of it, when that life was met */
-    bool taken[MEMBERS][4 * STEPS];               /* words, by this life */
+    bool taken[MEMBERS][WORDS];                   /* words, by this life */
     struct letter pool[POOL];
-    unsigned letters, delivered;
+    unsigned letters, delivered, hellos;
     uint64_t got; /* words taken, all in all */
     const char *wrong;
 } w;
@@ -95,24 +105,68 @@ static void stop(unsigned i)
     w.lives[w.life[i]].ended = w.now;
 }
 
+static void add_key(unsigned i, uint8_t slot, uint8_t id)
+{
+    uint8_t key[SEAL_KEY] = {id, 2, 3};
+    sessions_add_key(&w.node[i], slot, id, key);
+    w.ring[i].id[slot] = id;
+}
+
+static void use(unsigned i, uint8_t slot)
+{
+    sessions_use(&w.node[i], slot);
+    w.ring[i].use = slot;
+}
+
+static void remove_key(unsigned i, uint8_t slot)
+{
+    sessions_remove_key(&w.node[i], slot);
+    w.ring[i].id[slot] = 0;
+}
+
+static bool has(unsigned i, uint8_t id)
+{
+    return id != 0 && (w.ring[i].id[0] == id || w.ring[i].id[1] == id);
+}
+
+/* Whatever can be done with the keys of a member, with regard for nobody. */
+static void turn_keys(unsigned i)
+{
+    uint8_t id = (uint8_t)(1 + below(KEYS)), other = w.ring[i].use ^ 1u;
+    bool there = w.ring[i].id[other] != 0, again = below(2) == 0;
+    if (!there && !has(i, id))
+        add_key(i, other, id);
+    else if (there && below(2) == 0)
+        use(i, other);
+    else if (there) {
+        id = w.ring[i].id[other];
+        remove_key(i, other);
+        if (again)
+            add_key(i, other, id);
+    }
+}
+
 static void start(unsigned i)
 {
     struct sessions *s = &w.node[i];
-    static const uint8_t key[SEAL_KEY] = {1, 2, 3};
     struct disk *d = &w.disk[i];
     if (w.up[i])
         stop(i);
+    w.now++; /* the date is another one */
     memset(s, 0, sizeof *s);
     d->incarnation += w.lost[i] ? 0 : 1;
     d->sequence += w.lost[i] ? 0 : 1;
     s->lost = w.lost[i];
     s->id = id_of(i);
     s->incarnation = d->incarnation;
-    s->sequence = d->sequence;
+    s->sequence = w.lost[i] ? w.now : d->sequence;
     s->suspicion = SECOND / 2;
     s->draw = draw;
     sessions_begin(s);
-    sessions_add_key(s, 0, 1, key);
+    for (uint8_t k = 0; k < SESSION_KEYS; k++)
+        if (w.ring[i].id[k] != 0)
+            add_key(i, k, w.ring[i].id[k]);
+    sessions_use(s, w.ring[i].use);
     for (unsigned j = 0; j < MEMBERS; j++)
         if (j != i)
             sessions_add_peer(s, id_of(j), &d->known[j]);
@@ -126,7 +180,8 @@ static void start(unsigned i)
                                           .began = w.now};
     memcpy(w.lives[w.life_count++].boot, s->boot, SESSION_BOOT);
     memset(w.taken[i], 0, sizeof w.taken[i]);
-    memset(w.heard[i], 0, sizeof w.heard[i]);
+    memset(w.heard[0][i], 0, sizeof w.heard[0][i]);
+    memset(w.heard[1][i], 0, sizeof w.heard[1][i]);
 }
 
 static void send_packet(const uint8_t *bytes, size_t length)
@@ -141,19 +196,29 @@ static void send_packet(const uint8_t *bytes, size_t length)
     struct letter *l = &w.pool[w.letters++];
     l->length = length;
     memcpy(l->bytes, bytes, length);
+    w.hellos += bytes[4] == PACKET_HELLO;
 }
 
-static void say_something(unsigned i, unsigned j)
+static uint8_t slot_of(unsigned i, const uint8_t *bytes) { return bytes[5] != w.ring[i].id[0]; }
+
+/* To j, or to a process of its number that has lost its state. */
+static void say(unsigned i, unsigned j, bool lost)
 {
+    size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *) =
+        lost ? sessions_seal_lost : sessions_seal;
     uint8_t out[SEAL_MAX_PACKET];
     struct sessions *s = &w.node[i];
-    unsigned peer = peer_index(i, j);
+    struct session_peer *p = &s->peer[peer_index(i, j)];
     struct word word = {.life = w.life[i], .number = w.words};
-    memcpy(word.to, s->peer[peer].now.nonce, SEAL_NONCE);
-    size_t length = sessions_seal(s, peer, (uint8_t *)&word, sizeof word, out);
-    w.words += length > 0;
-    send_packet(out, length);
+    if (seal(s, peer_index(i, j), (const uint8_t *)"", 0, out) == 0)
+        return;
+    struct session *n = &(lost ? &p->lost : &p->now)->with[slot_of(i, out)]; /* it will be that */
+    memcpy(word.to, n->nonce, SEAL_NONCE);
+    w.words++;
+    send_packet(out, seal(s, peer_index(i, j), (uint8_t *)&word, sizeof word, out));
 }
+
+static void say_something(unsigned i, unsigned j) { say(i, j, below(8) == 0); }
 
 static void say_hello(unsigned i, unsigned j)
 {
@@ -175,8 +240,9 @@ static bool is_older(const struct life *life, const struct session_memory *knew)
     return era < known || (era == known && life->sequence <= knew->sequence);
 }
 
-static void hear(unsigned i, unsigned j, const struct session_event *e)
+static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_event *e)
 {
+    uint32_t *latest = &w.heard[e->lost][i][j];
     struct word word;
     if (e->length != sizeof word) {
         wrong("something that nobody said is taken");
@@ -185,20 +251,18 @@ static void hear(unsigned i, unsigned j, const struct session_event *e)
     memcpy(&word, e->content, sizeof word);
     if (word.life < w.life_count && w.lives[word.life].lost != e->lost)
         wrong("who has lost its state is taken for who has not");
-    if (e->lost)
-        return; /* it can only ask */
     if (word.life >= w.life_count || w.lives[word.life].member != j)
         wrong("somebody else said it");
-    else if (memcmp(word.to, w.node[i].key[0].nonce, SEAL_NONCE) != 0)
-        wrong("it was said to an earlier life");
+    else if (memcmp(word.to, w.node[i].key[slot].nonce, SEAL_NONCE) != 0)
+        wrong("it was said to an earlier life, or key");
     else if (w.taken[i][word.number])
         wrong("it is taken twice");
-    else if (word.life < w.heard[i][j] && !w.lives[w.heard[i][j]].earlier)
+    else if (word.life < *latest && !w.lives[*latest].earlier)
         wrong("an earlier life is heard after a later one");
     else if (w.lives[word.life].earlier && is_older(&w.lives[word.life], &w.knew[i][j]))
         wrong("a restored snapshot is heard by who knows better");
     w.taken[i][word.number] = true;
-    w.heard[i][j] = word.life > w.heard[i][j] ? word.life : w.heard[i][j];
+    *latest = word.life > *latest ? word.life : *latest;
     w.got++;
 }
 
@@ -217,6 +281,7 @@ static void deliver(unsigned i, const uint8_t *bytes, size_t length)
     struct session_memory knew[MEMBERS];
     for (unsigned k = 0; k + 1 < MEMBERS; k++)
         knew[k] = w.node[i].peer[k].known;
+    sessions_turn(&w.node[i]);
     sessions_take(&w.node[i], w.now, bytes, length, &e);
     unsigned j = e.peer < i ? e.peer : e.peer + 1u;
     const struct session_memory *knows = &w.node[i].peer[e.peer].known;
@@ -226,7 +291,7 @@ static void deliver(unsigned i, const uint8_t *bytes, size_t length)
     if (e.news == SESSION_OPENED && !e.lost)
         check_peer(i, knows);
     if (e.news == SESSION_DATA)
-        hear(i, j, &e);
+        hear(i, j, slot_of(i, bytes), &e);
     if (e.news == SESSION_OPENED || e.fresh)
         remember(i, j, e.news == SESSION_OPENED);
     if (e.news == SESSION_MUST_STOP && !w.tampered[i])
@@ -250,6 +315,16 @@ static void attack(unsigned i)
         deliver(i, l.bytes, l.length);
 }
 
+/* A part of history happens again, in its order. */
+static void repeat(unsigned i)
+{
+    unsigned first = (unsigned)below(w.letters + 1), count = (unsigned)below(20);
+    for (unsigned k = first; k < first + count && k < w.letters && w.up[i]; k++) {
+        struct letter l = w.pool[k];
+        deliver(i, l.bytes, l.length);
+    }
+}
+
 /* The network as it should be: each packet once, to whom it is for. */
 static void deliver_next(void)
 {
@@ -271,11 +346,17 @@ static void forget(unsigned i)
     start(i);
 }
 
+static bool can_speak(unsigned i, unsigned j)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    return sessions_seal(&w.node[i], peer_index(i, j), (const uint8_t *)"", 0, out) > 0;
+}
+
 /* Who can ask all others comes back in an era that none of them has met. */
 static void come_back(unsigned i)
 {
     for (unsigned j = 0; j < MEMBERS; j++)
-        if (i != j && (!w.up[j] || !w.node[i].peer[peer_index(i, j)].now.open))
+        if (i != j && (!w.up[j] || !can_speak(i, j)))
             return;
     w.disk[i].incarnation = ++w.eras * ELECT_STARTS;
     w.lost[i] = false;
@@ -289,8 +370,10 @@ static void move(void)
     w.now += below(SECOND / 20);
     if (kind < 40)
         deliver_next();
-    else if (kind < 60)
+    else if (kind < 57)
         attack(i);
+    else if (kind < 60)
+        repeat(i);
     else if (w.tampered[i] && !w.up[i] && below(4) == 0)
         forget(i);
     else if (w.tampered[i] && (kind > 94 || !w.up[i]))
@@ -301,8 +384,10 @@ static void move(void)
         come_back(i);
     else if (kind < 78)
         say_hello(i, j);
-    else if (kind < 94)
+    else if (kind < 91)
         say_something(i, j);
+    else if (kind < 94)
+        turn_keys(i);
     else if (kind < 95)
         w.delivered = w.letters; /* what is under way is lost */
     else if (kind < 97)
@@ -314,37 +399,106 @@ static void move(void)
         w.disk[i] = w.snapshot[i];
         w.tampered[i] = true;
         start(i);
+    } else if (kind == 99 && below(2) == 0)
+        forget(i);
+}
+
+/* Where there is room, else in place of the key that is not to be kept. */
+static void give(unsigned i, uint8_t id, uint8_t keep)
+{
+    const uint8_t *has_now = w.ring[i].id;
+    uint8_t slot = has_now[0] != 0 && (has_now[1] == 0 || has_now[0] == keep);
+    if (has(i, id))
+        return;
+    if (has_now[slot] != 0) {
+        use(i, slot ^ 1u);
+        remove_key(i, slot);
     }
+    add_key(i, slot, id);
+}
+
+/* All have a first key; and either use it, or have a second one, too, and use either. */
+static void agree_on_keys(void)
+{
+    uint8_t first = (uint8_t)(1 + below(KEYS)), second = (uint8_t)(1 + first % KEYS);
+    bool both = below(2) == 0;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        if (w.up[i]) {
+            give(i, first, 0);
+            if (both)
+                give(i, second, first);
+            use(i, both ? (uint8_t)below(SESSION_KEYS) : w.ring[i].id[1] == first);
+        }
+}
+
+static bool are_honest(unsigned i, unsigned j)
+{
+    return i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j];
+}
+
+/* The network as it should be, for so many twentieths of a second. */
+static void pass(unsigned turns, bool talking)
+{
+    for (unsigned turn = 0; turn < turns; turn++) {
+        w.now += SECOND / 20;
+        for (unsigned i = 0; i < MEMBERS; i++)
+            for (unsigned j = 0; j < MEMBERS; j++)
+                if (i != j && w.up[i]) {
+                    say_hello(i, j);
+                    if (talking && are_honest(i, j))
+                        say(i, j, false);
+                }
+        while (w.delivered < w.letters)
+            deliver_next();
+    }
+}
+
+/* What i thinks of j's keys, and does with its own. */
+static void check_keys(unsigned i, unsigned j, bool one_key)
+{
+    const struct letter *last = &w.pool[w.letters - 1];
+    if (one_key && last->bytes[5] != w.ring[i].id[w.ring[i].use])
+        wrong("the key in use is not used");
+    for (uint8_t k = 0; k < SESSION_KEYS; k++)
+        if (sessions_accepts(&w.node[i], peer_index(i, j), k) != has(j, w.ring[i].id[k]))
+            wrong("it is not known who has which key");
 }
 
 /* Honest members reach each other within seconds; each hears a word of the other. */
 static void calm(void)
 {
+    bool one_key = true;
     w.delivered = w.letters;
     for (unsigned i = 0; i < MEMBERS; i++)
         if (!w.up[i] && !w.tampered[i])
             start(i);
-        else if (w.lost[i])
+    bool talking = below(2) == 0; /* else HELLO is all there is to say */
+    pass((unsigned)below(40), talking);
+    agree_on_keys();
+    for (unsigned i = 1; i < MEMBERS; i++)
+        one_key = one_key && w.ring[i].id[w.ring[i].use] == w.ring[0].id[w.ring[0].use];
+    pass(60, talking);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        if (w.lost[i])
             come_back(i);
-    for (unsigned turn = 0; turn < 200; turn++) {
-        w.now += SECOND / 20;
-        for (unsigned i = 0; i < MEMBERS; i++)
-            for (unsigned j = 0; j < MEMBERS; j++)
-                if (i != j && w.up[i])
-                    say_hello(i, j);
-        while (w.delivered < w.letters)
-            deliver_next();
-    }
+    pass(120, talking);
     for (unsigned i = 0; i < MEMBERS; i++)
         for (unsigned j = 0; j < MEMBERS; j++)
-            if (i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j]) {
+            if (are_honest(i, j)) {
                 uint64_t before = w.got;
-                say_something(i, j);
+                say(i, j, false);
                 while (w.delivered < w.letters)
                     deliver_next();
                 if (w.got == before)
                     wrong("two who are honest cannot talk");
+                check_keys(i, j, one_key);
             }
+    pass(20, true);
+    w.hellos = 0;
+    pass(100, true); /* five seconds, six ways, asked and answered twice a second */
+    bool all = are_honest(0, 1) && are_honest(1, 2);
+    if (all && w.hellos > (one_key ? 0 : 5 * MEMBERS * (MEMBERS - 1) * 2 * 2))
+        wrong("more HELLOs than needed");
 }
 
 static void history(uint64_t seed)
@@ -353,8 +507,10 @@ static void history(uint64_t seed)
     dice_seed(&w.dice, seed, DICE_CRASH);
     w.now = SECOND;
     w.life_count = 1;
-    for (unsigned i = 0; i < MEMBERS; i++)
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        w.ring[i] = (struct ring){.id = {1}};
         start(i);
+    }
     for (unsigned s = 0; s < STEPS && w.wrong == NULL && w.life_count < LIVES - MEMBERS; s++)
         move();
     if (w.wrong == NULL)

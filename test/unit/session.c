@@ -1,0 +1,640 @@
+/* Sessions, rule by rule. */
+#include "../support.h"
+
+#include "../../src/runtime/session.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define SECOND 1000000u
+
+static const uint8_t key[SEAL_KEY] = {9, 8, 7}, words[] = "words";
+static struct dice dice;
+
+static void draw(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)dice_throw(&dice);
+}
+
+struct pair {
+    struct sessions s[2];
+    struct session_event e;
+    uint64_t now;
+    unsigned packets;
+};
+
+static void begin(struct pair *p, unsigned i, uint32_t incarnation, uint64_t sequence)
+{
+    struct session_memory known =
+        p->s[i].count > 0 ? p->s[i].peer[0].known : (struct session_memory){0};
+    memset(&p->s[i], 0, sizeof p->s[i]);
+    p->s[i].id = (uint16_t)(10 + i);
+    p->s[i].incarnation = incarnation;
+    p->s[i].sequence = sequence;
+    p->s[i].suspicion = SECOND;
+    p->s[i].draw = draw;
+    sessions_begin(&p->s[i]);
+    sessions_add_key(&p->s[i], 0, 1, key);
+    sessions_add_peer(&p->s[i], (uint16_t)(11 - i), &known);
+}
+
+static void begin_lost(struct pair *p, unsigned i)
+{
+    begin(p, i, 1, p->now); /* the date */
+    struct sessions *s = &p->s[i];
+    s->lost = true;
+    s->incarnation = 0;
+    sessions_begin(s);
+    sessions_add_key(s, 0, 1, key);
+    sessions_add_peer(s, (uint16_t)(11 - i), &(struct session_memory){0});
+}
+
+/* Delivers a packet to i, and all that follows from it. */
+static void deliver(struct pair *p, unsigned i, const uint8_t *bytes, size_t length)
+{
+    uint8_t copy[SEAL_MAX_PACKET];
+    while (length > 0) {
+        memcpy(copy, bytes, length);
+        p->packets++;
+        sessions_turn(&p->s[i]);
+        sessions_take(&p->s[i], p->now, copy, length, &p->e);
+        bytes = p->e.answer;
+        length = p->e.answer_length;
+        i = 1 - i;
+    }
+}
+
+static bool greet(struct pair *p, unsigned i)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    size_t length = sessions_hello(&p->s[i], 0, p->now, out);
+    deliver(p, 1 - i, out, length);
+    return length > 0;
+}
+
+static bool talk(struct pair *p, unsigned i)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    size_t length = sessions_seal(&p->s[i], 0, words, sizeof words, out);
+    deliver(p, 1 - i, out, length);
+    return length > 0 && p->e.news == SESSION_DATA && p->e.length == sizeof words &&
+           memcmp(p->e.content, words, sizeof words) == 0;
+}
+
+static struct pair *acquainted(void)
+{
+    static struct pair p;
+    memset(&p, 0, sizeof p);
+    dice_seed(&dice, 1, DICE_LOSS);
+    p.now = SECOND;
+    begin(&p, 0, 1, 1);
+    begin(&p, 1, 1, 1);
+    assert_false(talk(&p, 0));
+    greet(&p, 0);
+    assert_true(talk(&p, 0) && talk(&p, 1));
+    return &p;
+}
+
+static void three_packets_make_a_session(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    /* hello; hello, with your nonce; hello, with yours; and two words */
+    assert_int_equal(p->packets, 3 + 2);
+    assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
+    assert_false(greet(p, 0));
+    p->now += SECOND; /* nothing was heard for long */
+    assert_true(greet(p, 0));
+    assert_true(talk(p, 0) && talk(p, 1));
+}
+
+static void a_packet_is_taken_once_and_in_any_order(void **state)
+{
+    static uint8_t sent[SESSION_WINDOW + 2][SEAL_MAX_PACKET];
+    struct pair *p = acquainted();
+    size_t length = 0;
+    (void)state;
+    for (unsigned i = 0; i < SESSION_WINDOW + 2; i++)
+        length = sessions_seal(&p->s[0], 0, words, sizeof words, sent[i]);
+    sessions_take(&p->s[1], p->now, sent[SESSION_WINDOW], length, &p->e);
+    assert_int_equal(p->e.news, SESSION_DATA);
+    for (unsigned i = 1; i < SESSION_WINDOW; i++) {
+        sessions_take(&p->s[1], p->now, sent[i], length, &p->e);
+        assert_int_equal(p->e.news, SESSION_DATA);
+        sessions_take(&p->s[1], p->now, sent[i], length, &p->e);
+        assert_int_equal(p->e.news, SESSION_NOTHING);
+    }
+    sessions_take(&p->s[1], p->now, sent[0], length, &p->e); /* too old to know */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    sessions_take(&p->s[1], p->now, sent[SESSION_WINDOW + 1], length, &p->e);
+    assert_int_equal(p->e.news, SESSION_DATA);
+    sessions_take(&p->s[0], p->now, sent[3], length, &p->e); /* its own, sent back */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void a_restart_ends_what_was_before(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t old[SEAL_MAX_PACKET], late[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, old);
+    sessions_seal(&p->s[1], 0, words, sizeof words, late);
+    begin(p, 0, 2, 2);
+    p->now += SECOND / 10;
+    greet(p, 0);
+    assert_true(talk(p, 0) && talk(p, 1));
+    sessions_take(&p->s[1], p->now, old, length, &p->e); /* of its former life */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    sessions_take(&p->s[0], p->now, late, length, &p->e); /* to its former life */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void who_is_rolled_back_or_cloned_must_stop(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    p->s[0].sequence = 9; /* it wrote */
+    assert_true(talk(p, 0));
+    begin(p, 0, 2, 5); /* and comes back with an earlier state */
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(p->e.news, SESSION_MUST_STOP);
+    assert_int_equal(p->e.why, SESSION_ROLLBACK);
+    begin(p, 0, 1, 20); /* with the number of a life that is known */
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(p->e.news, SESSION_MUST_STOP);
+    assert_int_equal(p->e.why, SESSION_CLONE);
+    begin(p, 0, 2, 10);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(talk(p, 0) && talk(p, 1));
+}
+
+static void who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    p->s[0].sequence = 9;
+    assert_true(talk(p, 0) && !p->e.lost);
+    begin_lost(p, 0);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(talk(p, 0));
+    assert_true(p->e.lost);
+    uint8_t out[SEAL_MAX_PACKET];
+    assert_false(talk(p, 1)); /* to the one that is no more: it cannot be opened */
+    deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
+    assert_int_equal(p->e.news, SESSION_DATA);
+    assert_int_equal(p->s[1].peer[0].known.incarnation, 1); /* nothing has changed */
+    begin(p, 0, 1 << 16, 1);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(talk(p, 0) && !p->e.lost);
+    assert_int_equal(p->s[1].peer[0].known.incarnation, 1 << 16);
+}
+
+static void of_two_lives_without_state_the_later_one_counts(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t first[SEAL_MAX_PACKET], word[SEAL_MAX_PACKET];
+    (void)state;
+    begin_lost(p, 0);
+    greet(p, 0);
+    memcpy(p->s[0].peer[0].hello[0].heard, p->s[1].key[0].nonce, SEAL_NONCE);
+    p->s[0].peer[0].plainly = true; /* so that the next one is with that nonce */
+    size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, first);
+    deliver(p, 1, first, length);
+    size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, word);
+    deliver(p, 1, word, size);
+    assert_true(p->e.news == SESSION_DATA && p->e.lost);
+    p->now += SECOND;
+    begin_lost(p, 0);
+    greet(p, 0);
+    assert_true(talk(p, 0) && p->e.lost);
+    sessions_take(&p->s[1], p->now, first, length, &p->e); /* of the one before */
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    sessions_take(&p->s[1], p->now, word, size, &p->e);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    assert_true(talk(p, 0));
+    begin_lost(p, 0); /* at the same time: which of them is the later one? */
+    p->now += SECOND;
+    greet(p, 0);
+    assert_false(talk(p, 0));
+}
+
+/* ---- keys ---- */
+
+static const uint8_t next[SEAL_KEY] = {77};
+
+/* Both have two keys, which they did not install in the same order. */
+static struct pair *with_two_keys(void)
+{
+    struct pair *p = acquainted();
+    sessions_add_key(&p->s[0], 1, 2, next);
+    sessions_add_key(&p->s[1], 1, 2, next);
+    sessions_use(&p->s[1], 1);
+    sessions_remove_key(&p->s[1], 0);
+    sessions_add_key(&p->s[1], 0, 1, key);
+    for (unsigned i = 0; i < 4; i++) {
+        p->now += SECOND;
+        greet(p, i & 1);
+    }
+    return p;
+}
+
+/* Which key a word goes out with; 0 if it does not arrive. */
+static uint8_t talks_with(struct pair *p, unsigned i)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    size_t length = sessions_seal(&p->s[i], 0, words, sizeof words, out);
+    deliver(p, 1 - i, out, length);
+    return length > 0 && p->e.news == SESSION_DATA ? out[5] : 0;
+}
+
+static void a_key_is_replaced_without_a_stop(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    sessions_add_key(&p->s[0], 1, 2, next);
+    assert_true(greet(p, 0)); /* it says so */
+    assert_false(sessions_accepts(&p->s[0], 0, 1));
+    sessions_use(&p->s[0], 1);
+    p->now += SECOND;
+    greet(p, 0); /* the other one does not know that key */
+    assert_true(talks_with(p, 0) == 1 && talks_with(p, 1) == 1);
+    sessions_add_key(&p->s[1], 1, 2, next);
+    uint8_t old[SEAL_MAX_PACKET];
+    size_t length = sessions_seal(&p->s[1], 0, words, sizeof words, old);
+    greet(p, 1);
+    assert_true(sessions_accepts(&p->s[0], 0, 1) && sessions_accepts(&p->s[1], 0, 1));
+    for (unsigned i = 0; i < 2; i++) {
+        p->now += SECOND;
+        greet(p, 0);
+    }
+    assert_true(talks_with(p, 0) == 2 && talks_with(p, 1) != 0);
+    deliver(p, 0, old, length); /* it was on its way */
+    assert_int_equal(p->e.news, SESSION_DATA);
+    sessions_use(&p->s[1], 1);
+    assert_int_equal(talks_with(p, 1), 2);
+    sessions_remove_key(&p->s[0], 0);
+    sessions_remove_key(&p->s[1], 0);
+    assert_true(talks_with(p, 0) == 2 && talks_with(p, 1) == 2);
+    deliver(p, 0, old, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void keys_have_no_order(void **state)
+{
+    struct pair *p = with_two_keys();
+    (void)state;
+    for (uint8_t round = 0; round < 6; round++) { /* forth and back */
+        sessions_use(&p->s[0], round & 1);
+        sessions_use(&p->s[1], round & 1);
+        for (unsigned i = 0; i < 4; i++) {
+            p->now += SECOND / 2;
+            greet(p, i & 1);
+            assert_true(talks_with(p, 0) != 0 && talks_with(p, 1) != 0);
+        }
+        assert_true(talks_with(p, 0) == 1 + (round & 1) && talks_with(p, 1) == 1 + (round & 1));
+        assert_false(greet(p, 0) || greet(p, 1));
+    }
+}
+
+static void two_that_use_different_keys_talk_with_few_hellos(void **state)
+{
+    struct pair *p = with_two_keys();
+    unsigned hellos = 0;
+    (void)state;
+    sessions_use(&p->s[1], 1);
+    sessions_use(&p->s[0], 0);
+    for (unsigned i = 0; i < 200; i++) { /* ten seconds */
+        p->now += SECOND / 20;
+        hellos += greet(p, 0);
+        hellos += greet(p, 1);
+        assert_true(talks_with(p, 0) != 0 && talks_with(p, 1) != 0);
+    }
+    assert_true(hellos <= 2 * 2 * 10);
+    assert_true(sessions_speaks_with(&p->s[1], 0, 0, p->now));
+    assert_false(sessions_speaks_with(&p->s[1], 0, 1, p->now));
+    assert_true(sessions_speaks_with(&p->s[0], 0, 1, p->now));
+    assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now + SECOND));
+}
+
+/* Followers have nothing to say to each other. */
+static void a_key_that_is_asked_with_is_in_use(void **state)
+{
+    struct pair *p = with_two_keys();
+    (void)state;
+    sessions_use(&p->s[0], 1);
+    sessions_use(&p->s[1], 1);
+    for (unsigned round = 0; round < 4; round++) {
+        p->now += SECOND;
+        greet(p, round & 1);
+    }
+    sessions_use(&p->s[0], 0);
+    for (unsigned round = 0; round < 2; round++) {
+        p->now += SECOND / 5;
+        greet(p, 0);
+    }
+    assert_true(sessions_speaks_with(&p->s[1], 0, 0, p->now));
+    assert_false(sessions_speaks_with(&p->s[1], 0, 1, p->now));
+    assert_true(sessions_speaks_with(&p->s[0], 0, 1, p->now));
+}
+
+static void a_key_that_the_other_one_dropped_is_not_spoken_with(void **state)
+{
+    struct pair *p = with_two_keys();
+    (void)state;
+    sessions_use(&p->s[0], 0);
+    for (unsigned i = 0; i < 4; i++) {
+        p->now += SECOND / 2;
+        greet(p, i & 1);
+        assert_true(talk(p, 0) && talk(p, 1));
+    }
+    sessions_remove_key(&p->s[1], 0);
+    for (unsigned i = 0; i < 4; i++) {
+        p->now += SECOND / 2;
+        greet(p, 0);
+        greet(p, 1);
+        talk(p, 1);
+    }
+    assert_int_equal(talks_with(p, 0), 2);
+    assert_false(sessions_accepts(&p->s[0], 0, 0));
+    sessions_add_key(&p->s[1], 0, 1, key); /* and takes it back */
+    for (unsigned i = 0; i < 4; i++) {
+        p->now += SECOND / 2;
+        greet(p, 0);
+        greet(p, 1);
+    }
+    assert_int_equal(talks_with(p, 0), 1);
+    assert_true(sessions_accepts(&p->s[0], 0, 0));
+}
+
+/* The last of three packets is lost: the other one has no session under the new key. */
+static void nothing_is_said_where_it_may_not_be_heard(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t out[SEAL_MAX_PACKET];
+    (void)state;
+    sessions_add_key(&p->s[0], 1, 2, next);
+    sessions_add_key(&p->s[1], 1, 2, next);
+    sessions_use(&p->s[0], 1);
+    p->s[0].peer[0].plainly = false; /* the next one is */
+    size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
+    sessions_take(&p->s[1], p->now, out, length, &p->e);
+    length = p->e.answer_length;
+    memcpy(out, p->e.answer, length);
+    sessions_take(&p->s[0], p->now, out, length, &p->e);
+    assert_int_equal(p->e.news, SESSION_OPENED);
+    assert_int_equal(talks_with(p, 0), 1);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(talks_with(p, 0), 2);
+}
+
+static void a_new_life_ends_what_the_former_one_said_with_any_key(void **state)
+{
+    struct pair *p = with_two_keys();
+    uint8_t old[SEAL_MAX_PACKET];
+    (void)state;
+    sessions_use(&p->s[0], 1);
+    p->now += SECOND;
+    greet(p, 0);
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, old);
+    assert_int_equal(old[5], 2);
+    begin(p, 0, 2, 2); /* which has only the first key */
+    p->now += SECOND;
+    greet(p, 0);
+    assert_int_equal(talks_with(p, 0), 1);
+    deliver(p, 1, old, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void a_key_that_is_installed_again_is_a_later_one(void **state)
+{
+    struct pair *p = with_two_keys();
+    uint8_t late[SEAL_MAX_PACKET], out[SEAL_MAX_PACKET];
+    (void)state;
+    sessions_use(&p->s[0], 1);
+    p->s[0].peer[0].plainly = true; /* the next one is with a nonce */
+    size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, late);
+    deliver(p, 1, late, length);
+    assert_int_equal(talks_with(p, 0), 2);
+    struct sessions twin = p->s[0]; /* a memory image that is resumed twice */
+    sessions_use(&p->s[0], 0);
+    sessions_remove_key(&p->s[0], 1);
+    sessions_add_key(&p->s[0], 1, 2, next);
+    sessions_use(&p->s[0], 1);
+    for (unsigned i = 0; i < 2; i++) {
+        p->now += SECOND;
+        greet(p, 0);
+    }
+    assert_int_equal(talks_with(p, 0), 2);
+    deliver(p, 1, late, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    assert_int_equal(talks_with(p, 0), 2);
+    sessions_use(&twin, 0);
+    sessions_remove_key(&twin, 1);
+    sessions_add_key(&twin, 1, 2, next); /* as the other one did, but with another nonce */
+    sessions_use(&twin, 1);
+    memcpy(twin.peer[0].hello[1].heard, p->s[1].key[1].nonce, SEAL_NONCE);
+    twin.peer[0].plainly = true;
+    length = sessions_hello(&twin, 0, p->now += SECOND, out);
+    sessions_take(&p->s[1], p->now, out, length, &p->e);
+    assert_int_equal(p->e.news, SESSION_REFUSED);
+    assert_int_equal(p->e.why, SESSION_CLONE);
+    assert_int_equal(talks_with(p, 0), 2);
+}
+
+/* Neither is it heard, nor does it say anything, nor is it answered. */
+static void a_hello_that_is_repeated_does_nothing(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t old[SEAL_MAX_PACKET];
+    (void)state;
+    p->s[0].peer[0].plainly = true;
+    size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, old);
+    deliver(p, 1, old, length);
+    assert_true(sessions_lives(&p->s[1], 0, p->now));
+    sessions_add_key(&p->s[0], 1, 2, next);
+    sessions_add_key(&p->s[1], 1, 2, next);
+    p->now += SECOND;
+    greet(p, 0);
+    assert_true(sessions_accepts(&p->s[1], 0, 1));
+    p->now += SECOND;
+    assert_false(sessions_lives(&p->s[1], 0, p->now));
+    deliver(p, 1, old, length);
+    assert_true(p->e.news == SESSION_NOTHING && p->e.answer_length == 0);
+    assert_false(sessions_lives(&p->s[1], 0, p->now));
+    assert_true(sessions_accepts(&p->s[1], 0, 1));
+}
+
+/* What it said before it could know of them does not say that it does. */
+static void everybody_is_told_of_new_keys_until_it_knows(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t out[SEAL_MAX_PACKET];
+    (void)state;
+    p->s[1].peer[0].plainly = true;
+    size_t length = sessions_hello(&p->s[1], 0, p->now += SECOND, out);
+    sessions_add_key(&p->s[0], 1, 2, next);
+    sessions_take(&p->s[0], p->now, out, length, &p->e); /* its answer is lost */
+    assert_int_equal(p->e.news, SESSION_ANSWERED);
+    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* so is this one */
+    p->now = sessions_next(&p->s[0], 0);
+    assert_true(greet(p, 0));
+    sessions_add_key(&p->s[1], 1, 2, next);
+    assert_true(sessions_accepts(&p->s[1], 0, 1));
+    assert_false(greet(p, 0));
+    p->now = sessions_next(&p->s[0], 0) - 1;
+    assert_false(greet(p, 0));
+    p->now++;
+    assert_true(greet(p, 0));
+}
+
+static void they_speak_the_highest_protocol_that_both_know_or_not_at_all(void **state)
+{
+    struct pair *p = acquainted();
+    struct seal_end a = {1, 1, key}, b = {2, 1, key};
+    uint8_t one[SEAL_KEY], two[SEAL_KEY];
+    (void)state;
+    p->now += SECOND;
+    begin(p, 0, 2, 2);
+    p->s[0].lowest = 2;
+    p->s[0].highest = 3;
+    greet(p, 0);
+    assert_int_equal(p->e.news, SESSION_REFUSED); /* which is no reason to stop */
+    assert_string_equal(session_refusal_text((enum session_refusal)p->e.why),
+                        "speaks no common protocol");
+    assert_false(talk(p, 0));
+    assert_int_equal(p->s[1].peer[0].known.incarnation, 1);
+    begin(p, 1, 2, 2);
+    p->s[1].highest = 2;
+    p->now += SECOND;
+    greet(p, 1);
+    assert_true(talk(p, 0) && talk(p, 1));
+    seal_session_key(one, key, &a, &b, 1);
+    seal_session_key(two, key, &a, &b, 2);
+    assert_memory_not_equal(one, two, SEAL_KEY);
+}
+
+/* Also if their proofs are none. */
+static void hellos_have_a_part_of_a_turn(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t good[SEAL_MAX_PACKET], bad[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_hello(&p->s[0], 0, p->now += 5 * SECOND, good);
+    memcpy(bad, good, length);
+    bad[length - 1] ^= 1;
+    for (unsigned i = 0; i < SESSION_HELLOS; i++)
+        sessions_take(&p->s[1], p->now, bad, length, &p->e);
+    sessions_take(&p->s[1], p->now, good, length, &p->e);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, bad);
+    sessions_take(&p->s[1], p->now, bad, size, &p->e); /* what was agreed upon goes on */
+    assert_int_equal(p->e.news, SESSION_DATA);
+    sessions_turn(&p->s[1]);
+    sessions_take(&p->s[1], p->now, good, length, &p->e);
+    assert_int_equal(p->e.news, SESSION_ANSWERED);
+}
+
+static void a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t will[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_testament(&p->s[0], 0, 1, words, sizeof words, will);
+    deliver(p, 1, will, length);
+    assert_int_equal(p->e.news, SESSION_TESTAMENT);
+    assert_memory_equal(p->e.content, words, sizeof words);
+    deliver(p, 1, will, length); /* again: it says what it says */
+    assert_int_equal(p->e.news, SESSION_TESTAMENT);
+    deliver(p, 0, will, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    will[4] = PACKET_DATA;
+    deliver(p, 1, will, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+    will[4] = PACKET_TESTAMENT;
+    begin(p, 0, 2, 2);
+    p->now += SECOND / 10;
+    greet(p, 0);
+    assert_true(talk(p, 0));
+    deliver(p, 1, will, length);
+    assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
+{
+    struct pair *p = acquainted();
+    uint32_t tags[SESSION_PEERS * SESSION_TAGS];
+    uint8_t out[SEAL_MAX_PACKET];
+    struct packet head;
+    (void)state;
+    unsigned count = sessions_tags(&p->s[1], tags, sizeof tags / sizeof tags[0]), found = 0;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, out);
+    assert_true(seal_head(out, length, &head));
+    for (unsigned i = 0; i < count; i++)
+        found += tags[i] == head.tag;
+    length = sessions_testament(&p->s[0], 0, 1, words, sizeof words, out);
+    assert_true(seal_head(out, length, &head));
+    for (unsigned i = 0; i < count; i++)
+        found += tags[i] == head.tag;
+    p->now += 5 * SECOND;
+    for (unsigned hellos = 0; hellos < 2; hellos++) { /* with and without a nonce */
+        length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
+        assert_true(seal_head(out, length, &head));
+        for (unsigned i = 0; i < count; i++)
+            found += tags[i] == head.tag;
+    }
+    assert_int_equal(found, 4);
+}
+
+/* Whoever repeats a HELLO is answered, but not at every one of them. */
+static void answers_have_a_budget(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t out[SEAL_MAX_PACKET];
+    unsigned answers = 0;
+    (void)state;
+    p->now += 5 * SECOND;
+    p->s[0].peer[0].plainly = false; /* the next one is: who knows when it was said? */
+    size_t length = sessions_hello(&p->s[0], 0, p->now, out);
+    for (unsigned i = 0; i < 1000; i++) {
+        sessions_turn(&p->s[1]);
+        sessions_take(&p->s[1], p->now += SECOND / 1000, out, length, &p->e);
+        answers += p->e.answer_length > 0;
+    }
+    assert_true(answers > 0 && answers <= 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_packets_make_a_session),
+        cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
+        cmocka_unit_test(a_restart_ends_what_was_before),
+        cmocka_unit_test(who_is_rolled_back_or_cloned_must_stop),
+        cmocka_unit_test(who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era),
+        cmocka_unit_test(of_two_lives_without_state_the_later_one_counts),
+        cmocka_unit_test(a_key_is_replaced_without_a_stop),
+        cmocka_unit_test(keys_have_no_order),
+        cmocka_unit_test(two_that_use_different_keys_talk_with_few_hellos),
+        cmocka_unit_test(a_key_that_is_asked_with_is_in_use),
+        cmocka_unit_test(a_key_that_the_other_one_dropped_is_not_spoken_with),
+        cmocka_unit_test(nothing_is_said_where_it_may_not_be_heard),
+        cmocka_unit_test(a_new_life_ends_what_the_former_one_said_with_any_key),
+        cmocka_unit_test(a_key_that_is_installed_again_is_a_later_one),
+        cmocka_unit_test(a_hello_that_is_repeated_does_nothing),
+        cmocka_unit_test(everybody_is_told_of_new_keys_until_it_knows),
+        cmocka_unit_test(they_speak_the_highest_protocol_that_both_know_or_not_at_all),
+        cmocka_unit_test(hellos_have_a_part_of_a_turn),
+        cmocka_unit_test(a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life),
+        cmocka_unit_test(every_tag_that_may_come_in_is_known_to_the_filter),
+        cmocka_unit_test(answers_have_a_budget),
+    };
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
