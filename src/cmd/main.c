@@ -1,4 +1,5 @@
 /* The command: a table of verbs. */
+#include "member.h"
 #include "verify.h"
 
 #include <stdio.h>
@@ -6,6 +7,22 @@
 #include <string.h>
 
 static const struct verb verbs[] = {
+    {"init", cmd_init, "make a cluster, or a member of it"},
+    {"daemon", cmd_daemon, "run a member"},
+    {"is-leader", cmd_is_leader, "whether the member here leads, for scripts"},
+    {"leader", cmd_leader, "who leads"},
+    {"status", cmd_status, "who leads, since when, and what is known of each member"},
+    {"members", cmd_members, "the members, on each network"},
+    {"watch", cmd_watch, "every change, as it happens"},
+    {"history", cmd_history, "what has changed, and why"},
+    {"resign", cmd_resign, "the member here leads no more"},
+    {"transfer", cmd_transfer, "the member here hands over to another one"},
+    {"pause", cmd_pause, "no change of leader by itself"},
+    {"resume", cmd_resume, "elections are held again"},
+    {"reload", cmd_reload, "the daemon reads its configuration again"},
+    {"key", cmd_key, "replace the key of the cluster, without a stop"},
+    {"config", cmd_config, "check a configuration, or show an example"},
+    {"readmit", cmd_readmit, "a member that has lost its state comes back"},
     {"sim", cmd_sim, "simulate an election: one, told step by step, or thousands"},
     {"verify", cmd_verify, "explore every possible history of a small cluster"},
 };
@@ -13,17 +30,17 @@ static const struct verb verbs[] = {
 
 static void print_help(void)
 {
-    puts("usage: elect [-o text|json] [-q] VERB [OPTIONS]\n"
+    puts("usage: elect [-c FILE] [-g GROUP] [-S SOCKET] [-o text|json] [-q] VERB [OPTIONS]\n"
          "\n"
          "Elect chooses one leader among the processes of a cluster.\n");
     for (size_t i = 0; i < VERB_COUNT; i++)
-        printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
-    puts("  help     elect help VERB: the options of a verb\n"
+        printf("  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    puts("  help       elect help VERB: the options of a verb\n"
          "\n"
          "  --version    print the version\n"
          "\n"
-         "Exit: 0 fine, 1 expectation or invariant broken, 2 no agreement, 64 bad usage,\n"
-         "74 reading or writing failed.");
+         "Exit: 0 fine, 1 no, refused, or an expectation is broken, 2 no leader, 3 no daemon\n"
+         "answers, 64 bad usage, 74 reading or writing failed, 78 configuration or state refused.");
 }
 
 static const struct verb *find(const char *name)
@@ -66,11 +83,16 @@ static int help(const char *name)
 /* Options may stand before the verb: returns where the verb is, or 0. */
 static int find_verb(int argc, char **argv)
 {
+    static const char *const valued[] = {"-o",      "--output", "-c",       "--config", "-g",
+                                         "--group", "-S",       "--socket", "--id"};
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-')
             return i;
-        if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
-            i++;
+        for (unsigned k = 0; k < sizeof valued / sizeof valued[0]; k++)
+            if (strcmp(argv[i], valued[k]) == 0) {
+                i++;
+                break;
+            }
     }
     return 0;
 }

@@ -3,13 +3,16 @@
 #include "../model/numbers.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
 #include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MILLISECOND 1000u
-#define SECOND      1000000u
+#define MILLISECOND  1000u
+#define SECOND       1000000u
+#define CONFIG_BYTES 65536 /* of a file */
 
 enum section { CLUSTER, MEMBER };
 enum role { ROLE_MEMBER, ROLE_WITNESS, ROLE_OBSERVER };
@@ -50,6 +53,13 @@ static void add_word(struct text *t, const char *word)
         text_add_bytes(t, (unsigned char)word[i] < ' ' || word[i] == 0x7f ? "?" : &word[i], 1);
 }
 
+/* So is a path. */
+static void add_path(struct text *t, const char *path)
+{
+    for (; *path != '\0'; path++)
+        text_add_bytes(t, (unsigned char)*path < ' ' || *path == 0x7f ? "?" : path, 1);
+}
+
 /* Only the first one counts. Its line is put before it when it is known. */
 static bool complain(struct config *c, const char *what, const char *word, const char *remedy)
 {
@@ -68,7 +78,7 @@ static bool complain(struct config *c, const char *what, const char *word, const
 static bool unknown(struct config *c, const char *what, const char *word, const char *const *known,
                     size_t count)
 {
-    char remedy[128];
+    char remedy[256];
     const char *nearest = text_nearest(word, strlen(word), known, count);
     size_t length = (size_t)snprintf(remedy, sizeof remedy,
                                      nearest != NULL ? ": did you mean %s?" : ": one of %s",
@@ -121,10 +131,20 @@ static bool take_number(struct config *c, const char *value, uint64_t limit, uin
     return number_parse(value, limit, to) || complain(c, "no number", value, remedy);
 }
 
+/* How much of the file's own path is its folder's. */
+static int folder_of(const struct config *c)
+{
+    const char *slash = strrchr(c->path, '/');
+    return slash != NULL ? (int)(slash + 1 - c->path) : 0;
+}
+
 static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
 {
-    return (size_t)snprintf(to, CONFIG_PATH, "%s", value) < CONFIG_PATH ||
-           complain(c, "too long a path", value, "");
+    int folder = value[0] == '/' ? 0 : folder_of(c);
+    if (value[0] == '\0')
+        return complain(c, "no path", value, "");
+    return (size_t)snprintf(to, CONFIG_PATH, "%.*s%s", folder, c->path, value) < CONFIG_PATH ||
+           complain(c, "too long a path", value, ": at most 255 characters");
 }
 
 static bool take_cluster_id(struct config *c, const char *value)
@@ -184,44 +204,60 @@ static bool take_preempt(struct config *c, const char *value)
     return complain(c, "unknown", value, ": expected no, yes or after 30s");
 }
 
-/* 10.0.0.1:7400, or [fd00::1]:7400 */
-static bool take_address(const char *text, union member_address *a)
+/* A name of a machine, as it may be looked up: not a number that is wrong. */
+static bool is_host(const char *s)
 {
-    char host[64];
+    size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-");
+    return length > 0 && s[length] == '\0' && s[0] != '-' && s[0] != '.' &&
+           strspn(s, "0123456789.") != length;
+}
+
+/* 10.0.0.1:7400, [fd00::1]:7400, or a.example.org:7400 */
+bool config_address(const char *text, union elect_address *a, struct config_host *host)
+{
     uint64_t port;
     const char *colon = strrchr(text, ':');
     bool six = text[0] == '[';
+    memset(a, 0, sizeof *a);
+    memset(host, 0, sizeof *host);
     if (colon == NULL || !number_parse(colon + 1, 65535, &port) || port == 0 ||
-        (six && colon[-1] != ']'))
+        (six && (colon < text + 2 || colon[-1] != ']')))
         return false;
     size_t length = (size_t)(colon - text) - (six ? 2 : 0);
-    if (length >= sizeof host)
+    if (length >= sizeof host->name)
         return false;
-    memcpy(host, text + (six ? 1 : 0), length);
-    host[length] = '\0';
-    memset(a, 0, sizeof *a);
-    if (six) {
-        a->six.sin6_family = AF_INET6;
-        a->six.sin6_port = htons((uint16_t)port);
-        return inet_pton(AF_INET6, host, &a->six.sin6_addr) == 1;
-    }
-    a->four.sin_family = AF_INET;
-    a->four.sin_port = htons((uint16_t)port);
-    return inet_pton(AF_INET, host, &a->four.sin_addr) == 1;
+    memcpy(host->name, text + (six ? 1 : 0), length);
+    host->port = (uint16_t)port;
+    bool known = inet_pton(six ? AF_INET6 : AF_INET, host->name,
+                           six ? (void *)&a->six.sin6_addr : (void *)&a->four.sin_addr) == 1;
+    if (!known)
+        return !six && is_host(host->name);
+    a->any.sa_family = six ? AF_INET6 : AF_INET;
+    a->four.sin_port = htons(host->port); /* it is at the same place in both */
+    memset(host->name, 0, sizeof host->name);
+    return true;
 }
 
-static bool take_addresses(struct config *c, const char *value, struct member_peer *p)
+static bool take_addresses(struct config *c, const char *value, struct config_member *m)
 {
+    struct elect_peer *p = &m->peer;
     char copy[512], *next;
     if ((size_t)snprintf(copy, sizeof copy, "%s", value) >= sizeof copy)
         return complain(c, "too long", NULL, ": at most 4 addresses");
     p->links = 0;
+    p->dynamic = strcmp(value, "dynamic") == 0;
+    if (p->dynamic) {
+        p->links = 1;
+        memset(&p->link[0], 0, sizeof p->link[0]);
+        return true;
+    }
     for (char *at = strtok_r(copy, ", ", &next); at != NULL; at = strtok_r(NULL, ", ", &next)) {
-        if (p->links == MEMBER_LINKS)
+        if (p->links == ELECT_UV_LINKS)
             return complain(c, "too many addresses", NULL, ": at most 4");
-        if (!take_address(at, &p->link[p->links]))
-            return complain(c, "no address", at,
-                            ": expected such as 10.0.0.1:7400 or [fd00::1]:7400");
+        if (!config_address(at, &p->link[p->links], &m->host[p->links]))
+            return complain(
+                c, "no address", at,
+                ": expected such as 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400");
         p->links++;
     }
     return p->links > 0 || complain(c, "no address", NULL, ": expected such as 10.0.0.1:7400");
@@ -237,6 +273,7 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
     case KEY_ID: return take_cluster_id(c, value);
     case KEY_KEY_FILE: return take_path(c, value, c->key_file);
     case KEY_STATE_DIR: return take_path(c, value, c->state_dir);
+    case KEY_RUN_DIR: return take_path(c, value, c->run_dir);
     case KEY_PROFILE: return take_profile(c, value);
     case KEY_LEASE: return take_duration(c, value, &c->lease);
     case KEY_RENEWAL: return take_duration(c, value, &c->renewal);
@@ -249,7 +286,7 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
         m->has_id = fine = take_number(c, value, ELECT_MAX_ID, &number);
         m->peer.id = (uint16_t)number;
         return fine;
-    case KEY_ADDRESS: return take_addresses(c, value, &m->peer);
+    case KEY_ADDRESS: return take_addresses(c, value, m);
     case KEY_ROLE: return take_choice(c, "unknown role", value, roles, 3, &m->role);
     case KEY_PRIORITY:
         fine = take_number(c, value, UINT8_MAX, &number);
@@ -344,6 +381,25 @@ const struct config_member *config_member(const struct config *c, const char *na
     return NULL;
 }
 
+const struct config_member *config_member_with(const struct config *c, uint16_t id)
+{
+    for (unsigned i = 0; i < c->members; i++)
+        if (c->member[i].peer.id == id)
+            return &c->member[i];
+    return NULL;
+}
+
+void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FILE])
+{
+    snprintf(path, CONFIG_FILE, "%s/member-%u.state", c->state_dir, id);
+}
+
+void config_socket_path(const struct config *c, uint16_t id, const char *which,
+                        char path[CONFIG_FILE])
+{
+    snprintf(path, CONFIG_FILE, "%s/member-%u.%s", c->run_dir, id, which);
+}
+
 /* A process takes no longer to answer, with a write, than a message does. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
@@ -371,6 +427,7 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
 
 static bool check_members(struct config *c)
 {
+    unsigned dynamic = 0;
     for (unsigned i = 0; i < c->members; i++) {
         const struct config_member *m = &c->member[i];
         if (!m->has_id || m->peer.links == 0)
@@ -378,6 +435,10 @@ static bool check_members(struct config *c)
         if (m->peer.links != c->member[0].peer.links)
             return complain(c, "member", m->name,
                             " has not as many addresses as the first one: one for each network");
+        dynamic += m->peer.dynamic;
+        if (dynamic > 1)
+            return complain(c, "member", m->name,
+                            " is dynamic, and another one is: they would not find each other");
         for (unsigned j = 0; j < i; j++)
             if (c->member[j].peer.id == m->peer.id)
                 return complain(c, "member", m->name, " has the id of another one");
@@ -436,35 +497,24 @@ static int take_sections(struct config *c, const char *text)
     return 0;
 }
 
-bool config_parse(struct config *c, const char *path, const char *text)
+static void begin(struct config *c, const char *path)
 {
-    static const char folder[] = "/var/lib/elect";
     memset(c, 0, sizeof *c);
     c->lease = SECOND;
     c->renewal = 200 * MILLISECOND;
     c->max_lease = 10 * SECOND;
     c->delay = 20 * MILLISECOND;
     c->rho = 10000;
-    memcpy(c->state_dir, folder, sizeof folder);
     snprintf(c->path, sizeof c->path, "%s", path);
-    const char *slash = strrchr(c->path, '/');
-    int beside = slash != NULL ? (int)(slash + 1 - c->path) : 0;
-    snprintf(c->key_file, sizeof c->key_file, "%.*skey", beside, c->path);
-    int line = take_sections(c, text);
-    if (line == 0)
-        line = ini_parse_string(text, handle, c);
-    if (line == 0 && c->complaint.length == 0) {
-        bool whole = (c->has_cluster || complain(c, "[cluster] has no id", NULL,
-                                                 ": elect init --new-cluster makes one")) &&
-                     (c->members > 0 || complain(c, "no [member NAME]", NULL, "")) &&
-                     (c->groups > 0 || complain(c, "no [group NAME]", NULL, "")) &&
-                     check_members(c) && check_times(c);
-        if (whole)
-            return true;
-    }
+    snprintf(c->key_file, sizeof c->key_file, "%.*skey", folder_of(c), c->path);
+}
+
+/* In front of what was found: where. */
+static bool locate(struct config *c, const char *path, int line)
+{
     struct text why = c->complaint;
     text_clear(&c->complaint);
-    text_add(&c->complaint, path);
+    add_path(&c->complaint, path);
     if (line > 0) {
         text_add(&c->complaint, ":");
         text_number(&c->complaint, (uint64_t)line);
@@ -473,4 +523,122 @@ bool config_parse(struct config *c, const char *path, const char *text)
     text_add(&c->complaint,
              why.length > 0 ? why.bytes : "no key and value: expected such as lease = 1s");
     return false;
+}
+
+static bool take_text(struct config *c, const char *path, const char *text)
+{
+    int line = take_sections(c, text);
+    if (line == 0)
+        line = ini_parse_string(text, handle, c);
+    return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
+}
+
+static bool finish(struct config *c)
+{
+    static const char state_dir[] = "/var/lib/elect", run_dir[] = "/run/elect";
+    if (c->run_dir[0] == '\0' && c->state_dir[0] != '\0')
+        memcpy(c->run_dir, c->state_dir, sizeof c->run_dir);
+    else if (c->run_dir[0] == '\0')
+        memcpy(c->run_dir, run_dir, sizeof run_dir);
+    if (c->state_dir[0] == '\0')
+        memcpy(c->state_dir, state_dir, sizeof state_dir);
+    return ((c->has_cluster ||
+             complain(c, "[cluster] has no id", NULL, ": elect init --new-cluster makes one")) &&
+            (c->members > 0 || complain(c, "no [member NAME]", NULL, "")) &&
+            (c->groups > 0 || complain(c, "no [group NAME]", NULL, "")) && check_members(c) &&
+            check_times(c)) ||
+           locate(c, c->path, 0);
+}
+
+bool config_parse(struct config *c, const char *path, const char *text)
+{
+    begin(c, path);
+    return take_text(c, path, text) && finish(c);
+}
+
+/* ---- files ---- */
+
+static bool take_file(struct config *c, const char *path)
+{
+    static char text[CONFIG_BYTES + 1];
+    FILE *in = fopen(path, "re");
+    size_t length = in != NULL ? fread(text, 1, sizeof text, in) : 0;
+    bool fine = in != NULL && ferror(in) == 0;
+    int error = errno;
+    if (in != NULL)
+        fclose(in);
+    if (!fine || length > CONFIG_BYTES || memchr(text, '\0', length) != NULL) {
+        complain(c,
+                 !fine                   ? strerror(error)
+                 : length > CONFIG_BYTES ? "too long a file"
+                                         : "no text",
+                 NULL, "");
+        return locate(c, path, 0);
+    }
+    text[length] = '\0';
+    return take_text(c, path, text);
+}
+
+static int is_conf(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".conf") == 0;
+}
+
+bool config_load(struct config *c, const char *path)
+{
+    char folder[CONFIG_PATH + 16], file[CONFIG_PATH + 300];
+    struct dirent **entries;
+    begin(c, path);
+    if (strlen(path) >= CONFIG_PATH) {
+        complain(c, "too long a path", NULL, ": at most 255 characters");
+        return locate(c, path, 0);
+    }
+    snprintf(folder, sizeof folder, "%.*sconf.d", folder_of(c), path);
+    bool fine = take_file(c, path);
+    int count = scandir(folder, &entries, is_conf, alphasort);
+    for (int i = 0; i < count; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, entries[i]->d_name);
+        fine = fine && take_file(c, file);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return fine && finish(c);
+}
+
+/* ---- an example ---- */
+
+void config_example(struct text *t)
+{
+    static const struct {
+        const char *section, *word, *value, *help;
+    } all[] = {
+#define X(section, name, word, value, text) {#section, word, value, text},
+        CONFIG_KEYS(X)
+#undef X
+    };
+    const char *before = "";
+    text_add(t, "# The same file on every member, in /etc/elect/elect.conf. Lines that begin with\n"
+                "# \"#\" are comments; those that begin with \"#\" and a key are what else there "
+                "is.\n");
+    for (unsigned i = 0; i < KEY_COUNT; i++) {
+        bool needed = i == KEY_ID || i == KEY_MEMBER_ID || i == KEY_ADDRESS;
+        if (strcmp(before, all[i].section) != 0)
+            text_add(t, keys[i].section == CLUSTER ? "\n[cluster]\n" : "\n[member a]\n");
+        before = all[i].section;
+        text_add(t, "# ");
+        text_add(t, all[i].help);
+        text_add(t, needed ? "\n" : "\n#");
+        text_add(t, all[i].word);
+        text_add(t, " = ");
+        text_add(t, i == KEY_ID          ? "00112233445566778899aabbccddeeff"
+                    : i == KEY_MEMBER_ID ? "1"
+                    : i == KEY_ADDRESS   ? "10.0.0.1:7400"
+                                         : all[i].value);
+        text_add(t, "\n");
+    }
+    text_add(t, "\n[member b]\nid = 2\naddress = 10.0.0.2:7400\n"
+                "\n[member c]\nid = 3\naddress = 10.0.0.3:7400\n"
+                "\n# What is to be led; at most 64.\n[group main]\n");
 }

@@ -10,22 +10,27 @@
  *
  *     [group scheduler]
  *
- * What is wrong is said in one line, "FILE:LINE: what, and what to do", of the first mistake.
+ * What is in conf.d beside it, in files *.conf, in the order of their names, counts as if it stood
+ * at its end. Paths are meant from where the file is. What is wrong is said in one line,
+ * "FILE:LINE: what, and what to do", of the first mistake.
  */
 #ifndef ELECT_CONFIG_H
 #define ELECT_CONFIG_H
 
 #include "../model/text.h"
-#include "../runtime/member.h"
+#include "../runtime/store.h"
+#include "elect-uv.h"
 
 #define CONFIG_PATH 256
+#define CONFIG_FILE (CONFIG_PATH + 32) /* below one of those */
 #define CONFIG_NAME STORE_NAME
 
 /* section, key, value, what it is */
 #define CONFIG_KEYS(X)                                                                             \
     X(CLUSTER, ID, "id", "HEX", "32 digits, made by elect init --new-cluster")                     \
     X(CLUSTER, KEY_FILE, "key-file", "PATH", "the cluster's key; default: key, beside this file")  \
-    X(CLUSTER, STATE_DIR, "state-dir", "PATH", "default: /var/lib/elect")                          \
+    X(CLUSTER, STATE_DIR, "state-dir", "PATH", "where states are; default: /var/lib/elect")        \
+    X(CLUSTER, RUN_DIR, "run-dir", "PATH", "where sockets are; default: /run/elect, or state-dir") \
     X(CLUSTER, PROFILE, "profile", "NAME", "fast, lan or wan: lease, renewal and delay at once")   \
     X(CLUSTER, LEASE, "lease", "TIME", "how long a majority's word holds; default: 1s")            \
     X(CLUSTER, RENEWAL, "renewal", "TIME", "how often it is asked for; default: 200ms")            \
@@ -36,22 +41,30 @@
     X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
     X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
     X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
-    X(MEMBER, ADDRESS, "address", "IP:PORT, ...", "one for each network that it is on")            \
+    X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
+      "one for each network that it is on; or dynamic: it is where its packets come from")         \
     X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \
     X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")
+
+/* Where a member is on a network, if that is a name: it is looked up again and again. */
+struct config_host {
+    char name[CONFIG_NAME]; /* empty: the address is known */
+    uint16_t port;
+};
 
 struct config_member {
     char name[CONFIG_NAME];
     bool has_id;
     uint8_t role, priority;
-    struct member_peer peer;
+    struct elect_peer peer;
+    struct config_host host[ELECT_UV_LINKS];
 };
 
 struct config {
     char path[CONFIG_PATH];
     uint8_t cluster[SEAL_CLUSTER];
     bool has_cluster;
-    char key_file[CONFIG_PATH], state_dir[CONFIG_PATH];
+    char key_file[CONFIG_PATH], state_dir[CONFIG_PATH], run_dir[CONFIG_PATH];
     uint32_t lease, renewal, max_lease, delay, rho, preempt_after;
     uint8_t algorithm;
     bool preempt;
@@ -61,14 +74,29 @@ struct config {
     struct text complaint; /* the first one */
 };
 
-/* False, with a complaint. `text` ends in NUL; `path` is where it stands. */
+/* The file and its conf.d; false, with a complaint. */
+bool config_load(struct config *c, const char *path);
+
+/* The same of a text, which ends in NUL; `path` is where it stands. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
 /* What the members agree upon, in microseconds: the same for each group. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
-/* By its name; NULL if there is none. */
+/* By its name, or its number; NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
+const struct config_member *config_member_with(const struct config *c, uint16_t id);
+
+/* Where member `id` has its state, or a socket ("status", "admin"). */
+void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FILE]);
+void config_socket_path(const struct config *c, uint16_t id, const char *which,
+                        char path[CONFIG_FILE]);
+
+/* HOST:PORT, with a host that is a number or a name; false if it is neither. */
+bool config_address(const char *text, union elect_address *address, struct config_host *host);
+
+/* All keys, with what they mean: a file to begin with. */
+void config_example(struct text *t);
 
 /* 200ms, 1s, 2m; in microseconds. */
 bool config_duration(const char *text, uint32_t *microseconds);

@@ -1,5 +1,7 @@
 #include "world.h"
 
+#include "words.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -9,7 +11,7 @@ static elect_set bit(uint8_t rank) { return (elect_set)1 << rank; }
 
 static bool is_election(unsigned type)
 {
-    return type != ELECT_ACK && type != ELECT_HEARTBEAT && !world_is_mandate(type);
+    return type != ELECT_ACK && type != ELECT_HEARTBEAT && !words_of_mandate(type);
 }
 
 /* ---- clocks ---- */

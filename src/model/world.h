@@ -17,11 +17,6 @@
 #define WORLD_MAX_GROUPS  8
 #define WORLD_FOREVER     UINT64_MAX
 
-static inline bool world_is_mandate(unsigned type) /* a message of the mandate */
-{
-    return type >= ELECT_PREVOTE && type < ELECT_FIRST_TIMER;
-}
-
 struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
     uint32_t loss, duplicate;      /* in parts of DICE_CERTAIN, for each copy */

@@ -7,7 +7,7 @@
 
 #define SECOND 1000000
 
-elect_time clock_now(void)
+elect_time elect_uv_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
@@ -18,20 +18,21 @@ static void rings(uv_poll_t *poll, int status, int events)
 {
     struct alarm_clock *c = poll->data;
     uint64_t times;
-    (void)status;
     (void)events;
+    if (status < 0) {
+        c->broken(c->context, -status);
+        return;
+    }
     if (read(c->fd, &times, sizeof times) == sizeof times) {
         c->set = ELECT_UNSET;
         c->ring(c->context);
     }
 }
 
-int clock_open(struct alarm_clock *c, uv_loop_t *loop, void (*ring)(void *context), void *context)
+int clock_open(struct alarm_clock *c, uv_loop_t *loop)
 {
-    *c = (struct alarm_clock){.fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC),
-                              .set = ELECT_UNSET,
-                              .ring = ring,
-                              .context = context};
+    c->fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    c->set = ELECT_UNSET;
     if (c->fd < 0)
         return errno;
     int error = uv_poll_init(loop, &c->poll, c->fd);

@@ -1,11 +1,8 @@
-/* The clock of leases: CLOCK_BOOTTIME in microseconds, which goes on while the machine sleeps; and
- * a timer on it in a libuv loop (whose own are MONOTONIC, in milliseconds). */
+/* A timer on the clock of leases, in a libuv loop (whose own are MONOTONIC, in milliseconds). */
 #ifndef ELECT_CLOCK_H
 #define ELECT_CLOCK_H
 
-#include "elect.h"
-
-#include <uv.h>
+#include "elect-uv.h"
 
 struct alarm_clock {
     uv_poll_t poll;
@@ -13,13 +10,12 @@ struct alarm_clock {
     int fd;
     elect_time set; /* ELECT_UNSET: it will not ring */
     void (*ring)(void *context);
+    void (*broken)(void *context, int error);
     void *context;
 };
 
-elect_time clock_now(void);
-
-/* 0, or an errno. */
-int clock_open(struct alarm_clock *c, uv_loop_t *loop, void (*ring)(void *context), void *context);
+/* 0, or an errno; ring, broken and context are filled in. */
+int clock_open(struct alarm_clock *c, uv_loop_t *loop);
 void clock_set(struct alarm_clock *c, elect_time when);
 void clock_close(struct alarm_clock *c, uv_close_cb closed); /* its handle's data: the context */
 

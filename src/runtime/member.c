@@ -1,63 +1,18 @@
-#include "member.h"
+#include "inside.h"
 
 #include "bytes.h"
-#include "file.h"
-#include "net.h"
 #include "saved.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SELF_ROOM   512 /* messages of a turn to oneself */
-#define RECORD_HEAD 6   /* which group, how long */
-
-struct group {
-    uint32_t mark; /* its name, on the wire */
-    struct elect_config config;
-    struct elect_node node;
-    elect_time deadline[ELECT_TIMER_COUNT];
-    bool announced;
-};
-
-/* What goes to a peer at the end of this turn. What has no room is lost. */
-struct outbox {
-    size_t used;
-    uint8_t bytes[SESSION_ROOM];
-};
-
-struct self_message {
-    uint8_t group;
-    struct elect_message message;
-};
-
-struct member {
-    struct member_options options;
-    struct member_peer peer[SESSION_PEERS];
-    unsigned peers, me; /* me: among them, and my rank is that of its id */
-    uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
-    struct group group[STORE_GROUPS];
-    unsigned groups;
-    struct sessions *sessions; /* keys: not to be swapped out or dumped */
-    struct session_event event;
-    struct outbox out[SESSION_PEERS], out_lost[SESSION_PEERS];
-    struct self_message self[SELF_ROOM];
-    unsigned selves;
-    bool dirty, opened, turning, over;
-    struct file file;
-    struct store store;
-    struct state state;
-    struct net net;
-    struct alarm_clock clock;
-    unsigned handles;
-};
+#define RECORD_HEAD 6 /* which group, how long */
 
 /* ---- the end ---- */
 
-static void let_go(struct member *m)
+static void let_go(struct elect_member *m)
 {
     if (--m->handles == 0)
         free(m);
@@ -65,7 +20,7 @@ static void let_go(struct member *m)
 
 static void closed(uv_handle_t *handle) { let_go(handle->data); }
 
-void member_stop(struct member *m)
+void elect_member_stop(struct elect_member *m)
 {
     m->over = true;
     file_close(&m->file);
@@ -78,12 +33,19 @@ void member_stop(struct member *m)
     let_go(m);
 }
 
-static void fail(struct member *m, const char *why)
+void member_fail(struct elect_member *m, bool forbidden, const char *why)
 {
     if (m->over)
         return;
-    m->over = true; /* nothing is sent, and nobody leads, from now on */
-    m->options.fail(m->options.context, why);
+    m->over = true;
+    m->options.fail(m->options.context, forbidden, why);
+}
+
+void member_broken(void *context, int error)
+{
+    char why[128];
+    snprintf(why, sizeof why, "a socket or timer has failed: %s", strerror(error));
+    member_fail(context, false, why);
 }
 
 /* ---- what a step puts out ---- */
@@ -99,7 +61,7 @@ static void put_record(struct outbox *box, uint32_t mark, const uint8_t *bytes, 
     box->used += RECORD_HEAD + length;
 }
 
-static void queue(struct member *m, unsigned group, uint8_t rank,
+static void queue(struct elect_member *m, unsigned group, uint8_t rank,
                   const struct elect_message *message)
 {
     const struct group *g = &m->group[group];
@@ -117,14 +79,23 @@ static void queue(struct member *m, unsigned group, uint8_t rank,
         }
 }
 
-static void perform(struct member *m, unsigned group, const struct elect_output *out,
+/* Who has lost its state writes nothing before it knows enough, and then all of it. */
+static void persist(struct elect_member *m, unsigned group)
+{
+    struct group *g = &m->group[group];
+    saved_store(&g->config, &g->node.saved, &m->state, &m->state.group[group]);
+    m->dirty = !m->options.lost;
+    g->done = m->options.lost;
+    if (m->options.lost && g->node.saved.incarnation > m->state.incarnation)
+        m->state.incarnation = g->node.saved.incarnation;
+}
+
+void member_perform(struct elect_member *m, unsigned group, const struct elect_output *out,
                     elect_time now)
 {
     struct group *g = &m->group[group];
-    if (out->persist) {
-        saved_store(&g->config, &g->node.saved, &m->state, &m->state.group[group]);
-        m->dirty = true;
-    }
+    if (out->persist)
+        persist(m, group);
     for (unsigned i = 0; i < out->sends; i++)
         for (elect_set to = out->send[i].to; to != 0; to &= to - 1)
             queue(m, group, (uint8_t)__builtin_ctzll(to), &out->send[i].message);
@@ -137,78 +108,115 @@ static void perform(struct member *m, unsigned group, const struct elect_output 
     g->announced = g->announced || out->announced;
 }
 
-static void step(struct member *m, unsigned group, const struct elect_input *in)
+static struct elect_rule step(struct elect_member *m, unsigned group, const struct elect_input *in)
 {
     struct elect_output out;
+    if (m->group[group].done)
+        return (struct elect_rule){ELECT_RULE_NOTHING, ELECT_NOBODY, ELECT_NOBODY};
     elect_step(&m->group[group].config, &m->group[group].node, in, &out);
-    perform(m, group, &out, in->now);
+    if (m->options.step != NULL)
+        m->options.step(m->options.context, group, in, &out);
+    member_perform(m, group, &out, in->now);
+    return out.rule;
+}
+
+void member_step(struct elect_member *m, unsigned group, const struct elect_input *in)
+{
+    step(m, group, in);
 }
 
 /* ---- a turn: written down, sent, delivered to oneself, announced ---- */
 
-static void send_packet(struct member *m, unsigned peer, const uint8_t *bytes, size_t length)
+static void send_packet(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++)
         net_send(&m->net, link, &m->peer[peer].link[link], bytes, length);
 }
 
-static void flush(struct member *m)
+/* As many whole records as a datagram takes. */
+static size_t datagram(const struct outbox *box, size_t from)
+{
+    size_t length = 0;
+    while (from + length < box->used) {
+        const uint8_t *head = box->bytes + from + length;
+        size_t record = RECORD_HEAD + (size_t)(head[4] | head[5] << 8);
+        if (length + record > SESSION_ROOM)
+            break;
+        length += record;
+    }
+    return length;
+}
+
+static void empty(struct elect_member *m, unsigned peer, struct outbox *box,
+                  size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *))
 {
     uint8_t packet[SEAL_MAX_PACKET];
+    for (size_t at = 0, length; at < box->used; at += length) {
+        length = datagram(box, at);
+        send_packet(m, peer, packet,
+                    seal(m->sessions, m->session_of[peer], box->bytes + at, length, packet));
+    }
+    box->used = 0;
+}
+
+static void flush(struct elect_member *m)
+{
     for (unsigned i = 0; i < m->peers; i++) {
-        struct outbox *box = &m->out[i], *lost = &m->out_lost[i];
-        unsigned session = m->session_of[i];
-        if (box->used > 0)
-            send_packet(m, i, packet,
-                        sessions_seal(m->sessions, session, box->bytes, box->used, packet));
-        if (lost->used > 0)
-            send_packet(m, i, packet,
-                        sessions_seal_lost(m->sessions, session, lost->bytes, lost->used, packet));
-        box->used = lost->used = 0;
+        empty(m, i, &m->out[i], sessions_seal);
+        empty(m, i, &m->out_lost[i], sessions_seal_lost);
     }
 }
 
-static bool write_down(struct member *m)
+static bool write_down(struct elect_member *m)
 {
     if (!m->dirty)
         return true;
     m->dirty = false;
     if (store_write(&m->store, &m->state) != STORE_FINE) {
-        fail(m, "the state cannot be written");
+        char why[128];
+        snprintf(why, sizeof why, "the state cannot be written: %s", strerror(m->store.error));
+        member_fail(m, false, why);
         return false;
     }
+    m->writes++;
     m->sessions->sequence = m->state.sequence;
     return true;
 }
 
-static void hear_oneself(struct member *m)
+static void hear_oneself(struct elect_member *m)
 {
     unsigned count = m->over ? 0 : m->selves;
     for (unsigned i = 0; i < count; i++) {
         struct self_message s = m->self[i];
         struct group *g = &m->group[s.group];
-        struct elect_input in = elect_received(g->node.me, &s.message, clock_now());
+        struct elect_input in = elect_received(g->node.me, &s.message, elect_uv_now());
         step(m, s.group, &in);
     }
     memmove(m->self, m->self + count, (m->selves - count) * sizeof m->self[0]);
     m->selves -= count;
 }
 
-static void announce(struct member *m)
+static void announce(struct elect_member *m)
 {
-    for (unsigned i = 0; i < m->groups && !m->over; i++)
-        if (m->group[i].announced) {
-            struct member_news news = member_status(m, i);
-            m->group[i].announced = false;
-            m->options.announce(m->options.context, &news);
-        }
+    for (unsigned i = 0; i < m->groups && !m->over; i++) {
+        struct group *g = &m->group[i];
+        elect_time until = g->node.mandate.time[ELECT_UNTIL];
+        if (!g->announced && until == g->until)
+            continue;
+        struct elect_news news = elect_member_status(m, i);
+        news.renewed = !g->announced;
+        g->announced = false;
+        g->until = until;
+        m->options.announce(m->options.context, &news);
+    }
 }
 
-static bool is_quiet(const struct member *m)
+static bool is_quiet(const struct elect_member *m)
 {
     bool quiet = m->selves == 0 && !m->dirty;
     for (unsigned i = 0; i < m->groups; i++)
-        quiet = quiet && !m->group[i].announced;
+        quiet = quiet && !m->group[i].announced &&
+                m->group[i].until == m->group[i].node.mandate.time[ELECT_UNTIL];
     for (unsigned i = 0; i < m->peers; i++)
         quiet = quiet && m->out[i].used == 0 && m->out_lost[i].used == 0;
     return quiet;
@@ -219,10 +227,12 @@ static elect_time sooner(elect_time a, elect_time b)
     return a == ELECT_UNSET || (b != ELECT_UNSET && b < a) ? b : a;
 }
 
-static void set_clock(struct member *m)
+static void set_clock(struct elect_member *m)
 {
     elect_time next = ELECT_UNSET;
     for (unsigned i = 0; i < m->groups; i++) {
+        if (m->group[i].done)
+            continue;
         next = sooner(next, elect_alarm(&m->group[i].node));
         for (unsigned t = 0; t < ELECT_TIMER_COUNT; t++)
             next = sooner(next, m->group[i].deadline[t]);
@@ -232,15 +242,30 @@ static void set_clock(struct member *m)
     clock_set(&m->clock, next);
 }
 
-static void filter(struct member *m)
+void member_filter(struct elect_member *m)
 {
     uint32_t tags[SESSION_PEERS * SESSION_TAGS];
     unsigned count = sessions_tags(m->sessions, tags, sizeof tags / sizeof tags[0]);
-    m->opened = false;
     net_filter(&m->net, tags, count);
 }
 
-static void turn(struct member *m)
+/* Who has lost its state, and now knows enough: it has one again. */
+static void readmit(struct elect_member *m)
+{
+    int error;
+    for (unsigned i = 0; i < m->groups; i++)
+        if (!m->group[i].done)
+            return;
+    enum file_error result = file_create(m->options.state, &m->store, &m->state, &error);
+    m->over = true;
+    if (result == FILE_FINE && m->options.readmitted != NULL)
+        m->options.readmitted(m->options.context);
+    if (result != FILE_FINE)
+        m->options.fail(m->options.context, false,
+                        result == FILE_IO ? strerror(error) : file_text(result));
+}
+
+void member_turn(struct elect_member *m)
 {
     if (m->turning || m->over)
         return;
@@ -251,16 +276,15 @@ static void turn(struct member *m)
         hear_oneself(m);
     }
     m->turning = false;
-    if (m->over)
-        return;
-    if (m->opened)
-        filter(m);
-    set_clock(m);
+    if (m->options.lost && !m->over)
+        readmit(m);
+    if (!m->over)
+        set_clock(m);
 }
 
 /* ---- what comes in ---- */
 
-static void take_record(struct member *m, unsigned peer, uint32_t mark, const uint8_t *bytes,
+static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, const uint8_t *bytes,
                         size_t length)
 {
     for (unsigned i = 0; i < m->groups; i++) {
@@ -270,12 +294,12 @@ static void take_record(struct member *m, unsigned peer, uint32_t mark, const ui
             (m->event.lost && message.type != ELECT_FORGOT))
             continue;
         struct elect_input in =
-            elect_received(elect_rank(&g->config, m->peer[peer].id), &message, clock_now());
+            elect_received(elect_rank(&g->config, m->peer[peer].id), &message, elect_uv_now());
         step(m, i, &in);
     }
 }
 
-static void take_data(struct member *m, unsigned peer)
+static void take_data(struct elect_member *m, unsigned peer)
 {
     struct bytes b = {m->event.content, m->event.content + m->event.length, true};
     while (b.at < b.end) {
@@ -289,55 +313,110 @@ static void take_data(struct member *m, unsigned peer)
     }
 }
 
-static void remember(struct member *m, unsigned peer, bool at_once)
+static void remember(struct elect_member *m, unsigned peer, bool at_once)
 {
     struct state_peer *p = &m->state.peer[0];
     while (p->id != m->peer[peer].id)
         p++;
     p->known = m->sessions->peer[m->session_of[peer]].known;
-    m->dirty = m->dirty || at_once;
+    m->dirty = m->dirty || (at_once && !m->options.lost);
 }
 
-static void take_packet(void *context, unsigned link, const union member_address *from,
-                        const uint8_t *bytes, size_t length)
+static void peer_news(struct elect_member *m, unsigned peer, enum elect_peer_news news)
 {
-    struct member *m = context;
-    struct session_event *e = &m->event;
-    struct packet head;
+    if (m->options.peer_news != NULL)
+        m->options.peer_news(m->options.context, m->peer[peer].id, news);
+}
+
+static void opened(struct elect_member *m, unsigned peer)
+{
+    const struct session_event *e = &m->event;
+    if (!e->lost)
+        remember(m, peer, true);
+    member_filter(m); /* before it is answered: what it says then must come in */
+    peer_news(m, peer, e->lost ? ELECT_PEER_LOST : ELECT_PEER_OPENED);
+    if (!e->lost && m->sessions->peer[m->session_of[peer]].digest != m->sessions->digest)
+        peer_news(m, peer, ELECT_PEER_DIFFERS);
+}
+
+/* Where it is now, if that was said in its latest words. */
+static void follow_address(struct elect_member *m, unsigned peer, unsigned link,
+                           const union elect_address *from)
+{
+    const struct session_event *e = &m->event;
+    if (m->peer[peer].dynamic && (e->newest || e->news == SESSION_OPENED))
+        m->peer[peer].link[link] = *from;
+}
+
+static unsigned peer_with(const struct elect_member *m, uint16_t id)
+{
     unsigned peer = 0;
-    if (m->over || !seal_head(bytes, length, &head))
-        return;
-    while (peer < m->peers && m->peer[peer].id != head.from)
+    while (peer < m->peers && m->peer[peer].id != id)
         peer++;
-    if (peer == m->peers || peer == m->me || link >= m->peer[peer].links ||
-        !net_same(from, &m->peer[peer].link[link]))
-        return;
-    sessions_take(m->sessions, (uint64_t)clock_now(), bytes, length, e);
+    return peer;
+}
+
+static void take_event(struct elect_member *m, unsigned peer, unsigned link,
+                       const union elect_address *from)
+{
+    static const enum elect_peer_news refusals[] = {
+        [SESSION_ROLLBACK] = ELECT_PEER_ROLLED_BACK,
+        [SESSION_CLONE] = ELECT_PEER_CLONED,
+        [SESSION_PROTOCOL] = ELECT_PEER_PROTOCOL,
+    };
+    struct session_event *e = &m->event;
     if (e->news == SESSION_MUST_STOP)
-        fail(m, session_refusal_text((enum session_refusal)e->why));
+        member_fail(m, true, session_refusal_text((enum session_refusal)e->why));
     if (m->over)
         return;
-    if ((e->news == SESSION_OPENED && !e->lost) || e->fresh)
-        remember(m, peer, e->news == SESSION_OPENED);
-    m->opened = m->opened || e->news == SESSION_OPENED;
+    m->link_heard[peer][link] = elect_uv_now();
+    follow_address(m, peer, link, from);
+    if (e->news == SESSION_OPENED)
+        opened(m, peer);
+    if (e->fresh)
+        remember(m, peer, false);
+    if (e->news == SESSION_REFUSED)
+        peer_news(m, peer, refusals[e->why]);
     if (e->news == SESSION_DATA)
         take_data(m, peer);
-    if (e->answer_length > 0 && write_down(m))
+    if (e->answer_length == 0 || !write_down(m))
+        return;
+    if (m->peer[peer].dynamic) /* nobody knows yet whether it is there */
+        net_send(&m->net, link, from, e->answer, e->answer_length);
+    else
         send_packet(m, peer, e->answer, e->answer_length);
 }
 
-static void rested(void *context)
+void member_take(void *context, unsigned link, const union elect_address *from,
+                 const uint8_t *bytes, size_t length)
 {
-    struct member *m = context;
-    if (!m->over)
-        sessions_turn(m->sessions);
-    turn(m);
+    struct elect_member *m = context;
+    struct packet head;
+    if (m->over || !seal_head(bytes, length, &head))
+        return;
+    unsigned peer = peer_with(m, head.from);
+    if (peer == m->peers || peer == m->me || link >= m->peer[peer].links ||
+        (!m->peer[peer].dynamic && !net_same(from, &m->peer[peer].link[link])))
+        return;
+    sessions_take(m->sessions, (uint64_t)elect_uv_now(), bytes, length, &m->event);
+    if (m->event.news == SESSION_NOTHING)
+        m->net.traffic.ignored++;
+    else
+        take_event(m, peer, link, from);
 }
 
-static void ring(void *context)
+void member_rested(void *context)
 {
-    struct member *m = context;
-    elect_time now = clock_now();
+    struct elect_member *m = context;
+    if (!m->over)
+        sessions_turn(m->sessions);
+    member_turn(m);
+}
+
+void member_ring(void *context)
+{
+    struct elect_member *m = context;
+    elect_time now = elect_uv_now();
     uint8_t packet[SEAL_MAX_PACKET];
     if (m->over)
         return;
@@ -358,220 +437,202 @@ static void ring(void *context)
     for (unsigned i = 0; i < m->sessions->count; i++)
         send_packet(m, m->peer_of[i], packet,
                     sessions_hello(m->sessions, i, (uint64_t)now, packet));
-    turn(m);
+    member_turn(m);
 }
 
 /* ---- what the host says and asks ---- */
 
-struct member_news member_status(const struct member *m, unsigned group)
+struct elect_news elect_member_status(const struct elect_member *m, unsigned group)
 {
     const struct group *g = &m->group[group];
     const struct elect_mandate *o = &g->node.mandate;
-    struct member_news news = {.group = group,
-                               .known = o->follows != ELECT_NOBODY && !m->over,
-                               .leads = !m->over && elect_leads(&g->node, clock_now()),
-                               .works = o->working,
-                               .until = o->time[ELECT_UNTIL]};
-    news.leader = news.known ? g->config.id[o->follows] : 0;
-    news.term = news.leads ? o->token : o->granted;
+    bool leads = !m->over && elect_leads(&g->node, elect_uv_now());
+    uint8_t leader = leads ? g->node.me : o->follows;
+    bool known = leads || (!m->over && leader != ELECT_NOBODY && leader != g->node.me);
+    struct elect_news news = {.group = group,
+                              .known = known,
+                              .leads = leads,
+                              .works = o->working || (m->over && o->token != 0),
+                              .leader = known ? g->config.id[leader] : 0,
+                              .term = leads ? o->token : o->granted,
+                              .until = o->time[ELECT_UNTIL]};
     return news;
 }
 
-static void told(struct member *m, unsigned group, struct elect_input in)
+struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
+                                    const struct elect_input *in)
 {
-    if (m->over)
-        return;
-    step(m, group, &in);
-    turn(m);
-}
-
-void member_stopped(struct member *m, unsigned group)
-{
-    told(m, group, elect_happens(ELECT_STOPPED, clock_now()));
-}
-
-void member_resign(struct member *m, unsigned group, uint8_t successor)
-{
-    told(m, group, elect_resigns(successor, clock_now()));
-}
-
-/* ---- beginning ---- */
-
-static uint32_t mark_of(const char *name)
-{
-    uint8_t hash[crypto_generichash_BYTES_MIN];
-    crypto_generichash(hash, sizeof hash, (const uint8_t *)name, strlen(name), NULL, 0);
-    return (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
-           (uint32_t)hash[3] << 24;
-}
-
-static void draw(void *context, uint8_t *bytes, size_t length)
-{
-    (void)context;
-    randombytes_buf(bytes, length);
-}
-
-static const char *know_peers(struct member *m)
-{
-    uint16_t id[SESSION_PEERS];
-    for (unsigned i = 0; i < m->peers; i++)
-        id[i] = m->peer[i].id;
-    return saved_begin(&m->state, id, m->peers);
-}
-
-static struct state_group *group_of(struct state *state, const char *name)
-{
-    for (unsigned i = 0; i < state->groups; i++)
-        if (strcmp(state->group[i].name, name) == 0)
-            return &state->group[i];
-    if (state->groups == STORE_GROUPS)
-        return NULL;
-    struct state_group *g = &state->group[state->groups++];
-    memset(g, 0, sizeof *g);
-    memcpy(g->name, name, strlen(name));
-    return g;
-}
-
-/* Group i of the member is group i of the state: those of the state are put in that order. */
-static bool begin_group(struct member *m, unsigned i, char *why, size_t room)
-{
-    const struct member_group *from = &m->options.group[i];
-    struct group *g = &m->group[i];
-    struct state_group *s = group_of(&m->state, from->name), swap;
-    struct elect_saved saved;
-    struct elect_output out;
-    uint16_t whom = 0;
-    if (s == NULL) {
-        snprintf(why, room,
-                 "no room for group %s: the state keeps what it promised in %u others; elect "
-                 "readmit makes a new one",
-                 from->name, STORE_GROUPS);
-        return false;
+    struct elect_rule rule = {ELECT_RULE_NOTHING, ELECT_NOBODY, ELECT_NOBODY};
+    if (!m->over) {
+        rule = step(m, group, in);
+        member_turn(m);
     }
-    swap = m->state.group[i];
-    m->state.group[i] = *s;
-    *s = s != &m->state.group[i] ? swap : *s;
-    g->mark = mark_of(from->name);
-    g->config = from->config;
-    for (unsigned t = 0; t < ELECT_TIMER_COUNT; t++)
-        g->deadline[t] = ELECT_UNSET;
-    if (!saved_load(&g->config, &m->state, &m->state.group[i], &saved, &whom)) {
-        snprintf(why, room,
-                 "the state counts with member %u, which the configuration does not know", whom);
+    return rule;
+}
+
+const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group)
+{
+    return &m->group[group].node;
+}
+
+const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group)
+{
+    return &m->group[group].config;
+}
+
+bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info)
+{
+    unsigned at = i + (i >= m->me);
+    if (at >= m->peers || m->over)
         return false;
-    }
-    elect_time now = clock_now();
-    elect_init(&g->config, &g->node, elect_rank(&g->config, m->options.id), ELECT_NOBODY, &saved,
-               now, &out);
-    perform(m, i, &out, now);
+    unsigned session = m->session_of[at];
+    const struct session_peer *p = &m->sessions->peer[session];
+    uint64_t heard = sessions_heard(m->sessions, session);
+    *info = (struct elect_peer_info){.id = p->id,
+                                     .links = m->peer[at].links,
+                                     .session = heard != 0,
+                                     .same = p->digest == m->sessions->digest,
+                                     .same_keys = true,
+                                     .incarnation = p->known.incarnation,
+                                     .heard = heard != 0 ? (elect_time)heard : ELECT_UNSET};
+    for (uint8_t slot = 0; slot < SESSION_KEYS; slot++)
+        info->same_keys = info->same_keys && (!m->sessions->key[slot].there ||
+                                              sessions_accepts(m->sessions, session, slot));
+    for (unsigned link = 0; link < info->links; link++)
+        info->link[link] =
+            (struct elect_link_info){m->peer[at].link[link], m->link_heard[at][link]};
     return true;
 }
 
-static bool open_state(struct member *m, char *why, size_t room)
+struct elect_traffic elect_member_traffic(const struct elect_member *m)
 {
-    enum file_error file = file_open(&m->file, m->options.state);
-    if (file != FILE_FINE) {
-        snprintf(why, room, "%s: %s", m->options.state, file_text(file));
-        return false;
-    }
-    struct store_file real = file_store(&m->file);
-    memcpy(m->state.cluster, m->options.cluster, SEAL_CLUSTER);
-    m->state.node = m->options.id;
-    enum store_error error = store_open(&m->store, &real, &m->state);
-    const char *wrong = error != STORE_FINE ? store_text(error) : know_peers(m);
-    if (wrong != NULL) {
-        snprintf(why, room, "%s: %s", m->options.state, wrong);
-        return false;
-    }
-    for (unsigned i = 0; i < m->options.groups; i++, m->groups++)
-        if (!begin_group(m, i, why, room))
-            return false;
-    m->state.incarnation++;
-    m->dirty = false;
-    if (store_write(&m->store, &m->state) == STORE_FINE)
-        return true;
-    snprintf(why, room, "%s: %s", m->options.state, strerror(m->store.error));
-    return false;
+    struct elect_traffic traffic = m->net.traffic;
+    traffic.writes = m->writes;
+    return traffic;
 }
 
-static void begin_sessions(struct member *m)
+uint32_t elect_member_incarnation(const struct elect_member *m) { return m->state.incarnation; }
+
+uint32_t member_digest(const struct elect_member *m)
 {
-    struct sessions *s = m->sessions;
-    memset(s, 0, sizeof *s);
-    s->id = m->options.id;
-    memcpy(s->cluster, m->options.cluster, SEAL_CLUSTER);
-    s->incarnation = m->state.incarnation;
-    s->sequence = m->state.sequence;
-    s->digest = m->group[0].config.digest;
-    s->suspicion = m->group[0].config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
-    s->draw = draw;
-    sessions_begin(s);
-    sessions_add_key(s, 0, m->options.key_id, m->options.key);
-    sodium_memzero(m->options.key, sizeof m->options.key);
-    for (unsigned i = 0; i < m->peers; i++) {
-        if (i == m->me)
-            continue;
-        const struct state_peer *p = &m->state.peer[0];
-        while (p->id != m->peer[i].id)
-            p++;
-        m->session_of[i] = s->count;
-        m->peer_of[s->count] = (uint8_t)i;
-        sessions_add_peer(s, p->id, &p->known);
-    }
+    uint32_t digest = 0;
+    for (unsigned i = 0; i < m->groups; i++)
+        digest = digest * 31 + (m->group[i].mark ^ m->group[i].config.digest);
+    return digest;
 }
 
-static bool open_net(struct member *m, char *why, size_t room)
+void elect_member_configure(struct elect_member *m, const struct elect_config *config)
 {
-    unsigned link;
-    m->net.take = take_packet;
-    m->net.rested = rested;
-    m->net.context = m;
-    int error = net_open(&m->net, m->options.loop, &m->peer[m->me], &link);
-    if (error == 0)
-        return true;
-    snprintf(why, room, "its address %u: %s", link, strerror(error));
-    return false;
+    for (unsigned i = 0; i < m->groups; i++)
+        m->group[i].config = *config;
+    sessions_configure(m->sessions, member_digest(m),
+                       config->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER]);
+    member_turn(m);
 }
 
-static bool begin(struct member *m, char *why, size_t room)
+void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
+                       const union elect_address *to)
 {
-    while (m->me < m->peers && m->peer[m->me].id != m->options.id)
-        m->me++;
-    if (m->me == m->peers) {
-        snprintf(why, room, "member %u is not among the members", m->options.id);
+    unsigned peer = peer_with(m, id);
+    if (peer < m->peers && peer != m->me && link < m->peer[peer].links)
+        m->peer[peer].link[link] = *to;
+}
+
+/* ---- keys ---- */
+
+static uint8_t slot_of(const struct elect_member *m, uint8_t id)
+{
+    uint8_t slot = 0;
+    while (slot < SESSION_KEYS &&
+           !(m->sessions->key[slot].there && m->sessions->key[slot].id == id))
+        slot++;
+    return slot;
+}
+
+bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
+                              size_t room)
+{
+    uint8_t slot = 0;
+    while (slot < SESSION_KEYS && m->sessions->key[slot].there)
+        slot++;
+    if (slot == SESSION_KEYS || slot_of(m, key->id) != SESSION_KEYS) {
+        snprintf(why, room,
+                 slot == SESSION_KEYS ? "there are two keys already: remove one first"
+                                      : "a key with that number is there already");
         return false;
     }
-    if (!open_net(m, why, room) || !open_state(m, why, room))
-        return false;
-    begin_sessions(m);
+    sessions_add_key(m->sessions, slot, key->id, key->key);
+    member_filter(m);
+    set_clock(m);
     return true;
 }
 
-struct member *member_start(const struct member_options *options, char *why, size_t room)
+/* The name of whoever is in the way. */
+static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, uint16_t *whom)
 {
-    struct member *m = calloc(1, sizeof *m);
-    if (m == NULL || sodium_init() < 0 ||
-        (m->sessions = sodium_malloc(sizeof *m->sessions)) == NULL) {
-        snprintf(why, room, "no memory");
-        free(m);
-        return NULL;
+    uint64_t now = (uint64_t)elect_uv_now();
+    for (unsigned i = 0; i < m->sessions->count; i++) {
+        *whom = m->sessions->peer[i].id;
+        if (of_use ? sessions_lives(m->sessions, i, now) && !sessions_accepts(m->sessions, i, slot)
+                   : sessions_speaks_with(m->sessions, i, slot, now))
+            return true;
     }
-    m->options = *options;
-    m->peers = options->peers;
-    m->file.fd = -1;
-    memcpy(m->peer, options->peer, options->peers * sizeof m->peer[0]);
-    int error = clock_open(&m->clock, options->loop, ring, m);
-    if (error != 0 || !begin(m, why, room)) {
-        if (error != 0)
-            snprintf(why, room, "no timer: %s", strerror(error));
-        member_stop(m);
-        return NULL;
+    return false;
+}
+
+bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room)
+{
+    uint8_t slot = slot_of(m, id);
+    uint16_t whom;
+    if (slot == SESSION_KEYS) {
+        snprintf(why, room, "key %u is not installed here", id);
+        return false;
     }
-    filter(m);
-    for (unsigned i = 0; i < m->groups; i++) {
-        struct elect_input in = elect_happens(ELECT_START, clock_now());
-        step(m, i, &in);
+    if (in_the_way(m, slot, true, &whom)) {
+        snprintf(why, room, "member %u does not accept key %u yet: install it there first", whom,
+                 id);
+        return false;
     }
-    turn(m);
-    return m;
+    sessions_use(m->sessions, slot);
+    set_clock(m);
+    return true;
+}
+
+bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why, size_t room)
+{
+    uint8_t slot = slot_of(m, id);
+    uint16_t whom;
+    if (slot == SESSION_KEYS || slot == m->sessions->use) {
+        snprintf(why, room,
+                 slot == SESSION_KEYS ? "key %u is not installed here"
+                                      : "key %u is used here: use another one first",
+                 id);
+        return false;
+    }
+    if (!force && in_the_way(m, m->sessions->use, true, &whom)) {
+        snprintf(why, room, "member %u does not accept the key in use: install it there first",
+                 whom);
+        return false;
+    }
+    if (!force && in_the_way(m, slot, false, &whom)) {
+        snprintf(why, room,
+                 "member %u still speaks with key %u: use another one there first, or --force, "
+                 "which cuts it off",
+                 whom, id);
+        return false;
+    }
+    sessions_remove_key(m->sessions, slot);
+    member_filter(m);
+    set_clock(m);
+    return true;
+}
+
+unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS])
+{
+    unsigned count = 0;
+    ids[count++] = m->sessions->key[m->sessions->use].id;
+    for (uint8_t slot = 0; slot < SESSION_KEYS; slot++)
+        if (m->sessions->key[slot].there && slot != m->sessions->use)
+            ids[count++] = m->sessions->key[slot].id;
+    return count;
 }

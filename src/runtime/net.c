@@ -1,6 +1,7 @@
 #include "net.h"
 
 #include "filter.h"
+#include "seal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,12 +10,12 @@
 
 #define PACKETS_A_TURN 256
 
-static socklen_t size_of(const union member_address *a)
+static socklen_t size_of(const union elect_address *a)
 {
     return a->any.sa_family == AF_INET6 ? sizeof a->six : sizeof a->four;
 }
 
-bool net_same(const union member_address *a, const union member_address *b)
+bool net_same(const union elect_address *a, const union elect_address *b)
 {
     if (a->any.sa_family != b->any.sa_family)
         return false;
@@ -25,25 +26,52 @@ bool net_same(const union member_address *a, const union member_address *b)
            a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
 }
 
+static void readable(uv_poll_t *poll, int status, int events);
+
+/* The kernel reports what became of something sent; libuv has stopped looking. */
+static void look_again(struct net *n, unsigned link)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(n->fd[link], SOL_SOCKET, SO_ERROR, &error, &size);
+    error = -uv_poll_start(&n->poll[link], UV_READABLE, readable);
+    if (error != 0)
+        n->broken(n->context, error);
+}
+
 static void readable(uv_poll_t *poll, int status, int events)
 {
     struct net *n = poll->data;
     unsigned link = (unsigned)(poll - n->poll);
     uint8_t bytes[SEAL_MAX_PACKET + 1];
-    (void)status;
     (void)events;
+    if (status < 0) {
+        look_again(n, link);
+        return;
+    }
     for (unsigned i = 0; i < PACKETS_A_TURN && link < n->links; i++) { /* until it is closed */
-        union member_address from;
+        union elect_address from;
         socklen_t size = sizeof from;
         ssize_t got = recvfrom(n->fd[link], bytes, sizeof bytes, 0, &from.any, &size);
         if (got < 0)
             break;
+        n->traffic.taken++;
+        n->traffic.taken_bytes += (uint64_t)got;
         n->take(n->context, link, &from, bytes, (size_t)got);
     }
     n->rested(n->context);
 }
 
-static int open_link(struct net *n, uv_loop_t *loop, const union member_address *at)
+/* Any address of ours with which that one can be reached. */
+static union elect_address anywhere(const union elect_address *other)
+{
+    union elect_address a = {.any = {.sa_family = other->any.sa_family}};
+    if (a.any.sa_family != AF_INET6)
+        a.four = (struct sockaddr_in){.sin_family = AF_INET};
+    return a;
+}
+
+static int open_link(struct net *n, uv_loop_t *loop, const union elect_address *at)
 {
     unsigned link = n->links;
     int one = 1;
@@ -64,21 +92,29 @@ static int open_link(struct net *n, uv_loop_t *loop, const union member_address 
     return -uv_poll_start(&n->poll[link], UV_READABLE, readable);
 }
 
-int net_open(struct net *n, uv_loop_t *loop, const struct member_peer *me, unsigned *which)
+int net_open(struct net *n, uv_loop_t *loop, const struct elect_peer *me,
+             const struct elect_peer *other, unsigned *which)
 {
     int error = 0;
     n->links = 0;
-    for (*which = 0; *which < me->links && error == 0; ++*which)
-        error = open_link(n, loop, &me->link[*which]);
+    for (*which = 0; *which < me->links && error == 0; ++*which) {
+        union elect_address any = anywhere(&other->link[*which]);
+        bool known = me->link[*which].any.sa_family != AF_UNSPEC;
+        error = open_link(n, loop, known ? &me->link[*which] : &any);
+    }
     return error;
 }
 
 /* What cannot be sent now is lost, as on any network. */
-void net_send(struct net *n, unsigned link, const union member_address *to, const uint8_t *bytes,
+void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length)
 {
-    if (link < n->links)
-        (void)!sendto(n->fd[link], bytes, length, 0, &to->any, size_of(to));
+    if (link >= n->links || to->any.sa_family == AF_UNSPEC)
+        return;
+    if (sendto(n->fd[link], bytes, length, 0, &to->any, size_of(to)) < 0)
+        return;
+    n->traffic.sent++;
+    n->traffic.sent_bytes += length;
 }
 
 void net_filter(struct net *n, const uint32_t *tags, unsigned count)

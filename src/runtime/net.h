@@ -2,24 +2,28 @@
 #ifndef ELECT_NET_H
 #define ELECT_NET_H
 
-#include "member.h"
+#include "elect-uv.h"
 
 struct net {
-    uv_poll_t poll[MEMBER_LINKS];
-    int fd[MEMBER_LINKS];
+    uv_poll_t poll[ELECT_UV_LINKS];
+    int fd[ELECT_UV_LINKS];
     unsigned links;
-    void (*take)(void *context, unsigned link, const union member_address *from,
+    struct elect_traffic traffic;
+    void (*take)(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
     void (*rested)(void *context); /* after the packets of a turn */
+    void (*broken)(void *context, int error);
     void *context;
 };
 
-/* 0, or an errno, and which link. */
-int net_open(struct net *n, uv_loop_t *loop, const struct member_peer *me, unsigned *which);
-void net_send(struct net *n, unsigned link, const union member_address *to, const uint8_t *bytes,
+/* 0, or an errno, and which link. Who has no address of its own gets one of the kernel's, where it
+ * can reach `other`. */
+int net_open(struct net *n, uv_loop_t *loop, const struct elect_peer *me,
+             const struct elect_peer *other, unsigned *which);
+void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_filter(struct net *n, const uint32_t *tags, unsigned count);
 void net_close(struct net *n, uv_close_cb closed); /* whose handle's data is the context */
-bool net_same(const union member_address *a, const union member_address *b);
+bool net_same(const union elect_address *a, const union elect_address *b);
 
 #endif

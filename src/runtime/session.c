@@ -289,7 +289,7 @@ static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned
     bool newer = h->number > life->hellos;
     if (newer)
         learn(p, life, slot, h, now);
-    e->news = known ? SESSION_NOTHING : SESSION_OPENED;
+    e->news = known ? SESSION_HEARD : SESSION_OPENED;
     if ((h->flags & NEED) != 0 && (newer || !known)) {
         e->news = known ? SESSION_ANSWERED : SESSION_OPENED;
         e->answer_length = send_hello(s, p, slot, h->nonce, 0, e->answer);
@@ -365,11 +365,16 @@ static void take_data(struct sessions *s, struct session_peer *p, struct session
                       struct session_event *e)
 {
     uint8_t content[SEAL_MAX_CONTENT];
-    if (!is_new(n, counter))
+    if (counter + SESSION_WINDOW <= n->top)
         return;
     int got = seal_open(bytes, length, n->take, s->cluster, content);
     if (got < SESSION_HEADER)
         return;
+    if (!is_new(n, counter)) {
+        e->news = SESSION_HEARD;
+        return;
+    }
+    e->newest = counter > n->top;
     struct bytes b = {content, content + got, true};
     uint64_t sequence = take_number(&b, SESSION_HEADER);
     mark(n, counter);
@@ -407,7 +412,7 @@ void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_
     struct packet head;
     uint8_t content[SEAL_MAX_CONTENT];
     e->news = SESSION_NOTHING;
-    e->fresh = e->lost = false;
+    e->fresh = e->lost = e->newest = false;
     e->length = e->answer_length = 0;
     if (!seal_head(bytes, length, &head) || head.to != s->id)
         return;
@@ -583,6 +588,16 @@ bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now)
     return lives(s, &s->peer[peer].now, now);
 }
 
+uint64_t sessions_heard(const struct sessions *s, unsigned peer)
+{
+    uint64_t last = 0;
+    for (unsigned k = 0; k < SESSION_KEYS; k++) {
+        const struct session *n = &s->peer[peer].now.with[k];
+        last = n->open && n->heard > last ? n->heard : last;
+    }
+    return last;
+}
+
 bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot)
 {
     bool accepts = false;
@@ -647,6 +662,13 @@ void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_
     s->draw(s->context, k->nonce, SEAL_NONCE);
     for (unsigned i = 0; i < s->count; i++)
         meet(s, &s->peer[i], slot);
+    tell_all(s);
+}
+
+void sessions_configure(struct sessions *s, uint32_t digest, uint64_t suspicion)
+{
+    s->digest = digest;
+    s->suspicion = suspicion;
     tell_all(s);
 }
 

@@ -142,6 +142,7 @@ enum session_news {
     SESSION_REFUSED,   /* no session with that peer, and why; a packet may go back */
     SESSION_MUST_STOP, /* I am rolled back or a clone */
     SESSION_DATA,
+    SESSION_HEARD, /* nothing new: it was said before, or on another link */
     SESSION_TESTAMENT
 };
 
@@ -150,6 +151,7 @@ struct session_event {
     uint8_t peer;
     uint8_t why; /* enum session_refusal */
     bool lost;   /* it is about, or DATA from, a process that has lost its state */
+    bool newest; /* DATA with the highest counter yet: it was said last */
     bool fresh;  /* a higher sequence of its state was seen: remember, with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* DATA, TESTAMENT */
@@ -169,6 +171,11 @@ void sessions_begin(struct sessions *s);
 void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_t key[SEAL_KEY]);
 void sessions_use(struct sessions *s, uint8_t slot);
 void sessions_remove_key(struct sessions *s, uint8_t slot);
+
+/* When something new was heard last; 0: there is no session. */
+uint64_t sessions_heard(const struct sessions *s, unsigned peer);
+/* Another configuration, from now on: everybody is told. */
+void sessions_configure(struct sessions *s, uint32_t digest, uint64_t suspicion);
 
 /* Something new was heard lately. */
 bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now);

@@ -4,7 +4,9 @@
 #include "../../src/daemon/config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ID "id = 000102030405060708090a0b0c0d0eff\n"
 #define WHOLE                                                                                      \
@@ -60,6 +62,105 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
+static void addresses_may_be_names(void **state)
+{
+    (void)state;
+    assert_true(config_parse(&c, "x.conf",
+                             WHOLE "[member c]\nid = 3\naddress = c.example.org:7403\n"
+                                   "[member d]\nid = 4\naddress = dynamic\n"));
+    assert_int_equal(c.member[2].peer.link[0].any.sa_family, AF_UNSPEC);
+    assert_string_equal(c.member[2].host[0].name, "c.example.org");
+    assert_int_equal(c.member[2].host[0].port, 7403);
+    assert_string_equal(c.member[0].host[0].name, "");
+    assert_true(c.member[3].peer.dynamic);
+    refused(WHOLE "[member c]\nid = 3\naddress = dynamic\n[member d]\nid = 4\naddress = dynamic\n",
+            "x.conf: member \"d\" is dynamic, and another one is: they would not find each other");
+    for (unsigned i = 0; i < 7; i++) {
+        static const char *const bad[] = {":7400",          "[]:7400",       "-a:7400",
+                                          "300.1.1.1:7400", "[fd00::1:7400", "a b:7400x1",
+                                          "a_b.org:7400"};
+        union elect_address address;
+        struct config_host host;
+        assert_false(config_address(bad[i], &address, &host));
+    }
+}
+
+static void where_things_are(void **state)
+{
+    char path[CONFIG_FILE];
+    (void)state;
+    assert_true(config_parse(&c, "/etc/elect/elect.conf", WHOLE));
+    config_state_path(&c, 2, path);
+    assert_string_equal(path, "/var/lib/elect/member-2.state");
+    config_socket_path(&c, 2, "admin", path);
+    assert_string_equal(path, "/run/elect/member-2.admin");
+    assert_true(config_parse(&c, "demo/elect.conf", WHOLE "[cluster]\nstate-dir = state\n"));
+    config_socket_path(&c, 1, "status", path);
+    assert_string_equal(path, "demo/state/member-1.status");
+    assert_string_equal(c.key_file, "demo/key");
+    assert_true(config_parse(&c, "demo/elect.conf", WHOLE "[cluster]\nrun-dir = /r\n"));
+    config_socket_path(&c, 1, "status", path);
+    assert_string_equal(path, "/r/member-1.status");
+    config_state_path(&c, 1, path);
+    assert_string_equal(path, "/var/lib/elect/member-1.state");
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void files_of_conf_d_come_last(void **state)
+{
+    char folder[] = "/tmp/elect-test-XXXXXX", sub[64], path[64], want[160];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(sub, sizeof sub, "%s/conf.d", folder);
+    snprintf(path, sizeof path, "%s/elect.conf", folder);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    write_file(folder, "elect.conf", WHOLE);
+    write_file(sub, "20.conf", "[cluster]\nlease = 2s\n");
+    write_file(sub, "10.conf", "[cluster]\nlease = 3s\nrenewal = 300ms\n");
+    write_file(sub, "30.conf.bak", "nonsense\n");
+    assert_true(config_load(&c, path));
+    assert_int_equal(c.lease, 2000000);
+    assert_int_equal(c.renewal, 300000);
+    write_file(sub, "30.conf", "[cluster]\n\nlaese = 2s\n");
+    assert_false(config_load(&c, path));
+    snprintf(want, sizeof want, "%s/30.conf:3: unknown key \"laese\": did you mean lease?", sub);
+    assert_string_equal(c.complaint.bytes, want);
+    static const char *const files[] = {"conf.d/10.conf",
+                                        "conf.d/20.conf",
+                                        "conf.d/30.conf",
+                                        "conf.d/30.conf.bak",
+                                        "conf.d",
+                                        "elect.conf",
+                                        ""};
+    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(want, sizeof want, "%s/%s", folder, files[i]);
+        assert_int_equal(remove(want), 0);
+    }
+    assert_false(config_load(&c, path));
+    snprintf(want, sizeof want, "%s: No such file or directory", path);
+    assert_string_equal(c.complaint.bytes, want);
+}
+
+static void the_example_is_right(void **state)
+{
+    static struct text example;
+    (void)state;
+    text_clear(&example);
+    config_example(&example);
+    assert_true(config_parse(&c, "x.conf", example.bytes));
+    assert_int_equal(c.members, 3);
+    assert_string_equal(c.group[0], "main");
+}
+
 static void the_first_mistake_is_told_with_its_line(void **state)
 {
     (void)state;
@@ -73,10 +174,12 @@ static void the_first_mistake_is_told_with_its_line(void **state)
     refused("[member a/b]\nid = 1\n", "x.conf:1: no name \"a/b\": 1 to 63 letters, digits, dots, "
                                       "dashes or underscores");
     refused("[member a]\naddress = 10.0.0.1\n",
-            "x.conf:2: no address \"10.0.0.1\": expected such as 10.0.0.1:7400 or [fd00::1]:7400");
+            "x.conf:2: no address \"10.0.0.1\": expected such as 10.0.0.1:7400, [fd00::1]:7400 or "
+            "a.example.org:7400");
     refused(
         "[member a]\naddress = 10.0.0.1:0\n",
-        "x.conf:2: no address \"10.0.0.1:0\": expected such as 10.0.0.1:7400 or [fd00::1]:7400");
+        "x.conf:2: no address \"10.0.0.1:0\": expected such as 10.0.0.1:7400, [fd00::1]:7400 or "
+        "a.example.org:7400");
     refused("[member a]\nid = 65536\n", "x.conf:2: no number \"65536\": expected 0 to 65535");
     refused("[member a]\nrole = king\n",
             "x.conf:2: unknown role \"king\": one of member, witness, observer");
@@ -87,7 +190,7 @@ static void the_first_mistake_is_told_with_its_line(void **state)
     refused("[group g]\nlease = 1s\n", "x.conf:2: unknown key \"lease\": a group has none yet");
     refused("[cluster]\n\x1b[31mid\x07 = 1\n",
             "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
-            "state-dir, profile, lease, renewal, max-lease, delay, rho, "
+            "state-dir, run-dir, profile, lease, renewal, max-lease, delay, rho, "
             "algorithm, preempt");
     refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
 }
@@ -124,6 +227,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_configuration_is_read),
         cmocka_unit_test(settings_of_the_cluster),
+        cmocka_unit_test(addresses_may_be_names),
+        cmocka_unit_test(where_things_are),
+        cmocka_unit_test(files_of_conf_d_come_last),
+        cmocka_unit_test(the_example_is_right),
         cmocka_unit_test(the_first_mistake_is_told_with_its_line),
         cmocka_unit_test(what_is_missing_or_does_not_fit_is_told),
     };

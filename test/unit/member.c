@@ -2,8 +2,7 @@
  * nothing but when to give up. */
 #include "../support.h"
 
-#include "../../src/runtime/file.h"
-#include "../../src/runtime/member.h"
+#include "elect-uv.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #define MEMBERS 3
+#define GROUPS  64
 #define SECOND  1000000
 #define GIVE_UP (30 * SECOND)
 
@@ -21,13 +21,16 @@ static struct {
     uv_loop_t loop;
     uv_timer_t look;
     char folder[32], path[MEMBERS][64];
-    struct member_peer peer[MEMBERS];
-    struct member_group group[2];
-    struct member *member[MEMBERS];
-    struct member_news news[MEMBERS][2];
-    elect_term highest[2]; /* token that was ever announced */
+    struct elect_peer peer[MEMBERS];
+    struct elect_group group[GROUPS];
+    struct elect_member *member[MEMBERS];
+    struct elect_news news[MEMBERS][GROUPS];
+    elect_term highest[GROUPS]; /* token that was ever announced */
     const char *failed[MEMBERS];
     bool (*done)(void);
+    unsigned groups;
+    bool readmitted;
+    uint32_t remembered;
     elect_time began;
 } c;
 
@@ -38,12 +41,12 @@ static unsigned leaders(unsigned group)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < MEMBERS; i++)
-        count += c.member[i] != NULL && member_status(c.member[i], group).leads;
+        count += c.member[i] != NULL && elect_member_status(c.member[i], group).leads;
     assert_true(count <= 1);
     return count;
 }
 
-static void announced(void *context, const struct member_news *news)
+static void announced(void *context, const struct elect_news *news)
 {
     unsigned i = index_of(context);
     c.news[i][news->group] = *news;
@@ -52,16 +55,22 @@ static void announced(void *context, const struct member_news *news)
         c.highest[news->group] = news->term;
     }
     leaders(news->group);
-    if (news->works) /* nothing runs under it */
-        member_stopped(c.member[i], news->group);
+    if (news->works) { /* nothing runs under it */
+        struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
+        elect_member_tell(c.member[i], news->group, &in);
+    }
 }
 
-static void failed(void *context, const char *why) { c.failed[index_of(context)] = why; }
+static void failed(void *context, bool forbidden, const char *why)
+{
+    (void)forbidden;
+    c.failed[index_of(context)] = why;
+}
 
 static void look(uv_timer_t *timer)
 {
     (void)timer;
-    if (c.done() || clock_now() - c.began > GIVE_UP)
+    if (c.done() || elect_uv_now() - c.began > GIVE_UP)
         uv_stop(&c.loop);
 }
 
@@ -69,53 +78,81 @@ static void look(uv_timer_t *timer)
 static elect_time wait_for(bool (*done)(void))
 {
     c.done = done;
-    c.began = clock_now();
+    c.began = elect_uv_now();
     uv_timer_start(&c.look, look, 1, 1);
     uv_run(&c.loop, UV_RUN_DEFAULT);
     uv_timer_stop(&c.look);
     assert_true(done());
-    return clock_now() - c.began;
+    return elect_uv_now() - c.began;
+}
+
+static void readmitted(void *context)
+{
+    (void)context;
+    c.readmitted = true;
+}
+
+static void stepped(void *context, unsigned group, const struct elect_input *in,
+                    const struct elect_output *out)
+{
+    (void)context;
+    (void)group;
+    (void)out;
+    if (in->event == ELECT_REMEMBERS && in->message.incarnation > c.remembered)
+        c.remembered = in->message.incarnation;
+}
+
+static struct elect_member_options options_of(unsigned i)
+{
+    return (struct elect_member_options){.loop = &c.loop,
+                                         .id = c.peer[i].id,
+                                         .keys = 1,
+                                         .cluster = {1},
+                                         .key = {{1, {2}}},
+                                         .state = c.path[i],
+                                         .peers = MEMBERS,
+                                         .peer = c.peer,
+                                         .groups = c.groups,
+                                         .group = c.group,
+                                         .announce = announced,
+                                         .fail = failed,
+                                         .step = stepped,
+                                         .readmitted = readmitted,
+                                         .context = (void *)(uintptr_t)i};
+}
+
+static void start_with(unsigned i, const struct elect_member_options *options)
+{
+    char why[256] = "";
+    c.failed[i] = NULL;
+    c.member[i] = elect_member_start(options, why, sizeof why);
+    assert_string_equal(why, "");
 }
 
 static void start(unsigned i)
 {
-    char why[256] = "";
-    struct member_options options = {.loop = &c.loop,
-                                     .id = c.peer[i].id,
-                                     .key_id = 1,
-                                     .cluster = {1},
-                                     .key = {2},
-                                     .state = c.path[i],
-                                     .peers = MEMBERS,
-                                     .peer = c.peer,
-                                     .groups = 2,
-                                     .group = c.group,
-                                     .announce = announced,
-                                     .fail = failed,
-                                     .context = (void *)(uintptr_t)i};
-    c.failed[i] = NULL;
-    c.member[i] = member_start(&options, why, sizeof why);
-    assert_string_equal(why, "");
+    struct elect_member_options options = options_of(i);
+    start_with(i, &options);
 }
 
 static void stop(unsigned i)
 {
-    member_stop(c.member[i]);
+    elect_member_stop(c.member[i]);
     c.member[i] = NULL;
-    c.news[i][0].known = c.news[i][1].known = false;
+    memset(c.news[i], 0, sizeof c.news[i]);
 }
 
 /* All that are up follow one of them, in both groups. */
 static bool all_agree(void)
 {
-    for (unsigned g = 0; g < 2; g++) {
+    for (unsigned g = 0; g < c.groups; g++) {
         if (leaders(g) != 1)
             return false;
         for (unsigned i = 0; i < MEMBERS; i++)
             for (unsigned j = 0; j < MEMBERS; j++)
                 if (c.member[i] != NULL && c.member[j] != NULL) {
-                    struct member_news a = member_status(c.member[i], g);
-                    struct member_news b = member_status(c.member[j], g);
+                    struct elect_news a = elect_member_status(c.member[i], g);
+                    struct elect_news b = elect_member_status(c.member[j], g);
                     if (!a.known || !b.known || a.leader != b.leader)
                         return false;
                 }
@@ -126,7 +163,7 @@ static bool all_agree(void)
 static unsigned leader(void)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
-        if (c.member[i] != NULL && member_status(c.member[i], 0).leads)
+        if (c.member[i] != NULL && elect_member_status(c.member[i], 0).leads)
             return i;
     return MEMBERS;
 }
@@ -159,10 +196,8 @@ static void choose_ports(void)
 
 static int set_up(void **state)
 {
-    static struct store store;
-    static struct state first;
+    char why[256];
     uint16_t ids[MEMBERS];
-    int error;
     (void)state;
     memset(&c, 0, sizeof c);
     uv_loop_init(&c.loop);
@@ -170,19 +205,18 @@ static int set_up(void **state)
     snprintf(c.folder, sizeof c.folder, "/tmp/elect-test-XXXXXX");
     assert_non_null(mkdtemp(c.folder));
     choose_ports();
+    c.groups = 2;
     for (unsigned i = 0; i < MEMBERS; i++) {
         ids[i] = c.peer[i].id;
         snprintf(c.path[i], sizeof c.path[i], "%s/%u", c.folder, i);
-        memset(&first, 0, sizeof first);
-        first.cluster[0] = 1;
-        first.node = ids[i];
-        assert_int_equal(file_create(c.path[i], &store, &first, &error), FILE_FINE);
+        assert_true(
+            elect_member_create(c.path[i], (const uint8_t[16]){1}, ids[i], why, sizeof why));
     }
-    for (unsigned g = 0; g < 2; g++) {
+    for (unsigned g = 0; g < GROUPS; g++) {
         struct elect_config *config = &c.group[g].config;
         snprintf(c.group[g].name, sizeof c.group[g].name, "group-%u", g);
-        assert_int_equal(elect_config_init(config, g == 0 ? ELECT_BULLY : ELECT_RING, ids, MEMBERS,
-                                           10000, 10000),
+        assert_int_equal(elect_config_init(config, g % 2 == 0 ? ELECT_BULLY : ELECT_RING, ids,
+                                           MEMBERS, 10000, 10000),
                          ELECT_FINE);
         assert_int_equal(elect_config_mandate(config, 300000, 60000, 10000, 1), ELECT_FINE);
     }
@@ -216,7 +250,8 @@ static void three_members_elect_lose_and_replace_a_leader(void **state)
     start(first);
     printf("back after %.1f ms\n", (double)wait_for(all_agree) / 1000);
     unsigned second = leader();
-    member_resign(c.member[second], 0, ELECT_NOBODY);
+    struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
+    assert_int_equal(elect_member_tell(c.member[second], 0, &in).number, ELECT_RULE_RESIGNS);
     assert_int_not_equal(leader(), second);
     printf("handed over after %.1f ms", (double)wait_for(somebody_leads) / 1000);
     printf(", known to all %.1f ms later\n", (double)wait_for(all_agree) / 1000);
@@ -243,30 +278,21 @@ static void one_of_three_alone_does_not_lead(void **state)
 static void what_cannot_start_says_why(void **state)
 {
     char why[256];
-    struct member_options options = {.loop = &c.loop,
-                                     .id = 4,
-                                     .key_id = 1,
-                                     .cluster = {1},
-                                     .state = c.path[0],
-                                     .peers = MEMBERS,
-                                     .peer = c.peer,
-                                     .groups = 2,
-                                     .group = c.group,
-                                     .announce = announced,
-                                     .fail = failed};
+    struct elect_member_options options = options_of(0);
+    options.id = 4;
     (void)state;
-    assert_null(member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, why, sizeof why));
     assert_string_equal(why, "member 4 is not among the members");
     options.id = c.peer[1].id;
-    assert_null(member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, why, sizeof why));
     assert_non_null(strstr(why, "it belongs to another member"));
     options.state = "/nowhere";
-    assert_null(member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, why, sizeof why));
     assert_string_equal(why, "/nowhere: there is none: elect init makes it");
     start(0);
     options.id = c.peer[0].id;
     options.state = c.path[0];
-    assert_null(member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, why, sizeof why));
     assert_non_null(strstr(why, "Address already in use"));
     struct rlimit before, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -276,10 +302,164 @@ static void what_cannot_start_says_why(void **state)
     for (int more = 0; more < 2; more++) { /* no timer, no socket */
         none.rlim_cur = (rlim_t)(next + more);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-        assert_null(member_start(&options, why, sizeof why));
+        assert_null(elect_member_start(&options, why, sizeof why));
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         assert_non_null(strstr(why, "Too many open files"));
     }
+}
+
+/* What would not fit into one datagram goes in several. */
+static void sixty_four_groups_share_datagrams(void **state)
+{
+    (void)state;
+    c.groups = GROUPS;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    printf("64 leaders after %.1f ms\n", (double)wait_for(all_agree) / 1000);
+    stop(leader());
+    printf("64 others after %.1f ms\n", (double)wait_for(all_agree) / 1000);
+}
+
+static void groups_that_look_alike_are_refused(void **state)
+{
+    struct elect_member_options options = options_of(0);
+    char why[256];
+    (void)state;
+    memcpy(c.group[1].name, c.group[0].name, sizeof c.group[1].name);
+    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_string_equal(why,
+                        "groups group-0 and group-0 cannot be told apart: give one another name");
+}
+
+static bool is_readmitted(void) { return c.readmitted; }
+
+/* Under a state that was lost nothing may be promised twice: others tell what it was. */
+static void a_member_without_its_state_is_readmitted(void **state)
+{
+    struct elect_member_options options = options_of(0);
+    char why[256];
+    (void)state;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    stop(0);
+    options.lost = true;
+    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_non_null(strstr(why, "is there: if it is damaged, move it away first"));
+    unlink(c.path[0]);
+    start_with(0, &options);
+    printf("readmitted after %.1f ms (max-lease 600)\n", (double)wait_for(is_readmitted) / 1000);
+    assert_int_equal(c.remembered, ELECT_STARTS); /* they wrote down what it will call itself */
+    stop(0);
+    start(0);
+    wait_for(all_agree);
+    assert_int_equal(elect_member_incarnation(c.member[0]), ELECT_STARTS + 1);
+}
+
+static bool all_accept(void)
+{
+    struct elect_peer_info p;
+    bool all = true;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        for (unsigned k = 0; elect_member_peer(c.member[i], k, &p); k++)
+            all = all && p.session && p.same_keys;
+    return all;
+}
+
+static bool removed(void)
+{
+    char why[256];
+    uint8_t ids[ELECT_UV_KEYS];
+    bool all = true;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        all = (elect_member_keys(c.member[i], ids) == 1 ||
+               elect_member_key_remove(c.member[i], 1, false, why, sizeof why)) &&
+              all;
+    return all;
+}
+
+static void a_key_is_replaced_without_a_stop(void **state)
+{
+    struct elect_key new = {7, {8}};
+    char why[256] = "";
+    (void)state;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    elect_term token = c.highest[0];
+    assert_true(elect_member_key_install(c.member[0], &new, why, sizeof why));
+    assert_false(elect_member_key_use(c.member[0], 7, why, sizeof why));
+    assert_non_null(strstr(why, "does not accept key 7 yet: install it there first"));
+    assert_false(elect_member_key_use(c.member[0], 9, why, sizeof why));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        assert_true(elect_member_key_install(c.member[i], &new, why, sizeof why));
+    assert_false(elect_member_key_install(c.member[0], &new, why, sizeof why));
+    printf("all accept it after %.1f ms\n", (double)wait_for(all_accept) / 1000);
+    assert_false(elect_member_key_remove(c.member[0], 1, true, why, sizeof why));
+    assert_string_equal(why, "key 1 is used here: use another one first");
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(elect_member_key_use(c.member[i], 7, why, sizeof why));
+    printf("nobody speaks with the old one after %.1f ms\n", (double)wait_for(removed) / 1000);
+    wait_for(all_accept);
+    assert_true(all_agree());
+    assert_int_equal(c.highest[0], token); /* nobody noticed */
+}
+
+/* It is where its packets come from. */
+static void a_member_may_be_anywhere(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        c.peer[i].links = 1;
+    c.peer[2].dynamic = true;
+    memset(&c.peer[2].link, 0, sizeof c.peer[2].link);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    stop(2);
+    start(2); /* at another port */
+    wait_for(all_agree);
+}
+
+static bool second_link_is_silent(void)
+{
+    struct elect_peer_info p;
+    bool silent = true;
+    for (unsigned k = 0; elect_member_peer(c.member[0], k, &p); k++)
+        silent = silent && p.link[0].heard - p.link[1].heard > SECOND / 2;
+    return silent;
+}
+
+static bool second_link_is_back(void)
+{
+    struct elect_peer_info p;
+    bool back = true;
+    for (unsigned k = 0; elect_member_peer(c.member[0], k, &p); k++)
+        back = back && p.link[1].heard != ELECT_UNSET &&
+               p.link[0].heard - p.link[1].heard < SECOND / 4;
+    return back;
+}
+
+/* The lecture's redundant network. */
+static void one_network_is_enough(void **state)
+{
+    union elect_address nowhere = {.any = {.sa_family = AF_UNSPEC}};
+    (void)state;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    wait_for(second_link_is_back);
+    elect_term token = c.highest[0];
+    for (unsigned i = 0; i < MEMBERS; i++)
+        for (unsigned j = 0; j < MEMBERS; j++)
+            elect_member_move(c.member[i], c.peer[j].id, 1, &nowhere);
+    wait_for(second_link_is_silent);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        for (unsigned j = 0; j < MEMBERS; j++)
+            elect_member_move(c.member[i], c.peer[j].id, 1, &c.peer[j].link[1]);
+    wait_for(second_link_is_back);
+    assert_true(all_agree());
+    assert_int_equal(c.highest[0], token);
 }
 
 int main(void)
@@ -289,6 +469,12 @@ int main(void)
                                         clean_up),
         cmocka_unit_test_setup_teardown(one_of_three_alone_does_not_lead, set_up, clean_up),
         cmocka_unit_test_setup_teardown(what_cannot_start_says_why, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(sixty_four_groups_share_datagrams, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(groups_that_look_alike_are_refused, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_member_without_its_state_is_readmitted, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_key_is_replaced_without_a_stop, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_member_may_be_anywhere, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(one_network_is_enough, set_up, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,193 @@
+/*
+ * libelect-uv: one member of a cluster on a libuv loop, for programs that want to be one themselves
+ * (others ask a daemon, or run under `elect run`).
+ *
+ *     struct elect_member_options options = {.loop = loop, .id = 1, .state = "member-1.state",
+ *                                            .peers = 3, .peer = peers, .groups = 1,
+ *                                            .group = groups, .announce = leadership, ...};
+ *     struct elect_member *m = elect_member_start(&options, why, sizeof why);
+ *     ...
+ *     if (elect_member_status(m, 0).leads)            asked at every use, computed at the call
+ *         do_what_only_a_leader_may(token);
+ *
+ * What a step of the core puts out is performed in its order: written down, sent, timers,
+ * announced. One write covers all groups that changed in a turn of the loop, and the messages of
+ * all groups to a peer share datagrams. Several addresses of a member are redundant networks:
+ * everything goes on all of them.
+ *
+ * The state file is made once, by elect_member_create(); who has lost it must not make another one
+ * but ask the others what was promised: options.lost.
+ *
+ * Nothing here may be called from another thread than the loop's. Callbacks may call anything but
+ * elect_member_stop().
+ */
+#ifndef ELECT_UV_H
+#define ELECT_UV_H
+
+#include <elect.h>
+#include <netinet/in.h>
+#include <uv.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+#define ELECT_UV_LINKS   4  /* networks that a member is on */
+#define ELECT_UV_GROUPS  64 /* things to be led, each with a leader of its own */
+#define ELECT_UV_NAME    64 /* of a group, with its NUL */
+#define ELECT_UV_CLUSTER 16
+#define ELECT_UV_KEY     32
+#define ELECT_UV_KEYS    2 /* while one replaces the other */
+
+/* AF_UNSPEC: not known (yet). */
+union elect_address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+struct elect_peer {
+    uint16_t id;
+    uint8_t links;
+    bool dynamic; /* it is where its latest packet came from */
+    union elect_address link[ELECT_UV_LINKS];
+};
+
+struct elect_group {
+    char name[ELECT_UV_NAME];
+    struct elect_config config; /* in microseconds; the same members in each */
+};
+
+struct elect_key {
+    uint8_t id; /* which of the keys that a packet is sealed with */
+    uint8_t key[ELECT_UV_KEY];
+};
+
+/* What a group's leadership is now. */
+struct elect_news {
+    unsigned group;
+    bool known;   /* somebody leads */
+    bool leads;   /* this member does, until `until` by elect_uv_now() */
+    bool works;   /* it did: whoever works must stop; then tell it ELECT_STOPPED */
+    bool renewed; /* only `until` has changed */
+    uint16_t leader;
+    elect_term term; /* the fencing token */
+    elect_time until;
+};
+
+/* name, what is said of the peer */
+#define ELECT_PEER_NEWS(X)                                                                         \
+    X(OPENED, "is there")                                                                          \
+    X(LOST, "has lost its state, and asks what was promised")                                      \
+    X(ROLLED_BACK, "is refused: its state is an earlier one")                                      \
+    X(CLONED, "is refused: another process has its number")                                        \
+    X(PROTOCOL, "is refused: it speaks no common protocol")                                        \
+    X(DIFFERS, "has another configuration")
+
+enum elect_peer_news {
+#define X(name, text) ELECT_PEER_##name,
+    ELECT_PEER_NEWS(X)
+#undef X
+        ELECT_PEER_NEWS_COUNT
+};
+
+struct elect_member_options {
+    uv_loop_t *loop;
+    uint16_t id;
+    uint8_t cluster[ELECT_UV_CLUSTER];
+    unsigned keys; /* the first one is used */
+    struct elect_key key[ELECT_UV_KEYS];
+    const char *state; /* the path of its file */
+    bool lost;         /* there is none any more: it asks, and makes one when it knows enough */
+    unsigned peers;    /* all members, this one too: it listens there */
+    const struct elect_peer *peer;
+    unsigned groups;
+    const struct elect_group *group;
+    void (*announce)(void *context, const struct elect_news *news);
+    void (*fail)(void *context, bool forbidden, const char *why); /* it has stopped, for good;
+                                            forbidden: it must not be started again as it is */
+    /* Each may be NULL: */
+    void (*step)(void *context, unsigned group, const struct elect_input *in,
+                 const struct elect_output *out); /* everything that happens */
+    void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
+    void (*readmitted)(void *context); /* lost: the file is there; stop it, and start anew */
+    void *context;
+};
+
+struct elect_member;
+
+/* A state file for a member that never ran before. False, and why. */
+bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
+                         char *why, size_t room);
+
+/* NULL, and why, if it cannot start. */
+struct elect_member *elect_member_start(const struct elect_member_options *options, char *why,
+                                        size_t room);
+void elect_member_stop(struct elect_member *m); /* at once, without a word to anybody */
+
+/* The clock of leases: CLOCK_BOOTTIME in microseconds, which goes on while the machine sleeps. */
+elect_time elect_uv_now(void);
+
+/* Computed at the call. */
+struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
+
+/* What the host says: ELECT_STOPPED, RESIGN, PAUSE, RESUME, CHANGE, made by elect_happens() and its
+ * like with elect_uv_now(). What came of it is the rule of that step. */
+struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
+                                    const struct elect_input *in);
+
+/* To look into. */
+const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);
+const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group);
+
+struct elect_link_info {
+    union elect_address address;
+    elect_time heard; /* ELECT_UNSET: never */
+};
+
+struct elect_peer_info {
+    uint16_t id;
+    uint8_t links;
+    bool session;   /* it and this one know that they talk to each other's present life */
+    bool same;      /* its configuration is this one's */
+    bool same_keys; /* it accepts the keys that this one accepts */
+    uint32_t incarnation;
+    elect_time heard;
+    struct elect_link_info link[ELECT_UV_LINKS];
+};
+
+/* Of all but this one, in the order of the configuration; false if there is no such one. */
+bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
+
+struct elect_traffic {
+    uint64_t sent, sent_bytes, taken, taken_bytes; /* datagrams */
+    uint64_t ignored; /* of those taken: forged, late, or nothing new */
+    uint64_t writes;  /* of the state */
+};
+struct elect_traffic elect_member_traffic(const struct elect_member *m);
+
+uint32_t elect_member_incarnation(const struct elect_member *m);
+
+/* The same members, with other times, or another rule of preemption; and where one of them is. */
+void elect_member_configure(struct elect_member *m, const struct elect_config *config);
+void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
+                       const union elect_address *to);
+
+/* Rotation of keys, without a stop: install on all members, use on all, remove on all. False, and
+ * why: a key is used once every peer that is there accepts it, and removed when none uses it, or by
+ * force. */
+bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
+                              size_t room);
+bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room);
+bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why,
+                             size_t room);
+/* How many; the first is used. */
+unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS]);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,306 @@
+#include "ask.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MAX_OPTIONS 24
+
+int ask_complain(const char *verb, int status, const char *what)
+{
+    args_complain(verb, "", what);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static void print_help(const struct verb_spec *spec, const struct option_spec *all, size_t count)
+{
+    printf("usage: elect %s\n\n%s\n\n", spec->usage, spec->text);
+    args_help_options(all, count);
+}
+
+static bool take_common(struct asked_for *a, int option, const char *value)
+{
+    struct text why;
+    text_clear(&why);
+    switch (option) {
+    case 0: a->config = value; break;
+    case 1: a->id = value; break;
+    case 2: a->group = value; break;
+    case 3: a->socket = value; break;
+    case 4:
+        if (!args_output(value, &a->json, &why)) {
+            args_complain(a->verb, "--output", why.bytes);
+            return false;
+        }
+        break;
+    case 5: a->quiet = true; break;
+    default: a->help = true;
+    }
+    return true;
+}
+
+int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char **argv)
+{
+    struct option_spec all[MAX_OPTIONS] = {ASK_OPTIONS};
+    struct args args = {.verb = spec->name, .argc = argc, .at = 1, .argv = argv};
+    size_t count = ASK_OWN_OPTIONS + spec->owns;
+    const char *value;
+    int option;
+    memset(a, 0, sizeof *a);
+    a->verb = spec->name;
+    for (size_t i = 0; i < spec->owns; i++)
+        all[ASK_OWN_OPTIONS + i] = spec->own[i];
+    while ((option = args_next(&args, all, count, &value)) != ARGS_END) {
+        if (option == ARGS_BAD)
+            return ~EXIT_USAGE;
+        if (option == ARGS_WORD) {
+            if (a->words == spec->max)
+                return ~args_complain(spec->name, value, "one word too many, see --help");
+            a->word[a->words++] = value;
+        } else if (option >= ASK_OWN_OPTIONS) {
+            spec->take(spec->context, option - ASK_OWN_OPTIONS, value);
+        } else if (!take_common(a, option, value)) {
+            return ~EXIT_USAGE;
+        }
+    }
+    if (a->help) {
+        print_help(spec, all, count);
+        return ~EXIT_FINE;
+    }
+    if (a->words < spec->min)
+        return ~args_complain(spec->name, "", spec->missing);
+    return 0;
+}
+
+/* ---- who is meant ---- */
+
+bool ask_config(const struct asked_for *a, struct config *c)
+{
+    if (config_load(c, a->config != NULL ? a->config : ASK_CONFIG))
+        return true;
+    args_complain(a->verb, "", c->complaint.bytes);
+    return false;
+}
+
+const struct config_member *ask_member(const struct asked_for *a, const struct config *c)
+{
+    const char *names[SESSION_PEERS];
+    struct text why;
+    for (unsigned i = 0; i < c->members; i++) {
+        char number[8];
+        snprintf(number, sizeof number, "%u", c->member[i].peer.id);
+        if (strcmp(c->member[i].name, a->id) == 0 || strcmp(number, a->id) == 0)
+            return &c->member[i];
+        names[i] = c->member[i].name;
+    }
+    const char *nearest = text_nearest(a->id, strlen(a->id), names, c->members);
+    text_clear(&why);
+    text_add(&why, "no such member in ");
+    text_add(&why, c->path);
+    if (nearest != NULL) {
+        text_add(&why, ", did you mean ");
+        text_add(&why, nearest);
+        text_add(&why, "?");
+    }
+    args_complain(a->verb, a->id, why.bytes);
+    return NULL;
+}
+
+/* Of all members, the one whose file is here; NULL if there is none or, with `several`, more. */
+static const struct config_member *only_one(const struct config *c,
+                                            void (*path_of)(const struct config *, uint16_t,
+                                                            const char *, char *),
+                                            const char *which, bool *several)
+{
+    const struct config_member *found = NULL;
+    *several = false;
+    for (unsigned i = 0; i < c->members; i++) {
+        char path[CONFIG_FILE];
+        struct stat is;
+        path_of(c, c->member[i].peer.id, which, path);
+        if (lstat(path, &is) != 0)
+            continue;
+        *several = found != NULL;
+        if (*several)
+            return NULL;
+        found = &c->member[i];
+    }
+    return found;
+}
+
+static void state_path(const struct config *c, uint16_t id, const char *unused, char *path)
+{
+    (void)unused;
+    config_state_path(c, id, path);
+}
+
+static void socket_path(const struct config *c, uint16_t id, const char *which, char *path)
+{
+    config_socket_path(c, id, which, path);
+}
+
+const struct config_member *ask_self(const struct asked_for *a, const struct config *c)
+{
+    bool several;
+    char why[CONFIG_PATH + 128];
+    if (a->id != NULL)
+        return ask_member(a, c);
+    const struct config_member *me = only_one(c, state_path, "", &several);
+    if (me == NULL) {
+        snprintf(why, sizeof why,
+                 several ? "%s: several members have their state here: say which with --id"
+                         : "%s: no member of this cluster has its state here: elect init makes it",
+                 c->state_dir);
+        args_complain(a->verb, "", why);
+    }
+    return me;
+}
+
+/* ---- asking ---- */
+
+/* Where the daemon listens; an exit status after having complained, 0 if it is known. */
+static int find_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
+{
+    static struct config c;
+    const char *given = a->socket != NULL ? a->socket : getenv("ELECT_SOCKET");
+    char why[CONFIG_FILE + 128];
+    bool several;
+    if (given != NULL && (a->config == NULL || a->socket != NULL)) {
+        const char *dot = strrchr(given, '.');
+        bool status = dot != NULL && strcmp(dot, ".status") == 0; /* the others are beside it */
+        int length = snprintf(path, CONFIG_FILE, status ? "%.*s.%s" : "%.*s",
+                              status ? (int)(dot - given) : (int)strlen(given), given, which);
+        return length < CONFIG_FILE ? 0 : ask_complain(a->verb, EXIT_USAGE, "too long a path");
+    }
+    if (!ask_config(a, &c))
+        return EXIT_CONFIG;
+    const struct config_member *m =
+        a->id != NULL ? ask_member(a, &c) : only_one(&c, socket_path, which, &several);
+    if (m == NULL && a->id != NULL)
+        return EXIT_USAGE;
+    if (m == NULL) {
+        snprintf(why, sizeof why,
+                 several ? "%s: several members run here: say which with --id"
+                         : "%s: no daemon runs here: elect daemon starts it",
+                 c.run_dir);
+        return ask_complain(a->verb, several ? EXIT_USAGE : EXIT_NO_DAEMON, why);
+    }
+    config_socket_path(&c, m->peer.id, which, path);
+    return 0;
+}
+
+static int connect_to(const struct asked_for *a, const char *which, unsigned seconds, int *status)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = seconds};
+    char path[CONFIG_FILE], why[CONFIG_FILE + 128];
+    *status = find_socket(a, which, path);
+    if (*status != 0)
+        return -1;
+    if (strlen(path) >= sizeof at.sun_path) {
+        *status = ask_complain(a->verb, EXIT_USAGE, "too long a path for a socket");
+        return -1;
+    }
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        return fd;
+    }
+    snprintf(why, sizeof why, "%s: %s", path,
+             errno == ECONNREFUSED || errno == ENOENT
+                 ? "no daemon runs here: elect daemon starts it"
+             : errno == EACCES ? "this user may not: be of group elect, or whoever runs the daemon"
+                               : strerror(errno));
+    *status = ask_complain(a->verb, EXIT_NO_DAEMON, why);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool send_request(int fd, json_t *request)
+{
+    char *text = json_dumps(request, JSON_COMPACT);
+    bool fine = text != NULL &&
+                send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text) &&
+                send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
+    free(text);
+    return fine;
+}
+
+json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+            int *status)
+{
+    json_error_t error;
+    json_t *answer = NULL;
+    int fd = connect_to(a, socket, seconds, status);
+    if (fd >= 0 && a->group != NULL)
+        json_object_set_new(request, "group", json_string(a->group));
+    FILE *in = fd >= 0 && send_request(fd, request) ? fdopen(fd, "r") : NULL;
+    json_decref(request);
+    if (fd < 0)
+        return NULL;
+    if (in != NULL)
+        answer = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error);
+    if (in != NULL)
+        fclose(in);
+    else
+        close(fd);
+    if (answer == NULL) {
+        *status = ask_complain(a->verb, EXIT_NO_DAEMON, "the daemon does not answer");
+        return NULL;
+    }
+    if (json_is_true(json_object_get(answer, "ok")))
+        return answer;
+    const char *why = json_string_value(json_object_get(answer, "error"));
+    *status = ask_complain(a->verb, EXIT_NO, why != NULL ? why : "refused");
+    json_decref(answer);
+    return NULL;
+}
+
+int ask_stream(const struct asked_for *a, json_t *request,
+               bool (*take)(void *context, json_t *line), void *context)
+{
+    int status, fd = connect_to(a, "status", 1, &status);
+    struct timeval forever = {0};
+    json_error_t error;
+    json_t *line;
+    bool more = true;
+    FILE *in = fd >= 0 && send_request(fd, request) ? fdopen(fd, "r") : NULL;
+    json_decref(request);
+    if (fd < 0)
+        return status;
+    if (in == NULL) {
+        close(fd);
+        return ask_complain(a->verb, EXIT_NO_DAEMON, "the daemon does not answer");
+    }
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
+    while (more && (line = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
+        more = take(context, line);
+        json_decref(line);
+    }
+    fclose(in);
+    return more ? ask_complain(a->verb, EXIT_NO_DAEMON, "the daemon has ended") : EXIT_FINE;
+}
+
+const char *ask_term(json_int_t term, char text[32])
+{
+    snprintf(text, 32, "%lld.%lld", (long long)(term >> 16), (long long)(term & 0xffff));
+    return text;
+}
+
+void ask_print_json(json_t *o)
+{
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    putchar('\n');
+}

@@ -1,0 +1,71 @@
+/* What the verbs that ask, or tell, a daemon have in common. */
+#ifndef ELECT_ASK_H
+#define ELECT_ASK_H
+
+#include "../daemon/config.h"
+#include "args.h"
+
+#include <jansson.h>
+
+#define ASK_CONFIG "/etc/elect/elect.conf"
+
+enum { EXIT_NO = 1, EXIT_NOBODY = 2, EXIT_NO_DAEMON = 3, EXIT_CONFIG = 78 };
+
+struct asked_for {
+    const char *verb;
+    const char *config, *group, *socket, *id;
+    bool json, quiet, help;
+    const char *word[64]; /* what stands beside the options */
+    unsigned words;
+};
+
+/* The options of every such verb, then those of its own. */
+#define ASK_OPTIONS                                                                                \
+    {"config", 'c', "FILE", "the configuration; default: " ASK_CONFIG},                            \
+        {"id", 0, "MEMBER", "which member, if several run here: its name or number"},              \
+        {"group", 'g', "GROUP", "which group, if there are several"},                              \
+        {"socket", 'S', "SOCKET", "the daemon's status socket; or $ELECT_SOCKET"},                 \
+        {"output", 'o', "FORMAT", "text, or json for scripts"},                                    \
+        {"quiet", 'q', NULL, "print nothing but errors"},                                          \
+    {                                                                                              \
+        "help", 'h', NULL, "print this"                                                            \
+    }
+enum { ASK_OWN_OPTIONS = 7 };
+
+/* One option or word after another; below 0: the exit status is ~ of that. `own` is called with the
+ * index of an own option, from 0 on. */
+struct verb_spec {
+    const char *name;
+    const char *usage;   /* behind "usage: elect" */
+    const char *text;    /* some lines, and its exit codes */
+    unsigned min, max;   /* words */
+    const char *missing; /* what to say if there are too few */
+    const struct option_spec *own;
+    size_t owns;
+    void (*take)(void *context, int option, const char *value);
+    void *context;
+};
+int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char **argv);
+
+/* The configuration that is meant; false after having complained. */
+bool ask_config(const struct asked_for *a, struct config *c);
+/* By --id: NULL after having complained. */
+const struct config_member *ask_member(const struct asked_for *a, const struct config *c);
+/* By --id, or by the state that is here. */
+const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
+
+/* The answer, or NULL with an exit status, after having complained. Takes the request. */
+json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+            int *status);
+/* Calls back with every line that comes, until there is no more, or it says false. */
+int ask_stream(const struct asked_for *a, json_t *request,
+               bool (*take)(void *context, json_t *line), void *context);
+
+/* "elect VERB: what", and the status. */
+int ask_complain(const char *verb, int status, const char *what);
+
+/* "5.1": the fifth term, which belongs to 1. */
+const char *ask_term(json_int_t term, char text[32]);
+void ask_print_json(json_t *o);
+
+#endif

@@ -1,0 +1,115 @@
+/* elect config: is this file right, and what does it mean? */
+#include "member.h"
+
+#include <stdio.h>
+
+#define MILLISECOND 1000.0
+
+/* What follows from the times, in milliseconds. */
+struct meaning {
+    double lease, office, renewal, replaced, bound, hand_over, guard;
+    unsigned voters, tolerated;
+};
+
+static struct meaning meaning_of(const struct config *c, const struct elect_config *e)
+{
+    const double drift = c->rho / 1e6, trip = 2.0 * c->delay;
+    unsigned voters = (unsigned)__builtin_popcountll(e->voters);
+    uint32_t ring = e->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
+    double look = e->answer_bound; /* who misses a leader looks around for that long */
+    struct meaning m = {
+        .lease = c->lease,
+        .office = c->lease * (1 - drift) / (1 + drift) - 1,
+        .renewal = c->renewal,
+        .replaced = c->lease * (1 + drift) / (1 - drift) + look + 2 * (trip + c->delay),
+        .bound =
+            10.0 * c->lease + 8.0 * (3.0 * c->renewal + (c->algorithm != ELECT_BULLY ? ring : 0)),
+        .hand_over = 3.0 * c->delay + 2.0 * c->delay,
+        .guard = c->lease,
+        .voters = voters,
+        .tolerated = (voters - 1) / 2};
+    return m;
+}
+
+static void print_text(const struct config *c, const struct meaning *m)
+{
+    printf("%s is right: %u members, %u of them vote, %u group%s.\n\n", c->path, c->members,
+           m->voters, c->groups, c->groups == 1 ? "" : "s");
+    printf("A leader's mandate lasts %.0f ms, renewed every %.0f ms; of that it uses %.1f ms.\n",
+           m->lease / MILLISECOND, m->renewal / MILLISECOND, m->office / MILLISECOND);
+    printf("Somebody leads as long as %u of %u voters can talk to each other: %u may fail.\n",
+           m->voters - m->tolerated, m->voters, m->tolerated);
+    printf(
+        "A leader that is lost, or cut off, is replaced after at most %.0f ms if a message takes\n"
+        "no longer than delay (%.0f ms), that is the longest gap after one failure; %.1f s after\n"
+        "several at once, counted from when a majority is connected again.\n",
+        m->replaced / MILLISECOND, c->delay / MILLISECOND, m->bound / 1e6);
+    printf("One that resigns is replaced after at most %.0f ms, once its work has stopped.\n",
+           m->hand_over / MILLISECOND);
+    printf(
+        "\nTwo leaders at once are impossible while\n"
+        "  - the rates of any two clocks differ by at most %g %%, and none stands still;\n"
+        "  - every member has one state, which never goes back to an earlier one;\n"
+        "  - no lease was ever longer than max-lease (%.0f ms).\n"
+        "If a clock is worse than that, the token of the leader still tells which one is later.\n",
+        c->rho / 1e4, c->max_lease / MILLISECOND);
+    if (m->voters % 2 == 0)
+        printf("\nNote: %u voters tolerate no more failures than %u. A witness would help.\n",
+               m->voters, m->voters - 1);
+}
+
+static void print_json(const struct config *c, const struct meaning *m)
+{
+    json_t *o = json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "file", c->path, "members",
+        (int)c->members, "voters", (int)m->voters, "tolerated_failures", (int)m->tolerated,
+        "groups", (int)c->groups, "lease_ms", m->lease / MILLISECOND, "office_ms",
+        m->office / MILLISECOND, "renewal_ms", m->renewal / MILLISECOND, "fail_over_ms",
+        m->replaced / MILLISECOND, "longest_gap_ms", m->bound / MILLISECOND, "hand_over_ms",
+        m->hand_over / MILLISECOND, "clock_drift_percent", c->rho / 1e4);
+    ask_print_json(o);
+    json_decref(o);
+}
+
+int cmd_config(int argc, char **argv)
+{
+    static struct config c;
+    static struct text example;
+    static const char *const verbs[] = {"check", "example"};
+    static const struct verb_spec spec = {
+        .name = "config",
+        .usage = "config check [FILE] | example",
+        .text =
+            "check: whether the configuration is right, how long a change of leader takes with\n"
+            "it, and what must hold so that there are never two. example: one to begin with,\n"
+            "with every key.\nExit: 0; 64 bad usage, 78 it is not right.",
+        .min = 1,
+        .max = 2,
+        .missing = "expected check or example"};
+    struct asked_for a;
+    struct text why;
+    struct elect_config e;
+    uint8_t which;
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    text_clear(&why);
+    if (!setup_choose(a.word[0], verbs, 2, &which, &why))
+        return args_complain(a.verb, a.word[0], why.bytes);
+    if (which == 1) {
+        text_clear(&example);
+        config_example(&example);
+        fputs(example.bytes, stdout);
+        return EXIT_FINE;
+    }
+    a.config = a.words == 2 ? a.word[1] : a.config;
+    if (!ask_config(&a, &c))
+        return EXIT_CONFIG;
+    config_elect(&c, &e);
+    struct meaning m = meaning_of(&c, &e);
+    if (a.json && !a.quiet)
+        print_json(&c, &m);
+    else if (!a.quiet)
+        print_text(&c, &m);
+    return EXIT_FINE;
+}

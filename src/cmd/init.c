@@ -1,0 +1,402 @@
+/* elect init: a cluster, or a member of it, for the first time; and elect readmit, for a member
+ * that has lost its state. */
+#include "../daemon/enroll.h"
+#include "member.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROBE 1000 /* milliseconds in which a member that remembers this one answers */
+
+/* Where the service is installed its user runs the daemon: what root makes is its. */
+static void give_away(const char *path)
+{
+    const struct passwd *user = geteuid() == 0 ? getpwnam("elect") : NULL;
+    if (user != NULL)
+        (void)!lchown(path, user->pw_uid, user->pw_gid);
+}
+
+/* ---- a new cluster ---- */
+
+struct init_options {
+    bool new_cluster;
+};
+
+static void take_init(void *context, int option, const char *value)
+{
+    struct init_options *o = context;
+    (void)option;
+    (void)value;
+    o->new_cluster = true;
+}
+
+/* a=10.0.0.1:7400,10.1.0.1:7400 */
+static bool write_member(FILE *out, const struct asked_for *a, const char *word, unsigned id)
+{
+    const char *equals = strchr(word, '=');
+    union elect_address address;
+    struct config_host host;
+    char first[128];
+    size_t length = equals != NULL ? strcspn(equals + 1, ",") : 0;
+    if (equals == NULL || equals == word || length >= sizeof first) {
+        args_complain(a->verb, word, "expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
+        return false;
+    }
+    memcpy(first, equals + 1, length);
+    first[length] = '\0';
+    if (!config_address(first, &address, &host)) {
+        args_complain(a->verb, word,
+                      "no address: expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
+        return false;
+    }
+    fprintf(out, "\n[member %.*s]\nid = %u\naddress = %s\n", (int)(equals - word), word, id,
+            equals + 1);
+    return true;
+}
+
+static char *new_config(const struct asked_for *a, const char *path)
+{
+    uint8_t cluster[SEAL_CLUSTER];
+    char hex[2 * SEAL_CLUSTER + 1], *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    bool fine = out != NULL;
+    if (!fine)
+        return NULL;
+    randombytes_buf(cluster, sizeof cluster);
+    sodium_bin2hex(hex, sizeof hex, cluster, sizeof cluster);
+    fprintf(out,
+            "# The same file on every member. elect config example shows what else there is.\n"
+            "[cluster]\nid = %s\n",
+            hex);
+    if (strcmp(path, ASK_CONFIG) != 0)
+        fputs("state-dir = state\n", out);
+    for (unsigned i = 0; i < a->words && fine; i++)
+        fine = write_member(out, a, a->word[i], i + 1);
+    fprintf(out, "\n[group %s]\n", a->group != NULL ? a->group : "main");
+    fclose(out);
+    if (!fine) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static int write_new(const struct asked_for *a, const char *path, const char *text)
+{
+    char why[CONFIG_PATH + 128];
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    bool fine = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (fine)
+        return 0;
+    if (fd >= 0)
+        unlink(path);
+    snprintf(why, sizeof why, "%s: %s", path,
+             error == EEXIST ? "there is a cluster already: elect init makes a member of it"
+                             : strerror(error));
+    return ask_complain(a->verb, error == EEXIST ? EXIT_NO : EXIT_IO, why);
+}
+
+/* A folder for it, if there is none; those above must be there. */
+static void make_folder_of(const char *path)
+{
+    char folder[CONFIG_PATH];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path ||
+        (size_t)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) >= sizeof folder)
+        return;
+    mkdir(folder, 0755);
+}
+
+static int make_cluster(const struct asked_for *a, struct config *c)
+{
+    const char *path = a->config != NULL ? a->config : ASK_CONFIG;
+    struct keys keys = {.count = 1};
+    struct text why;
+    char *text = new_config(a, path);
+    text_clear(&why);
+    if (text == NULL)
+        return EXIT_USAGE;
+    bool fine = config_parse(c, path, text);
+    if (!fine)
+        args_complain(a->verb, "", c->complaint.bytes);
+    if (fine)
+        make_folder_of(path);
+    int status = fine ? write_new(a, path, text) : EXIT_USAGE;
+    free(text);
+    if (status != 0)
+        return status;
+    keys_draw(&(struct keys){0}, &keys.key[0]);
+    fine = keys_write(&keys, c->key_file, true, &why);
+    keys_wipe(&keys);
+    if (!fine) {
+        unlink(path);
+        return ask_complain(a->verb, EXIT_IO, why.bytes);
+    }
+    give_away(c->key_file);
+    if (!a->quiet)
+        printf("%s and %s are there: copy both to every member.\n", path, c->key_file);
+    return 0;
+}
+
+/* ---- a member ---- */
+
+/* One of this machine's addresses. */
+static bool is_local(const struct config_member *m)
+{
+    union elect_address at = m->peer.link[0];
+    if (m->host[0].name[0] != '\0' && !enroll_resolve(&m->host[0], &at))
+        return false;
+    at.four.sin_port = 0; /* any port: it may be in use */
+    int fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool fine = fd >= 0 && bind(fd, &at.any,
+                                at.any.sa_family == AF_INET6 ? sizeof at.six : sizeof at.four) == 0;
+    if (fd >= 0)
+        close(fd);
+    return fine;
+}
+
+/* Somebody asks the others, and waits: whether they remember it, or until they have told enough. */
+struct asking {
+    uv_loop_t loop;
+    uv_timer_t timer;
+    struct elect_member *member;
+    const struct config *config;
+    bool quiet, readmits, done;
+    uint32_t remembered; /* the incarnation that somebody has met */
+    unsigned answers;
+    char why[256];
+};
+
+static void announced(void *context, const struct elect_news *news)
+{
+    (void)context;
+    (void)news;
+}
+
+static void failed(void *context, bool forbidden, const char *why)
+{
+    struct asking *q = context;
+    (void)forbidden;
+    snprintf(q->why, sizeof q->why, "%s", why);
+    uv_stop(&q->loop);
+}
+
+static void readmitted(void *context)
+{
+    struct asking *q = context;
+    q->done = true;
+    uv_stop(&q->loop);
+}
+
+static void stepped(void *context, unsigned group, const struct elect_input *in,
+                    const struct elect_output *out)
+{
+    struct asking *q = context;
+    if (in->event == ELECT_REMEMBERS && in->message.incarnation > q->remembered)
+        q->remembered = in->message.incarnation;
+    q->answers += in->event == ELECT_REMEMBERS && group == 0;
+    if (!q->readmits &&
+        (q->remembered > 0 || q->answers >= q->config->members - 1)) /* that is enough */
+        uv_stop(&q->loop);
+    if (q->readmits && !q->quiet && out->rule.number == ELECT_RULE_WAITS_IT_OUT)
+        printf(
+            "group %s: enough members have answered; waiting until nothing that was promised can "
+            "be in force\n",
+            q->config->group[group]);
+    fflush(stdout);
+}
+
+static void enough(uv_timer_t *timer)
+{
+    struct asking *q = timer->data;
+    uv_stop(&q->loop);
+}
+
+/* False, with why. */
+static bool ask_others(struct asking *q, const struct config *c, const struct config_member *me,
+                       const struct keys *keys)
+{
+    static struct enrolment e;
+    struct text complaint;
+    text_clear(&complaint);
+    q->config = c;
+    if (!enroll(&e, c, me, keys, &complaint)) {
+        snprintf(q->why, sizeof q->why, "%.250s", complaint.bytes);
+        return false;
+    }
+    uv_loop_init(&q->loop);
+    uv_timer_init(&q->loop, &q->timer);
+    q->timer.data = q;
+    e.options.loop = &q->loop;
+    e.options.lost = true;
+    e.options.announce = announced;
+    e.options.fail = failed;
+    e.options.step = stepped;
+    e.options.readmitted = readmitted;
+    e.options.context = q;
+    q->member = elect_member_start(&e.options, q->why, sizeof q->why);
+    enroll_wipe(&e);
+    if (q->member != NULL) {
+        if (!q->readmits)
+            uv_timer_start(&q->timer, enough, PROBE, 0);
+        uv_run(&q->loop, UV_RUN_DEFAULT);
+        elect_member_stop(q->member);
+    }
+    uv_close((uv_handle_t *)&q->timer, NULL);
+    uv_run(&q->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&q->loop);
+    return q->why[0] == '\0';
+}
+
+/* Never in place of a state that was lost: what it promised must not be forgotten. */
+static int make_member(const struct asked_for *a, const struct config *c,
+                       const struct config_member *me, const struct keys *keys)
+{
+    static struct asking q;
+    char path[CONFIG_FILE], why[CONFIG_FILE + 256];
+    q = (struct asking){.quiet = a->quiet};
+    config_state_path(c, me->peer.id, path);
+    if (access(path, F_OK) == 0) {
+        snprintf(why, sizeof why, "%s: %s was made before", path, me->name);
+        return ask_complain(a->verb, EXIT_NO, why);
+    }
+    if (keys != NULL && (!ask_others(&q, c, me, keys) || q.remembered > 0)) {
+        if (q.remembered > 0)
+            snprintf(
+                why, sizeof why,
+                "%s: others remember it (incarnation %u): it has lost its state; elect readmit",
+                me->name, q.remembered);
+        else
+            snprintf(why, sizeof why, "%s", q.why);
+        return ask_complain(a->verb, q.remembered > 0 ? EXIT_NO : EXIT_CONFIG, why);
+    }
+    if (!elect_member_create(path, c->cluster, me->peer.id, why, sizeof why))
+        return ask_complain(a->verb, EXIT_CONFIG, why);
+    give_away(path);
+    if (!a->quiet)
+        printf("member %s (%u) is made: %s\n", me->name, me->peer.id, path);
+    return EXIT_FINE;
+}
+
+static bool make_folder(const struct asked_for *a, const char *path)
+{
+    char why[CONFIG_PATH + 64];
+    bool made = mkdir(path, 0700) == 0;
+    if (made)
+        give_away(path);
+    if (made || errno == EEXIST)
+        return true;
+    snprintf(why, sizeof why, "%s: %s", path, strerror(errno));
+    ask_complain(a->verb, EXIT_CONFIG, why);
+    return false;
+}
+
+int cmd_init(int argc, char **argv)
+{
+    static struct config c;
+    static const struct option_spec own[] = {
+        {"new-cluster", 0, NULL, "first make the cluster: its configuration and its key"}};
+    struct init_options options = {0};
+    struct verb_spec spec = {
+        .name = "init",
+        .usage = "init [-c FILE] [--id MEMBER]\n"
+                 "       elect init --new-cluster NAME=HOST:PORT ... [-c FILE] [-g GROUP]",
+        .text =
+            "Makes the state of a member that never ran: of the one whose address is this\n"
+            "machine's, or of all such ones. Refused if another member remembers it: a state that\n"
+            "was lost is not made anew, see elect readmit.\n"
+            "Exit: 0; 1 refused, with the reason; 64 bad usage, 78 the configuration or the key\n"
+            "is refused.",
+        .max = 64,
+        .own = own,
+        .owns = 1,
+        .take = take_init,
+        .context = &options};
+    struct asked_for a;
+    struct keys keys;
+    struct text why;
+    unsigned made = 0;
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    text_clear(&why);
+    if (options.new_cluster != (a.words > 0))
+        return args_complain(a.verb, a.words > 0 ? a.word[0] : "--new-cluster",
+                             a.words > 0 ? "members are named with --new-cluster only"
+                                         : "expected its members: NAME=HOST:PORT ...");
+    if (sodium_init() < 0)
+        return ask_complain(a.verb, EXIT_IO, "no memory");
+    status = options.new_cluster ? make_cluster(&a, &c) : ask_config(&a, &c) ? 0 : EXIT_CONFIG;
+    if (status != 0)
+        return status;
+    const struct config_member *only = a.id != NULL ? ask_member(&a, &c) : NULL;
+    if ((a.id != NULL && only == NULL) || !make_folder(&a, c.state_dir))
+        return EXIT_CONFIG;
+    if (!keys_read(&keys, c.key_file, &why))
+        return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
+    for (unsigned i = 0; i < c.members && status == EXIT_FINE; i++)
+        if (only != NULL ? only == &c.member[i] : is_local(&c.member[i])) {
+            status = make_member(&a, &c, &c.member[i], options.new_cluster ? NULL : &keys);
+            made++;
+        }
+    keys_wipe(&keys);
+    if (made == 0 && !options.new_cluster)
+        return ask_complain(a.verb, EXIT_NO,
+                            "no member has an address of this machine: say which with --id");
+    return status;
+}
+
+int cmd_readmit(int argc, char **argv)
+{
+    static struct config c;
+    static struct asking q;
+    static const struct verb_spec spec = {
+        .name = "readmit",
+        .usage = "readmit [-c FILE] --id MEMBER",
+        .text =
+            "A member that has lost its state asks the others what was promised, waits until\n"
+            "nothing of it can be in force (max-lease), and gets a new one. Then start it with\n"
+            "elect daemon. Waits as long as too few others answer.\n"
+            "Exit: 0; 64 bad usage, 78 refused, with the reason."};
+    struct asked_for a;
+    struct keys keys;
+    struct text why;
+    char path[CONFIG_FILE];
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    text_clear(&why);
+    if (!ask_config(&a, &c))
+        return EXIT_CONFIG;
+    if (a.id == NULL)
+        return args_complain(a.verb, "--id", "say which member has lost its state");
+    const struct config_member *me = ask_member(&a, &c);
+    if (me == NULL)
+        return EXIT_USAGE;
+    if (sodium_init() < 0 || !keys_read(&keys, c.key_file, &why))
+        return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
+    q = (struct asking){.quiet = a.quiet, .readmits = true};
+    if (!a.quiet)
+        printf("asking the other members what %s has promised\n", me->name);
+    fflush(stdout);
+    bool fine = make_folder(&a, c.state_dir) && ask_others(&q, &c, me, &keys);
+    keys_wipe(&keys);
+    if (!fine || !q.done)
+        return ask_complain(a.verb, EXIT_CONFIG, q.why);
+    config_state_path(&c, me->peer.id, path);
+    give_away(path);
+    if (!a.quiet)
+        printf("%s has a state again: start it with elect daemon\n", me->name);
+    return EXIT_FINE;
+}

@@ -1,0 +1,192 @@
+/* elect key: rotation without a stop. Keys are in files; the daemon is told their numbers. */
+#include "../daemon/keys.h"
+#include "member.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE 5 /* seconds */
+
+static void take_force(void *context, int option, const char *value)
+{
+    bool *force = context;
+    (void)option;
+    (void)value;
+    *force = true;
+}
+
+static int complain(const struct asked_for *a, const struct text *why)
+{
+    return ask_complain(a->verb, EXIT_CONFIG, why->bytes);
+}
+
+static int make(const struct asked_for *a, const char *path)
+{
+    static struct config c;
+    struct keys old = {0}, new = {.count = 1};
+    struct text why;
+    text_clear(&why);
+    bool member =
+        a->config != NULL || access(ASK_CONFIG, F_OK) == 0; /* its number is another one */
+    if (member && !ask_config(a, &c))
+        return EXIT_CONFIG;
+    if (member && !keys_read(&old, c.key_file, &why))
+        return complain(a, &why);
+    keys_draw(&old, &new.key[0]);
+    bool fine = keys_write(&new, path, true, &why);
+    if (fine && !a->quiet)
+        printf("key %u is in %s: copy it to every member, and there: elect key install %s\n",
+               new.key[0].id, path, path);
+    keys_wipe(&old);
+    keys_wipe(&new);
+    return fine ? EXIT_FINE : complain(a, &why);
+}
+
+static int tell(const struct asked_for *a, const char *verb, int id, bool force)
+{
+    int status;
+    json_t *o =
+        ask(a, "admin", json_pack("{s:s, s:i, s:b}", "verb", verb, "id", id, "force", force),
+            PATIENCE, &status);
+    json_decref(o);
+    return o != NULL ? EXIT_FINE : status;
+}
+
+/* First the file, then the daemon reads it: no key is ever in a request. */
+static int install(const struct asked_for *a, const struct config *c, const char *path)
+{
+    struct keys all, new;
+    struct text why;
+    text_clear(&why);
+    if (!keys_read(&new, path, &why) || !keys_read(&all, c->key_file, &why))
+        return complain(a, &why);
+    struct keys before = all;
+    if (all.count == ELECT_UV_KEYS || new.count != 1 || all.key[0].id == new.key[0].id)
+        text_add(&why, new.count != 1               ? "expected a file with one key"
+                       : all.count == ELECT_UV_KEYS ? "there are two keys already: remove one first"
+                                                    : "a key with that number is there already");
+    else
+        all.key[all.count++] = new.key[0];
+    bool fine = why.length == 0 && keys_write(&all, c->key_file, false, &why);
+    int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
+    if (fine && status != EXIT_FINE)
+        keys_write(&before, c->key_file, false, &why); /* as it was */
+    if (status == EXIT_FINE && !a->quiet)
+        printf("key %u is accepted here; once it is on all members: elect key use %u\n",
+               new.key[0].id, new.key[0].id);
+    keys_wipe(&all);
+    keys_wipe(&before);
+    keys_wipe(&new);
+    return status;
+}
+
+/* First the daemon, which may refuse, then the file. */
+static int change(const struct asked_for *a, const struct config *c, const char *number, bool use,
+                  bool force)
+{
+    struct keys all;
+    struct text why;
+    uint64_t id;
+    unsigned at = 0;
+    text_clear(&why);
+    if (!number_parse(number, 255, &id))
+        return args_complain(a->verb, number, "expected the number of a key, see elect key list");
+    if (!keys_read(&all, c->key_file, &why))
+        return complain(a, &why);
+    while (at < all.count && all.key[at].id != id)
+        at++;
+    if (at == all.count)
+        return ask_complain(a->verb, EXIT_NO, "there is no such key, see elect key list");
+    int status = tell(a, use ? "key-use" : "key-remove", (int)id, force);
+    if (status == EXIT_FINE) {
+        struct elect_key first = all.key[at];
+        memmove(&all.key[at], &all.key[at + 1], (all.count - at - 1) * sizeof first);
+        all.count--;
+        if (use) {
+            memmove(&all.key[1], &all.key[0], all.count * sizeof first);
+            all.key[0] = first;
+            all.count++;
+        }
+        sodium_memzero(&first, sizeof first);
+        if (!keys_write(&all, c->key_file, false, &why))
+            status = complain(a, &why);
+    }
+    if (status == EXIT_FINE && !a->quiet)
+        printf("key %u is %s\n", (unsigned)id, use ? "used for new sessions" : "removed");
+    keys_wipe(&all);
+    return status;
+}
+
+static int list(const struct asked_for *a)
+{
+    int status;
+    size_t i;
+    json_t *o = ask(a, "status", json_pack("{s:s}", "verb", "status"), 1, &status), *key, *p;
+    if (o == NULL)
+        return status;
+    if (a->json)
+        ask_print_json(json_object_get(o, "keys"));
+    json_array_foreach(json_object_get(o, "keys"), i, key)
+    {
+        if (!a->json)
+            printf("key %lld %s\n", (long long)json_integer_value(json_object_get(key, "id")),
+                   json_is_true(json_object_get(key, "used")) ? "used" : "accepted");
+    }
+    json_array_foreach(json_object_get(o, "members"), i, p)
+    {
+        if (!a->json && json_is_false(json_object_get(p, "same_keys")))
+            printf("%s accepts other keys\n", json_string_value(json_object_get(p, "member")));
+    }
+    json_decref(o);
+    return EXIT_FINE;
+}
+
+int cmd_key(int argc, char **argv)
+{
+    static struct config c;
+    static const struct option_spec own[] = {
+        {"force", 0, NULL, "remove: also a key that members use; that cuts them off"}};
+    bool force = false;
+    struct verb_spec spec = {
+        .name = "key",
+        .usage = "key new FILE | install FILE | use N | remove N [--force] | list",
+        .text =
+            "The key of the cluster, and how to replace it without a stop: make a new one, copy\n"
+            "it to every member and install it there; when all accept it, use it everywhere;\n"
+            "then remove the old one everywhere. A stolen key: remove it with --force.\n"
+            "Exit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 a key\n"
+            "file or the configuration is refused.",
+        .min = 1,
+        .max = 2,
+        .missing = "expected new, install, use, remove or list",
+        .own = own,
+        .owns = 1,
+        .take = take_force,
+        .context = &force};
+    static const char *const verbs[] = {"new", "install", "use", "remove", "list"};
+    struct asked_for a;
+    struct text why;
+    uint8_t which;
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    text_clear(&why);
+    if (!setup_choose(a.word[0], verbs, 5, &which, &why))
+        return args_complain(a.verb, a.word[0], why.bytes);
+    if ((a.words == 2) != (which != 4))
+        return args_complain(a.verb, a.word[0],
+                             which == 4   ? "nothing goes with it"
+                             : which <= 1 ? "a file is missing"
+                                          : "the number of a key is missing");
+    if (sodium_init() < 0)
+        return ask_complain(a.verb, EXIT_IO, "no memory");
+    if (which == 0)
+        return make(&a, a.word[1]);
+    if (which == 4)
+        return list(&a);
+    if (!ask_config(&a, &c))
+        return EXIT_CONFIG;
+    return which == 1 ? install(&a, &c, a.word[1]) : change(&a, &c, a.word[1], which == 2, force);
+}

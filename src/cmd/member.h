@@ -1,0 +1,25 @@
+/* The verbs of a member that runs, or is to run. */
+#ifndef ELECT_CMD_MEMBER_H
+#define ELECT_CMD_MEMBER_H
+
+#include "../model/numbers.h"
+#include "ask.h"
+
+int cmd_is_leader(int argc, char **argv);
+int cmd_leader(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_members(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+int cmd_history(int argc, char **argv);
+int cmd_resign(int argc, char **argv);
+int cmd_transfer(int argc, char **argv);
+int cmd_pause(int argc, char **argv);
+int cmd_resume(int argc, char **argv);
+int cmd_reload(int argc, char **argv);
+int cmd_key(int argc, char **argv);
+int cmd_config(int argc, char **argv);
+int cmd_init(int argc, char **argv);
+int cmd_readmit(int argc, char **argv);
+int cmd_daemon(int argc, char **argv);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * The control sockets: whoever may open one asks one thing, a line of JSON, and gets a line back;
+ * or, to watch, line after line. Who is slow, or too many, is let go; nothing here ever waits.
+ *
+ *     status    0660    what is known; for the group that the daemon runs as
+ *     admin     0600    what is to be done
+ *
+ * No request carries a path or a command.
+ */
+#ifndef ELECT_CONTROL_H
+#define ELECT_CONTROL_H
+
+#include "../model/text.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#define CONTROL_REQUEST 4096 /* bytes */
+#define CONTROL_CLIENTS 16   /* of a socket */
+#define CONTROL_OF_USER 4    /* of those */
+
+enum control_which { CONTROL_STATUS, CONTROL_ADMIN, CONTROL_COUNT };
+
+struct control;
+
+struct control_client {
+    uv_pipe_t pipe;
+    uv_timer_t patience;
+    struct control *control;
+    enum control_which which;
+    uid_t user;
+    size_t length;
+    char request[CONTROL_REQUEST];
+    bool asked, closing, watches;
+    uint8_t handles;
+    struct control_client *next;
+    /* For whom an answer comes later: */
+    bool waits;
+    unsigned group;
+    uint64_t term;
+};
+
+struct control {
+    uv_loop_t *loop;
+    uv_pipe_t socket[CONTROL_COUNT];
+    bool open[CONTROL_COUNT];
+    struct control_client *clients;
+    /* Answers, or says when it will. */
+    void (*ask)(void *context, struct control_client *client, json_t *request);
+    void *context;
+};
+
+const char *control_name(enum control_which which); /* as its file ends */
+
+/* False, with a complaint. What a process before left there is removed. */
+bool control_open(struct control *c, enum control_which which, const char *path,
+                  struct text *complaint);
+/* The whole answer; it is taken. */
+void control_answer(struct control_client *client, json_t *answer);
+/* One line of many. */
+void control_tell(struct control_client *client, json_t *line);
+/* Within this time, in milliseconds, there is an answer or none. */
+void control_wait(struct control_client *client, uint64_t patience);
+void control_close(struct control *c);
+
+#endif

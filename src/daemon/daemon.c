@@ -1,0 +1,474 @@
+#include "daemon.h"
+
+#include "enroll.h"
+#include "service.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define MILLISECOND 1000
+#define TICK        1000 /* milliseconds */
+
+enum { EXIT_STATE = 74, EXIT_FORBIDDEN = 78 };
+
+/* ---- what is said ---- */
+
+struct words daemon_words(const struct daemon *d)
+{
+    return (struct words){.config = &d->elect, .name = d->name};
+}
+
+static const char *name_of(const struct daemon *d, uint16_t id)
+{
+    const struct config_member *m = config_member_with(&d->config, id);
+    return m != NULL ? m->name : "nobody";
+}
+
+void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text)
+{
+    struct journal_entry e = {.event = (uint8_t)event};
+    if (group >= 0) {
+        const struct elect_news *news = &d->group[group].news;
+        snprintf(e.group, sizeof e.group, "%s", d->config.group[group]);
+        if (news->known)
+            snprintf(e.leader, sizeof e.leader, "%s", name_of(d, news->leader));
+        e.term = news->known ? news->term : 0;
+    }
+    snprintf(e.text, sizeof e.text, "%s", text);
+    journal_write(&d->journal, &e);
+}
+
+static void tell_service(const struct daemon *d)
+{
+    char lines[256];
+    unsigned leads = 0;
+    for (unsigned i = 0; i < d->config.groups; i++)
+        leads += d->group[i].news.leads;
+    const struct elect_news *first = &d->group[0].news;
+    if (d->config.groups == 1)
+        snprintf(lines, sizeof lines, "STATUS=%s: %s %s", d->config.group[0],
+                 first->leads   ? "leads, as"
+                 : first->known ? "follows"
+                                : "knows of no leader,",
+                 first->known && !first->leads ? name_of(d, first->leader) : d->me->name);
+    else
+        snprintf(lines, sizeof lines, "STATUS=leads %u of %u groups", leads, d->config.groups);
+    service_say(lines);
+}
+
+/* ---- what the member says ---- */
+
+static void announced(void *context, const struct elect_news *news)
+{
+    struct daemon *d = context;
+    struct watched *w = &d->group[news->group];
+    struct elect_news before = w->news;
+    char text[JOURNAL_TEXT + 160];
+    w->news = *news;
+    if (news->works) { /* nothing here works under it */
+        struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
+        elect_member_tell(d->member, news->group, &in);
+    }
+    if (news->renewed || (news->known == before.known && news->leads == before.leads &&
+                          news->leader == before.leader && news->term == before.term))
+        return;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    w->since = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    memcpy(w->because, w->cause, sizeof w->because);
+    if (w->because[0] == '\0') /* nothing but what is said, or not said, all the time */
+        snprintf(w->because, sizeof w->because, "%s %s",
+                 name_of(d, news->known ? news->leader : before.leader),
+                 news->known ? "says that it leads" : "is not heard of any more");
+    if (before.leads && !news->leads) {
+        snprintf(text, sizeof text, "leads no more: %s", w->because);
+        daemon_log(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text);
+    }
+    unsigned long long counter = news->term >> 16, owner = news->term & 0xffff;
+    if (news->leads)
+        snprintf(text, sizeof text, "leads in term %llu.%llu: %s", counter, owner, w->because);
+    else if (news->known)
+        snprintf(text, sizeof text, "follows %s in term %llu.%llu: %s", name_of(d, news->leader),
+                 counter, owner, w->because);
+    else
+        snprintf(text, sizeof text, "knows of no leader: %s", w->because);
+    if (news->leads || news->known || !before.leads)
+        daemon_log(d,
+                   news->leads   ? JOURNAL_LEADS
+                   : news->known ? JOURNAL_FOLLOWS
+                                 : JOURNAL_NO_LEADER,
+                   (int)news->group, text);
+    tell_service(d);
+    answer_news(d, news);
+}
+
+static void stepped(void *context, unsigned group, const struct elect_input *in,
+                    const struct elect_output *out)
+{
+    struct daemon *d = context;
+    struct words words = daemon_words(d);
+    struct text t;
+    recorder_step(&d->recorder, group, in, out);
+    if (!out->announced || d->member == NULL)
+        return;
+    text_clear(&t);
+    if (!elect_rule_quiet((enum elect_rule_number)out->rule.number))
+        words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &out->rule, &in->message, &t);
+    snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.150s", t.bytes);
+}
+
+static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        ELECT_PEER_NEWS(X)
+#undef X
+    };
+    struct daemon *d = context;
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "member %s %s", name_of(d, id), texts[news]);
+    daemon_log(d, JOURNAL_MEMBER, -1, text);
+}
+
+static void end(struct daemon *d, int status)
+{
+    d->status = status;
+    uv_stop(&d->loop);
+}
+
+static void failed(void *context, bool forbidden, const char *why)
+{
+    struct daemon *d = context;
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "stops: %s%s", why,
+             forbidden ? ": see elect readmit, and that no other process has this id" : "");
+    daemon_log(d, JOURNAL_STOPPED, -1, text);
+    end(d, forbidden ? EXIT_FORBIDDEN : EXIT_STATE);
+}
+
+/* ---- every second ---- */
+
+static void look_at_links(struct daemon *d)
+{
+    struct elect_peer_info p;
+    elect_time now = elect_uv_now();
+    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
+        for (unsigned link = 0; link < p.links; link++) {
+            bool up = p.link[link].heard != ELECT_UNSET && now - p.link[link].heard < LINK_SILENCE;
+            char text[JOURNAL_TEXT];
+            if (up == d->link_up[i][link])
+                continue;
+            d->link_up[i][link] = up;
+            snprintf(text, sizeof text, "link %u to %s is %s", link + 1, name_of(d, p.id),
+                     up ? "up" : "down");
+            daemon_log(d, JOURNAL_LINK, -1, text);
+        }
+}
+
+static void ticks(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    d->ticks++;
+    if (d->member == NULL)
+        return;
+    look_at_links(d);
+    if (d->ticks % 10 == 1)
+        resolve_next(d);
+}
+
+static void barks(uv_timer_t *timer)
+{
+    (void)timer;
+    service_say("WATCHDOG=1");
+}
+
+/* ---- stopping ---- */
+
+/* Nobody waits for this one: every office is handed over, or its lease is. */
+static void leave(struct daemon *d)
+{
+    bool holds = false;
+    for (unsigned i = 0; i < d->config.groups; i++)
+        holds = holds || elect_in_office(elect_member_node(d->member, i), elect_uv_now());
+    if (!holds)
+        end(d, 0);
+}
+
+static void leaves(uv_timer_t *timer) { leave(timer->data); }
+
+static void stop(struct daemon *d)
+{
+    if (d->stopping)
+        return;
+    d->stopping = true;
+    daemon_log(d, JOURNAL_STOPPED, -1, "stops: it was told to");
+    service_say("STOPPING=1");
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
+        if (d->group[i].news.leads)
+            elect_member_tell(d->member, i, &in);
+    }
+    uv_timer_start(&d->tick, leaves, 0, 1);
+}
+
+static void signalled(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    struct text done, complaint;
+    if (number != SIGHUP) {
+        stop(d);
+        return;
+    }
+    service_say("RELOADING=1");
+    daemon_reload(d, &done, &complaint);
+    service_say("READY=1");
+}
+
+/* ---- beginning ---- */
+
+/* Nobody else may look into it, and it leaves no image of itself behind. */
+static void be_discreet(void)
+{
+    struct rlimit none = {0, 0};
+    prctl(PR_SET_DUMPABLE, 0);
+    setrlimit(RLIMIT_CORE, &none);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static bool open_sockets(struct daemon *d, struct text *complaint)
+{
+    char path[CONFIG_FILE];
+    d->control.loop = &d->loop;
+    d->control.ask = answer;
+    d->control.context = d;
+    mkdir(d->config.run_dir, 0755); /* it may be there; what cannot be is told below */
+    for (unsigned i = 0; i < CONTROL_COUNT; i++) {
+        config_socket_path(&d->config, d->me->peer.id, control_name((enum control_which)i), path);
+        if (!control_open(&d->control, (enum control_which)i, path, complaint))
+            return false;
+    }
+    return true;
+}
+
+static bool open_member(struct daemon *d, const struct keys *keys, struct text *complaint)
+{
+    static struct enrolment e;
+    char why[512] = "";
+    if (!enroll(&e, &d->config, d->me, keys, complaint))
+        return false;
+    e.options.loop = &d->loop;
+    e.options.announce = announced;
+    e.options.fail = failed;
+    e.options.step = stepped;
+    e.options.peer_news = heard_of;
+    e.options.context = d;
+    d->member = elect_member_start(&e.options, why, sizeof why);
+    enroll_wipe(&e);
+    text_add(complaint, why);
+    return d->member != NULL;
+}
+
+static void begin(struct daemon *d, const struct config *config, const struct config_member *me)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    d->config = *config;
+    d->me = &d->config.member[me - config->member];
+    config_elect(&d->config, &d->elect);
+    for (unsigned i = 0; i < d->config.members; i++)
+        d->name[elect_rank(&d->elect, d->config.member[i].peer.id)] = d->config.member[i].name;
+    for (unsigned i = 0; i < d->config.groups; i++)
+        snprintf(d->group[i].cause, sizeof d->group[i].cause, "it has just started");
+    d->began = elect_uv_now();
+    be_discreet();
+    uv_loop_init(&d->loop);
+    for (unsigned i = 0; i < 3; i++) {
+        uv_signal_init(&d->loop, &d->signal[i]);
+        d->signal[i].data = d;
+        uv_signal_start(&d->signal[i], signalled, numbers[i]);
+    }
+    uv_timer_init(&d->loop, &d->tick);
+    uv_timer_init(&d->loop, &d->watchdog);
+    d->tick.data = d;
+    d->journal.written = answer_watchers;
+    d->journal.context = d;
+}
+
+static void close_all(struct daemon *d)
+{
+    control_close(&d->control);
+    if (d->member != NULL)
+        elect_member_stop(d->member);
+    d->member = NULL;
+    for (unsigned i = 0; i < 3; i++)
+        uv_close((uv_handle_t *)&d->signal[i], NULL);
+    uv_close((uv_handle_t *)&d->tick, NULL);
+    uv_close((uv_handle_t *)&d->watchdog, NULL);
+    uv_cancel((uv_req_t *)&d->resolver.request);
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&d->loop);
+}
+
+int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
+               const struct keys *keys, bool json, bool quiet)
+{
+    struct text complaint;
+    char text[JOURNAL_TEXT];
+    text_clear(&complaint);
+    journal_begin(&d->journal, json, quiet);
+    begin(d, config, me);
+    if (!open_member(d, keys, &complaint) || !open_sockets(d, &complaint)) {
+        fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
+        close_all(d);
+        return EXIT_FORBIDDEN;
+    }
+    snprintf(text, sizeof text, "member %s (%u) starts, incarnation %u", d->me->name,
+             d->me->peer.id, elect_member_incarnation(d->member));
+    daemon_log(d, JOURNAL_STARTED, -1, text);
+    uv_timer_start(&d->tick, ticks, 0, TICK);
+    uint64_t every = service_watchdog() / 2 / MILLISECOND;
+    if (every > 0)
+        uv_timer_start(&d->watchdog, barks, every, every);
+    service_say("READY=1");
+    tell_service(d);
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    close_all(d);
+    return d->status;
+}
+
+/* ---- reloading ---- */
+
+static bool same_members(const struct config *a, const struct config *b, const char **what)
+{
+    for (unsigned i = 0; i < a->members; i++) {
+        const struct config_member *x = &a->member[i], *y = &b->member[i];
+        *what = strcmp(x->name, y->name) != 0        ? "the members, or their order"
+                : x->peer.id != y->peer.id           ? "the id of a member"
+                : x->priority != y->priority         ? "the priority of a member"
+                : x->peer.links != y->peer.links     ? "how many addresses there are"
+                : x->peer.dynamic != y->peer.dynamic ? "who is dynamic"
+                                                     : NULL;
+        if (*what != NULL)
+            return false;
+    }
+    return true;
+}
+
+/* What this process cannot change while it runs, by name. */
+static const char *what_cannot(const struct daemon *d, const struct config *new)
+{
+    const struct config *old = &d->config;
+    const char *what = NULL;
+    const struct config_member *me = &new->member[d->me - old->member];
+    if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
+        return "the cluster's id";
+    if (strcmp(old->key_file, new->key_file) != 0)
+        return "key-file";
+    if (strcmp(old->state_dir, new->state_dir) != 0)
+        return "state-dir";
+    if (strcmp(old->run_dir, new->run_dir) != 0)
+        return "run-dir";
+    if (old->algorithm != new->algorithm)
+        return "algorithm";
+    if (new->max_lease < old->max_lease)
+        return "a smaller max-lease";
+    if (old->members != new->members)
+        return "the members";
+    if (!same_members(old, new, &what))
+        return what;
+    if (memcmp(d->me->peer.link, me->peer.link, sizeof me->peer.link) != 0)
+        return "the own address";
+    if (old->groups != new->groups || memcmp(old->group, new->group, sizeof old->group) != 0)
+        return "the groups";
+    return NULL;
+}
+
+static void move_peers(struct daemon *d, const struct config *new, struct text *done)
+{
+    for (unsigned i = 0; i < new->members; i++) {
+        const struct config_member *x = &d->config.member[i], *y = &new->member[i];
+        if (memcmp(x->peer.link, y->peer.link, sizeof x->peer.link) == 0 &&
+            memcmp(x->host, y->host, sizeof x->host) == 0)
+            continue;
+        for (unsigned link = 0; link < y->peer.links; link++)
+            if (y->host[link].name[0] == '\0')
+                elect_member_move(d->member, y->peer.id, link, &y->peer.link[link]);
+        text_add(done, done->length > 0 ? ", " : "");
+        text_add(done, "the address of ");
+        text_add(done, y->name);
+    }
+}
+
+/* Who votes, and who may lead, is the leader's to change: its reload does it. */
+static bool change_roles(struct daemon *d, const struct elect_config *to, struct text *done,
+                         struct text *complaint)
+{
+    struct words words = daemon_words(d);
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        const struct elect_membership *is = &elect_member_node(d->member, i)->saved.membership;
+        struct elect_input in = elect_changes(to->members, to->voters, elect_uv_now());
+        if ((is->members == to->members && is->voters == to->voters) || !d->group[i].news.leads)
+            continue;
+        struct elect_rule rule = elect_member_tell(d->member, i, &in);
+        if (rule.number != ELECT_RULE_CHANGES_MEMBERS) {
+            text_add(complaint, d->config.group[i]);
+            text_add(complaint, ": ");
+            words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message,
+                       complaint);
+            return false;
+        }
+        text_add(done, done->length > 0 ? ", " : "");
+        text_add(done, "who votes in ");
+        text_add(done, d->config.group[i]);
+    }
+    return true;
+}
+
+static bool reload(struct daemon *d, struct text *done, struct text *complaint)
+{
+    static struct config new;
+    struct elect_config elect;
+    text_clear(done);
+    text_clear(complaint);
+    if (!config_load(&new, d->config.path)) {
+        *complaint = new.complaint;
+        return false;
+    }
+    const char *what = what_cannot(d, &new);
+    if (what != NULL) {
+        text_add(complaint, what);
+        text_add(complaint, " cannot change while a member runs: restart the members one by one, "
+                            "the leader last; nothing has changed");
+        return false;
+    }
+    config_elect(&new, &elect);
+    if (!change_roles(d, &elect, done, complaint))
+        return false;
+    move_peers(d, &new, done);
+    if (elect.lease != d->elect.lease || elect.renewal != d->elect.renewal)
+        text_add(done, done->length > 0 ? ", lease or renewal" : "lease or renewal");
+    unsigned me = (unsigned)(d->me - d->config.member);
+    d->config = new;
+    d->me = &d->config.member[me];
+    d->elect = elect;
+    elect_member_configure(d->member, &elect);
+    if (done->length == 0)
+        text_add(done, "nothing that matters has changed");
+    return true;
+}
+
+bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint)
+{
+    char text[JOURNAL_TEXT];
+    bool fine = reload(d, done, complaint);
+    snprintf(text, sizeof text, "%s%.140s",
+             fine ? "reloaded: " : "not reloaded: ", fine ? done->bytes : complaint->bytes);
+    daemon_log(d, JOURNAL_ADMIN, -1, text);
+    return fine;
+}

@@ -1,0 +1,72 @@
+/* `elect daemon`: one member, its log, its control sockets, its service manager. */
+#ifndef ELECT_DAEMON_H
+#define ELECT_DAEMON_H
+
+#include "config.h"
+#include "control.h"
+#include "journal.h"
+#include "keys.h"
+#include "recorder.h"
+
+#define LINK_SILENCE (3 * 1000000) /* microseconds without a word: a link is down */
+
+/* What is known of a group, and since when. */
+struct watched {
+    struct elect_news news;
+    int64_t since;              /* microseconds since 1970 */
+    char because[JOURNAL_TEXT]; /* it is so */
+    char cause[JOURNAL_TEXT];   /* of the latest step that changed something */
+};
+
+struct resolver {
+    struct daemon *daemon;
+    uv_getaddrinfo_t request;
+    bool busy;
+    uint16_t id;
+    uint8_t link;
+};
+
+struct daemon {
+    struct config config;
+    const struct config_member *me;
+    const char *name[ELECT_MAX]; /* by rank */
+    struct elect_config elect;
+    uv_loop_t loop;
+    uv_signal_t signal[3];
+    uv_timer_t tick, watchdog;
+    struct elect_member *member;
+    struct journal journal;
+    struct recorder recorder;
+    struct control control;
+    struct resolver resolver;
+    struct watched group[STORE_GROUPS];
+    bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
+    elect_time began;
+    unsigned ticks;
+    bool stopping;
+    int status;
+};
+
+/* Until it is told to stop; the exit status of the process. */
+int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
+               const struct keys *keys, bool json, bool quiet);
+
+/* False, with the reason; `done`: what has changed. */
+bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
+
+void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
+struct words daemon_words(const struct daemon *d);
+
+/* ---- answers.c ---- */
+
+void answer(void *context, struct control_client *client, json_t *request);
+/* Somebody may be waiting for this. */
+void answer_news(struct daemon *d, const struct elect_news *news);
+void answer_watchers(void *context, const struct journal_entry *e);
+
+/* ---- resolve.c ---- */
+
+/* The next name that is to be looked up, if any. */
+void resolve_next(struct daemon *d);
+
+#endif

@@ -1,0 +1,55 @@
+#include "enroll.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+bool enroll_resolve(const struct config_host *host, union elect_address *address)
+{
+    static const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *found;
+    char port[8];
+    snprintf(port, sizeof port, "%u", host->port);
+    if (getaddrinfo(host->name, port, &hints, &found) != 0)
+        return false;
+    memset(address, 0, sizeof *address);
+    memcpy(address, found->ai_addr,
+           found->ai_addrlen < sizeof *address ? found->ai_addrlen : sizeof *address);
+    freeaddrinfo(found);
+    return true;
+}
+
+bool enroll(struct enrolment *e, const struct config *c, const struct config_member *me,
+            const struct keys *keys, struct text *complaint)
+{
+    struct elect_config config;
+    memset(e, 0, sizeof *e);
+    config_elect(c, &config);
+    config_state_path(c, me->peer.id, e->state);
+    e->options = (struct elect_member_options){.id = me->peer.id,
+                                               .keys = keys->count,
+                                               .state = e->state,
+                                               .peers = c->members,
+                                               .peer = e->peer,
+                                               .groups = c->groups,
+                                               .group = e->group};
+    memcpy(e->options.cluster, c->cluster, sizeof e->options.cluster);
+    memcpy(e->options.key, keys->key, sizeof e->options.key);
+    for (unsigned i = 0; i < c->members; i++)
+        e->peer[i] = c->member[i].peer;
+    for (unsigned link = 0; link < me->peer.links; link++)
+        if (me->host[link].name[0] != '\0' &&
+            !enroll_resolve(&me->host[link], &e->peer[me - c->member].link[link])) {
+            text_add(complaint, me->host[link].name);
+            text_add(complaint, ": this member's own address cannot be found");
+            return false;
+        }
+    for (unsigned i = 0; i < c->groups; i++) {
+        memcpy(e->group[i].name, c->group[i], sizeof e->group[i].name);
+        e->group[i].config = config;
+    }
+    return true;
+}
+
+void enroll_wipe(struct enrolment *e) { explicit_bzero(e->options.key, sizeof e->options.key); }

@@ -1,0 +1,25 @@
+/* From a configuration and keys to what a member is started with. */
+#ifndef ELECT_ENROLL_H
+#define ELECT_ENROLL_H
+
+#include "config.h"
+#include "keys.h"
+
+/* What the options point at; too large for a stack. */
+struct enrolment {
+    char state[CONFIG_FILE];
+    struct elect_group group[STORE_GROUPS];
+    struct elect_peer peer[SESSION_PEERS];
+    struct elect_member_options options; /* but for the loop, the callbacks and their context */
+};
+
+/* False, with a complaint: the own address, if it is a name, must be found. The options hold keys:
+ * enroll_wipe() once the member has started. */
+bool enroll(struct enrolment *e, const struct config *c, const struct config_member *me,
+            const struct keys *keys, struct text *complaint);
+void enroll_wipe(struct enrolment *e);
+
+/* At once, for who is about to start. False if it cannot be found. */
+bool enroll_resolve(const struct config_host *host, union elect_address *address);
+
+#endif

@@ -1,0 +1,155 @@
+#include "keys.h"
+
+#include "../model/numbers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEYS_BYTES 1024
+
+static bool complain(struct text *t, const char *path, const char *what, const char *remedy)
+{
+    text_add(t, path);
+    text_add(t, ": ");
+    text_add(t, what);
+    text_add(t, remedy);
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool take_line(struct keys *k, const char *line)
+{
+    struct elect_key *key = &k->key[k->count];
+    uint64_t id;
+    size_t length;
+    if (!number_scan(&line, 255, &id) || line[0] != ' ' || k->count == ELECT_UV_KEYS)
+        return false;
+    key->id = (uint8_t)id;
+    if (strlen(line + 1) != 2 * ELECT_UV_KEY ||
+        sodium_hex2bin(key->key, ELECT_UV_KEY, line + 1, 2 * ELECT_UV_KEY, NULL, &length, NULL) !=
+            0 ||
+        length != ELECT_UV_KEY || sodium_is_zero(key->key, ELECT_UV_KEY))
+        return false;
+    for (unsigned i = 0; i < k->count; i++)
+        if (k->key[i].id == key->id)
+            return false;
+    k->count++;
+    return true;
+}
+
+bool keys_parse(struct keys *k, char *text, struct text *complaint)
+{
+    k->count = 0;
+    for (char *next, *line = text; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        if (line[0] != '\0' && line[0] != '#' && !take_line(k, line)) {
+            text_add(complaint, "no key: expected a line such as \"1 64-HEX-DIGITS\", or two with "
+                                "different numbers");
+            return false;
+        }
+    }
+    if (k->count == 0)
+        text_add(complaint, "no key in it: elect key new makes one");
+    return k->count > 0;
+}
+
+static bool is_secret(int fd, const char *path, struct text *complaint)
+{
+    struct stat is;
+    if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
+        return complain(complaint, path, "no plain file", "");
+    if (is.st_uid != geteuid() && is.st_uid != 0)
+        return complain(complaint, path, "another user owns it",
+                        ": it must belong to root or to the user that runs elect");
+    if ((is.st_mode & 077) != 0)
+        return complain(complaint, path, "others may read it", ": chmod 600 it");
+    return true;
+}
+
+bool keys_read(struct keys *k, const char *path, struct text *complaint)
+{
+    char bytes[KEYS_BYTES];
+    struct text why;
+    memset(k, 0, sizeof *k);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return complain(complaint, path, errno == ELOOP ? "a symbolic link" : strerror(errno),
+                        errno == ENOENT  ? ": copy the key of the cluster there"
+                        : errno == ELOOP ? ": say where the key itself is"
+                                         : "");
+    if (!is_secret(fd, path, complaint)) {
+        close(fd);
+        return false;
+    }
+    ssize_t length = read(fd, bytes, sizeof bytes);
+    close(fd);
+    text_clear(&why);
+    bool fine = length >= 0 && (size_t)length < sizeof bytes;
+    if (fine) {
+        bytes[length] = '\0';
+        fine = keys_parse(k, bytes, &why);
+    } else {
+        text_add(&why, "too long for a key file");
+    }
+    sodium_memzero(bytes, sizeof bytes);
+    return fine || complain(complaint, path, why.bytes, "");
+}
+
+/* ---- writing ---- */
+
+static int fill(int fd, const struct keys *k)
+{
+    for (unsigned i = 0; i < k->count; i++) {
+        char hex[2 * ELECT_UV_KEY + 1], line[2 * ELECT_UV_KEY + 8];
+        sodium_bin2hex(hex, sizeof hex, k->key[i].key, ELECT_UV_KEY);
+        int length = snprintf(line, sizeof line, "%u %s\n", k->key[i].id, hex);
+        bool fine = write(fd, line, (size_t)length) == length;
+        sodium_memzero(hex, sizeof hex);
+        sodium_memzero(line, sizeof line);
+        if (!fine)
+            return errno;
+    }
+    return fsync(fd) == 0 ? 0 : errno;
+}
+
+bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint)
+{
+    char new[512];
+    struct stat was;
+    bool there = stat(path, &was) == 0;
+    if ((size_t)snprintf(new, sizeof new, "%s.new", path) >= sizeof new)
+        return complain(complaint, path, strerror(ENAMETOOLONG), "");
+    if (fresh && there)
+        return complain(complaint, path, "there is one already", "");
+    unlink(new); /* of a try that was cut short */
+    int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : fill(fd, k);
+    if (error == 0 && there && fchown(fd, was.st_uid, was.st_gid) != 0)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (error == 0 && (fresh ? link(new, path) : rename(new, path)) != 0)
+        error = errno;
+    unlink(new);
+    return error == 0 || complain(complaint, path, strerror(error), "");
+}
+
+void keys_draw(const struct keys *k, struct elect_key *key)
+{
+    unsigned last = k->count;
+    key->id = 1;
+    for (unsigned i = 0; i < last; i++)
+        if (k->key[i].id >= key->id)
+            key->id = (uint8_t)(k->key[i].id + 1); /* 255 is followed by 0 */
+    randombytes_buf(key->key, ELECT_UV_KEY);
+}
+
+void keys_wipe(struct keys *k) { sodium_memzero(k, sizeof *k); }

@@ -1,0 +1,29 @@
+/*
+ * The key file: a line for each key that is accepted, its number and 64 hexadecimal digits; the
+ * first one is used. Only its owner may read it.
+ *
+ *     1 8f0c...
+ */
+#ifndef ELECT_KEYS_H
+#define ELECT_KEYS_H
+
+#include "../model/text.h"
+#include "elect-uv.h"
+
+struct keys {
+    unsigned count;
+    struct elect_key key[ELECT_UV_KEYS];
+};
+
+/* False, with what is wrong and what to do, in one line. Whoever has read keys wipes them. */
+bool keys_read(struct keys *k, const char *path, struct text *complaint);
+bool keys_parse(struct keys *k, char *text, struct text *complaint);
+
+/* In place of what was there, or nothing has changed; `fresh`: only if nothing is there. */
+bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
+
+/* A new one, with a number that none of those has. */
+void keys_draw(const struct keys *k, struct elect_key *key);
+void keys_wipe(struct keys *k);
+
+#endif

@@ -1,0 +1,36 @@
+#include "service.h"
+
+#include "../model/numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+void service_say(const char *lines)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    size_t length = path != NULL ? strlen(path) : 0;
+    if (length < 2 || length >= sizeof at.sun_path || (path[0] != '/' && path[0] != '@'))
+        return;
+    memcpy(at.sun_path, path, length);
+    if (path[0] == '@')
+        at.sun_path[0] = '\0'; /* in the abstract namespace */
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    (void)!sendto(fd, lines, strlen(lines), MSG_NOSIGNAL, (struct sockaddr *)&at,
+                  (socklen_t)(sizeof at.sun_family + length));
+    close(fd);
+}
+
+uint64_t service_watchdog(void)
+{
+    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    uint64_t every = 0, whom = 0;
+    if (pid != NULL && (!number_parse(pid, UINT32_MAX, &whom) || whom != (uint64_t)getpid()))
+        return 0;
+    return usec != NULL && number_parse(usec, UINT32_MAX, &every) ? every : 0;
+}

@@ -1,0 +1,15 @@
+/* What a service manager is told: a line to the socket that it names. (Not through libsystemd: that
+ * would be a megabyte of memory for one datagram, whose form is documented and stable.) */
+#ifndef ELECT_SERVICE_H
+#define ELECT_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Nothing if nobody wants to know. */
+void service_say(const char *lines);
+
+/* How often, in microseconds, it wants to hear that this process lives; 0: it does not. */
+uint64_t service_watchdog(void);
+
+#endif

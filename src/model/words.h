@@ -1,0 +1,26 @@
+/* Processes, messages and rules in the words of the lecture, for whoever tells of them. */
+#ifndef ELECT_WORDS_H
+#define ELECT_WORDS_H
+
+#include "text.h"
+
+struct words {
+    const struct elect_config *config;
+    const char *const *name; /* by rank; NULL: by their numbers */
+};
+
+static inline bool words_of_mandate(unsigned type) /* a message of the mandate */
+{
+    return type >= ELECT_PREVOTE && type < ELECT_FIRST_TIMER;
+}
+
+void words_id(const struct words *w, uint8_t rank, struct text *t);
+void words_ids(const struct words *w, elect_set set, struct text *t);
+void words_message(const struct words *w, const struct elect_message *m, struct text *t);
+/* So that no two messages of a mandate read alike. */
+void words_exactly(const struct words *w, const struct elect_message *m, struct text *t);
+/* The rule of a step, filled in; about: what came in. */
+void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rule,
+                const struct elect_message *about, struct text *t);
+
+#endif

@@ -1,0 +1,268 @@
+/* How a member begins: address, state, sessions, then the first step of each group. */
+#include "inside.h"
+
+#include "saved.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint32_t mark_of(const char *name)
+{
+    uint8_t hash[crypto_generichash_BYTES_MIN];
+    crypto_generichash(hash, sizeof hash, (const uint8_t *)name, strlen(name), NULL, 0);
+    return (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
+           (uint32_t)hash[3] << 24;
+}
+
+static void draw(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    randombytes_buf(bytes, length);
+}
+
+static const char *know_peers(struct elect_member *m)
+{
+    uint16_t id[SESSION_PEERS];
+    for (unsigned i = 0; i < m->peers; i++)
+        id[i] = m->peer[i].id;
+    return saved_begin(&m->state, id, m->peers);
+}
+
+static struct state_group *group_of(struct state *state, const char *name)
+{
+    for (unsigned i = 0; i < state->groups; i++)
+        if (strcmp(state->group[i].name, name) == 0)
+            return &state->group[i];
+    if (state->groups == STORE_GROUPS)
+        return NULL;
+    struct state_group *g = &state->group[state->groups++];
+    memset(g, 0, sizeof *g);
+    memcpy(g->name, name, strlen(name));
+    return g;
+}
+
+/* Group i of the member is group i of the state: those of the state are put in that order. */
+static bool order_group(struct elect_member *m, unsigned i, char *why, size_t room)
+{
+    const char *name = m->options.group[i].name;
+    struct state_group *s = group_of(&m->state, name), swap;
+    if (s == NULL) {
+        snprintf(why, room,
+                 "no room for group %s: the state keeps what it promised in %d others; elect "
+                 "readmit makes a new one",
+                 name, STORE_GROUPS);
+        return false;
+    }
+    swap = m->state.group[i];
+    m->state.group[i] = *s;
+    *s = s != &m->state.group[i] ? swap : *s;
+    return true;
+}
+
+static bool begin_group(struct elect_member *m, unsigned i, char *why, size_t room)
+{
+    const struct elect_group *from = &m->options.group[i];
+    struct group *g = &m->group[i];
+    struct elect_saved saved;
+    struct elect_output out;
+    uint16_t whom = 0;
+    g->mark = mark_of(from->name);
+    for (unsigned j = 0; j < i; j++)
+        if (m->group[j].mark == g->mark) {
+            snprintf(why, room, "groups %s and %s cannot be told apart: give one another name",
+                     m->options.group[j].name, from->name);
+            return false;
+        }
+    if (!order_group(m, i, why, room))
+        return false;
+    g->config = from->config;
+    for (unsigned t = 0; t < ELECT_TIMER_COUNT; t++)
+        g->deadline[t] = ELECT_UNSET;
+    uint8_t me = elect_rank(&g->config, m->options.id);
+    elect_time now = elect_uv_now();
+    if (m->options.lost) {
+        elect_readmit(&g->config, &g->node, me, (uint32_t)time(NULL), now, &out);
+    } else if (saved_load(&g->config, &m->state, &m->state.group[i], &saved, &whom)) {
+        elect_init(&g->config, &g->node, me, ELECT_NOBODY, &saved, now, &out);
+    } else {
+        snprintf(why, room,
+                 "the state counts with member %u, which the configuration does not know: put it "
+                 "back, or remove it by a leader first",
+                 whom);
+        return false;
+    }
+    g->until = g->node.mandate.time[ELECT_UNTIL];
+    member_perform(m, i, &out, now);
+    return true;
+}
+
+static bool begin_groups(struct elect_member *m, char *why, size_t room)
+{
+    const char *wrong = know_peers(m);
+    if (wrong != NULL) {
+        snprintf(why, room, "%s: %s", m->options.state, wrong);
+        return false;
+    }
+    for (; m->groups < m->options.groups; m->groups++)
+        if (!begin_group(m, m->groups, why, room))
+            return false;
+    return true;
+}
+
+static bool open_state(struct elect_member *m, char *why, size_t room)
+{
+    enum file_error file = file_open(&m->file, m->options.state);
+    if (file != FILE_FINE) {
+        snprintf(why, room, "%s: %s", m->options.state,
+                 file == FILE_IO ? strerror(m->file.error) : file_text(file));
+        return false;
+    }
+    struct store_file real = file_store(&m->file);
+    enum store_error error = store_open(&m->store, &real, &m->state);
+    if (error != STORE_FINE) {
+        snprintf(why, room, "%s: %s", m->options.state, store_text(error));
+        return false;
+    }
+    if (!begin_groups(m, why, room))
+        return false;
+    m->state.incarnation++;
+    m->dirty = false;
+    if (store_write(&m->store, &m->state) == STORE_FINE)
+        return true;
+    snprintf(why, room, "%s: %s", m->options.state, strerror(m->store.error));
+    return false;
+}
+
+/* A place for the new one, and none there yet. */
+static bool open_nothing(struct elect_member *m, char *why, size_t room)
+{
+    struct file there;
+    enum file_error error = file_open(&there, m->options.state);
+    if (error != FILE_MISSING) {
+        file_close(&there);
+        snprintf(why, room, "%s is there: if it is damaged, move it away first", m->options.state);
+        return false;
+    }
+    return begin_groups(m, why, room);
+}
+
+static uint64_t date(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void begin_sessions(struct elect_member *m)
+{
+    struct sessions *s = m->sessions;
+    memset(s, 0, sizeof *s);
+    s->id = m->options.id;
+    memcpy(s->cluster, m->options.cluster, SEAL_CLUSTER);
+    s->lost = m->options.lost;
+    s->incarnation = m->state.incarnation;
+    s->sequence = s->lost ? date() : m->state.sequence;
+    s->digest = member_digest(m);
+    s->suspicion = m->group[0].config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    s->draw = draw;
+    sessions_begin(s);
+    for (unsigned k = 0; k < m->options.keys; k++)
+        sessions_add_key(s, (uint8_t)k, m->options.key[k].id, m->options.key[k].key);
+    sodium_memzero(m->options.key, sizeof m->options.key);
+    for (unsigned i = 0; i < m->peers; i++) {
+        for (unsigned link = 0; link < ELECT_UV_LINKS; link++)
+            m->link_heard[i][link] = ELECT_UNSET;
+        if (i == m->me)
+            continue;
+        const struct state_peer *p = &m->state.peer[0];
+        while (p->id != m->peer[i].id)
+            p++;
+        m->session_of[i] = s->count;
+        m->peer_of[s->count] = (uint8_t)i;
+        sessions_add_peer(s, p->id, &p->known);
+    }
+}
+
+static bool open_net(struct elect_member *m, char *why, size_t room)
+{
+    unsigned link;
+    m->net = (struct net){
+        .take = member_take, .rested = member_rested, .broken = member_broken, .context = m};
+    int error = net_open(&m->net, m->options.loop, &m->peer[m->me], &m->peer[m->me == 0], &link);
+    if (error == 0)
+        return true;
+    snprintf(why, room, "its address %u: %s", link, strerror(error));
+    return false;
+}
+
+static bool begin(struct elect_member *m, char *why, size_t room)
+{
+    while (m->me < m->peers && m->peer[m->me].id != m->options.id)
+        m->me++;
+    if (m->me == m->peers) {
+        snprintf(why, room, "member %u is not among the members", m->options.id);
+        return false;
+    }
+    memcpy(m->state.cluster, m->options.cluster, SEAL_CLUSTER);
+    m->state.node = m->options.id;
+    if (!open_net(m, why, room) ||
+        !(m->options.lost ? open_nothing(m, why, room) : open_state(m, why, room)))
+        return false;
+    begin_sessions(m);
+    return true;
+}
+
+struct elect_member *elect_member_start(const struct elect_member_options *options, char *why,
+                                        size_t room)
+{
+    struct elect_member *m = calloc(1, sizeof *m);
+    if (m == NULL || sodium_init() < 0 ||
+        (m->sessions = sodium_malloc(sizeof *m->sessions)) == NULL) {
+        snprintf(why, room, "no memory");
+        free(m);
+        return NULL;
+    }
+    m->options = *options;
+    m->peers = options->peers;
+    m->file.fd = -1;
+    memcpy(m->peer, options->peer, options->peers * sizeof m->peer[0]);
+    m->clock = (struct alarm_clock){.ring = member_ring, .broken = member_broken, .context = m};
+    int error = clock_open(&m->clock, options->loop);
+    if (error != 0 || !begin(m, why, room)) {
+        if (error != 0)
+            snprintf(why, room, "no timer: %s", strerror(error));
+        elect_member_stop(m);
+        return NULL;
+    }
+    member_filter(m);
+    for (unsigned i = 0; i < m->groups && !options->lost; i++) {
+        struct elect_input in = elect_happens(ELECT_START, elect_uv_now());
+        member_step(m, i, &in);
+    }
+    member_turn(m);
+    return m;
+}
+
+bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
+                         char *why, size_t room)
+{
+    struct store *store = malloc(sizeof *store);
+    struct state *state = calloc(1, sizeof *state);
+    int error = ENOMEM;
+    enum file_error result = FILE_IO;
+    if (store != NULL && state != NULL) {
+        memcpy(state->cluster, cluster, SEAL_CLUSTER);
+        state->node = id;
+        result = file_create(path, store, state, &error);
+    }
+    if (result != FILE_FINE)
+        snprintf(why, room, "%s: %s", path,
+                 result == FILE_IO ? strerror(error) : file_text(result));
+    free(store);
+    free(state);
+    return result == FILE_FINE;
+}

@@ -1,0 +1,160 @@
+/* What somebody says on a control socket. The member and the socket are stand-ins: they do nothing,
+ * and count the answers. */
+#include "../../src/daemon/daemon.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+static struct daemon d;
+static struct elect_node node;
+static unsigned answers;
+
+static void put_away(json_t *line)
+{
+    char *text = json_dumps(line, JSON_COMPACT);
+    assert(text != NULL);
+    free(text);
+    json_decref(line);
+}
+
+void control_answer(struct control_client *client, json_t *answer)
+{
+    answers++;
+    client->waits = false;
+    put_away(answer);
+}
+
+void control_tell(struct control_client *client, json_t *line)
+{
+    (void)client;
+    put_away(line);
+}
+
+void control_wait(struct control_client *client, uint64_t patience)
+{
+    (void)patience;
+    client->waits = true;
+}
+
+const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group)
+{
+    (void)m;
+    assert(group < d.config.groups);
+    return &node;
+}
+
+struct elect_news elect_member_status(const struct elect_member *m, unsigned group)
+{
+    (void)m;
+    return (struct elect_news){.group = group, .known = true, .leader = 2, .term = 65538};
+}
+
+struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
+                                    const struct elect_input *in)
+{
+    (void)m;
+    (void)group;
+    assert(in->event == ELECT_RESIGN || in->event == ELECT_PAUSE || in->event == ELECT_RESUME);
+    return (struct elect_rule){ELECT_RULE_HAS_NO_OFFICE, ELECT_NOBODY, ELECT_NOBODY};
+}
+
+bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info)
+{
+    (void)m;
+    *info = (struct elect_peer_info){.id = 2, .links = 1};
+    return i == 0;
+}
+
+struct elect_traffic elect_member_traffic(const struct elect_member *m)
+{
+    (void)m;
+    return (struct elect_traffic){0};
+}
+
+uint32_t elect_member_incarnation(const struct elect_member *m)
+{
+    (void)m;
+    return 1;
+}
+
+unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS])
+{
+    (void)m;
+    ids[0] = 1;
+    return 1;
+}
+
+bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
+                              size_t room)
+{
+    (void)m;
+    (void)key;
+    return room > 0 && why != NULL;
+}
+
+bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room)
+{
+    (void)m;
+    return room > 0 && why != NULL && id == 1;
+}
+
+bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why, size_t room)
+{
+    (void)m;
+    return room > 0 && why != NULL && id == 1 && force;
+}
+
+elect_time elect_uv_now(void) { return 1000000; }
+
+bool daemon_reload(struct daemon *daemon, struct text *done, struct text *complaint)
+{
+    (void)daemon;
+    text_clear(done);
+    text_clear(complaint);
+    return true;
+}
+
+void daemon_log(struct daemon *daemon, enum journal_event event, int group, const char *text)
+{
+    (void)daemon;
+    (void)event;
+    (void)group;
+    assert(text != NULL);
+}
+
+struct words daemon_words(const struct daemon *daemon)
+{
+    return (struct words){.config = &daemon->elect, .name = daemon->name};
+}
+
+static void begin(void)
+{
+    static const char text[] =
+        "[cluster]\nid = 000102030405060708090a0b0c0d0eff\n"
+        "[member a]\nid = 1\naddress = 127.0.0.1:1\n"
+        "[member b]\nid = 2\naddress = 127.0.0.1:2\n[group main]\n[group b]\n";
+    bool fine = config_parse(&d.config, "/nowhere/x.conf", text);
+    assert(fine && config_elect(&d.config, &d.elect) == ELECT_FINE);
+    d.me = &d.config.member[0];
+    d.name[0] = "a";
+    d.name[1] = "b";
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    json_error_t error;
+    if (d.me == NULL)
+        begin();
+    json_t *request = json_loadb((const char *)bytes, length, JSON_REJECT_DUPLICATES, &error);
+    for (int which = 0; which < CONTROL_COUNT && json_is_object(request); which++) {
+        struct control_client client = {.which = (enum control_which)which};
+        answers = 0;
+        answer(&d, &client, request);
+        assert(answers == 1 || client.watches); /* each question has one answer */
+    }
+    json_decref(request);
+    return 0;
+}
