@@ -109,23 +109,27 @@ bool args_output(const char *value, bool *json, struct text *complaint)
 #define HELP_COLUMN 33
 #define HELP_WIDTH  80
 
-/* Word by word, from the help column on, never beyond the last one. */
-static void print_wrapped(const char *text)
+/* Word by word, from that column on, never beyond the last one. */
+static void print_wrapped(const char *text, int indent)
 {
     const char *gap = "";
-    for (size_t column = HELP_COLUMN; *text != '\0'; gap = " ") {
-        size_t length = strcspn(text, " ");
+    for (size_t column = (size_t)indent; *text != '\0'; gap = " ") {
+        size_t length = strcspn(text, " \n");
         if (column + 1 + length > HELP_WIDTH) {
-            printf("\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
+            printf("\n%*s", indent, "");
+            column = (size_t)indent;
             gap = "";
         }
         printf("%s%.*s", gap, (int)length, text);
         column += strlen(gap) + length;
-        text += length + (text[length] == ' ');
+        text += length;
+        column = *text == '\n' ? HELP_WIDTH : column; /* a new line is meant */
+        text += *text != '\0';
     }
     putchar('\n');
 }
+
+void args_help_text(const char *text) { print_wrapped(text, 0); }
 
 void args_help_options(const struct option_spec *specs, size_t count)
 {
@@ -139,6 +143,6 @@ void args_help_options(const struct option_spec *specs, size_t count)
             printf("%s\n%*s", left, HELP_COLUMN, "");
         else
             printf("%-*s", HELP_COLUMN, left);
-        print_wrapped(specs[i].help);
+        print_wrapped(specs[i].help, HELP_COLUMN);
     }
 }

@@ -32,6 +32,8 @@ int args_complain(const char *verb, const char *what, const char *why);
 /* -o text|json */
 bool args_output(const char *value, bool *json, struct text *complaint);
 
+/* Wrapped; a new line where there is one. */
+void args_help_text(const char *text);
 void args_help_options(const struct option_spec *specs, size_t count);
 
 /* A verb of the command. */

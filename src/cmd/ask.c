@@ -23,7 +23,9 @@ int ask_complain(const char *verb, int status, const char *what)
 
 static void print_help(const struct verb_spec *spec, const struct option_spec *all, size_t count)
 {
-    printf("usage: elect %s\n\n%s\n\n", spec->usage, spec->text);
+    printf("usage: elect %s\n\n", spec->usage);
+    args_help_text(spec->text);
+    putchar('\n');
     args_help_options(all, count);
 }
 

@@ -79,10 +79,9 @@ int cmd_config(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "config",
         .usage = "config check [FILE] | example",
-        .text =
-            "check: whether the configuration is right, how long a change of leader takes with\n"
-            "it, and what must hold so that there are never two. example: one to begin with,\n"
-            "with every key.\nExit: 0; 64 bad usage, 78 it is not right.",
+        .text = "check: whether the configuration is right, how long a change of leader takes with "
+                "it, and what must hold so that there are never two. example: one to begin with, "
+                "with every key.\nExit: 0; 64 bad usage, 78 it is not right.",
         .min = 1,
         .max = 2,
         .missing = "expected check or example"};

@@ -312,12 +312,10 @@ int cmd_init(int argc, char **argv)
         .name = "init",
         .usage = "init [-c FILE] [--id MEMBER]\n"
                  "       elect init --new-cluster NAME=HOST:PORT ... [-c FILE] [-g GROUP]",
-        .text =
-            "Makes the state of a member that never ran: of the one whose address is this\n"
-            "machine's, or of all such ones. Refused if another member remembers it: a state that\n"
-            "was lost is not made anew, see elect readmit.\n"
-            "Exit: 0; 1 refused, with the reason; 64 bad usage, 78 the configuration or the key\n"
-            "is refused.",
+        .text = "Makes the state of a member that never ran: of the one whose address is this "
+                "machine's, or of all such ones. Refused if another member remembers it: a state "
+                "that was lost is not made anew, see elect readmit.\nExit: 0; 1 refused, with the "
+                "reason; 64 bad usage, 78 the configuration or the key is refused.",
         .max = 64,
         .own = own,
         .owns = 1,
@@ -364,11 +362,10 @@ int cmd_readmit(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "readmit",
         .usage = "readmit [-c FILE] --id MEMBER",
-        .text =
-            "A member that has lost its state asks the others what was promised, waits until\n"
-            "nothing of it can be in force (max-lease), and gets a new one. Then start it with\n"
-            "elect daemon. Waits as long as too few others answer.\n"
-            "Exit: 0; 64 bad usage, 78 refused, with the reason."};
+        .text = "A member that has lost its state asks the others what was promised, waits until "
+                "nothing of it can be in force (max-lease), and gets a new one. Then start it with "
+                "elect daemon. Waits as long as too few others answer.\nExit: 0; 64 bad usage, 78 "
+                "refused, with the reason."};
     struct asked_for a;
     struct keys keys;
     struct text why;

@@ -152,12 +152,11 @@ int cmd_key(int argc, char **argv)
     struct verb_spec spec = {
         .name = "key",
         .usage = "key new FILE | install FILE | use N | remove N [--force] | list",
-        .text =
-            "The key of the cluster, and how to replace it without a stop: make a new one, copy\n"
-            "it to every member and install it there; when all accept it, use it everywhere;\n"
-            "then remove the old one everywhere. A stolen key: remove it with --force.\n"
-            "Exit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 a key\n"
-            "file or the configuration is refused.",
+        .text = "The key of the cluster, and how to replace it without a stop: make a new one, "
+                "copy it to every member and install it there; when all accept it, use it "
+                "everywhere; then remove the old one everywhere. A stolen key: remove it with "
+                "--force.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, "
+                "78 a key file or the configuration is refused.",
         .min = 1,
         .max = 2,
         .missing = "expected new, install, use, remove or list",

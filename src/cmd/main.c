@@ -39,8 +39,9 @@ static void print_help(void)
          "\n"
          "  --version    print the version\n"
          "\n"
-         "Exit: 0 fine, 1 no, refused, or an expectation is broken, 2 no leader, 3 no daemon\n"
-         "answers, 64 bad usage, 74 reading or writing failed, 78 configuration or state refused.");
+         "Exit: 0 fine, 1 no, refused, or an expectation is broken, 2 no leader, 3 no\n"
+         "daemon answers, 64 bad usage, 74 reading or writing failed, 78 configuration,\n"
+         "key or state refused.");
 }
 
 static const struct verb *find(const char *name)

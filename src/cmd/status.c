@@ -76,8 +76,8 @@ int cmd_leader(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "leader",
         .usage = "leader [-g GROUP] [OPTIONS]",
-        .text = "Who leads, as the member here knows.\n"
-                "Exit: 0; 2 no leader is known, 3 no daemon answers, 64 bad usage."};
+        .text = "Who leads, as the member here knows.\nExit: 0; 2 no leader is known, 3 no daemon "
+                "answers, 64 bad usage."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
@@ -185,9 +185,9 @@ int cmd_status(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "status",
         .usage = "status [-g GROUP] [OPTIONS]",
-        .text = "Who leads, since when, in which term, how much of the lease is left, and what is\n"
-                "known of every other member, on each network.\n"
-                "Exit: 0; 3 no daemon answers, 64 bad usage."};
+        .text = "Who leads, since when, in which term, how much of the lease is left, and what is "
+                "known of every other member, on each network.\nExit: 0; 3 no daemon answers, 64 "
+                "bad usage."};
     return show_status(&spec, argc, argv, print_status, NULL);
 }
 
@@ -197,9 +197,8 @@ int cmd_members(int argc, char **argv)
         .name = "members",
         .usage = "members [OPTIONS]",
         .text =
-            "The members, as seen from here: when each was heard, on which networks, and whether\n"
-            "its configuration is the same.\n"
-            "Exit: 0; 3 no daemon answers, 64 bad usage."};
+            "The members, as seen from here: when each was heard, on which networks, and whether "
+            "its configuration is the same.\nExit: 0; 3 no daemon answers, 64 bad usage."};
     return show_status(&spec, argc, argv, print_members, "members");
 }
 
@@ -304,8 +303,8 @@ int cmd_watch(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "watch",
         .usage = "watch [-g GROUP] [OPTIONS]",
-        .text = "What is, then every change, a line each, until interrupted.\n"
-                "Exit: 0; 3 no daemon answers, or it has ended; 64 bad usage."};
+        .text = "What is, then every change, a line each, until interrupted.\nExit: 0; 3 no daemon "
+                "answers, or it has ended; 64 bad usage."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status : ask_stream(&a, question("watch"), show_line, &a);
