@@ -71,6 +71,7 @@ bench: deps-bench
 	@$(call compile,build)
 	@build/bench_lab
 	@bench/verify/run 8
+	@bench/daemon build/elect build/flood
 
 install: deps
 	@$(call configure,build,-Dprefix=$(abspath $(PREFIX)))

@@ -172,22 +172,37 @@ static bool nobody_leads(void) { return leaders(0) == 0; }
 
 static bool somebody_leads(void) { return leaders(0) == 1; }
 
-/* Ports that are free now; all members must know them before the first one starts. */
+/* A port that is free now: 127.0.0.1 and, where there is such a thing, ::1. */
+static int take_port(unsigned link, union elect_address *a)
+{
+    socklen_t size = sizeof *a;
+    bool six = link == 1;
+    memset(a, 0, sizeof *a);
+    a->any.sa_family = six ? AF_INET6 : AF_INET;
+    if (six)
+        a->six.sin6_addr = in6addr_loopback;
+    else
+        a->four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(a->any.sa_family, SOCK_DGRAM, 0);
+    if (six && bind(fd, &a->any, sizeof a->six) != 0) {
+        puts("NO IPv6 HERE: both networks are IPv4");
+        close(fd);
+        return take_port(0, a);
+    }
+    assert_true(six || bind(fd, &a->any, sizeof a->four) == 0);
+    assert_int_equal(getsockname(fd, &a->any, &size), 0);
+    return fd;
+}
+
+/* All members must know them before the first one starts. */
 static void choose_ports(void)
 {
     int fd[MEMBERS][2];
     for (unsigned i = 0; i < MEMBERS; i++) {
         c.peer[i].id = (uint16_t)(7 * i + 1);
         c.peer[i].links = 2;
-        for (unsigned l = 0; l < 2; l++) {
-            struct sockaddr_in *a = &c.peer[i].link[l].four;
-            socklen_t size = sizeof *a;
-            *a = (struct sockaddr_in){.sin_family = AF_INET,
-                                      .sin_addr = {htonl(INADDR_LOOPBACK + l)}};
-            fd[i][l] = socket(AF_INET, SOCK_DGRAM, 0);
-            assert_int_equal(bind(fd[i][l], (struct sockaddr *)a, size), 0);
-            assert_int_equal(getsockname(fd[i][l], (struct sockaddr *)a, &size), 0);
-        }
+        for (unsigned l = 0; l < 2; l++)
+            fd[i][l] = take_port(l, &c.peer[i].link[l]);
     }
     for (unsigned i = 0; i < MEMBERS; i++)
         for (unsigned l = 0; l < 2; l++)
