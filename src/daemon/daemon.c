@@ -91,12 +91,14 @@ static void announced(void *context, const struct elect_news *news)
         snprintf(text, sizeof text, "leads no more: %s", w->because);
         daemon_log(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text);
     }
-    unsigned long long counter = news->term >> 16, owner = news->term & 0xffff;
+    char term[48] = "";
+    if (news->term != 0)
+        snprintf(term, sizeof term, " in term %llu.%u", (unsigned long long)(news->term >> 16),
+                 (unsigned)(news->term & 0xffff));
     if (news->leads)
-        snprintf(text, sizeof text, "leads in term %llu.%llu: %s", counter, owner, w->because);
+        snprintf(text, sizeof text, "leads%s: %s", term, w->because);
     else if (news->known)
-        snprintf(text, sizeof text, "follows %s in term %llu.%llu: %s", name_of(d, news->leader),
-                 counter, owner, w->because);
+        snprintf(text, sizeof text, "follows %s%s: %s", name_of(d, news->leader), term, w->because);
     else
         snprintf(text, sizeof text, "knows of no leader: %s", w->because);
     if (news->leads || news->known || !before.leads)
@@ -195,8 +197,10 @@ static void barks(uv_timer_t *timer)
 static void leave(struct daemon *d)
 {
     bool holds = false;
-    for (unsigned i = 0; i < d->config.groups; i++)
-        holds = holds || elect_in_office(elect_member_node(d->member, i), elect_uv_now());
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        const struct elect_node *node = elect_member_node(d->member, i);
+        holds = holds || (node->mandated && elect_in_office(node, elect_uv_now()));
+    }
     if (!holds)
         end(d, 0);
 }
@@ -374,8 +378,8 @@ static const char *what_cannot(const struct daemon *d, const struct config *new)
         return "state-dir";
     if (strcmp(old->run_dir, new->run_dir) != 0)
         return "run-dir";
-    if (old->algorithm != new->algorithm)
-        return "algorithm";
+    if (old->algorithm != new->algorithm || old->mandate != new->mandate)
+        return old->mandate != new->mandate ? "mandate" : "algorithm";
     if (new->max_lease < old->max_lease)
         return "a smaller max-lease";
     if (old->members != new->members)
