@@ -108,8 +108,10 @@ static void print_group(const json_t *g)
                ask_term(number_of(g, "term"), term), text_of(g, "since"),
                json_real_value(json_object_get(g, "lease_left_ms")));
     else if (json_object_get(g, "leader") != NULL)
-        printf("follows %s in term %s since %s", text_of(g, "leader"),
-               ask_term(number_of(g, "term"), term), text_of(g, "since"));
+        printf("follows %s%s%s since %s", text_of(g, "leader"),
+               number_of(g, "term") != 0 ? " in term " : "",
+               number_of(g, "term") != 0 ? ask_term(number_of(g, "term"), term) : "",
+               text_of(g, "since"));
     else
         printf("%s, no leader is known", text_of(g, "state"));
     puts(is_true(g, "paused") ? "; elections are paused" : "");

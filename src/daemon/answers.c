@@ -84,7 +84,8 @@ static json_t *group_json(const struct daemon *d, unsigned group)
                           state_of(node, &news), "leads", news.leads, "paused", elect_paused(node));
     if (news.known) {
         json_object_set_new(o, "leader", json_string(member_name(d, news.leader)));
-        json_object_set_new(o, "term", json_integer((json_int_t)news.term));
+        if (news.term != 0)
+            json_object_set_new(o, "term", json_integer((json_int_t)news.term));
         journal_date(w->since, since);
         json_object_set_new(o, "since", json_string(since));
         json_object_set_new(o, "because", json_string(w->because));

@@ -91,12 +91,14 @@ static void announced(void *context, const struct elect_news *news)
         snprintf(text, sizeof text, "leads no more: %s", w->because);
         daemon_log(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text);
     }
-    unsigned long long counter = news->term >> 16, owner = news->term & 0xffff;
+    char term[64] = "";
+    if (news->term != 0)
+        snprintf(term, sizeof term, " in term %llu.%u", (unsigned long long)(news->term >> 16),
+                 (unsigned)(news->term & 0xffff));
     if (news->leads)
-        snprintf(text, sizeof text, "leads in term %llu.%llu: %s", counter, owner, w->because);
+        snprintf(text, sizeof text, "leads%s: %s", term, w->because);
     else if (news->known)
-        snprintf(text, sizeof text, "follows %s in term %llu.%llu: %s", name_of(d, news->leader),
-                 counter, owner, w->because);
+        snprintf(text, sizeof text, "follows %s%s: %s", name_of(d, news->leader), term, w->because);
     else
         snprintf(text, sizeof text, "knows of no leader: %s", w->because);
     if (news->leads || news->known || !before.leads)

@@ -454,8 +454,10 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .leads = leads,
                               .works = o->working || (m->over && o->token != 0),
                               .leader = known ? g->config.id[leader] : 0,
-                              .term = leads ? o->token : o->granted,
+                              .term = leads ? o->token : 0,
                               .until = o->time[ELECT_UNTIL]};
+    if (known && !leads && (o->granted & 0xffff) == news.leader)
+        news.term = o->granted; /* its own: what was granted may be another one's, or nothing yet */
     return news;
 }
 

@@ -333,7 +333,7 @@ class Cluster:
     def view(self, name):
         """(leader, term) as that member sees it, or None."""
         g = self.group(name)
-        return (g["leader"], g["term"]) if "leader" in g else None
+        return (g["leader"], g.get("term")) if "leader" in g else None
 
     def agreed(self, names):
         """Who leads, if all of them say the same, and it does."""
