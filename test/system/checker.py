@@ -6,6 +6,7 @@ In the folder, a line of JSON each:
 
     claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: asked at `before`, MEMBER's daemon said that
                          it leads, which was heard at `after`; so it is claimed for [after, until]
+                         {"member", "contradiction"}: it said that it leads, and that its lease was over
     resource.jsonl       {"at", "member", "token", "accepted"}: what a fenced resource was asked to write
     nemesis.jsonl        {"at", "what", "member"}: what was done to the cluster, as far as it matters here:
                          hand-over (an answer counts for its instant then, as is-leader says), log-lost
@@ -34,7 +35,9 @@ def lines(path):
 class Evidence:
     def __init__(self, folder):
         folder = pathlib.Path(folder)
-        self.claims = [c for path in sorted(folder.glob("claims-*.jsonl")) for c in lines(path) if "token" in c]
+        said = [line for path in sorted(folder.glob("claims-*.jsonl")) for line in lines(path)]
+        self.claims = [line for line in said if "token" in line]
+        self.contradictions = [line for line in said if "contradiction" in line]
         self.writes = lines(folder / "resource.jsonl")
         self.nemesis = lines(folder / "nemesis.jsonl")
         self.logs = {path.stem: lines(path) for path in sorted(folder.glob("*.log"))}
@@ -99,8 +102,8 @@ def check_tokens(evidence):
 
 
 def check_overlaps(evidence):
-    """P3: no two lead at once."""
-    problems, latest = [], None
+    """P3: no two lead at once, and nobody says that it does when its own lease is over."""
+    problems, latest = [f"P3: {said['member']} said that it leads, with its lease over" for said in evidence.contradictions], None
     for office in offices(evidence):
         if latest is not None and latest[3] != office[3] and office[0] < latest[1]:
             problems.append(f"P3: {latest[3]} in term {name(latest[2])} and {office[3]} in term {name(office[2])} both led "

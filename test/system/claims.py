@@ -33,8 +33,8 @@ def enter(namespace):
     os.close(fd)
 
 
-def die_with_parent():
-    libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+def die_with_parent(number=signal.SIGKILL):
+    libc.prctl(1, number)  # PR_SET_PDEATHSIG
 
 
 def fork(work, *args):
@@ -95,6 +95,8 @@ def claimant(member, namespace, path, resource, out):
             after = now()
             if answer and answer.get("leads"):
                 token, until = answer["term"], before + answer["left_us"]
+                if answer["left_us"] < -1000:  # a yes that had nothing left when it was said
+                    log.write(json.dumps({"member": member, "at": after, "contradiction": answer}) + "\n")
                 if until > after:
                     log.write(json.dumps({"member": member, "token": token, "before": before, "after": after, "until": until}) + "\n")
                     writes += 1

@@ -58,6 +58,10 @@ def overlap_of_three(e):  # the long office is not forgotten for the short one b
     e["a.log"] = [leads(T2 + 1)]
 
 
+def yes_too_late(e):
+    e["claims-c"].append({"member": "c", "contradiction": {"leads": True, "left_us": -70000}})
+
+
 def hand_over_too_early(e):  # it still answered yes after the other one did
     e["nemesis"] = [{"at": 900_000, "what": "hand-over", "member": "c", "token": T1}]
     e["claims-b"] = claims("b", T2, 950, 3000)
@@ -120,7 +124,7 @@ def no_term_of_a_leader(e):
     e["c.log"][3] = {"event": "follows", "text": "follows b in term 0.0: told so", "leader": "b"}
 
 
-WRONG = [(overlap, "P3: c in term 1.3 and b in term 2.2 both led for 44.9 ms"), (overlap_inside, "P3"), (overlap_of_three, "P3"),
+WRONG = [(overlap, "P3: c in term 1.3 and b in term 2.2 both led for 44.9 ms"), (overlap_inside, "P3"), (overlap_of_three, "P3"), (yes_too_late, "P3: c said"),
          (hand_over_too_early, "P3"), (hand_over_of_another, "P3"), (one_term_two_members, "P1: b and c"),
          (one_term_two_logs, "P1: b and c"), (reuse, "P2: c began"), (smaller_token, "P2: the office of b"),
          (stale_write, "stale write: c wrote with 1.3 after 2.2"), (write_without_claim, "stale write: a wrote"),

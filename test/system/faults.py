@@ -11,13 +11,11 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
+from cases import many  # noqa: E402
 from cluster import Cluster, Failure, NotHere, need_namespaces, run, wait  # noqa: E402
 
 SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
@@ -574,41 +572,6 @@ def one_case(elect, case):
     return 1
 
 
-def many_cases(elect, wanted, jobs):
-    begun, waiting, running, failed, again = time.monotonic(), list(wanted), {}, [], 0
-
-    def end_all(number, frame):
-        for worker, *_ in running.values():
-            worker.terminate()
-        sys.exit(128 + number)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end_all)
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            case = waiting.pop(0)
-            out = tempfile.TemporaryFile("w+")
-            running[case] = subprocess.Popen([sys.executable, __file__, elect, case], stdout=out, stderr=out,
-                                             preexec_fn=claims.die_with_parent), out, time.monotonic()
-        case = next((case for case, (worker, *_) in running.items() if worker.poll() is not None), None)
-        if case is None:
-            time.sleep(0.01)
-            continue
-        worker, out, since = running.pop(case)
-        out.seek(0)
-        text = out.read()
-        again += "once more" in text
-        if worker.returncode != 0:
-            failed.append(case)
-        print(f"{'FAILED' if worker.returncode else 'ok':6} {time.monotonic() - since:5.1f} s  {text.splitlines()[-1] if text else case}",
-              flush=True)
-        if worker.returncode != 0 or "once more" in text:
-            print(text, file=sys.stderr, flush=True)
-    print(f"{len(wanted) - len(failed)} of {len(wanted)} cases passed, {again} needed another try, {time.monotonic() - begun:.0f} s")
-    for case in failed:
-        print(f"failed: {case}")
-    return 1 if failed else 0
-
-
 def main():
     words = sys.argv[1:]
     jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
@@ -621,7 +584,7 @@ def main():
     except NotHere as why:
         print(f"SKIPPED: {why}: NO FAULT WAS TRIED ON REAL PROCESSES", flush=True)
         return 77
-    return one_case(elect, wanted[0]) if len(wanted) == 1 else many_cases(elect, wanted or cases(), jobs)
+    return one_case(elect, wanted[0]) if len(wanted) == 1 else many(__file__, elect, wanted or cases(), jobs)
 
 
 if __name__ == "__main__":
