@@ -247,12 +247,21 @@ void answer_news(struct daemon *d, const struct elect_news *news)
 {
     for (struct control_client *c = d->control.clients, *next; c != NULL; c = next) {
         next = c->next;
-        if (c->waits && c->group == news->group && news->known && news->term > c->term &&
-            !news->leads)
+        if (!c->waits || c->group != news->group || !news->known || news->term <= c->term ||
+            news->leads)
+            continue;
+        const char *leader = member_name(d, news->leader);
+        if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
+            char why[256];
+            snprintf(why, sizeof why, "%s did not take it: %s leads now, in term %llu.%u", c->whom,
+                     leader, (unsigned long long)(news->term >> 16),
+                     (unsigned)(news->term & 0xffff));
+            refuse(c, why);
+        } else {
             control_answer(c, json_pack("{s:b, s:s, s:I, s:I, s:s}", "ok", 1, "group",
                                         d->config.group[news->group], "from", (json_int_t)c->term,
-                                        "to", (json_int_t)news->term, "leader",
-                                        member_name(d, news->leader)));
+                                        "to", (json_int_t)news->term, "leader", leader));
+        }
     }
 }
 
@@ -287,12 +296,29 @@ static void answer_resign(struct daemon *d, struct control_client *client, json_
     hand_over(d, client, request, ELECT_NOBODY);
 }
 
+/* It was heard of lately, so that it can take an office at once. */
+static bool is_there(const struct daemon *d, uint16_t id)
+{
+    uint32_t suspicion = d->elect.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    struct elect_peer_info p;
+    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
+        if (p.id == id)
+            return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
+    return true; /* this one: refused for another reason */
+}
+
 static void answer_transfer(struct daemon *d, struct control_client *client, json_t *request)
 {
     const char *name = json_string_value(json_object_get(request, "to")), *known[SESSION_PEERS];
     const struct config_member *m = name != NULL ? config_member(&d->config, name) : NULL;
     char why[256];
+    if (m != NULL && !is_there(d, m->peer.id)) {
+        snprintf(why, sizeof why, "nothing is heard of %s: nothing has changed", m->name);
+        refuse(client, why);
+        return;
+    }
     if (m != NULL) {
+        client->whom = m->name;
         hand_over(d, client, request, elect_rank(&d->elect, m->peer.id));
         return;
     }
