@@ -8,8 +8,9 @@ In the folder, a line of JSON each:
                          it leads, which was heard at `after`; so it is claimed for [after, until]
                          {"member", "contradiction"}: it said that it leads, and that its lease was over
     resource.jsonl       {"at", "member", "token", "accepted"}: what a fenced resource was asked to write
-    nemesis.jsonl        {"at", "what", "member"}: what was done to the cluster, as far as it matters here:
-                         hand-over (an answer counts for its instant then, as is-leader says), log-lost
+    nemesis.jsonl        {"at", "what", "member"}: what was done to the cluster, as far as it matters here: started,
+                         log-lost, and hand-over: of the office with that "token", or, without one, of any that this
+                         process has until it is started anew. An answer counts for its instant then, as is-leader says
     MEMBER.log           what the daemon logged, with -o json
 
 Times are CLOCK_BOOTTIME of one machine, in microseconds. No clock of a daemon is believed."""
@@ -46,23 +47,35 @@ class Evidence:
         return [n for n in self.nemesis if n["what"] == what and member in (None, n.get("member"))]
 
 
+def hand_overs(evidence):
+    """(member, token or None, from when, until when): in which an office may be handed over at any moment."""
+    found = []
+    for given in evidence.done("hand-over"):
+        later = [start["at"] for start in evidence.done("started", given["member"]) if start["at"] > given["at"]]
+        end = min(later, default=float("inf")) if "token" not in given else float("inf")
+        found.append((given["member"], given.get("token"), given["at"], end))
+    return found
+
+
+def held(claim, given):
+    """For which time a claim counts: all of it, or what it said of the instant when it was asked."""
+    start, until = claim["after"], claim["until"]
+    for member, token, first, last in given:
+        if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
+            until = min(until, max(first, claim["before"]))
+    return start, until
+
+
 def offices(evidence):
     """(from, until, token, member) of each, in the order of their beginnings."""
-    found = {}
-    for claim in evidence.claims:
-        start, until = claim["after"], claim["until"]
-        for given in evidence.done("hand-over", claim["member"]):
-            # From then on it may be handed over at any moment: what was answered held when it was asked.
-            if claim["after"] >= given["at"] and claim["token"] == given.get("token", claim["token"]):
-                until = min(until, claim["before"])
-            elif start <= given["at"] < until and claim["token"] == given.get("token", claim["token"]):
-                until = given["at"]
-        if until < start and (claim["member"], claim["token"]) in found:
-            start = until  # it held then, within an office that is known
-        elif until < start:
-            continue
-        first, last = found.get((claim["member"], claim["token"]), (start, until))
-        found[claim["member"], claim["token"]] = min(first, start), max(last, until)
+    found, given = {}, hand_overs(evidence)
+    for claim in sorted(evidence.claims, key=lambda claim: claim["after"]):
+        start, until = held(claim, given)
+        key = claim["member"], claim["token"]
+        if until < start and key not in found:
+            continue  # it held at an instant before it was heard: no more is known of this office yet
+        first, last = found.get(key, (start, until))
+        found[key] = min(first, start), max(last, until)
     return sorted((first, last, token, member) for (member, token), (first, last) in found.items())
 
 

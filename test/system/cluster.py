@@ -258,6 +258,7 @@ class Cluster:
 
     def start(self, *names, **how):
         for name in names:
+            self.note("started", name)
             self.daemons[name] = self.launch(name, **how)
             self.say(f"{name} is started")
 
@@ -341,14 +342,15 @@ class Cluster:
         one = views.pop() if len(views) == 1 else None
         return one if one is not None and self.group(one[0]).get("leads") else None
 
-    def leader(self, among=None, other_than=()):
+    def leader(self, among=None, other_than=(), limit=LIMIT):
         """(leader, term) once all `among` follow it."""
         names = [name for name in among or self.names if self.runs(name)]
 
         def found():
             one = self.agreed(names)
             return one if one and one[0] not in other_than else None
-        one = wait(f"a leader of {' '.join(names)}" + (f" other than {' '.join(other_than)}" if other_than else ""), found)
+        one = wait(f"a leader of {' '.join(names)}" + (f" other than {' '.join(other_than)}" if other_than else ""), found,
+                   limit)
         self.say(f"{one[0]} leads in term {one[1] >> 16}.{one[1] & 0xffff}")
         return one
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Real daemons in network namespaces, and everything that may go wrong: faults.py ELECT [CASE ... | --list] [--jobs N]
 
 A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. Of all of them as many are run as it takes to have seen

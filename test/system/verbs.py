@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Every verb of a running member, as a user meets it, on loopback: verbs.py ELECT [CASE ... | --list] [--jobs N]
 
 Exit codes, texts, refusals; bad input; signals; what a supervisor is told; clients that mean no good."""
