@@ -20,7 +20,7 @@ import time
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
 from cases import many  # noqa: E402
-from cluster import Failure, wait  # noqa: E402
+from cluster import LIMIT, Failure, wait  # noqa: E402
 
 CASES = {}
 TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
@@ -44,8 +44,11 @@ def free_ports(count):
 
 
 def run(*words, env=None, cwd=None):
-    return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=120, cwd=cwd,
-                          env=None if env is None else os.environ | env)
+    try:
+        return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=LIMIT, cwd=cwd,
+                              env=None if env is None else os.environ | env)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"elect {' '.join(map(str, words))}: has not ended within {LIMIT} s") from None
 
 
 def expect(what, done, code=0, out=(), err=(), lines=None):
@@ -413,6 +416,35 @@ def keys(_):
 
 
 @case
+def stolen_key(_):
+    """By force a key goes at once, and whoever still speaks with it is cut off until it uses another one."""
+    with Place("ab") as p:
+        places = {name: p.folder / name for name in p.names}
+        for name, place in places.items():
+            (place / "state").mkdir(parents=True)
+            for path in (p.conf, p.folder / "key"):
+                shutil.copy2(path, place)
+            shutil.copy2(p.state(name), place / "state")
+            p.start(name, conf=place / "elect.conf")
+
+        def elect(name, *words):
+            return run(*words, "-c", places[name] / "elect.conf", "--id", name)
+
+        def led():
+            return [elect(name, "is-leader", "-q").returncode for name in p.names] in ([0, 1], [1, 0])
+        wait("a leader", led)
+        expect("new", elect("a", "key", "new", p.folder / "new"), 0)
+        for name in p.names:
+            expect("install", elect(name, "key", "install", p.folder / "new"), 0)
+        wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
+        expect("in use", elect("a", "key", "remove", "1"), 1, err=("still speaks with key 1", "--force"))
+        expect("by force", elect("a", "key", "remove", "1", "--force"), 0, out="key 1 is removed")
+        wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
+        wait("a leader", led)
+        wait("remove", lambda: elect("b", "key", "remove", "1").returncode == 0)
+
+
+@case
 def config_verbs(_):
     with Place() as p:
         expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",
@@ -534,7 +566,7 @@ def bad_places(_):
         p.conf.write_text(good.replace("[cluster]\n", f"[cluster]\nrun-dir = {p.folder}/{'r' * 80}\n"))
         (p.folder / ("r" * 80)).mkdir()
         p.refused("socket path", "too long for a socket: set run-dir to a shorter path")
-        p.conf.write_text(good.replace("[cluster]\n", "[cluster]\nrun-dir = nowhere\n"))
+        p.conf.write_text(good.replace("[cluster]\n", "[cluster]\nrun-dir = nowhere/at/all\n"))
         p.refused("no run-dir", "run-dir must exist")
         p.conf.write_text(good)
         pathlib.Path(p.socket("a")).write_text("precious")
