@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize verified coverage storm fuzz mutants bench deps deps-test deps-bench install format clean
+.PHONY: all demo test test-plain test-sanitize verified coverage storm fuzz mutants chaos bench deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -59,6 +59,11 @@ storm: all
 # every decoder, for a minute each: FUZZ=600 make fuzz
 fuzz: deps-test
 	@tools/fuzz $(FUZZ)
+
+# real daemons and a random nemesis, for some seconds: CHAOS=3600 SEED=1 make chaos
+CHAOS ?= 300
+chaos: all deps-test
+	@tools/chaos $(CHAOS) $(SEED)
 
 # seeded faults, and who notices them
 mutants: deps-test

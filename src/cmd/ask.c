@@ -214,14 +214,16 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0) {
+    if (fd >= 0) { /* before: a daemon that stands still may have a queue before its door */
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        return fd;
     }
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+        return fd;
     snprintf(why, sizeof why, "%s: %s", path,
              errno == ECONNREFUSED || errno == ENOENT
                  ? "no daemon runs here: elect daemon starts it"
+             : errno == EAGAIN ? "the daemon does not answer"
              : errno == EACCES ? "this user may not: be of group elect, or whoever runs the daemon"
                                : strerror(errno));
     *status = ask_complain(a->verb, EXIT_NO_DAEMON, why);

@@ -63,15 +63,20 @@ static int install(const struct asked_for *a, const struct config *c, const char
     if (!keys_read(&new, path, &why) || !keys_read(&all, c->key_file, &why))
         return complain(a, &why);
     struct keys before = all;
-    if (all.count == ELECT_UV_KEYS || new.count != 1 || all.key[0].id == new.key[0].id)
-        text_add(&why, new.count != 1               ? "expected a file with one key"
-                       : all.count == ELECT_UV_KEYS ? "there are two keys already: remove one first"
-                                                    : "a key with that number is there already");
-    else
+    bool there = false; /* members here may share the file */
+    for (unsigned i = 0; i < all.count; i++)
+        there = there || sodium_memcmp(&all.key[i], &new.key[0], sizeof new.key[0]) == 0;
+    if (new.count != 1)
+        text_add(&why, "expected a file with one key");
+    else if (!there && all.count == ELECT_UV_KEYS)
+        text_add(&why, "there are two keys already: remove one first");
+    else if (!there && all.key[0].id == new.key[0].id)
+        text_add(&why, "another key with that number is there already");
+    else if (!there)
         all.key[all.count++] = new.key[0];
-    bool fine = why.length == 0 && keys_write(&all, c->key_file, false, &why);
+    bool fine = why.length == 0 && (there || keys_write(&all, c->key_file, false, &why));
     int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
-    if (fine && status != EXIT_FINE)
+    if (fine && !there && status != EXIT_FINE)
         keys_write(&before, c->key_file, false, &why); /* as it was */
     if (status == EXIT_FINE && !a->quiet)
         printf("key %u is accepted here; once it is on all members: elect key use %u\n",
@@ -97,10 +102,10 @@ static int change(const struct asked_for *a, const struct config *c, const char 
         return complain(a, &why);
     while (at < all.count && all.key[at].id != id)
         at++;
-    if (at == all.count)
+    if (at == all.count && use) /* one that is removed may be in use by a daemon all the same */
         return ask_complain(a->verb, EXIT_NO, "there is no such key, see elect key list");
     int status = tell(a, use ? "key-use" : "key-remove", (int)id, force);
-    if (status == EXIT_FINE) {
+    if (status == EXIT_FINE && at < all.count) {
         struct elect_key first = all.key[at];
         memmove(&all.key[at], &all.key[at + 1], (all.count - at - 1) * sizeof first);
         all.count--;

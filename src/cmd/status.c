@@ -40,9 +40,8 @@ int cmd_is_leader(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "is-leader",
         .usage = "is-leader [-g GROUP] [OPTIONS]",
-        .text =
-            "Whether the member here leads, at this instant; for a span of time use elect run.\n"
-            "Exit: 0 yes, 1 no, 2 no leader is known, 3 no daemon answers, 64 bad usage."};
+        .text = "Whether the member here leads, at this instant.\n"
+                "Exit: 0 yes, 1 no, 2 no leader is known, 3 no daemon answers, 64 bad usage."};
     struct asked_for a;
     char term[32];
     int status = ask_parse(&a, &spec, argc, argv);
@@ -114,8 +113,10 @@ static void print_group(const json_t *g)
     else if (json_object_get(g, "leader") != NULL && number_of(g, "term") == 0)
         printf("follows %s since %s", text_of(g, "leader"), text_of(g, "since"));
     else if (json_object_get(g, "leader") != NULL)
-        printf("follows %s in term %s since %s", text_of(g, "leader"),
-               ask_term(number_of(g, "term"), term), text_of(g, "since"));
+        printf("follows %s%s%s since %s", text_of(g, "leader"),
+               number_of(g, "term") != 0 ? " in term " : "",
+               number_of(g, "term") != 0 ? ask_term(number_of(g, "term"), term) : "",
+               text_of(g, "since"));
     else
         printf("%s, no leader is known", text_of(g, "state"));
     puts(is_true(g, "paused") ? "; elections are paused" : "");

@@ -67,7 +67,7 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
     if (news->known)
         return "follows";
     if (elect_paused(node))
-        return "paused, without a leader";
+        return "waits";
     return node->mandate.candidacy != ELECT_NO_CANDIDATE ? "asks for a mandate"
            : node->state != ELECT_NORMAL                 ? "holds an election"
                                                          : "looks around";
@@ -84,7 +84,8 @@ static json_t *group_json(const struct daemon *d, unsigned group)
                           state_of(node, &news), "leads", news.leads, "paused", elect_paused(node));
     if (news.known) {
         json_object_set_new(o, "leader", json_string(member_name(d, news.leader)));
-        json_object_set_new(o, "term", json_integer((json_int_t)news.term));
+        if (news.term != 0)
+            json_object_set_new(o, "term", json_integer((json_int_t)news.term));
         journal_date(w->since, since);
         json_object_set_new(o, "since", json_string(since));
         json_object_set_new(o, "because", json_string(w->because));
@@ -246,12 +247,21 @@ void answer_news(struct daemon *d, const struct elect_news *news)
 {
     for (struct control_client *c = d->control.clients, *next; c != NULL; c = next) {
         next = c->next;
-        if (c->waits && c->group == news->group && news->known && news->term > c->term &&
-            !news->leads)
+        if (!c->waits || c->group != news->group || !news->known || news->term <= c->term ||
+            news->leads)
+            continue;
+        const char *leader = member_name(d, news->leader);
+        if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
+            char why[256];
+            snprintf(why, sizeof why, "%s did not take it: %s leads now, in term %llu.%u", c->whom,
+                     leader, (unsigned long long)(news->term >> 16),
+                     (unsigned)(news->term & 0xffff));
+            refuse(c, why);
+        } else {
             control_answer(c, json_pack("{s:b, s:s, s:I, s:I, s:s}", "ok", 1, "group",
                                         d->config.group[news->group], "from", (json_int_t)c->term,
-                                        "to", (json_int_t)news->term, "leader",
-                                        member_name(d, news->leader)));
+                                        "to", (json_int_t)news->term, "leader", leader));
+        }
     }
 }
 
@@ -290,12 +300,29 @@ static void answer_resign(struct daemon *d, struct control_client *client, json_
     hand_over(d, client, request, ELECT_NOBODY);
 }
 
+/* It was heard of lately, so that it can take an office at once. */
+static bool is_there(const struct daemon *d, uint16_t id)
+{
+    uint32_t suspicion = d->elect.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    struct elect_peer_info p;
+    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
+        if (p.id == id)
+            return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
+    return true; /* this one: refused for another reason */
+}
+
 static void answer_transfer(struct daemon *d, struct control_client *client, json_t *request)
 {
     const char *name = json_string_value(json_object_get(request, "to")), *known[SESSION_PEERS];
     const struct config_member *m = name != NULL ? config_member(&d->config, name) : NULL;
     char why[256];
+    if (m != NULL && !is_there(d, m->peer.id)) {
+        snprintf(why, sizeof why, "nothing is heard of %s: nothing has changed", m->name);
+        refuse(client, why);
+        return;
+    }
     if (m != NULL) {
+        client->whom = m->name;
         hand_over(d, client, request, elect_rank(&d->elect, m->peer.id));
         return;
     }
@@ -326,8 +353,6 @@ static void pause_or_resume(struct daemon *d, struct control_client *client, jso
         if ((only != STORE_GROUPS && only != (int)i) || paused == (event == ELECT_PAUSE))
             continue;
         elect_member_tell(d->member, i, &in);
-        daemon_log(d, JOURNAL_ADMIN, (int)i,
-                   event == ELECT_PAUSE ? "elections are paused" : "elections are resumed");
         json_array_append_new(changed, json_string(d->config.group[i]));
     }
     if (only >= 0)

@@ -39,6 +39,7 @@ struct control_client {
     bool waits;
     unsigned group;
     uint64_t term;
+    const char *whom; /* who is to lead; NULL: anybody */
 };
 
 struct control {

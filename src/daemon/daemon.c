@@ -91,7 +91,7 @@ static void announced(void *context, const struct elect_news *news)
         snprintf(text, sizeof text, "leads no more: %s", w->because);
         daemon_log(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text);
     }
-    char term[48] = "";
+    char term[64] = "";
     if (news->term != 0)
         snprintf(term, sizeof term, " in term %llu.%u", (unsigned long long)(news->term >> 16),
                  (unsigned)(news->term & 0xffff));
@@ -118,6 +118,12 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     struct words words = daemon_words(d);
     struct text t;
     recorder_step(&d->recorder, group, in, out);
+    if (d->member != NULL &&
+        elect_paused(elect_member_node(d->member, group)) != d->group[group].paused) {
+        d->group[group].paused = !d->group[group].paused;
+        daemon_log(d, JOURNAL_ADMIN, (int)group,
+                   d->group[group].paused ? "elections are paused" : "elections are resumed");
+    }
     if (!out->announced || d->member == NULL)
         return;
     text_clear(&t);
@@ -417,8 +423,13 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, struct
     for (unsigned i = 0; i < d->config.groups; i++) {
         const struct elect_membership *is = &elect_member_node(d->member, i)->saved.membership;
         struct elect_input in = elect_changes(to->members, to->voters, elect_uv_now());
-        if ((is->members == to->members && is->voters == to->voters) || !d->group[i].news.leads)
+        if (is->members == to->members && is->voters == to->voters)
             continue;
+        if (!d->group[i].news.leads) {
+            text_add(done, done->length > 0 ? ", " : "");
+            text_add(done, "nothing of who votes: the leader's reload does that");
+            continue;
+        }
         struct elect_rule rule = elect_member_tell(d->member, i, &in);
         if (rule.number != ELECT_RULE_CHANGES_MEMBERS) {
             text_add(complaint, d->config.group[i]);
@@ -432,6 +443,24 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, struct
         text_add(done, d->config.group[i]);
     }
     return true;
+}
+
+static void add_changed(struct text *done, const char *what, bool changed)
+{
+    if (!changed)
+        return;
+    text_add(done, done->length > 0 ? ", " : "");
+    text_add(done, what);
+}
+
+static void name_times(const struct config *a, const struct config *b, struct text *done)
+{
+    add_changed(done, "lease", a->lease != b->lease);
+    add_changed(done, "renewal", a->renewal != b->renewal);
+    add_changed(done, "max-lease", a->max_lease != b->max_lease);
+    add_changed(done, "delay", a->delay != b->delay);
+    add_changed(done, "rho", a->rho != b->rho);
+    add_changed(done, "preempt", a->preempt != b->preempt || a->preempt_after != b->preempt_after);
 }
 
 static bool reload(struct daemon *d, struct text *done, struct text *complaint)
@@ -455,8 +484,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
     if (!change_roles(d, &elect, done, complaint))
         return false;
     move_peers(d, &new, done);
-    if (elect.lease != d->elect.lease || elect.renewal != d->elect.renewal)
-        text_add(done, done->length > 0 ? ", lease or renewal" : "lease or renewal");
+    name_times(&d->config, &new, done);
     unsigned me = (unsigned)(d->me - d->config.member);
     d->config = new;
     d->me = &d->config.member[me];

@@ -13,6 +13,7 @@
 /* What is known of a group, and since when. */
 struct watched {
     struct elect_news news;
+    bool paused;
     int64_t since;              /* microseconds since 1970 */
     char because[JOURNAL_TEXT]; /* it is so */
     char cause[JOURNAL_TEXT];   /* of the latest step that changed something */

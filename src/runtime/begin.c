@@ -3,6 +3,7 @@
 
 #include "saved.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ static bool begin_group(struct elect_member *m, unsigned i, char *why, size_t ro
                  whom);
         return false;
     }
-    g->until = g->node.mandate.time[ELECT_UNTIL];
+    g->news.until = g->node.mandate.time[ELECT_UNTIL];
     member_perform(m, i, &out, now);
     return true;
 }
@@ -195,7 +196,15 @@ static bool open_net(struct elect_member *m, char *why, size_t room)
     int error = net_open(&m->net, m->options.loop, &m->peer[m->me], &m->peer[m->me == 0], &link);
     if (error == 0)
         return true;
-    snprintf(why, room, "its address %u: %s", link, strerror(error));
+    char host[INET6_ADDRSTRLEN] = "any address";
+    const union elect_address *a = &m->peer[m->me].link[link - 1];
+    bool six = a->any.sa_family == AF_INET6;
+    if (a->any.sa_family != AF_UNSPEC)
+        inet_ntop(a->any.sa_family,
+                  six ? (const void *)&a->six.sin6_addr : (const void *)&a->four.sin_addr, host,
+                  sizeof host);
+    snprintf(why, room, six ? "its address [%s]:%u: %s" : "its address %s:%u: %s", host,
+             ntohs(a->four.sin_port), strerror(error));
     return false;
 }
 

@@ -16,8 +16,8 @@ struct group {
     struct elect_node node;
     elect_time deadline[ELECT_TIMER_COUNT];
     bool announced;
-    bool done;        /* lost: it knows enough */
-    elect_time until; /* as announced */
+    bool done;              /* lost: it knows enough */
+    struct elect_news news; /* as announced */
 };
 
 /* What goes to a peer at the end of this turn. What has no room is lost. */

@@ -196,18 +196,26 @@ static void hear_oneself(struct elect_member *m)
     m->selves -= count;
 }
 
+static bool same(const struct elect_news *a, const struct elect_news *b)
+{
+    return a->known == b->known && a->leads == b->leads && a->works == b->works &&
+           a->leader == b->leader && a->term == b->term;
+}
+
 static void announce(struct elect_member *m)
 {
     for (unsigned i = 0; i < m->groups && !m->over; i++) {
         struct group *g = &m->group[i];
-        elect_time until = g->node.mandate.time[ELECT_UNTIL];
-        if (!g->announced && until == g->until)
+        if (!g->announced && g->node.mandate.time[ELECT_UNTIL] == g->news.until)
             continue;
         struct elect_news news = elect_member_status(m, i);
-        news.renewed = !g->announced;
+        news.renewed = same(&news, &g->news);
+        bool nothing = news.renewed && news.until == g->news.until;
         g->announced = false;
-        g->until = until;
-        m->options.announce(m->options.context, &news);
+        g->news = news;
+        g->news.until = g->node.mandate.time[ELECT_UNTIL];
+        if (!nothing)
+            m->options.announce(m->options.context, &news);
     }
 }
 
@@ -216,7 +224,7 @@ static bool is_quiet(const struct elect_member *m)
     bool quiet = m->selves == 0 && !m->dirty;
     for (unsigned i = 0; i < m->groups; i++)
         quiet = quiet && !m->group[i].announced &&
-                m->group[i].until == m->group[i].node.mandate.time[ELECT_UNTIL];
+                m->group[i].news.until == m->group[i].node.mandate.time[ELECT_UNTIL];
     for (unsigned i = 0; i < m->peers; i++)
         quiet = quiet && m->out[i].used == 0 && m->out_lost[i].used == 0;
     return quiet;
@@ -457,8 +465,10 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .leads = leads,
                               .works = o->working || (m->over && o->token != 0),
                               .leader = known ? g->config.id[leader] : 0,
-                              .term = leads ? o->token : o->granted,
+                              .term = leads ? o->token : 0,
                               .until = g->node.mandated ? o->time[ELECT_UNTIL] : INT64_MAX};
+    if (known && !leads && (o->granted & 0xffff) == news.leader)
+        news.term = o->granted; /* its own: what was granted may be another one's, or nothing yet */
     return news;
 }
 

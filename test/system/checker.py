@@ -1,0 +1,202 @@
+"""An independent judge of a cluster: it reads what was claimed, written and logged, and nothing else.
+
+    checker.py FOLDER
+
+In the folder, a line of JSON each:
+
+    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: asked at `before`, MEMBER's daemon said that
+                         it leads, which was heard at `after`; so it is claimed for [after, until]
+                         {"member", "contradiction"}: it said that it leads, and that its lease was over
+    resource.jsonl       {"at", "member", "token", "accepted"}: what a fenced resource was asked to write
+    nemesis.jsonl        {"at", "what", "member"}: what was done to the cluster, as far as it matters here: started,
+                         log-lost, and hand-over: of the office with that "token", or, without one, of any that this
+                         process has until it is started anew. An answer counts for its instant then, as is-leader says
+    MEMBER.log           what the daemon logged, with -o json
+
+Times are CLOCK_BOOTTIME of one machine, in microseconds. No clock of a daemon is believed."""
+
+import json
+import pathlib
+import sys
+
+
+def lines(path):
+    """Those of JSON; a process that was killed may have left half a line."""
+    found = []
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict):
+            found.append(entry)
+    return found
+
+
+class Evidence:
+    def __init__(self, folder):
+        folder = pathlib.Path(folder)
+        said = [line for path in sorted(folder.glob("claims-*.jsonl")) for line in lines(path)]
+        self.claims = [line for line in said if "token" in line]
+        self.contradictions = [line for line in said if "contradiction" in line]
+        self.writes = lines(folder / "resource.jsonl")
+        self.nemesis = lines(folder / "nemesis.jsonl")
+        self.logs = {path.stem: lines(path) for path in sorted(folder.glob("*.log"))}
+
+    def done(self, what, member=None):
+        return [n for n in self.nemesis if n["what"] == what and member in (None, n.get("member"))]
+
+
+def hand_overs(evidence):
+    """(member, token or None, from when, until when): in which an office may be handed over at any moment."""
+    found = []
+    for given in evidence.done("hand-over"):
+        later = [start["at"] for start in evidence.done("started", given["member"]) if start["at"] > given["at"]]
+        end = min(later, default=float("inf")) if "token" not in given else float("inf")
+        found.append((given["member"], given.get("token"), given["at"], end))
+    return found
+
+
+def held(claim, given):
+    """For which time a claim counts: all of it, or what it said of the instant when it was asked."""
+    start, until = claim["after"], claim["until"]
+    for member, token, first, last in given:
+        if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
+            until = min(until, max(first, claim["before"]))
+    return start, until
+
+
+def offices(evidence):
+    """(from, until, token, member) of each, in the order of their beginnings."""
+    found, given = {}, hand_overs(evidence)
+    for claim in sorted(evidence.claims, key=lambda claim: claim["after"]):
+        start, until = held(claim, given)
+        key = claim["member"], claim["token"]
+        if until < start and key not in found:
+            continue  # it held at an instant before it was heard: no more is known of this office yet
+        first, last = found.get(key, (start, until))
+        found[key] = min(first, start), max(last, until)
+    return sorted((first, last, token, member) for (member, token), (first, last) in found.items())
+
+
+def name(token):
+    return f"{token >> 16}.{token & 0xffff}"
+
+
+def check_terms(evidence):
+    """P1: one member for each token, whatever the clocks did."""
+    owners, problems = {}, []
+    for claim in evidence.claims:
+        owners.setdefault(claim["token"], set()).add(claim["member"])
+    for member, log in evidence.logs.items():
+        for entry in log:
+            if entry.get("event") == "leads":
+                owners.setdefault(entry["term"], set()).add(member)
+    for token, members in sorted(owners.items()):
+        if len(members) > 1:
+            problems.append(f"P1: {' and '.join(sorted(members))} both led in term {name(token)}")
+    return problems
+
+
+def check_tokens(evidence):
+    """P2: no token twice, and a later office has a larger one."""
+    problems = []
+    for member, log in evidence.logs.items():
+        led = [entry["term"] for entry in log if entry.get("event") == "leads"]
+        for token in sorted({token for token in led if led.count(token) > 1}):
+            problems.append(f"P2: {member} began to lead in term {name(token)} twice")
+    before = None
+    for office in offices(evidence):
+        if before is not None and office[2] <= before[2]:
+            problems.append(f"P2: the office of {office[3]} in term {name(office[2])} began after the one of {before[3]} "
+                            f"in term {name(before[2])}")
+        before = office
+    return problems
+
+
+def check_overlaps(evidence):
+    """P3: no two lead at once, and nobody says that it does when its own lease is over."""
+    problems, latest = [f"P3: {said['member']} said that it leads, with its lease over" for said in evidence.contradictions], None
+    for office in offices(evidence):
+        if latest is not None and latest[3] != office[3] and office[0] < latest[1]:
+            problems.append(f"P3: {latest[3]} in term {name(latest[2])} and {office[3]} in term {name(office[2])} both led "
+                            f"for {(min(latest[1], office[1]) - office[0]) / 1000:.1f} ms")
+        if latest is None or office[1] > latest[1]:
+            latest = office
+    return problems
+
+
+def check_writes(evidence):
+    """Nothing is accepted from an earlier leader once a later one has written."""
+    problems, highest = [], 0
+    for write in evidence.writes:
+        if write["accepted"] and write["token"] < highest:
+            problems.append(f"stale write: {write['member']} wrote with {name(write['token'])} after {name(highest)}")
+        if write["accepted"]:
+            highest = max(highest, write["token"])
+    claimed = {(claim["member"], claim["token"]) for claim in evidence.claims}
+    for pair in sorted({(write["member"], write["token"]) for write in evidence.writes} - claimed):
+        problems.append(f"stale write: {pair[0]} wrote with {name(pair[1])}, which it never claimed")
+    return problems
+
+
+def check_causes(evidence):
+    """Whoever leads no more says why, or its process has ended; and who claims to lead has said so. A leader whose
+    voters have promised more succeeds itself, in a larger term: that is no loss."""
+    problems = []
+    for member, log in evidence.logs.items():
+        if evidence.done("log-lost", member):
+            continue
+        term = None
+        for entry in log:
+            event, text = entry.get("event"), entry.get("text", "")
+            if event == "leads-no-more" and not text.partition("leads no more:")[2].strip():
+                problems.append(f"no cause: {member} leads no more, and does not say why")
+            if term is not None and (event in ("follows", "no-leader") or (event == "leads" and entry["term"] <= term)):
+                problems.append(f"no cause: {member} led in term {name(term)}, then: {text}")
+            if event in ("leads", "leads-no-more", "started", "stopped", "follows", "no-leader"):
+                term = entry.get("term") if event == "leads" else None
+        said = {entry.get("term") for entry in log if entry.get("event") == "leads"}
+        for token in sorted({claim["token"] for claim in evidence.claims if claim["member"] == member} - said):
+            problems.append(f"no cause: {member} claimed term {name(token)}, which its log does not know")
+    return problems
+
+
+def check_words(evidence):
+    """Who is said to be followed in a term is the one whose term it is."""
+    problems = []
+    owner = {entry["term"] & 0xffff: member for member, log in evidence.logs.items() for entry in log
+             if entry.get("event") == "leads"}
+    for member, log in evidence.logs.items():
+        for entry in log:
+            term = entry.get("term", 0)
+            if entry.get("event") == "follows" and (" in term 0.0" in entry["text"] or (
+                    term and owner.get(term & 0xffff, entry["leader"]) != entry["leader"])):
+                problems.append(f"wrong words: {member} {entry['text']}")
+    return problems
+
+
+CHECKS = (check_terms, check_tokens, check_overlaps, check_writes, check_causes, check_words)
+
+
+def check(folder):
+    """What is wrong, in words, and what there was to look at."""
+    evidence = Evidence(folder)
+    problems = [problem for one in CHECKS for problem in one(evidence)]
+    seen = {"offices": len(offices(evidence)), "claims": len(evidence.claims),
+            "writes": sum(write["accepted"] for write in evidence.writes),
+            "refused": sum(not write["accepted"] for write in evidence.writes)}
+    return problems, seen
+
+
+def main():
+    problems, seen = check(sys.argv[1])
+    for problem in problems:
+        print(problem)
+    print(f"{seen['offices']} offices, {seen['claims']} claims, {seen['writes']} writes, {seen['refused']} refused: "
+          f"{len(problems)} violations")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

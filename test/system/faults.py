@@ -1,0 +1,592 @@
+#!/usr/bin/env python3
+"""Real daemons in network namespaces, and everything that may go wrong: faults.py ELECT [CASE ... | --list] [--jobs N]
+
+A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. Of all of them as many are run as it takes to have seen
+every pair: every fault with every algorithm, every fault with every number of members, every algorithm with those.
+After each the independent checker judges what was claimed (P1 to P3), written and logged.
+
+Exit: 0 all is well; 1 something is not; 77 there are no namespaces here."""
+
+import itertools
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from cases import many  # noqa: E402
+from cluster import Cluster, Failure, NotHere, need_namespaces, run, wait  # noqa: E402
+
+SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
+ALGORITHMS = ("bully", "ring", "active-ring", "chang-roberts")
+FAULTS = {}
+TRIES = 3
+
+
+def fault(**needs):
+    def add(function):
+        FAULTS[function.__name__.replace("_", "-")] = function, needs
+        return function
+    return add
+
+
+def expect(what, holds, *details):
+    if not holds:
+        raise Failure(" ".join(map(str, (what, *details))))
+
+
+def same(c, before, among=None):
+    """Nobody else leads, and in no other term."""
+    now = c.leader(among)
+    expect("the leader has changed:", now == before, before, "->", now)
+
+
+def some_time(c, leader, claims_wanted=150):
+    """Until whoever leads has said so some more times."""
+    before = c.claims(leader).count(b"\n")
+    wait(f"more claims of {leader}", lambda: c.claims(leader).count(b"\n") >= before + claims_wanted)
+
+
+def peers(c, name):
+    answer = c.status(name)
+    return {p["member"]: p for p in answer["members"]} if answer else {}
+
+
+def sees_down(c, name, *whom):
+    wait(f"{name} sees that {' '.join(whom)} is down", lambda: peers(c, name) and not any(peers(c, name)[w]["up"] for w in whom))
+
+
+def knows_nobody(c, *names):
+    wait(f"{' '.join(names)} knows of no leader", lambda: all(c.group(name) and c.view(name) is None for name in names))
+    for name in names:
+        code = c.elect(name, "is-leader").returncode
+        expect(f"elect is-leader on {name}: expected exit 2, not", code == 2, code)
+
+
+def a_follower(c, leader):
+    return c.voters_only(*c.others(leader))[0]
+
+
+# ---- processes ----
+
+@fault()
+def leader_killed(c):
+    leader, term = c.begin()
+    c.kill(leader)
+    new = c.leader(other_than=[leader])
+    c.start(leader)
+    same(c, new)
+
+
+@fault()
+def follower_killed(c):
+    before = c.begin()
+    follower = c.others(before[0])[-1]
+    c.kill(follower)
+    sees_down(c, before[0], follower)
+    same(c, before)
+    c.start(follower)
+    same(c, before)
+
+
+@fault()
+def leader_stopped_briefly(c):
+    leader, _ = c.begin()
+    for length in (0.1, 0.2, 0.4):
+        c.pause(leader)
+        time.sleep(length)
+        c.go_on(leader)
+        leader, _ = c.leader()
+
+
+@fault()
+def leader_stopped_for_long(c):
+    leader, _ = c.begin()
+    c.pause(leader)
+    new = c.leader(among=c.others(leader), other_than=[leader])
+    some_time(c, new[0])
+    code = c.elect(leader, "is-leader").returncode
+    expect("elect is-leader of a stopped daemon: expected exit 3, not", code == 3, code)
+    c.go_on(leader)
+    same(c, new)
+
+
+@fault()
+def follower_stopped(c):
+    before = c.begin()
+    follower = c.others(before[0])[0]
+    c.pause(follower)
+    sees_down(c, before[0], follower)
+    same(c, before, c.others(follower))
+    c.go_on(follower)
+    same(c, before)
+
+
+@fault()
+def all_stopped(c):
+    _, term = c.begin()
+    c.pause(*c.names)
+    time.sleep(1)
+    c.go_on(*c.names)
+    expect("the term has not risen", c.leader()[1] > term)
+
+
+@fault()
+def all_killed(c):
+    _, term = c.begin()
+    for _ in range(2):
+        c.kill(*c.names)
+        c.start(*c.names)
+        after = c.leader()[1]
+        expect("the term has not risen", after > term)
+        term = after
+
+
+@fault()
+def handed_over(c):
+    leader, term = c.begin()
+    for verb in ("resign", "transfer", "resign"):
+        heirs = c.voters_only(*c.others(leader))
+        c.note("hand-over", leader, token=term)
+        done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
+        expect(f"elect {verb}:", done.returncode == 0, done.stderr)
+        new, new_term = c.leader(other_than=[leader])
+        expect("what was said is not so:", f"{new} leads" in done.stdout and f"to term {new_term >> 16}.{new_term & 0xffff}:" in
+               done.stdout, done.stdout)
+        expect("not the one that was named:", verb != "transfer" or new == heirs[0], new)
+        leader, term = new, new_term
+    c.note("hand-over", leader, token=term)
+    c.signal(leader, signal.SIGTERM)
+    expect("exit status", c.ended(leader) == 0)
+    new = c.leader(other_than=[leader])
+    c.start(leader)
+    same(c, new)
+
+
+# ---- networks ----
+
+@fault()
+def leader_cut_off(c):
+    leader, _ = c.begin()
+    c.part([leader], c.others(leader))
+    new = c.leader(among=c.others(leader), other_than=[leader])
+    knows_nobody(c, leader)
+    c.heal()
+    same(c, new)
+
+
+@fault()
+def leader_mute(c):
+    leader, _ = c.begin()
+    c.cut(*[(leader, other) for other in c.others(leader)])
+    c.leader(among=c.others(leader), other_than=[leader])
+    c.heal()
+    c.leader()
+
+
+@fault()
+def leader_deaf(c):
+    leader, _ = c.begin()
+    c.cut(*[(other, leader) for other in c.others(leader)])
+    c.leader(among=c.others(leader), other_than=[leader])
+    c.heal()
+    c.leader()
+
+
+@fault()
+def follower_mute(c):
+    before = c.begin()
+    follower = a_follower(c, before[0])
+    c.cut(*[(follower, other) for other in c.others(follower)])
+    sees_down(c, before[0], follower)
+    same(c, before, c.others(follower))
+    c.heal()
+    same(c, before)
+
+
+@fault()
+def one_link_cut(c):
+    before = c.begin()
+    follower = a_follower(c, before[0])
+    c.part([before[0]], [follower])
+    sees_down(c, before[0], follower)
+    same(c, before, c.others(follower))
+    c.heal()
+    same(c, before)
+
+
+@fault()
+def leader_is_the_bridge(c):
+    before = c.begin()
+    rest = c.others(before[0])
+    one, other = rest[:len(rest) // 2], rest[len(rest) // 2:]
+    c.part(one, other)
+    sees_down(c, one[0], *other)
+    same(c, before)
+    c.heal()
+    same(c, before)
+
+
+@fault()
+def leader_beyond_the_bridge(c):
+    """The bridge hears all, the leader and those on its side hear half; they are still a majority."""
+    before = c.begin()
+    rest = c.others(before[0])
+    mine = 1 + (len(c.names) - 1) // 2 - 1  # with the bridge, and the leader itself, a majority
+    one, other = [before[0], *rest[1:mine]], rest[mine:] if mine > 1 else rest[1:]
+    c.part(one, other)
+    sees_down(c, before[0], *other)
+    same(c, before, [name for name in c.names if name not in other])
+    c.heal()
+    same(c, before)
+
+
+@fault()
+def leader_in_the_minority(c):
+    leader, _ = c.begin()
+    size = (len(c.names) - 1) // 2
+    few = [leader, *c.others(leader)[:size - 1]]
+    many = c.others(*few)
+    c.part(few, many)
+    new = c.leader(among=many, other_than=[leader])
+    knows_nobody(c, *few)
+    c.heal()
+    same(c, new)
+
+
+@fault()
+def all_apart(c):
+    _, term = c.begin()
+    c.cut(*itertools.permutations(c.names, 2))
+    knows_nobody(c, *c.names)
+    c.heal()
+    expect("the term has not risen", c.leader()[1] > term)
+
+
+@fault(networks=2)
+def one_network_cut(c):
+    before = c.begin()
+
+    def links(which, up):
+        seen = peers(c, before[0])
+        return seen and all(p["links"][which]["up"] == up for p in seen.values())
+    wait("both networks are up", lambda: links(0, True) and links(1, True))
+    for network in (0, 1):
+        c.cut(*itertools.permutations(c.names, 2), networks=[network])
+        wait(f"network {network + 1} is seen to be down", lambda: links(network, False))
+        expect("the other network is down, too", links(1 - network, True))
+        same(c, before)
+        text = c.elect(before[0], "status").stdout
+        expect("status does not show it:", text.count(" down") == len(c.names) - 1, text)
+        c.heal()
+        wait(f"network {network + 1} is seen to be up", lambda: links(network, True))
+        same(c, before)
+
+
+@fault(relay=True)
+def packets_late_and_doubled(c):
+    c.weather.set(0, 0.006, doubled=0.2)
+    before = c.begin()
+    some_time(c, before[0], 300)
+    same(c, before)
+
+
+@fault(relay=True)
+def bad_weather(c):
+    c.begin()
+    c.weather.set(0, 0.4, lost=0.3, doubled=0.2)
+    time.sleep(2)
+    c.weather.set(0, 0.002)
+    c.leader()
+
+
+# ---- states ----
+
+@fault()
+def state_lost(c):
+    leader, _ = c.begin()
+    c.kill(leader)
+    c.state(leader).unlink()
+    new = c.leader(other_than=[leader])
+    done = c.elect(leader, "init")
+    expect("elect init must refuse, and say what to do:", done.returncode == 1 and "elect readmit" in done.stderr, done.stderr)
+    c.start(leader)
+    expect("without a state it must exit with 78", c.ended(leader) == 78)
+    done = c.elect(leader, "readmit")
+    expect("elect readmit:", done.returncode == 0, done.stderr)
+    c.start(leader)
+    same(c, new)
+
+
+@fault()
+def state_rolled_back(c):
+    before = c.begin()
+    follower = a_follower(c, before[0])
+    kept = c.folder / "kept"
+    c.kill(follower)
+    shutil.copy2(c.state(follower), kept)
+    for _ in range(2):
+        c.start(follower)
+        same(c, before)
+        c.kill(follower)
+    shutil.copy2(kept, c.state(follower))
+    c.start(follower)
+    expect("with an earlier state it must exit with 78", c.ended(follower) == 78)
+    said = " ".join(entry["text"] for entry in c.events(follower, "stopped"))
+    expect("it must say why:", "elect readmit" in said, said)
+    wait("somebody says who was refused", lambda: any(f"member {follower} is refused" in entry["text"]
+                                                      for name in c.others(follower) for entry in c.events(name, "member")))
+    same(c, before)
+    c.state(follower).unlink()
+    expect("elect readmit", c.elect(follower, "readmit").returncode == 0)
+    c.start(follower)
+    same(c, before)
+
+
+@fault()
+def disk_full(c):
+    for name in c.names:
+        with open(c.small_disk(name, "600k") / "filled", "wb", buffering=0) as file:
+            try:
+                while file.write(b"x" * 4096):
+                    pass
+            except OSError:
+                pass
+    leader, _ = c.begin()
+    c.kill(leader)
+    new = c.leader(other_than=[leader])
+    c.start(leader)
+    same(c, new)
+    place = c.folder / "late"
+    expect("elect init", c.command("init", "-c", place / "elect.conf", "--new-cluster", "late=10.77.9.9:7400").returncode == 0)
+    run("mount", "-t", "tmpfs", "-o", "size=64k", "elect-test", place / "state")
+    c.mounts.append(place / "state")
+    done = c.command("init", "-c", place / "elect.conf", "--id", "late")
+    left = os.listdir(place / "state")
+    expect("elect init on a full disk:", done.returncode == 78 and done.stderr.count("\n") == 1 and not left, done, left)
+
+
+@fault()
+def clocks_differ_and_jump(c):
+    offsets = {name: (i + 1) * 1_000_000 for i, name in enumerate(c.names)}
+    offsets[c.names[0]] = -60
+    for name in c.names:
+        c.start(name, offset=offsets[name])
+    c.watch()
+    leader, _ = c.settle()
+    for jump in (5_000_000, -120):
+        c.kill(leader)
+        new, _ = c.leader(other_than=[leader])
+        c.start(leader, offset=jump)
+        same(c, c.leader())
+        leader = new
+
+
+@fault()
+def log_reader_stopped(c):
+    for name in c.names:
+        c.start(name, stderr=c.full_pipe(name)[1])
+    c.watch()
+    before = c.settle()
+    for _ in range(3):
+        for verb in ("pause", "resume"):
+            done = c.elect(before[0], verb)
+            expect(f"elect {verb}:", done.returncode == 0, done.stderr)
+    some_time(c, before[0])
+    same(c, before)
+    reader = c.pipes[before[0]][0]
+    read = b""
+
+    def told():
+        nonlocal read
+        while select.select([reader], [], [], 0)[0]:
+            read += os.read(reader, 65536)
+        c.elect(before[0], "pause")
+        c.elect(before[0], "resume")
+        return b"lines of this log were lost" in read
+    wait("how many lines were lost is said", told)
+    same(c, before)
+
+
+# ---- what somebody did wrong ----
+
+@fault()
+def wrong_key(c):
+    odd = c.names[0]
+    key = c.folder / odd / "key"
+    right = key.read_bytes()
+    key.unlink()
+    run(c.elect_binary, "key", "new", key, "-c", c.folder / c.names[1] / "elect.conf")
+    key.write_text("1" + key.read_text()[1:])  # the same number, so that it is tried
+    c.start(*c.names)
+    c.watch()
+    before = c.leader(among=c.others(odd))
+    some_time(c, before[0])
+    same(c, before, c.others(odd))
+    knows_nobody(c, odd)
+    expect("it speaks with somebody:", not any(p["up"] for p in peers(c, odd).values()))
+    expect("it says something wrong:", not c.events(odd, "leads", "follows", "member"))
+    c.kill(odd)
+    key.write_bytes(right)
+    c.start(odd)
+    same(c, before)
+
+
+@fault()
+def wrong_configuration(c):
+    odd = c.names[0]
+    c.configure(odd, "renewal = 90ms")
+    before = c.begin()
+
+    def differs(name, whom, yes=True):
+        return peers(c, name).get(whom, {}).get("same_configuration") is (not yes)
+    for other in c.others(odd):
+        wait(f"{other} sees that {odd} differs", lambda: differs(other, odd))
+        expect(f"{other} sees that others differ", not any(differs(other, third) for third in c.others(odd, other)))
+    name = c.names[-1]
+    shown = [line for line in c.elect(name, "members").stdout.splitlines() if "its configuration differs" in line]
+    expect("members does not show it by name:", len(shown) == 1 and shown[0].split()[0] == odd, shown)
+    wait("it is logged", lambda: any(f"member {odd} has another configuration" == e["text"] for e in c.events(name, "member")))
+    same(c, before)
+    c.configure(odd)
+    c.kill(odd)
+    now = c.leader()
+    c.start(odd)
+    same(c, now)
+    wait("the difference is gone", lambda: all(differs(other, odd, False) for other in c.others(odd)))
+
+
+@fault(extra=("twin",))
+def duplicate_id(c):
+    """Another machine with the address and the first state of a member takes its place on the network."""
+    before = c.begin()
+    follower = a_follower(c, before[0])
+    twin, hub = c.space("twin"), c.space("hub")
+    c.make_folder_of_twin(follower)
+    run("ip", "-n", hub, "link", "set", f"{follower}0", "down")
+    run("ip", "-n", twin, "addr", "add", f"{c.address(follower)}/24", "dev", "net0")
+    for name in c.others(follower):
+        run("ip", "-n", c.space(name), "neigh", "flush", "all")
+    c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
+    expect("the second one with an id must exit with 78", c.ended("twin") == 78)
+    said = " ".join(entry["text"] for entry in c.events("twin", "stopped"))
+    expect("it must say why:", "no other process has this id" in said, said)
+    same(c, before, c.others(follower))
+    run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
+    run("ip", "-n", hub, "link", "set", f"{follower}0", "up")
+    for name in c.others(follower):
+        run("ip", "-n", c.space(name), "neigh", "flush", "all")
+    same(c, before)
+
+
+@fault()
+def key_rotated(c):
+    before = c.begin()
+    new = c.folder / "new-key"
+    expect("elect key new", c.elect(c.names[0], "key", "new", new).returncode == 0)
+    for i, name in enumerate(c.names):
+        expect("elect key install", c.elect(name, "key", "install", new).returncode == 0)
+        if i == 0:
+            done = c.elect(name, "key", "use", 2)
+            expect("a key that others do not accept was used:", done.returncode == 1 and "install it there first" in done.stderr, done)
+    for name in c.names:
+        wait(f"{name} may use the key", lambda: c.elect(name, "key", "use", 2).returncode == 0)
+    for name in c.names:
+        wait(f"{name} may remove the old key", lambda: c.elect(name, "key", "remove", 1).returncode == 0)
+    for name in c.names:
+        expect("key list", c.elect(name, "key", "list").stdout.splitlines()[:1] == ["key 2 used"])
+    some_time(c, before[0])
+    same(c, before)
+    follower = c.others(before[0])[0]
+    c.kill(follower)
+    c.start(follower)
+    same(c, before)
+
+
+# ---- which cases ----
+
+def all_pairs(*factors):
+    """Few tuples, one value of each factor, in which every two values of two factors meet. Always the same ones."""
+    index = range(len(factors))
+    open_pairs = {(i, x, j, y) for i, j in itertools.combinations(index, 2) for x in factors[i] for y in factors[j]}
+    chosen = []
+
+    def gained(values):
+        return sum((i, values[i], j, values[j]) in open_pairs for i, j in itertools.combinations(index, 2))
+    for start in itertools.product(*factors[:2]):
+        while any((0, start[0], 1, start[1]) == pair[:4] for pair in open_pairs):
+            best = max(((*start, *rest) for rest in itertools.product(*factors[2:])), key=gained)
+            open_pairs -= {(i, best[i], j, best[j]) for i, j in itertools.combinations(index, 2)}
+            chosen.append(best)
+    while open_pairs:
+        best = max(itertools.product(*factors), key=gained)
+        open_pairs -= {(i, best[i], j, best[j]) for i, j in itertools.combinations(index, 2)}
+        chosen.append(best)
+    return chosen
+
+
+def cases():
+    return ["/".join((name, size, algorithm)) for name, algorithm, size in all_pairs(list(FAULTS), ALGORITHMS, list(SIZES))]
+
+
+# ---- running them ----
+
+def attempt(elect, case):
+    """What is wrong; and whether the machine stood still, so that it may not be the cluster's fault."""
+    name, size, algorithm = case.split("/")
+    function, needs = FAULTS[name]
+    with Cluster(elect, algorithm=algorithm, **SIZES[size], **needs) as c:
+        wrong = []
+        try:
+            function(c)
+            c.stop()
+        except Failure as failure:
+            wrong.append(str(failure))
+            c.stop_helpers()
+        problems, seen = c.judge()
+        excuse = c.stalls() if wrong and not problems else 0
+        if not seen["claims"]:
+            problems.append("nobody has claimed anything: there was nothing to judge")
+        wrong += problems
+        if wrong:
+            c.tell()
+        else:
+            print(f"{case}: {seen['offices']} offices, {seen['claims']} claims, {seen['writes']} writes, {seen['refused']} refused")
+    return wrong, excuse
+
+
+def one_case(elect, case):
+    part = case.split("/")
+    if len(part) != 3 or part[0] not in FAULTS or part[1] not in SIZES or part[2] not in ALGORITHMS:
+        sys.exit(f"{case}: no such case, see --list")
+    for tried in range(1, TRIES + 1):
+        wrong, excuse = attempt(elect, case)
+        if not wrong:
+            return 0
+        print(f"{case}: {'; '.join(wrong)}", file=sys.stderr)
+        if not excuse or tried == TRIES:
+            break
+        print(f"this machine stood still for {excuse} ms: once more", file=sys.stderr)
+    print(f"again: {sys.argv[0]} {elect} {case}", file=sys.stderr)
+    return 1
+
+
+def main():
+    words = sys.argv[1:]
+    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
+    elect, *wanted = [word for word in words if word != "--jobs"]
+    if wanted == ["--list"]:
+        print(*cases(), sep="\n")
+        return 0
+    try:
+        need_namespaces()
+    except NotHere as why:
+        print(f"SKIPPED: {why}: NO FAULT WAS TRIED ON REAL PROCESSES", flush=True)
+        return 77
+    return one_case(elect, wanted[0]) if len(wanted) == 1 else many(__file__, elect, wanted or cases(), jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

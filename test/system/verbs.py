@@ -1,0 +1,814 @@
+#!/usr/bin/env python3
+"""Every verb of a running member, as a user meets it, on loopback: verbs.py ELECT [CASE ... | --list] [--jobs N]
+
+Exit codes, texts, refusals; bad input; signals; what a supervisor is told; clients that mean no good."""
+
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+from cases import many  # noqa: E402
+from cluster import LIMIT, Failure, wait  # noqa: E402
+
+CASES = {}
+TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
+ELECT = os.path.abspath(sys.argv[1])
+
+
+def case(function):
+    CASES[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def free_ports(count):
+    """Of nobody at this moment."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def run(*words, env=None, cwd=None):
+    try:
+        return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=LIMIT, cwd=cwd,
+                              env=None if env is None else os.environ | env)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"elect {' '.join(map(str, words))}: has not ended within {LIMIT} s") from None
+
+
+def expect(what, done, code=0, out=(), err=(), lines=None):
+    """The exit status, and words that must be there; what went wrong is one line on standard error."""
+    wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
+    wrong += [f"no {word!r} in what it says" for word in ([out] if isinstance(out, str) else out) if word not in done.stdout]
+    wrong += [f"no {word!r} in its complaint" for word in ([err] if isinstance(err, str) else err) if word not in done.stderr]
+    if err and (done.stderr.count("\n") != 1 or not done.stderr.startswith("elect ")):
+        wrong.append("its complaint is not one line that begins with elect")
+    if not err and done.stderr:
+        wrong.append("it complains")
+    if lines is not None and done.stdout.count("\n") != lines:
+        wrong.append(f"{lines} lines were expected")
+    if wrong:
+        raise Failure(f"{what}: {'; '.join(wrong)}\n  stdout: {done.stdout}\n  stderr: {done.stderr}")
+    return done
+
+
+def holds(what, condition, *details):
+    if not condition:
+        raise Failure(" ".join(map(str, (what, *details))))
+
+
+class Place:
+    """A cluster of daemons in a folder of its own."""
+
+    def __init__(self, names="abc", options="", groups=("main",), roles=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-verbs-"))
+        self.names, self.daemons, self.groups = list(names), {}, groups
+        self.conf = self.folder / "elect.conf"
+        self.ports = dict(zip(self.names, free_ports(len(self.names))))
+        made = run("init", "-c", self.conf, "--new-cluster", *[f"{n}=127.0.0.1:{self.ports[n]}" for n in self.names], "-g", groups[0])
+        holds("init", made.returncode == 0, made.stderr)
+        text = self.conf.read_text().replace("state-dir = state\n", "state-dir = state\n" + TIMES + options)
+        for name, role in (roles or {}).items():
+            text = text.replace(f"[member {name}]\n", f"[member {name}]\nrole = {role}\n")
+        self.conf.write_text(text + "".join(f"[group {g}]\n" for g in groups[1:]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        for daemon in self.daemons.values():
+            if daemon.poll() is None:
+                daemon.kill()
+            daemon.wait()
+        if kind is not None:
+            for path in sorted(self.folder.glob("*.log")):
+                print(f"the end of {path.name}:", *path.read_text(errors="replace").splitlines()[-8:], sep="\n  ", file=sys.stderr)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def number(self, name):
+        return self.names.index(name) + 1
+
+    def socket(self, name, which="status"):
+        return str(self.folder / "state" / f"member-{self.number(name)}.{which}")
+
+    def state(self, name):
+        return self.folder / "state" / f"member-{self.number(name)}.state"
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def start(self, *names, env=None, conf=None, words=()):
+        for name in names or self.names:
+            with open(self.folder / f"{name}.log", "a") as log:
+                self.daemons[name] = subprocess.Popen(
+                    [ELECT, "daemon", "-c", str(conf or self.conf), "--id", name, *words], stdin=subprocess.DEVNULL, stdout=log,
+                    stderr=log, env=None if env is None else os.environ | env, preexec_fn=claims.die_with_parent)
+
+    def kill(self, *names):
+        for name in names:
+            self.daemons[name].kill()
+            self.daemons[name].wait()
+
+    def group(self, name, which=0):
+        answer = claims.ask(self.socket(name), {"verb": "status"})
+        return answer["groups"][which] if answer else {}
+
+    def leader(self, among=None, other_than=None):
+        """Once all agree."""
+        names = among or [n for n, d in self.daemons.items() if d.poll() is None]
+
+        def found():
+            seen = {(self.group(n).get("leader"), self.group(n).get("term")) for n in names}
+            one = seen.pop() if len(seen) == 1 else (None, None)
+            return one if None not in one and one[0] != other_than and self.group(one[0]).get("leads") else None
+        return wait(f"a leader of {' '.join(names)}", found)
+
+    def begin(self):
+        self.start()
+        return self.leader()
+
+    def elect(self, name, *words):
+        return run(*words, "-c", self.conf, "--id", name)
+
+    def edit(self, old, new, conf=None):
+        text = (conf or self.conf).read_text()
+        holds("nothing to edit:", old in text, old)
+        (conf or self.conf).write_text(text.replace(old, new, 1))
+
+    def refused(self, what, *err, name="a", code=78, words=("daemon",)):
+        expect(what, self.elect(name, *words), code, err=err)
+
+
+# ---- asking ----
+
+@case
+def no_daemon(_):
+    with Place() as p:
+        for words in (["is-leader"], ["leader"], ["status"], ["members"], ["history"], ["watch"], ["resign"], ["transfer", "b"],
+                      ["pause"], ["resume"], ["reload"], ["key", "list"]):
+            expect(" ".join(words), p.elect("a", *words), 3, err="no daemon runs here: elect daemon starts it")
+            expect(" ".join(words), run(*words, "-c", p.conf), 3, err="no daemon runs here")
+        expect("socket", run("is-leader", "-S", p.folder / "nowhere.status"), 3, err="no daemon runs here")
+        expect("no such member", run("status", "-c", p.conf, "--id", "aa"), 64, err="did you mean a?")
+        expect("no file", run("status", "-c", p.folder / "nowhere"), 78, err="No such file")
+
+
+@case
+def is_leader(_):
+    with Place() as p:
+        leader, term = p.begin()
+        other = next(n for n in p.names if n != leader)
+        text = f"{term >> 16}.{term & 0xffff}"
+        expect("leader", p.elect(leader, "is-leader"), 0, out=f"yes, in term {text}", lines=1)
+        expect("follower", p.elect(other, "is-leader"), 1, out=f"no, {leader} leads", lines=1)
+        expect("quiet", p.elect(other, "is-leader", "-q"), 1, lines=0)
+        expect("leader", p.elect(other, "leader"), 0, out=f"{leader}\n", lines=1)
+        said = json.loads(expect("json", p.elect(leader, "is-leader", "-o", "json"), 0).stdout)
+        holds("json", said["leads"] and said["term"] == term and 0 < said["left_us"] <= 500_000 and said["leader"] == leader, said)
+        expect("group", p.elect(leader, "is-leader", "-g", "mian"), 64, err="there is no group mian, did you mean main?")
+        expect("group", p.elect(leader, "leader", "-g", "mian"), 64, err="did you mean main?")
+        expect("which member", run("is-leader", "-c", p.conf), 64, err="say which with --id")
+        expect("by socket", run("is-leader", "-S", p.socket(leader)), 0, out="yes")
+        expect("by environment", run("is-leader", env={"ELECT_SOCKET": p.socket(other)}), 1, out="no")
+        expect("by number", run("is-leader", "-c", p.conf, "--id", p.number(leader)), 0, out="yes")
+        expect("too much", p.elect(leader, "is-leader", "now"), 64, err="one word too many")
+        expect("unknown option", p.elect(leader, "is-leader", "--gruop", "x"), 64, err="did you mean --group?")
+        p.kill(*[n for n in p.names if n != other])
+        wait("it knows nobody", lambda: "leader" not in p.group(other))
+        expect("alone", p.elect(other, "is-leader"), 2, out="no, and no leader is known")
+        expect("alone", p.elect(other, "leader"), 2, err="no leader is known")
+
+
+@case
+def several_groups(_):
+    with Place(groups=("one", "two")) as p:
+        leader, _ = p.begin()
+        wait("both are led", lambda: "leader" in p.group("a", 1))
+        expect("which group", p.elect("a", "is-leader"), 64, err="there are several groups: say which with -g GROUP")
+        expect("resign", p.elect(leader, "resign"), 1, err="there are several groups")
+        expect("one", p.elect("a", "leader", "-g", "two"), 0, lines=1)
+        expect("status", p.elect("a", "status"), 0, out=("group one: ", "group two: "))
+        holds("status -g", "group one" not in expect("status", p.elect("a", "status", "-g", "two"), 0).stdout)
+        expect("pause one", p.elect("a", "pause", "-g", "two"), 0, out="group two: done", lines=1)
+        expect("pause the other", p.elect("a", "pause"), 0, out="group one: done", lines=1)
+        expect("resume all", p.elect("a", "resume"), 0, out=("group one: done", "group two: done"), lines=2)
+        done = expect("resign", p.elect(leader, "resign", "-g", "one"), 0, out="leads")
+        holds("one office only", p.group(leader, 1)["leads"] and not p.group(leader, 0)["leads"], done.stdout)
+
+
+@case
+def status_and_history(_):
+    with Place() as p:
+        leader, term = p.begin()
+        other = next(n for n in p.names if n != leader)
+        text = expect("status", p.elect(leader, "status"), 0, out=f"group main: leads in term {term >> 16}.{term & 0xffff} since 2").stdout
+        holds("every member has a line", all(re.search(rf"^  {n}  ", text, re.M) for n in p.names), text)
+        expect("status", p.elect(other, "status"), 0, out=f"follows {leader} in term {term >> 16}.{term & 0xffff}")
+        s = json.loads(expect("status", p.elect(leader, "status", "-o", "json"), 0).stdout)
+        g = s["groups"][0]
+        holds("status", s["member"] == leader and s["incarnation"] == 1 and g["leads"] and 0 < g["lease_left_ms"] <= 500 and
+              sorted(g["voters"]) == p.names and s["keys"] == [{"id": 1, "used": True}] and s["traffic"]["writes"] > 0, s)
+        holds("no more than is known", "ok" not in s, s)
+        m = json.loads(expect("members", p.elect(leader, "members", "-o", "json"), 0).stdout)
+        holds("members", len(m) == 2 and all(x["same_configuration"] and x["same_keys"] and x["incarnation"] == 1 for x in m), m)
+        expect("members", p.elect(leader, "members"), 0, lines=4)
+        h = json.loads(expect("history", p.elect(leader, "history", "-o", "json"), 0).stdout)
+        holds("history", [e for e in h if e["event"] == "leads" and e["term"] == term] and h[0]["event"] == "started", h)
+        expect("history", p.elect(other, "history"), 0, out=f"main: follows {leader} in term")
+        steps = json.loads(expect("messages", p.elect(leader, "history", "--messages", "--last", "60", "-o", "json"), 0).stdout)
+        holds("messages", any(x["event"] == "GRANT" and "because" in x for x in steps), steps[:5])
+        expect("messages", p.elect(leader, "history", "--messages"), 0, out="ms ago")
+        expect("--last alone", p.elect(leader, "history", "--last", "5"), 64, err="it goes with --messages")
+        expect("--last", p.elect(leader, "history", "--messages", "--last", "-5"), 64, err="expected a number of seconds")
+        expect("quiet", p.elect(leader, "status", "-q"), 0, lines=0)
+        expect("output", p.elect(leader, "status", "-o", "yaml"), 64, err="yaml")
+
+
+@case
+def watch(_):
+    with Place() as p:
+        leader, term = p.begin()
+        watcher = subprocess.Popen([ELECT, "watch", "-c", str(p.conf), "--id", leader, "-o", "json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        first = json.loads(watcher.stdout.readline())
+        holds("what is", first["leads"] and first["term"] == term, first)
+        expect("resign", p.elect(leader, "resign"), 0, out="from term")
+        told = []
+        while not told or told[-1]["event"] != "follows":
+            told.append(json.loads(watcher.stdout.readline()))
+        holds("what has changed", any(e["event"] == "leads-no-more" and len(e["text"]) > 20 for e in told), told)
+        p.kill(leader)
+        holds("the end", watcher.wait(30) == 3 and "the daemon has ended" in watcher.stderr.read())
+        other = next(n for n in p.names if n != leader)
+        watcher = subprocess.Popen([ELECT, "watch", "-c", str(p.conf), "--id", other], stdout=subprocess.PIPE, text=True)
+        holds("text", watcher.stdout.readline().startswith("group main: "))
+        watcher.send_signal(signal.SIGINT)
+        holds("interrupted", watcher.wait(30) in (0, -signal.SIGINT), watcher.returncode)
+
+
+# ---- telling ----
+
+@case
+def resign_and_transfer(_):
+    with Place("abcw", roles={"w": "witness"}) as p:
+        leader, term = p.begin()
+        follower, third = [n for n in "abc" if n != leader]
+        expect("whom", p.elect(leader, "transfer"), 64, err="to whom?")
+        expect("unknown", p.elect(leader, "transfer", "bb"), 1, err="there is no member bb, did you mean b?")
+        expect("hostile", p.elect(leader, "transfer", "b\x1b[31m" + "x" * 200), 1, err="there is no member")
+        expect("of another", p.elect(follower, "resign"), 1, err=f"{leader} leads, ask there")
+        expect("of another", p.elect(follower, "transfer", third), 1, err=f"{leader} leads, ask there")
+        expect("to itself", p.elect(leader, "transfer", leader), 1, err="elect transfer: ")
+        expect("to a witness", p.elect(leader, "transfer", "w"), 1, err="elect transfer: ")
+        holds("nothing has changed", p.leader() == (leader, term))
+        p.kill(third)
+        wait("it is seen", lambda: not next(m for m in claims.ask(p.socket(leader), {"verb": "status"})["members"]
+                                            if m["member"] == third)["up"])
+        expect("to the dead", p.elect(leader, "transfer", third), 1, err="elect transfer: ")
+        now, _ = p.leader()
+        p.start(third)
+        p.leader()
+        done = expect("transfer", p.elect(now, "transfer", third), 0, out=f"{third} leads", lines=1)
+        holds("it does", p.leader()[0] == third)
+        terms = re.fullmatch(r"from term (\d+)\.(\d+) to term (\d+)\.(\d+): . leads\n", done.stdout)
+        holds("terms", terms and int(terms[3]) > int(terms[1]) and int(terms[4]) == p.number(third), done.stdout)
+        said = json.loads(expect("resign", p.elect(third, "resign", "-o", "json"), 0).stdout)
+        holds("json", said["to"] > said["from"] and said["leader"] in "abc" and said["leader"] != third, said)
+        holds("it does", p.leader()[0] == said["leader"])
+
+
+@case
+def pause_and_resume(_):
+    with Place() as p:
+        leader, term = p.begin()
+        other = next(n for n in p.names if n != leader)
+        expect("pause", p.elect(other, "pause"), 0, out="group main: done", lines=1)
+        expect("again", p.elect(other, "pause"), 0, out="it was so already", lines=1)
+        wait("all know", lambda: all(p.group(n).get("paused") for n in p.names))
+        expect("status", p.elect(leader, "status"), 0, out="; elections are paused")
+        expect("no such group", p.elect(leader, "pause", "-g", "x"), 1, err="there is no group x")
+        p.kill(leader)
+        wait("nobody leads", lambda: p.group(other).get("state") == "paused, without a leader")
+        end = time.monotonic() + 2  # four leases in which nobody may be elected
+        while time.monotonic() < end:
+            holds("somebody was elected under pause", "leader" not in p.group(other) and not p.group(other)["leads"])
+        expect("is-leader", p.elect(other, "is-leader"), 2, out="no leader is known")
+        p.start(leader)
+        wait("it is back, and knows", lambda: p.group(leader).get("paused"))
+        expect("resume", p.elect(other, "resume"), 0, out="group main: done")
+        holds("a new term", p.leader()[1] > term)
+        wait("all know", lambda: not any(p.group(n).get("paused", True) for n in p.names))
+        expect("again", p.elect(other, "resume"), 0, out="it was so already")
+
+
+@case
+def reload(_):
+    with Place() as p:
+        before = p.begin()
+        leader = before[0]
+        expect("nothing", p.elect(leader, "reload"), 0, out="changed: nothing that matters has changed")
+        good = p.conf.read_text()
+        port = free_ports(1)[0]
+        for old, new, what in (
+                ("delay", "algorithm = ring\ndelay", "algorithm"), ("state-dir = state\n", "state-dir = elsewhere\n", "state-dir"),
+                ("[cluster]\n", "[cluster]\nkey-file = other\n", "key-file"), ("[cluster]\n", "[cluster]\nrun-dir = /tmp\n", "run-dir"),
+                ("[group main]", "[group other]", "the groups"), ("[group main]", "[group main]\n[group more]", "the groups"),
+                ("id = 1\n", "id = 9\n", "the id of a member"), ("id = 1\n", "id = 1\npriority = 3\n", "the priority of a member"),
+                ("max-lease = 1s", "max-lease = 800ms", "a smaller max-lease"),
+                (f"127.0.0.1:{p.ports[leader]}", f"127.0.0.1:{port}", "the own address"),
+                ("[group main]", f"[member z]\nid = 44\naddress = 127.0.0.1:{port}\n[group main]", "the members")):
+            p.edit(old, new)
+            expect(what, p.elect(leader, "reload") if what not in ("state-dir", "run-dir") else
+                   run("reload", "-S", p.socket(leader)), 1, err=(f"{what} cannot change while a member runs", "nothing has changed"))
+            p.conf.write_text(good)
+        text = good.replace("[cluster]\nid = ", "[cluster]\nid = 00", 1)
+        p.conf.write_text(text)
+        done = run("reload", "-S", p.socket(leader))
+        expect("broken file", done, 1, err=("elect.conf:3: ", "no cluster id"))
+        p.conf.write_text(good.replace("renewal = 80ms", "renewal = 90ms"))
+        for name in p.names:
+            expect("times", p.elect(name, "reload"), 0, out="changed: lease or renewal")
+        holds("the leader has changed", p.leader() == before)
+        p.conf.write_text(good)
+        for name in p.names:
+            p.daemons[name].send_signal(signal.SIGHUP)
+            wait("SIGHUP", lambda: "reloaded: lease or renewal" in p.log(name))
+        p.edit("delay", "algorithm = ring\ndelay")
+        p.daemons[leader].send_signal(signal.SIGHUP)
+        wait("SIGHUP", lambda: "not reloaded: algorithm cannot change" in p.log(leader))
+        holds("the leader has changed", p.leader() == before)
+
+
+@case
+def keys(_):
+    with Place("ab") as p:
+        places = {}
+        for name in p.names:  # each with a key file of its own, as on two machines
+            places[name] = p.folder / name
+            (places[name] / "state").mkdir(parents=True)
+            shutil.copy2(p.conf, places[name])
+            shutil.copy2(p.folder / "key", places[name])
+            shutil.copy2(p.state(name), places[name] / "state")
+            p.start(name, conf=places[name] / "elect.conf")
+
+        def elect(name, *words):
+            return run(*words, "-c", places[name] / "elect.conf", "--id", name)
+
+        def leader():
+            for name in p.names:
+                if elect(name, "is-leader", "-q").returncode == 0:
+                    return name
+            return None
+        first = wait("a leader", leader)
+        new, bad = p.folder / "new", p.folder / "bad"
+        expect("what", elect("a", "key"), 64, err="expected new, install, use, remove or list")
+        expect("what", elect("a", "key", "instal", "x"), 64, err="did you mean install?")
+        expect("file", elect("a", "key", "install"), 64, err="a file is missing")
+        expect("number", elect("a", "key", "use", "x"), 64, err="expected the number of a key")
+        expect("list", elect("a", "key", "list", "1"), 64, err="nothing goes with it")
+        expect("list", elect("a", "key", "list"), 0, out="key 1 used", lines=1)
+        expect("use", elect("a", "key", "use", "7"), 1, err="there is no such key")
+        expect("remove", elect("a", "key", "remove", "1"), 1, err="key 1 is used here: use another one first")
+        expect("new", elect("a", "key", "new", new), 0, out="key 2 is in")
+        holds("its mode", stat.S_IMODE(new.stat().st_mode) == 0o600)
+        expect("new, again", elect("a", "key", "new", new), 78, err="there is one already")
+        expect("not there", elect("a", "key", "install", p.folder / "nowhere"), 78, err="No such file")
+        bad.write_text("2 123\n")
+        bad.chmod(0o600)
+        expect("no key", elect("a", "key", "install", bad), 78, err="no key")
+        shutil.copy2(new, bad)
+        bad.chmod(0o640)
+        expect("readable", elect("a", "key", "install", bad), 78, err="others may read it: chmod 600 it")
+        expect("the same number", elect("a", "key", "install", p.folder / "key"), 78, err="a key with that number is there already")
+        expect("install", elect("a", "key", "install", new), 0, out="key 2 is accepted here")
+        expect("install, again", elect("a", "key", "install", new), 78, err="there are two keys already")
+        expect("use", elect("a", "key", "use", "2"), 1, err="does not accept key 2 yet: install it there first")
+        expect("install", elect("b", "key", "install", new), 0)
+        wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
+        expect("list", elect("a", "key", "list"), 0, out=("key 2 used", "key 1 accepted"))
+        expect("remove", elect("b", "key", "remove", "1"), 1, err="key 1 is used here")
+        wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
+        for name in p.names:
+            wait("remove", lambda: elect(name, "key", "remove", "1").returncode == 0)
+            holds("the file", (places[name] / "key").read_bytes() == new.read_bytes())
+        holds("the leader has changed", leader() == first)
+        listed = json.loads(expect("list", elect("b", "key", "list", "-o", "json"), 0).stdout)
+        holds("list", listed == [{"id": 2, "used": True}], listed)
+        secrets = [line.split()[1] for path in (new, p.folder / "key") for line in path.read_text().splitlines()]
+        for name in p.names:
+            text = p.log(name) + elect(name, "status", "-o", "json").stdout + elect(name, "history", "--messages").stdout
+            holds("a key is shown", not any(secret in text for secret in secrets))
+
+
+@case
+def stolen_key(_):
+    """By force a key goes at once, and whoever still speaks with it is cut off until it uses another one."""
+    with Place("ab") as p:
+        places = {name: p.folder / name for name in p.names}
+        for name, place in places.items():
+            (place / "state").mkdir(parents=True)
+            for path in (p.conf, p.folder / "key"):
+                shutil.copy2(path, place)
+            shutil.copy2(p.state(name), place / "state")
+            p.start(name, conf=place / "elect.conf")
+
+        def elect(name, *words):
+            return run(*words, "-c", places[name] / "elect.conf", "--id", name)
+
+        def led():
+            return [elect(name, "is-leader", "-q").returncode for name in p.names] in ([0, 1], [1, 0])
+        wait("a leader", led)
+        expect("new", elect("a", "key", "new", p.folder / "new"), 0)
+        for name in p.names:
+            expect("install", elect(name, "key", "install", p.folder / "new"), 0)
+        wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
+
+        def taken():
+            return claims.ask(str(places["a"] / "state" / "member-1.status"), {"verb": "status"})["traffic"]["taken"]
+        before = taken()
+        wait("b has spoken", lambda: taken() > before + 5)
+        expect("in use", elect("a", "key", "remove", "1"), 1, err=("still speaks with key 1", "--force"))
+        expect("by force", elect("a", "key", "remove", "1", "--force"), 0, out="key 1 is removed")
+        wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
+        wait("a leader", led)
+        wait("remove", lambda: elect("b", "key", "remove", "1").returncode == 0)
+
+
+@case
+def config_verbs(_):
+    with Place() as p:
+        expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",
+                                                                "replaced after at most"))
+        said = json.loads(expect("json", run("config", "check", p.conf, "-o", "json"), 0).stdout)
+        holds("json", said["members"] == 3 and said["tolerated_failures"] == 1 and said["lease_ms"] == 500, said)
+        example = p.folder / "example.conf"
+        example.write_text(expect("example", run("config", "example"), 0).stdout)
+        expect("the example is right", run("config", "check", example), 0, out="is right")
+        expect("verb", run("config", "chekc"), 64, err="did you mean check?")
+        expect("nothing", run("config"), 64, err="expected check or example")
+        for verb in ("daemon", "is-leader", "leader", "status", "members", "watch", "history", "resign", "transfer", "pause", "resume",
+                     "reload", "init", "readmit", "key", "config"):
+            expect(f"{verb} --help", run(verb, "--help"), 0, out=f"usage: elect {verb}")
+            holds("help begins with usage", run("help", verb).stdout == run(verb, "--help").stdout, verb)
+
+
+@case
+def init_and_readmit(_):
+    with Place() as p:
+        expect("twice", run("init", "-c", p.conf), 1, err="a was made before")
+        expect("a cluster, twice", run("init", "-c", p.conf, "--new-cluster", "x=127.0.0.1:1"), 1, err="there is a cluster already")
+        expect("nobody", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
+        expect("members only", run("init", "-c", p.conf, "x=127.0.0.1:1"), 64, err="--new-cluster only")
+        for word in ("x", "x=", "=127.0.0.1:1", "x=127.0.0.1", "x=127.0.0.1:99999", "x=127.0.0.1:0", "x=300.1.1.1:7", "x y=127.0.0.1:1",
+                     "../x=127.0.0.1:1", "x\n[member y]=127.0.0.1:1", "x" * 64 + "=127.0.0.1:1"):
+            place = p.folder / "fresh" / "elect.conf"
+            expect(repr(word), run("init", "-c", place, "--new-cluster", word), 64, err="elect init: ")
+            holds("something is left of it", not place.exists() and not (place.parent / "key").exists(), word)
+        leader, _ = p.begin()
+        follower = next(n for n in p.names if n != leader)
+        p.kill(follower)
+        expect("readmit whom", run("readmit", "-c", p.conf), 64, err="say which member")
+        expect("readmit of one with a state", p.elect(follower, "readmit"), 78, err="if it is damaged, move it away first")
+        p.state(follower).unlink()
+        p.refused("no state", "elect init", name=follower)
+        expect("remembered", p.elect(follower, "init"), 1, err="others remember it (incarnation 1): it has lost its state; elect readmit")
+        holds("no state was made", not p.state(follower).exists())
+        expect("readmit", p.elect(follower, "readmit"), 0, out=("asking the other members", "enough members have answered",
+                                                                f"{follower} has a state again"))
+        p.start(follower)
+        holds("it is back", p.leader()[0])
+        incarnation = claims.ask(p.socket(follower), {"verb": "status"})["incarnation"]
+        holds("a later life", incarnation > 1, incarnation)
+
+
+# ---- bad input ----
+
+@case
+def bad_keys(_):
+    with Place() as p:
+        key = p.folder / "key"
+        good = key.read_bytes()
+        for mode in (0o644, 0o640, 0o604):
+            key.chmod(mode)
+            p.refused(oct(mode), "others may read it: chmod 600 it")
+        key.chmod(0o600)
+        key.unlink()
+        p.refused("missing", "No such file or directory: copy the key of the cluster there")
+        (p.folder / "real").write_bytes(good)
+        (p.folder / "real").chmod(0o600)
+        key.symlink_to("real")
+        p.refused("link", "a symbolic link")
+        key.unlink()
+        key.mkdir(0o700)
+        p.refused("folder", "no plain file")
+        key.rmdir()
+        os.mkfifo(key, 0o600)
+        p.refused("fifo", "no plain file")
+        key.unlink()
+        for bad in (b"", b"1\n", b"1 zz\n", good * 2, b"256 " + good[2:], b"1 " + b"0" * 64 + b"\n", good[:-3] + b"\n", b"x" * 100000):
+            key.write_bytes(bad)
+            key.chmod(0o600)
+            p.refused(repr(bad[:20]), "key")
+        if os.geteuid() == 0:
+            key.write_bytes(good)
+            os.chown(key, 12345, 12345)
+            p.refused("owner", "another user owns it")
+
+
+@case
+def bad_states(_):
+    with Place() as p, Place() as other:
+        good = p.state("a").read_bytes()
+        shutil.copy2(other.state("a"), p.state("a"))
+        p.refused("of another cluster", "cluster")
+        shutil.copy2(p.state("b"), p.state("a"))
+        p.refused("of another member", "member")
+        for bad in (b"", b"x", bytes(len(good)), good[:1000], b"y" * len(good)):
+            p.state("a").write_bytes(bad)
+            p.refused(f"{len(bad)} bytes", "member-1.state: ")
+        p.state("a").unlink()
+        p.refused("missing", "elect init")
+        p.state("a").symlink_to(p.state("b"))
+        p.refused("link", "member-1.state: ")
+        p.state("a").unlink()
+        p.state("a").mkdir()
+        p.refused("folder", "member-1.state: ")
+        p.state("a").rmdir()
+        p.state("a").write_bytes(good)
+        p.state("a").chmod(0o600)
+        p.start("a")
+        wait("it runs", lambda: p.group("a"))
+        moved = p.folder / "moved.conf"
+        moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(1)[0]}\n"))
+        expect("a second one", run("daemon", "-c", moved, "--id", "a"), 78, err="member-1.state: ")
+        holds("the first one goes on", p.group("a") and p.daemons["a"].poll() is None)
+
+
+@case
+def bad_places(_):
+    with Place() as p:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind(("127.0.0.1", p.ports["a"]))
+            p.refused("port in use", "Address already in use", f"127.0.0.1:{p.ports['a']}")
+        good = p.conf.read_text()
+        p.conf.write_text(good.replace(f"127.0.0.1:{p.ports['a']}", "192.0.2.1:7400"))
+        p.refused("not an address of this machine", "192.0.2.1:7400")
+        p.conf.write_text(good.replace("[cluster]\n", f"[cluster]\nrun-dir = {p.folder}/{'r' * 80}\n"))
+        (p.folder / ("r" * 80)).mkdir()
+        p.refused("socket path", "too long for a socket: set run-dir to a shorter path")
+        p.conf.write_text(good.replace("[cluster]\n", "[cluster]\nrun-dir = nowhere/at/all\n"))
+        p.refused("no run-dir", "run-dir must exist")
+        p.conf.write_text(good)
+        pathlib.Path(p.socket("a")).write_text("precious")
+        p.refused("a file in place of a socket", "something else is there: move it away")
+        holds("it was kept", pathlib.Path(p.socket("a")).read_text() == "precious")
+        os.unlink(p.socket("a"))
+        expect("not among the members", run("daemon", "-c", p.conf, "--id", "d"), 78, err="no such member in")
+        expect("several here", run("daemon", "-c", p.conf), 78, err="say which with --id")
+        part = good[:good.index("[member c]")] + good[good.index("[group main]"):]
+        p.begin()
+        p.kill("c")
+        p.conf.write_text(part)
+        p.refused("member list without me", "no such member", name="c")
+        p.conf.write_text(good)
+        p.start("c")
+        p.leader()
+
+
+@case
+def bad_files(_):
+    with Place() as p:
+        good = p.conf.read_text()
+        count = good[:good.index("[group main]")].count("\n")
+        for text, err in (
+                (good.replace("lease = 500ms", "leese = 500ms", 1), ":5: unknown key \"leese\": did you mean lease?"),
+                (good.replace("lease = 500ms", "lease = 500", 1), ":5: no time \"500\": expected such as 200ms"),
+                (good.replace("lease = 500ms", "lease = 50ms", 1), "too short a lease"),
+                (good.replace("renewal = 80ms", "renewal = 400ms", 1), "too long a renewal: it must fit three times"),
+                (good.replace("[member b]", "[membre b]", 1), "unknown section \"membre b\""),
+                (good.replace("[member b]", "[member a/../b]", 1), "no name \"a/../b\": 1 to 63 letters"),
+                (good.replace("[member b]", "[member \x1b[31mred]", 1), "no name \"?[31mred\""),
+                (good.replace("[member b]", f"[member {'b' * 64}]", 1), "no name"),
+                (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another one"),
+                (good.replace("id = 2\n", "id = 65536\n", 1), "no number \"65536\": expected 0 to 65535"),
+                (good.replace("id = 2\n", "", 1), "member \"b\" has no id"),
+                (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": a group has none yet"),
+                (good.replace("[group main]", ""), "no [group NAME]"),
+                (good.replace("[group main]", "[group a b]"), "no name \"a b\""),
+                (good.replace("delay = 10ms", "algorithm = buly", 1), "did you mean bully?"),
+                (good.replace("delay = 10ms", "preempt = maybe", 1), "expected no, yes or after 30s"),
+                (good.replace("delay = 10ms", "rho = 1", 1), "no percentage \"1\""),
+                (good.replace("delay = 10ms", "just words", 1), ":7: no key and value"),
+                ("\0" + good, "no text"), ("", "[cluster] has no id"), ("x" * 70000, "too long a file")):
+            p.conf.write_text(text)
+            for words in (("config", "check"), ("daemon", "--id", "a"), ("status", "--id", "a"), ("init",)):
+                done = expect(err, run(*words, "-c", p.conf), 78, err=(str(p.conf), err))
+                holds("a control character is shown", "\x1b" not in done.stderr)
+        p.conf.write_text(good)
+        (p.folder / "conf.d").mkdir()
+        (p.folder / "conf.d" / "10-more.conf").write_text("[cluster]\n\nfoo = 1\n")
+        expect("conf.d", run("config", "check", p.conf), 78, err="conf.d/10-more.conf:3: unknown key \"foo\"")
+
+
+@case
+def configurations_differ(_):
+    with Place() as p:
+        odd = p.folder / "odd.conf"
+        odd.write_text(p.conf.read_text().replace("renewal = 80ms", "renewal = 90ms"))
+        p.start("b", "c")
+        p.start("a", conf=odd)
+        p.leader()
+        wait("it is shown by name", lambda: re.search(r"^  a  .*its configuration differs$", p.elect("c", "members").stdout, re.M))
+        holds("of nobody else", p.elect("c", "members").stdout.count("differs") == 1)
+        wait("it is logged", lambda: "member a has another configuration" in p.log("c"))
+        odd.write_text(p.conf.read_text())
+        expect("reload", run("reload", "-c", odd, "--id", "a"), 0, out="lease or renewal")
+        wait("it is right again", lambda: "differs" not in p.elect("c", "members").stdout and "differs" not in
+             p.elect("a", "members").stdout)
+
+
+# ---- signals, supervisors ----
+
+@case
+def stopped_daemon(_):
+    with Place() as p:
+        leader, _ = p.begin()
+        p.daemons[leader].send_signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        expect("is-leader", p.elect(leader, "is-leader"), 3, err="the daemon does not answer")
+        holds("it took too long", time.monotonic() - begun < 10, time.monotonic() - begun)
+        expect("status", p.elect(leader, "status"), 3, err="the daemon does not answer")
+        queue = []
+        try:
+            while len(queue) < 1000:  # until there is no room before its door
+                queue.append(socket.socket(socket.AF_UNIX))
+                queue[-1].setblocking(False)
+                queue[-1].connect(p.socket(leader))
+        except BlockingIOError:
+            pass
+        expect("is-leader, behind a queue", p.elect(leader, "is-leader"), 3, err="the daemon does not answer")
+        for s in queue:
+            s.close()
+        new = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
+        p.daemons[leader].send_signal(signal.SIGCONT)
+        holds("the new leader stays", p.leader() == new)
+        expect("is-leader", p.elect(leader, "is-leader"), 1)
+
+
+@case
+def supervised(_):
+    for abstract in (False, True):
+        with Place("a") as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+            name = f"\0elect-test-{os.getpid()}" if abstract else str(p.folder / "notify")
+            ear.bind(name)
+            ear.settimeout(30)
+            heard = []
+
+            def hears(line):
+                while line not in heard:
+                    heard.extend(ear.recv(4096).decode().splitlines())
+                del heard[:heard.index(line) + 1]
+            p.start("a", env={"NOTIFY_SOCKET": name.replace("\0", "@"), "WATCHDOG_USEC": "200000"})
+            hears("READY=1")
+            hears("STATUS=main: leads, as a")
+            for _ in range(3):
+                hears("WATCHDOG=1")
+            p.daemons["a"].send_signal(signal.SIGHUP)
+            while not any(line == "RELOADING=1" for line in heard):
+                heard.extend(ear.recv(4096).decode().splitlines())
+            hears("READY=1")
+            p.daemons["a"].send_signal(signal.SIGTERM)
+            hears("STOPPING=1")
+            holds("its end", p.daemons["a"].wait(30) == 0)
+
+
+@case
+def terminated(_):
+    with Place() as p:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            leader, term = p.begin() if not p.daemons else p.leader()
+            p.daemons[leader].send_signal(number)
+            holds("its end", p.daemons[leader].wait(30) == 0)
+            new = p.leader(other_than=leader)
+            holds("a later term", new[1] > term)
+            holds("it said that it hands over", re.search(r"leads no more: .*hands its office to", p.log(leader)), p.log(leader))
+            holds("nobody waited for a lease", "hears nothing of" not in p.log(new[0]), p.log(new[0]))
+            holds("its sockets are gone", not glob.glob(p.socket(leader, "*")[:-1] + "[!t]*[!e]") or
+                  not os.path.exists(p.socket(leader)), glob.glob(p.socket(leader)[:-6] + "*"))
+            p.start(leader)
+            p.leader()
+
+
+# ---- clients ----
+
+@case
+def permissions(_):
+    old = os.umask(0)
+    try:
+        with Place() as p:
+            p.begin()
+            for which, mode in (("status", 0o660), ("admin", 0o600)):
+                holds(which, stat.S_IMODE(os.stat(p.socket("a", which)).st_mode) == mode, oct(os.stat(p.socket("a", which)).st_mode))
+            for verb in ("resign", "transfer", "pause", "resume", "reload", "key-install", "key-use", "key-remove"):
+                said = claims.ask(p.socket("a"), {"verb": verb})
+                holds(verb, said == {"ok": False, "error": "not on this socket"}, said)
+            said = claims.ask(p.socket("a", "admin"), {"verb": "no"})
+            holds("no such verb", said == {"ok": False, "error": "no such verb"}, said)
+            pid = p.daemons["a"].pid
+            holds("a core may be left", "0" in next(line for line in pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines()
+                                                    if "core" in line).split()[4:6])
+            holds("undumpable", os.stat(f"/proc/{pid}/environ").st_uid == 0)
+    finally:
+        os.umask(old)
+
+
+@case
+def hostile_clients(_):
+    with Place() as p:
+        before = p.begin()
+        leader = before[0]
+        for which in ("status", "admin"):
+            for request in (b"", b"\n", b"x\n", b"{}\n", b"[]\n", b"null\n", b'{"verb":1}\n', b'{"verb":"status","group":1}\n',
+                            b'{"verb":"is-leader","group":"' + b"g" * 3000 + b'"}\n', b"\xff\xfe\0\n", b'{"verb":"status"}' * 100 + b"\n",
+                            b"[" * 4000 + b"\n", b'{"verb":"status","verb":"resign"}\n', b'{"verb":"messages","seconds":-9e99}\n',
+                            b'{"verb":"messages","seconds":99999999999999999999}\n', b'{"verb":"key-use","id":-1}\n',
+                            b'{"verb":"key-use","id":1e300}\n', b'{"verb":"transfer"}\n', b'{"verb":"transfer","to":{}}\n',
+                            b'{"verb":"status"}\0\n', b"a" * (1 << 20)):
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.settimeout(10)
+                    s.connect(p.socket(leader, which))
+                    try:
+                        s.sendall(request)
+                        s.shutdown(socket.SHUT_WR)
+                        answer = s.recv(1 << 20)
+                    except (BrokenPipeError, ConnectionResetError):
+                        answer = b""
+                    holds("not a line of JSON:", not answer or isinstance(json.loads(answer.splitlines()[0]), dict), request[:40], answer)
+        slow = [socket.socket(socket.AF_UNIX) for _ in range(50)]
+        for s in slow:
+            s.settimeout(LIMIT)
+            try:
+                s.connect(p.socket(leader))
+                s.sendall(b'{"verb":')
+            except OSError:
+                pass  # there is no room before its door
+        for s in slow:  # whoever is slow, or too many, is let go
+            try:
+                holds("it was answered", s.recv(100) == b"")
+            except TimeoutError:
+                raise Failure("a slow client is still there") from None
+            except OSError:
+                pass
+            s.close()
+        wait("it answers again", lambda: p.elect(leader, "is-leader").returncode == 0)
+        with socket.socket(socket.AF_UNIX) as never:  # asks, and never reads
+            never.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            never.connect(p.socket(leader))
+            never.sendall(b'{"verb":"watch"}\n')
+            for _ in range(200):
+                for verb in ("pause", "resume"):
+                    holds(verb, claims.ask(p.socket(leader, "admin"), {"verb": verb})["ok"])
+            expect("is-leader", p.elect(leader, "is-leader"), 0, out="yes")
+        holds("the leader has changed", p.leader() == before)
+        holds("it still runs", p.daemons[leader].poll() is None)
+
+
+def main():
+    words = sys.argv[1:]
+    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
+    elect, *wanted = [word for word in words if word != "--jobs"]
+    if wanted == ["--list"]:
+        print(*CASES, sep="\n")
+        return 0
+    if len(wanted) != 1:
+        return many(__file__, elect, wanted or list(CASES), jobs)
+    if wanted[0] not in CASES:
+        sys.exit(f"{wanted[0]}: no such case, see --list")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    try:
+        CASES[wanted[0]](None)
+    except Failure as failure:
+        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
+        return 1
+    print(wanted[0])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
