@@ -72,7 +72,7 @@ struct elect_news {
     bool works;   /* it did: whoever works must stop; then tell it ELECT_STOPPED */
     bool renewed; /* only `until` has changed */
     uint16_t leader;
-    elect_term term; /* the fencing token; 0: not known (yet) */
+    elect_term term; /* the fencing token; 0: not known (yet), or without a mandate */
     elect_time until;
 };
 

@@ -33,6 +33,12 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
 
 static void print_text(const struct config *c, const struct meaning *m)
 {
+    if (c->mandate == ELECT_NO_MANDATE) {
+        printf("%s is right: %u members, %u group%s, and no mandate: a textbook election.\n"
+               "TWO MEMBERS MAY LEAD AT ONCE, whenever a message is late or the network parts.\n",
+               c->path, c->members, c->groups, c->groups == 1 ? "" : "s");
+        return;
+    }
     printf("%s is right: %u members, %u of them vote, %u group%s.\n\n", c->path, c->members,
            m->voters, c->groups, c->groups == 1 ? "" : "s");
     printf("A leader's mandate lasts %.0f ms, renewed every %.0f ms; of that it uses %.1f ms.\n",

@@ -59,6 +59,8 @@ int cmd_is_leader(int argc, char **argv)
     json_object_del(o, "ok");
     if (a.json && !a.quiet)
         ask_print_json(o);
+    else if (!a.quiet && leads && number_of(o, "term") == 0)
+        puts("yes, without a mandate");
     else if (!a.quiet && leads)
         printf("yes, in term %s\n", ask_term(number_of(o, "term"), term));
     else if (!a.quiet && known)
@@ -103,10 +105,14 @@ static void print_group(const json_t *g)
 {
     char term[32];
     printf("group %s: ", text_of(g, "group"));
-    if (is_true(g, "leads"))
+    if (is_true(g, "leads") && number_of(g, "term") == 0)
+        printf("leads since %s, without a mandate", text_of(g, "since"));
+    else if (is_true(g, "leads"))
         printf("leads in term %s since %s, %.0f ms of its lease left",
                ask_term(number_of(g, "term"), term), text_of(g, "since"),
                json_real_value(json_object_get(g, "lease_left_ms")));
+    else if (json_object_get(g, "leader") != NULL && number_of(g, "term") == 0)
+        printf("follows %s since %s", text_of(g, "leader"), text_of(g, "since"));
     else if (json_object_get(g, "leader") != NULL)
         printf("follows %s%s%s since %s", text_of(g, "leader"),
                number_of(g, "term") != 0 ? " in term " : "",

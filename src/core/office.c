@@ -108,13 +108,28 @@ void elect__round(struct process *p)
     elect__say(p, all(p), m);
 }
 
+/* How long a candidate waits for answers. To say what one would do takes no write; twice T, for
+ * clocks differ. */
+static elect_time patience(const struct process *p, unsigned candidacy)
+{
+    elect_time longest = p->config->lease / 2, twice = 2 * (elect_time)p->config->answer_bound;
+    return candidacy == ELECT_PREVOTING && twice < longest ? twice : longest;
+}
+
 static void stand_for(struct process *p, enum elect_candidacy candidacy)
 {
     struct elect_mandate *o = &p->node->mandate;
     o->candidacy = (uint8_t)candidacy;
     o->ayes = o->refused = 0;
     memset(o->wait, 0, sizeof o->wait);
-    *at(p, ELECT_GIVE_UP) = p->now + p->config->lease / 2;
+    *at(p, ELECT_GIVE_UP) = p->now + patience(p, candidacy);
+}
+
+/* For how long it has waited. */
+static elect_time stood(const struct process *p)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    return p->now - (o->time[ELECT_GIVE_UP] - patience(p, o->candidacy));
 }
 
 static void prevote(struct process *p)
@@ -142,6 +157,7 @@ static void confirm(struct process *p, enum rule why)
         return;
     }
     o->candidacy = ELECT_CONFIRMING;
+    *at(p, ELECT_GIVE_UP) = p->now + patience(p, ELECT_CONFIRMING);
     o->asked = o->term = p->node->saved.used = e;
     p->out->persist = p->out->deposit = true;
     elect__round(p);
@@ -243,7 +259,7 @@ void elect__withdraw(struct process *p)
 static void lose(struct process *p, enum rule why)
 {
     struct elect_mandate *o = &p->node->mandate;
-    elect_time waits = majority_waits(p);
+    elect_time waits = majority_waits(p), rest = waits - stood(p);
     bool failed = o->candidacy == ELECT_CONFIRMING && waits == 0;
     elect__withdraw(p);
     nothing(p, why);
@@ -251,7 +267,7 @@ static void lose(struct process *p, enum rule why)
         return;
     if (failed)
         elect__penalize(p, 1);
-    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));
+    *at(p, ELECT_RETRY) = p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);
     o->attempts = (uint8_t)(o->attempts < 16 ? o->attempts + 1 : 16);
 }
 
@@ -364,7 +380,8 @@ static void upon_refusal(struct process *p, number from, const message *m)
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
     uint32_t most = 4 * p->config->lease; /* who waits longer than that was told nonsense */
     o->refused |= only(from);
-    o->wait[from] = m->remaining < most ? m->remaining : most;
+    o->wait[from] = (m->remaining < most ? m->remaining : most) +
+                    (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* since it was asked */
     if (misfit)
         elect__learn_members(p, &m->membership); /* it may know of a change */
     if (hopeless || !elect__majority(p, voters(p) & ~o->refused))

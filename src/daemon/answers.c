@@ -90,7 +90,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
         json_object_set_new(o, "since", json_string(since));
         json_object_set_new(o, "because", json_string(w->because));
     }
-    if (news.leads) {
+    if (news.leads && node->mandated) {
         json_object_set_new(o, "lease_left_ms", milliseconds(news.until - now));
         if (node->mandate.heir < d->elect.n)
             json_object_set_new(o, "heir", json_string(d->name[node->mandate.heir]));
@@ -273,6 +273,10 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
     struct text why;
     if (group < 0)
         return;
+    if (d->config.mandate == ELECT_NO_MANDATE) {
+        refuse(client, "without a mandate there is nothing to hand over: stop the leader instead");
+        return;
+    }
     struct elect_news news = elect_member_status(d->member, (unsigned)group);
     struct elect_input in = elect_resigns(successor, elect_uv_now());
     text_clear(&why);
@@ -336,6 +340,10 @@ static void answer_transfer(struct daemon *d, struct control_client *client, jso
 static void pause_or_resume(struct daemon *d, struct control_client *client, json_t *request,
                             enum elect_event event)
 {
+    if (d->config.mandate == ELECT_NO_MANDATE) {
+        refuse(client, "without a mandate elections cannot be paused");
+        return;
+    }
     int only =
         json_object_get(request, "group") != NULL ? group_of(d, client, request) : STORE_GROUPS;
     json_t *changed = json_array();

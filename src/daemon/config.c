@@ -34,6 +34,7 @@ static const struct {
 };
 
 static const char *const roles[] = {"member", "witness", "observer"};
+static const char *const mandates[] = {[ELECT_NO_MANDATE] = "none", [ELECT_MAJORITY] = "majority"};
 
 static const struct {
     const char *name;
@@ -281,6 +282,7 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
     case KEY_DELAY: return take_duration(c, value, &c->delay);
     case KEY_RHO: return take_percent(c, value, &c->rho);
     case KEY_ALGORITHM: return take_algorithm(c, value);
+    case KEY_MANDATE: return take_choice(c, "unknown mandate", value, mandates, 2, &c->mandate);
     case KEY_PREEMPT: return take_preempt(c, value);
     case KEY_MEMBER_ID:
         m->has_id = fine = take_number(c, value, ELECT_MAX_ID, &number);
@@ -419,6 +421,12 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
         e->members &= c->member[i].role != ROLE_MEMBER ? ~bit : ~(elect_set)0;
         e->voters &= c->member[i].role == ROLE_OBSERVER ? ~bit : ~(elect_set)0;
     }
+    if (c->mandate == ELECT_NO_MANDATE) {
+        e->detector = true;
+        e->duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER] = c->renewal;
+        e->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER] = 3 * c->renewal;
+        return ELECT_FINE;
+    }
     e->max_lease = c->max_lease;
     e->preempt = c->preempt;
     e->preempt_after = c->preempt_after;
@@ -505,6 +513,7 @@ static void begin(struct config *c, const char *path)
     c->max_lease = 10 * SECOND;
     c->delay = 20 * MILLISECOND;
     c->rho = 10000;
+    c->mandate = ELECT_MAJORITY;
     snprintf(c->path, sizeof c->path, "%s", path);
     snprintf(c->key_file, sizeof c->key_file, "%.*skey", folder_of(c), c->path);
 }

@@ -39,6 +39,8 @@
     X(CLUSTER, DELAY, "delay", "TIME", "how long a message may take; default: 20ms")               \
     X(CLUSTER, RHO, "rho", "PERCENT", "how far the rates of two clocks differ; default: 1%")       \
     X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
+    X(CLUSTER, MANDATE, "mandate", "NAME",                                                         \
+      "majority; or none: a textbook election, for lessons: two may lead at once")                 \
     X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
     X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
     X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
@@ -66,7 +68,7 @@ struct config {
     bool has_cluster;
     char key_file[CONFIG_PATH], state_dir[CONFIG_PATH], run_dir[CONFIG_PATH];
     uint32_t lease, renewal, max_lease, delay, rho, preempt_after;
-    uint8_t algorithm;
+    uint8_t algorithm, mandate; /* enum elect_mandate_kind */
     bool preempt;
     unsigned members, groups;
     struct config_member member[SESSION_PEERS];

@@ -91,7 +91,7 @@ static void announced(void *context, const struct elect_news *news)
         snprintf(text, sizeof text, "leads no more: %s", w->because);
         daemon_log(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text);
     }
-    char term[64] = "";
+    char term[48] = "";
     if (news->term != 0)
         snprintf(term, sizeof term, " in term %llu.%u", (unsigned long long)(news->term >> 16),
                  (unsigned)(news->term & 0xffff));
@@ -197,8 +197,10 @@ static void barks(uv_timer_t *timer)
 static void leave(struct daemon *d)
 {
     bool holds = false;
-    for (unsigned i = 0; i < d->config.groups; i++)
-        holds = holds || elect_in_office(elect_member_node(d->member, i), elect_uv_now());
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        const struct elect_node *node = elect_member_node(d->member, i);
+        holds = holds || (node->mandated && elect_in_office(node, elect_uv_now()));
+    }
     if (!holds)
         end(d, 0);
 }
@@ -376,8 +378,8 @@ static const char *what_cannot(const struct daemon *d, const struct config *new)
         return "state-dir";
     if (strcmp(old->run_dir, new->run_dir) != 0)
         return "run-dir";
-    if (old->algorithm != new->algorithm)
-        return "algorithm";
+    if (old->algorithm != new->algorithm || old->mandate != new->mandate)
+        return old->mandate != new->mandate ? "mandate" : "algorithm";
     if (new->max_lease < old->max_lease)
         return "a smaller max-lease";
     if (old->members != new->members)

@@ -447,7 +447,10 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
     const struct group *g = &m->group[group];
     const struct elect_mandate *o = &g->node.mandate;
     bool leads = !m->over && elect_leads(&g->node, elect_uv_now());
-    uint8_t leader = leads ? g->node.me : o->follows;
+    uint8_t follows = g->node.mandated                ? o->follows
+                      : g->node.state == ELECT_NORMAL ? g->node.leader
+                                                      : ELECT_NOBODY;
+    uint8_t leader = leads ? g->node.me : follows;
     bool known = leads || (!m->over && leader != ELECT_NOBODY && leader != g->node.me);
     struct elect_news news = {.group = group,
                               .known = known,
@@ -455,7 +458,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .works = o->working || (m->over && o->token != 0),
                               .leader = known ? g->config.id[leader] : 0,
                               .term = leads ? o->token : 0,
-                              .until = o->time[ELECT_UNTIL]};
+                              .until = g->node.mandated ? o->time[ELECT_UNTIL] : INT64_MAX};
     if (known && !leads && (o->granted & 0xffff) == news.leader)
         news.term = o->granted; /* its own: what was granted may be another one's, or nothing yet */
     return news;

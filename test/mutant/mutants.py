@@ -203,7 +203,7 @@ MUTANTS = {
         "office.c", "    if (asked && o->token == 0)\n        elect__say", "    if (false)\n        elect__say",
         "unit a lost candidacy is released and tried again later"),
     "held is not waited for": (
-        "office.c", "p->now + (waits > 0 ? waits : back_off(p));", "p->now + back_off(p);",
+        "office.c", "p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);", "p->now + back_off(p);",
         "unit a lost candidacy is released and tried again later"),
     "no PREVOTE": (
         "office.c", "    if (o->certificate != 0 && o->certificate == o->granted)\n        confirm(p, CERTIFIED);", "    if (true)\n        confirm(p, CERTIFIED);",
@@ -219,7 +219,14 @@ MUTANTS = {
     "term used twice": (
         "office.c", "(((highest >> 16) + 1) << 16)", "((highest >> 16) << 16)", "verify --mandate majority --processes 3"),
     "no second attempt": (
-        "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits > 0 ? waits : back_off(p));\n", "", "storms --processes 3"),
+        "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);\n", "", "storms --processes 3"),
+    "a refusal counts from the loss": (
+        "office.c", "rest = waits - stood(p);", "rest = waits;", "unit a refusal lasts from when it was said"),
+    "a refusal counts from the question": (
+        "office.c", "(m->remaining > 0 ? (uint32_t)stood(p) : 0)", "0", "unit a refusal lasts from when it was said"),
+    "a silent voter is waited for as long as for a write": (
+        "office.c", "candidacy == ELECT_PREVOTING && twice < longest ? twice : longest", "longest + 0 * twice * candidacy",
+        "unit a refusal lasts from when it was said"),
     "chosen while it worked, and forgotten": (
         "handover.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
         "unit who is handed an office while it works waits until it has stopped"),

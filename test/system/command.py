@@ -304,19 +304,27 @@ def manners():
 
 
 def documents():
-    """The manual and the help name the same options; every command of the README works."""
+    """The manual and the help name the same options; every command of the README works (quick_start.py has the rest)."""
     for verb in ("verify", "sim"):
         manual = (pathlib.Path(ROOT) / f"docs/man/elect-{verb}.1").read_text().replace("\\-", "-")
         named = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", manual))
         helped = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", run(verb, "--help").stdout))
         check(f"manual and help of {verb}", named == helped, named ^ helped)
+    manual = (pathlib.Path(ROOT) / "docs/man/elect.conf.5").read_text().replace("\\-", "-")
+    for word in re.findall(r'X\((?:CLUSTER|MEMBER), \w+, "([a-z-]+)"', (pathlib.Path(ROOT) / "src/daemon/config.h").read_text()):
+        check(f"manual of the key {word}", f".BI {word} " in manual)
+    manual = re.sub(r"\\f.", " ", (pathlib.Path(ROOT) / "docs/man/elect.1").read_text().replace("\\-", "-"))
+    for verb in re.findall(r"^  ([a-z][a-z-]+)", run("--help").stdout, re.M):
+        check(f"manual of the verb {verb}", re.search(rf"\b{verb}\b", manual))
+    for path in (pathlib.Path(ROOT) / "docs/man").iterdir():
+        check(f"{path.name} is installed", f"'docs/man/{path.name}'" in (pathlib.Path(ROOT) / "meson.build").read_text())
     scenario = (pathlib.Path(ROOT) / "docs/man/elect-scenario.5").read_text()
     for word in re.findall(r'X\(\w+, "([a-z]+)"', (pathlib.Path(ROOT) / "src/model/scenario.c").read_text()):
         check(f"manual of the step {word}", word in scenario)
     for word in re.findall(r'X\([A-Z]+, "([a-z]+)"', (pathlib.Path(ROOT) / "src/model/setup.h").read_text()):
         check(f"manual of the setting {word}", word in scenario and f"--{word}" in helped)
     readme = (pathlib.Path(ROOT) / "README.md").read_text()
-    commands = re.findall(r"^build/elect (.*)$", readme, re.M)
+    commands = re.findall(r"^build/elect ((?:sim|verify) .*)$", readme, re.M)
     check("the README has commands", len(commands) >= 8, commands)
     for command in commands:
         done = subprocess.run(f"{ELECT} {command}", shell=True, cwd=ROOT, capture_output=True, text=True)

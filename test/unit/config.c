@@ -191,7 +191,7 @@ static void the_first_mistake_is_told_with_its_line(void **state)
     refused("[cluster]\n\x1b[31mid\x07 = 1\n",
             "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
             "state-dir, run-dir, profile, lease, renewal, max-lease, delay, rho, "
-            "algorithm, preempt");
+            "algorithm, mandate, preempt");
     refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
 }
 

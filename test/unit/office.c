@@ -592,6 +592,27 @@ static void who_need_not_be_waited_for_is_not(void **state)
     }
 }
 
+/* One of three is silent, the other one refuses: it is asked again when it is free, which counts
+ * from when it said so, not from when the silent one was given up. */
+static void a_refusal_lasts_from_when_it_was_said(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    elect_time asked = v->now, patience = 2 * (elect_time)v->a.config.answer_bound;
+    assert_int_equal(elect_alarm(&v->a.node), asked + patience); /* to answer takes no write */
+    v->now += 1;
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 1, no);
+    v->now = asked + patience;
+    happens(v, ELECT_ALARM);
+    assert_rule(&v->a, NO_MAJORITY);
+    assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
+}
+
 /* A voter that is silent is not one that would grant. */
 static void who_does_not_answer_is_not_free(void **state)
 {
@@ -767,6 +788,7 @@ int test_office(void)
         TEST(witnesses_own_no_terms_and_observers_do_not_count),
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
         TEST(who_need_not_be_waited_for_is_not),
+        TEST(a_refusal_lasts_from_when_it_was_said),
         TEST(who_does_not_answer_is_not_free),
         TEST(who_grants_now_does_not_refuse_any_more),
         TEST(of_two_leaders_the_smaller_term_gives_way),
