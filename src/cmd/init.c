@@ -341,7 +341,7 @@ int cmd_init(int argc, char **argv)
     const struct config_member *only = a.id != NULL ? ask_member(&a, &c) : NULL;
     if ((a.id != NULL && only == NULL) || !make_folder(&a, c.state_dir))
         return EXIT_CONFIG;
-    if (!keys_read(&keys, c.key_file, &why))
+    if (!keys_read(&keys, c.key_file, KEYS_LOOKED_AFTER, &why))
         return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     for (unsigned i = 0; i < c.members && status == EXIT_FINE; i++)
         if (only != NULL ? only == &c.member[i] : is_local(&c.member[i])) {
@@ -381,7 +381,7 @@ int cmd_readmit(int argc, char **argv)
     const struct config_member *me = ask_member(&a, &c);
     if (me == NULL)
         return EXIT_USAGE;
-    if (sodium_init() < 0 || !keys_read(&keys, c.key_file, &why))
+    if (sodium_init() < 0 || !keys_read(&keys, c.key_file, KEYS_LOOKED_AFTER, &why))
         return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     q = (struct asking){.quiet = a.quiet, .readmits = true};
     if (!a.quiet)

@@ -32,7 +32,7 @@ static int make(const struct asked_for *a, const char *path)
         a->config != NULL || access(ASK_CONFIG, F_OK) == 0; /* its number is another one */
     if (member && !ask_config(a, &c))
         return EXIT_CONFIG;
-    if (member && !keys_read(&old, c.key_file, &why))
+    if (member && !keys_read(&old, c.key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     keys_draw(&old, &new.key[0]);
     bool fine = keys_write(&new, path, true, &why);
@@ -60,7 +60,8 @@ static int install(const struct asked_for *a, const struct config *c, const char
     struct keys all, new;
     struct text why;
     text_clear(&why);
-    if (!keys_read(&new, path, &why) || !keys_read(&all, c->key_file, &why))
+    if (!keys_read(&new, path, KEYS_LOOKED_AFTER, &why) ||
+        !keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     struct keys before = all;
     bool there = false; /* members here may share the file */
@@ -98,7 +99,7 @@ static int change(const struct asked_for *a, const struct config *c, const char 
     text_clear(&why);
     if (!number_parse(number, 255, &id))
         return args_complain(a->verb, number, "expected the number of a key, see elect key list");
-    if (!keys_read(&all, c->key_file, &why))
+    if (!keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     while (at < all.count && all.key[at].id != id)
         at++;

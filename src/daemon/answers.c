@@ -390,7 +390,7 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
     uint8_t ids[ELECT_UV_KEYS];
     (void)request;
     text_clear(&complaint);
-    if (!keys_read(&keys, d->config.key_file, &complaint)) {
+    if (!keys_read(&keys, d->config.key_file, KEYS_OWN, &complaint)) {
         refuse(client, complaint.bytes);
         return;
     }

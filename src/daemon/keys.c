@@ -61,12 +61,13 @@ bool keys_parse(struct keys *k, char *text, struct text *complaint)
     return k->count > 0;
 }
 
-static bool is_secret(int fd, const char *path, struct text *complaint)
+static bool is_secret(int fd, const char *path, enum keys_whose whose, struct text *complaint)
 {
     struct stat is;
     if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
         return complain(complaint, path, "no plain file", "");
-    if (geteuid() != 0 && is.st_uid != geteuid() && is.st_uid != 0)
+    bool roots = whose == KEYS_LOOKED_AFTER && geteuid() == 0;
+    if (!roots && is.st_uid != geteuid() && is.st_uid != 0)
         return complain(complaint, path, "another user owns it",
                         ": it must belong to root or to the user that runs elect");
     if ((is.st_mode & 077) != 0)
@@ -74,7 +75,7 @@ static bool is_secret(int fd, const char *path, struct text *complaint)
     return true;
 }
 
-bool keys_read(struct keys *k, const char *path, struct text *complaint)
+bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint)
 {
     char bytes[KEYS_BYTES];
     struct text why;
@@ -85,7 +86,7 @@ bool keys_read(struct keys *k, const char *path, struct text *complaint)
                         errno == ENOENT  ? ": copy the key of the cluster there"
                         : errno == ELOOP ? ": say where the key itself is"
                                          : "");
-    if (!is_secret(fd, path, complaint)) {
+    if (!is_secret(fd, path, whose, complaint)) {
         close(fd);
         return false;
     }

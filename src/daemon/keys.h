@@ -15,8 +15,11 @@ struct keys {
     struct elect_key key[ELECT_UV_KEYS];
 };
 
+/* Whose file it may be: of whoever runs this, or root's; for root looking after it, anybody's. */
+enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
+
 /* False, with what is wrong and what to do, in one line. Whoever has read keys wipes them. */
-bool keys_read(struct keys *k, const char *path, struct text *complaint);
+bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint);
 bool keys_parse(struct keys *k, char *text, struct text *complaint);
 
 /* In place of what was there, or nothing has changed; `fresh`: only if nothing is there. */

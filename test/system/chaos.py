@@ -172,7 +172,7 @@ class Nemesis:
                 if self.c.daemons[name].returncode in (74, 78):
                     raise Failure(f"{name} ended by itself, with {self.c.daemons[name].returncode}")
                 self.c.start(name)
-        return self.c.leader(limit=CALM)
+        return self.c.settle(limit=CALM)
 
 
 def one_round(elect, seconds, dice):

@@ -268,10 +268,13 @@ class Cluster:
         self.watch()
         return self.settle()
 
-    def settle(self):
-        leader = self.leader()
-        wait(f"{leader[0]} claims it", lambda: len(self.claims(leader[0])) > 2000)
-        return leader
+    def settle(self, limit=LIMIT):
+        """Until somebody leads whose office is in the evidence."""
+        def settled():
+            leader = self.leader(limit=limit)
+            claimed = self.claims(leader[0]).count(b'"token": %d,' % leader[1]) >= 10
+            return leader if claimed else None
+        return wait("whoever leads claims it", settled, limit)
 
     def claims(self, name):
         path = self.evidence / f"claims-{name}.jsonl"
@@ -351,7 +354,9 @@ class Cluster:
             return one if one and one[0] not in other_than else None
         one = wait(f"a leader of {' '.join(names)}" + (f" other than {' '.join(other_than)}" if other_than else ""), found,
                    limit)
-        self.say(f"{one[0]} leads in term {one[1] >> 16}.{one[1] & 0xffff}")
+        said = f"{one[0]} leads in term {one[1] >> 16}.{one[1] & 0xffff}"
+        if not self.said[-1].endswith(said):
+            self.say(said)
         return one
 
     def others(self, *names):

@@ -139,7 +139,7 @@ def all_killed(c):
     for _ in range(2):
         c.kill(*c.names)
         c.start(*c.names)
-        after = c.leader()[1]
+        after = c.settle()[1]
         expect("the term has not risen", after > term)
         term = after
 
@@ -541,6 +541,7 @@ def attempt(elect, case):
         wrong = []
         try:
             function(c)
+            c.settle()
             c.stop()
         except Failure as failure:
             wrong.append(str(failure))
