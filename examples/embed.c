@@ -94,6 +94,7 @@ int main(int argc, char **argv)
                                            .announce = leadership,
                                            .fail = failed,
                                            .context = loop};
+    bool forbidden = false;
     FILE *key = argc == 3 ? fopen(argv[2], "rb") : NULL;
     options.id = argc == 3 ? (uint16_t)strtoul(argv[1], NULL, 10) : 0;
     if (key == NULL || fread(options.key[0].key, ELECT_UV_KEY, 1, key) != 1) {
@@ -107,9 +108,9 @@ int main(int argc, char **argv)
     /* Once in the life of a member. Who has lost this file must not make another: options.lost. */
     if ((access(state, F_OK) != 0 &&
          !elect_member_create(state, cluster, options.id, why, sizeof why)) ||
-        (member = elect_member_start(&options, why, sizeof why)) == NULL) {
+        (member = elect_member_start(&options, &forbidden, why, sizeof why)) == NULL) {
         fprintf(stderr, "embed: %s\n", why);
-        return 78;
+        return forbidden ? 78 : 75; /* later it may be another matter */
     }
     uv_timer_init(loop, &patience);
     uv_signal_init(loop, &quit);

@@ -121,9 +121,10 @@ struct elect_member;
 bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
                          char *why, size_t room);
 
-/* NULL, and why, if it cannot start. */
-struct elect_member *elect_member_start(const struct elect_member_options *options, char *why,
-                                        size_t room);
+/* NULL, and why, if it cannot start; forbidden: not only now, its state or what it was told is
+ * wrong. */
+struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
+                                        char *why, size_t room);
 void elect_member_stop(struct elect_member *m); /* at once, without a word to anybody */
 
 /* The clock of leases: CLOCK_BOOTTIME in microseconds, which goes on while the machine sleeps. */

@@ -173,10 +173,11 @@ const struct config_member *ask_self(const struct asked_for *a, const struct con
 static int find_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
 {
     static struct config c;
-    const char *given = a->socket != NULL ? a->socket : getenv("ELECT_SOCKET");
+    bool named = a->config != NULL || a->id != NULL; /* that says more than the environment */
+    const char *given = a->socket != NULL ? a->socket : named ? NULL : getenv("ELECT_SOCKET");
     char why[CONFIG_FILE + 128];
     bool several;
-    if (given != NULL && (a->config == NULL || a->socket != NULL)) {
+    if (given != NULL) {
         const char *dot = strrchr(given, '.');
         bool status = dot != NULL && strcmp(dot, ".status") == 0; /* the others are beside it */
         int length = snprintf(path, CONFIG_FILE, status ? "%.*s.%s" : "%.*s",
@@ -290,6 +291,13 @@ int ask_stream(const struct asked_for *a, json_t *request,
     }
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
     while (more && (line = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
+        const char *why = json_string_value(json_object_get(line, "error"));
+        if (why != NULL) {
+            ask_complain(a->verb, EXIT_NO, why);
+            json_decref(line);
+            fclose(in);
+            return EXIT_NO;
+        }
         more = take(context, line);
         json_decref(line);
     }

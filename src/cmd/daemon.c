@@ -15,7 +15,8 @@ int cmd_daemon(int argc, char **argv)
         .text = "Runs one member, in the foreground: systemd, or whatever runs it, restarts it. "
                 "What changes, and why, is logged on standard error (-o json: a line of JSON each, "
                 "-q: nothing). SIGTERM hands over and stops, SIGHUP is elect reload.\nExit: 0 told "
-                "to stop; 64 bad usage, 74 the state cannot be written any more, 78 the "
+                "to stop; 64 bad usage, 74 the state cannot be written any more, 75 it cannot "
+                "start now (its address, its lock), 78 the "
                 "configuration, the key or the state is refused: a restart would not help."};
     struct asked_for a;
     struct keys keys;

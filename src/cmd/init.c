@@ -19,8 +19,14 @@
 static void give_away(const char *path)
 {
     const struct passwd *user = geteuid() == 0 ? getpwnam("elect") : NULL;
-    if (user != NULL)
-        (void)!lchown(path, user->pw_uid, user->pw_gid);
+    int fd = user != NULL ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+    struct stat is;
+    if (fd < 0)
+        return;
+    /* What root has just made has no other name. */
+    if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
+        (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
+    close(fd);
 }
 
 /* ---- a new cluster ---- */
@@ -93,8 +99,9 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
 {
     char why[CONFIG_PATH + 128];
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    bool fine = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
-    int error = errno;
+    ssize_t put = fd >= 0 ? write(fd, text, strlen(text)) : -1;
+    bool fine = put == (ssize_t)strlen(text) && fsync(fd) == 0;
+    int error = put >= 0 && put < (ssize_t)strlen(text) ? ENOSPC : errno;
     if (fd >= 0)
         close(fd);
     if (fine)
@@ -174,7 +181,6 @@ struct asking {
     const struct config *config;
     bool quiet, readmits, done;
     uint32_t remembered; /* the incarnation that somebody has met */
-    unsigned answers;
     char why[256];
 };
 
@@ -205,9 +211,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     struct asking *q = context;
     if (in->event == ELECT_REMEMBERS && in->message.incarnation > q->remembered)
         q->remembered = in->message.incarnation;
-    q->answers += in->event == ELECT_REMEMBERS && group == 0;
-    if (!q->readmits &&
-        (q->remembered > 0 || q->answers >= q->config->members - 1)) /* that is enough */
+    /* Enough have answered that whoever it promised something to would be one of them. */
+    if (!q->readmits && (q->remembered > 0 || out->rule.number == ELECT_RULE_WAITS_IT_OUT))
         uv_stop(&q->loop);
     if (q->readmits && !q->quiet && out->rule.number == ELECT_RULE_WAITS_IT_OUT)
         printf(
@@ -229,6 +234,7 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
 {
     static struct enrolment e;
     struct text complaint;
+    bool forbidden;
     text_clear(&complaint);
     q->config = c;
     if (!enroll(&e, c, me, keys, &complaint)) {
@@ -245,7 +251,7 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.step = stepped;
     e.options.readmitted = readmitted;
     e.options.context = q;
-    q->member = elect_member_start(&e.options, q->why, sizeof q->why);
+    q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
     if (q->member != NULL) {
         if (!q->readmits)
@@ -271,7 +277,8 @@ static int make_member(const struct asked_for *a, const struct config *c,
         snprintf(why, sizeof why, "%s: %s was made before", path, me->name);
         return ask_complain(a->verb, EXIT_NO, why);
     }
-    if (keys != NULL && (!ask_others(&q, c, me, keys) || q.remembered > 0)) {
+    if (keys != NULL && c->mandate != ELECT_NO_MANDATE &&
+        (!ask_others(&q, c, me, keys) || q.remembered > 0)) {
         if (q.remembered > 0)
             snprintf(
                 why, sizeof why,

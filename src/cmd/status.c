@@ -247,6 +247,27 @@ static void take_history(void *context, int option, const char *value)
         h->seconds = value;
 }
 
+/* Page by page. */
+static json_t *messages(const struct asked_for *a, json_int_t seconds, int *status)
+{
+    json_t *all = json_array();
+    json_int_t next = 0;
+    do {
+        json_t *o =
+            ask(a, "status",
+                json_pack("{s:s, s:I, s:I}", "verb", "messages", "seconds", seconds, "from", next),
+                PATIENCE, status);
+        if (o == NULL) {
+            json_decref(all);
+            return NULL;
+        }
+        json_array_extend(all, json_object_get(o, "messages"));
+        next = number_of(o, "next");
+        json_decref(o);
+    } while (next > 0);
+    return all;
+}
+
 int cmd_history(int argc, char **argv)
 {
     static const struct option_spec own[] = {
@@ -274,17 +295,19 @@ int cmd_history(int argc, char **argv)
         return args_complain(a.verb, "--last",
                              h.messages ? "expected a number of seconds, up to 86400"
                                         : "it goes with --messages");
-    json_t *request = question(h.messages ? "messages" : "history");
-    json_object_set_new(request, "seconds", json_integer((json_int_t)seconds));
-    json_t *o = ask(&a, "status", request, PATIENCE, &status);
-    if (o == NULL)
+    json_t *all = h.messages ? messages(&a, (json_int_t)seconds, &status) : NULL, *o = NULL;
+    if (!h.messages) {
+        o = ask(&a, "status", question("history"), PATIENCE, &status);
+        all = json_incref(json_object_get(o, "history"));
+        json_decref(o);
+    }
+    if (all == NULL)
         return status;
-    json_t *all = json_object_get(o, h.messages ? "messages" : "history");
     if (a.json && !a.quiet)
         ask_print_json(all);
     else if (!a.quiet)
         json_array_foreach(all, i, line) { (h.messages ? print_message : print_entry)(line); }
-    json_decref(o);
+    json_decref(all);
     return EXIT_FINE;
 }
 
@@ -314,5 +337,10 @@ int cmd_watch(int argc, char **argv)
                 "answers, or it has ended; 64 bad usage."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
-    return status < 0 ? ~status : ask_stream(&a, question("watch"), show_line, &a);
+    if (status < 0)
+        return ~status;
+    json_t *request = question("watch");
+    if (a.group != NULL)
+        json_object_set_new(request, "group", json_string(a.group));
+    return ask_stream(&a, request, show_line, &a);
 }

@@ -125,11 +125,13 @@ static void stand_for(struct process *p, enum elect_candidacy candidacy)
     *at(p, ELECT_GIVE_UP) = p->now + patience(p, candidacy);
 }
 
-/* For how long it has waited. */
+/* For how long it has waited; whatever was configured when it began. */
 static elect_time stood(const struct process *p)
 {
     const struct elect_mandate *o = &p->node->mandate;
-    return p->now - (o->time[ELECT_GIVE_UP] - patience(p, o->candidacy));
+    elect_time longest = patience(p, o->candidacy);
+    elect_time waited = p->now - (o->time[ELECT_GIVE_UP] - longest);
+    return waited < 0 ? 0 : waited < longest ? waited : longest;
 }
 
 static void prevote(struct process *p)

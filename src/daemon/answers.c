@@ -13,7 +13,10 @@ static json_t *refusal(const char *why) { return json_pack("{s:b, s:s}", "ok", 0
 
 static void refuse(struct control_client *client, const char *why)
 {
-    control_answer(client, refusal(why));
+    char text[TEXT_MAX];
+    snprintf(text, sizeof text, "%s", why);
+    text_clean(text); /* it may have been cut in the middle of a letter */
+    control_answer(client, refusal(text));
 }
 
 static const char *member_name(const struct daemon *d, uint16_t id)
@@ -198,9 +201,10 @@ static void answer_is_leader(struct daemon *d, struct control_client *client, js
 static void answer_history(struct daemon *d, struct control_client *client, json_t *request)
 {
     const char *only = json_string_value(json_object_get(request, "group"));
-    json_t *all = json_array();
     const struct journal_entry *e;
-    (void)request;
+    if (only != NULL && group_of(d, client, request) < 0)
+        return;
+    json_t *all = json_array();
     for (unsigned i = 0; (e = journal_at(&d->journal, i)) != NULL; i++)
         if (only == NULL || e->group[0] == '\0' || strcmp(e->group, only) == 0)
             json_array_append_new(all, journal_json(e));
@@ -216,16 +220,22 @@ static void answer_messages(struct daemon *d, struct control_client *client, jso
         return;
     json_int_t last = json_is_integer(seconds) ? json_integer_value(seconds) : LONG_WAIT;
     last = last < 0 ? 0 : last > 86400 ? 86400 : last;
+    json_int_t from = json_integer_value(json_object_get(request, "from"));
+    uint64_t next = from > 0 ? (uint64_t)from : 0;
+    json_t *page = recorder_json(&d->recorder, &words, elect_rank(&d->elect, d->me->peer.id),
+                                 (unsigned)group, elect_uv_now(), (unsigned)last, &next);
     control_answer(
-        client, json_pack("{s:b, s:o}", "ok", 1, "messages",
-                          recorder_json(&d->recorder, &words, elect_rank(&d->elect, d->me->peer.id),
-                                        (unsigned)group, elect_uv_now(), (unsigned)last)));
+        client, json_pack("{s:b, s:I, s:o}", "ok", 1, "next", (json_int_t)next, "messages", page));
 }
 
 static void answer_watch(struct daemon *d, struct control_client *client, json_t *request)
 {
-    (void)request;
-    client->watches = true;
+    if (json_object_get(request, "group") != NULL && group_of(d, client, request) < 0)
+        return;
+    if (!control_watch(client)) {
+        refuse(client, "too many watch already");
+        return;
+    }
     for (unsigned i = 0; i < d->config.groups; i++)
         control_tell(client, group_json(d, i));
 }
@@ -247,11 +257,12 @@ void answer_news(struct daemon *d, const struct elect_news *news)
 {
     for (struct control_client *c = d->control.clients, *next; c != NULL; c = next) {
         next = c->next;
-        if (!c->waits || c->group != news->group || !news->known || news->term <= c->term ||
-            news->leads)
+        if (!c->waits || c->group != news->group || !news->known || news->term <= c->term)
             continue;
         const char *leader = member_name(d, news->leader);
-        if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
+        if (news->leads) {
+            refuse(c, "nobody else could take it: it leads again");
+        } else if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
             char why[256];
             snprintf(why, sizeof why, "%s did not take it: %s leads now, in term %llu.%u", c->whom,
                      leader, (unsigned long long)(news->term >> 16),

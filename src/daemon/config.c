@@ -12,6 +12,7 @@
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
+#define SHORT        '@'
 #define CONFIG_BYTES 65536 /* of a file */
 
 enum section { CLUSTER, MEMBER };
@@ -47,18 +48,20 @@ static const struct {
 
 /* ---- complaints ---- */
 
+static bool is_plain(char c) { return c >= ' ' && c < 0x7f; }
+
 /* What a file says is shown, not obeyed by a terminal; and not all of a long line. */
 static void add_word(struct text *t, const char *word)
 {
     for (unsigned i = 0; word[i] != '\0' && i < 64; i++)
-        text_add_bytes(t, (unsigned char)word[i] < ' ' || word[i] == 0x7f ? "?" : &word[i], 1);
+        text_add_bytes(t, is_plain(word[i]) ? &word[i] : "?", 1);
 }
 
 /* So is a path. */
 static void add_path(struct text *t, const char *path)
 {
     for (; *path != '\0'; path++)
-        text_add_bytes(t, (unsigned char)*path < ' ' || *path == 0x7f ? "?" : path, 1);
+        text_add_bytes(t, is_plain(*path) ? path : "?", 1);
 }
 
 /* Only the first one counts. Its line is put before it when it is known. */
@@ -361,12 +364,13 @@ static int handle(void *user, const char *section, const char *name, const char 
     static const char *const sections[] = {"cluster", "member NAME", "group NAME"};
     struct config *c = user;
     const char *word = value != NULL ? value : "";
+    uint64_t index;
     if (strcmp(section, "cluster") == 0)
         return name == NULL || take_line(c, CLUSTER, NULL, name, word);
-    if (strncmp(section, "member ", 7) == 0) {
-        struct config_member *m = member_of(c, section + 7);
-        return m != NULL && (name == NULL || take_line(c, MEMBER, m, name, word));
-    }
+    if (strncmp(section, "member ", 7) == 0)
+        return member_of(c, section + 7) != NULL;
+    if (name != NULL && section[0] == SHORT && number_parse(section + 1, c->members - 1, &index))
+        return take_line(c, MEMBER, &c->member[index], name, word);
     if (strncmp(section, "group ", 6) == 0)
         return add_group(c, section + 6) &&
                (name == NULL || complain(c, "unknown key", name, ": a group has none yet"));
@@ -483,15 +487,25 @@ static bool check_times(struct config *c)
     return complain(c, "the times do not fit together", NULL, "");
 }
 
+/* [member NAME] becomes [@N]: inih cuts long ones off. */
+static void shorten(const struct config *c, const char *name, char *at, const char *end)
+{
+    char number[8];
+    int length = snprintf(number, sizeof number, "%c%u]", SHORT,
+                          (unsigned)(config_member(c, name) - c->member));
+    memset(at, ' ', (size_t)(end - at) + 1);
+    memcpy(at, number, (size_t)length);
+}
+
 /* inih tells only of sections that have keys; a group need not have any. The line of the first that
  * is not known, or 0. */
-static int take_sections(struct config *c, const char *text)
+static int take_sections(struct config *c, char *text)
 {
     int line = 1;
     ini_allow_multiline = false;
     ini_stop_on_first_error = true;
     for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n', line++) {
-        const char *at = text + strspn(text, " \t"), *end = at + strcspn(at, "]\n");
+        char *at = text + strspn(text, " \t"), *end = at + strcspn(at, "]\n");
         char section[128];
         if (*at != '[' || *end != ']')
             continue;
@@ -501,6 +515,8 @@ static int take_sections(struct config *c, const char *text)
         section[length] = '\0';
         if (!handle(c, section, NULL, NULL))
             return line;
+        if (strncmp(section, "member ", 7) == 0)
+            shorten(c, section + 7, at + 1, end);
     }
     return 0;
 }
@@ -536,9 +552,15 @@ static bool locate(struct config *c, const char *path, int line)
 
 static bool take_text(struct config *c, const char *path, const char *text)
 {
-    int line = take_sections(c, text);
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        complain(c, "no memory", NULL, "");
+        return locate(c, path, 0);
+    }
+    int line = take_sections(c, copy);
     if (line == 0)
-        line = ini_parse_string(text, handle, c);
+        line = ini_parse_string(copy, handle, c);
+    free(copy);
     return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
 }
 

@@ -158,12 +158,14 @@ static void readable(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         client->length = 0; /* room to hear that it is gone */
 }
 
+/* Who watches is counted apart from who asks: it stays. */
 static bool is_one_too_many(const struct control_client *new)
 {
     unsigned all = 0, same = 0;
     for (const struct control_client *c = new->control->clients; c != NULL; c = c->next) {
-        all += c->which == new->which;
-        same += c->which == new->which && c->user == new->user;
+        bool alike = c->which == new->which && c->watches == new->watches;
+        all += alike;
+        same += alike && c->user == new->user;
     }
     return all > CONTROL_CLIENTS || same > CONTROL_OF_USER;
 }
@@ -194,6 +196,14 @@ static void connected(uv_stream_t *socket, int status)
     }
     uv_timer_start(&client->patience, impatient, PATIENCE, 0);
     uv_read_start((uv_stream_t *)&client->pipe, room_for_request, readable);
+}
+
+bool control_watch(struct control_client *client)
+{
+    client->watches = true;
+    bool fine = !is_one_too_many(client);
+    client->watches = fine;
+    return fine;
 }
 
 /* ---- opening ---- */

@@ -59,6 +59,8 @@ bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint);
 /* The whole answer; it is taken. */
 void control_answer(struct control_client *client, json_t *answer);
+/* From now on it gets one line after another; false if there are too many of those. */
+bool control_watch(struct control_client *client);
 /* One line of many. */
 void control_tell(struct control_client *client, json_t *line);
 /* Within this time, in milliseconds, there is an answer or none. */

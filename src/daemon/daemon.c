@@ -12,11 +12,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MILLISECOND 1000
 #define TICK        1000 /* milliseconds */
 
-enum { EXIT_STATE = 74, EXIT_FORBIDDEN = 78 };
+enum { EXIT_STATE = 74, EXIT_NOT_NOW = 75, EXIT_FORBIDDEN = 78 };
 
 /* ---- what is said ---- */
 
@@ -132,6 +133,20 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.150s", t.bytes);
 }
 
+/* Who repeats itself, or is repeated by somebody, is told of once a minute. */
+static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
+{
+    unsigned i = (unsigned)(config_member_with(&d->config, id) - d->config.member);
+    bool refused = news != ELECT_PEER_OPENED && news != ELECT_PEER_DIFFERS;
+    bool repeated = refused && d->refused[i].tick != 0 && d->refused[i].news == news &&
+                    d->ticks - d->refused[i].tick < 60;
+    if (refused && !repeated) {
+        d->refused[i].tick = d->ticks + 1;
+        d->refused[i].news = news;
+    }
+    return repeated;
+}
+
 static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
 {
     static const char *const texts[] = {
@@ -141,6 +156,8 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     char text[JOURNAL_TEXT];
+    if (is_repeated(d, id, news))
+        return;
     snprintf(text, sizeof text, "member %s %s", name_of(d, id), texts[news]);
     daemon_log(d, JOURNAL_MEMBER, -1, text);
 }
@@ -187,8 +204,8 @@ static void ticks(uv_timer_t *timer)
     if (d->member == NULL)
         return;
     look_at_links(d);
-    if (d->ticks % 10 == 1)
-        resolve_next(d);
+    if (d->ticks % 10 == 1 || d->resolver.failed)
+        resolve_all(d);
 }
 
 static void barks(uv_timer_t *timer)
@@ -228,6 +245,16 @@ static void stop(struct daemon *d)
     uv_timer_start(&d->tick, leaves, 0, 1);
 }
 
+static void say_reloading(void)
+{
+    struct timespec now;
+    char lines[80];
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    snprintf(lines, sizeof lines, "RELOADING=1\nMONOTONIC_USEC=%llu",
+             (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
+    service_say(lines);
+}
+
 static void signalled(uv_signal_t *handle, int number)
 {
     struct daemon *d = handle->data;
@@ -236,7 +263,7 @@ static void signalled(uv_signal_t *handle, int number)
         stop(d);
         return;
     }
-    service_say("RELOADING=1");
+    say_reloading();
     daemon_reload(d, &done, &complaint);
     service_say("READY=1");
 }
@@ -267,10 +294,12 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     return true;
 }
 
-static bool open_member(struct daemon *d, const struct keys *keys, struct text *complaint)
+static bool open_member(struct daemon *d, const struct keys *keys, bool *forbidden,
+                        struct text *complaint)
 {
     static struct enrolment e;
     char why[512] = "";
+    *forbidden = false;
     if (!enroll(&e, &d->config, d->me, keys, complaint))
         return false;
     e.options.loop = &d->loop;
@@ -279,7 +308,7 @@ static bool open_member(struct daemon *d, const struct keys *keys, struct text *
     e.options.step = stepped;
     e.options.peer_news = heard_of;
     e.options.context = d;
-    d->member = elect_member_start(&e.options, why, sizeof why);
+    d->member = elect_member_start(&e.options, forbidden, why, sizeof why);
     enroll_wipe(&e);
     text_add(complaint, why);
     return d->member != NULL;
@@ -321,22 +350,30 @@ static void close_all(struct daemon *d)
     uv_close((uv_handle_t *)&d->tick, NULL);
     uv_close((uv_handle_t *)&d->watchdog, NULL);
     uv_cancel((uv_req_t *)&d->resolver.request);
+    for (unsigned i = 0; i < 3; i++) /* what is closed has its turn */
+        uv_run(&d->loop, UV_RUN_NOWAIT);
+    if (d->resolver.busy) /* a name server that does not answer is not waited for */
+        _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);
 }
 
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
-               const struct keys *keys, bool json, bool quiet)
+               struct keys *keys, bool json, bool quiet)
 {
     struct text complaint;
     char text[JOURNAL_TEXT];
+    bool forbidden;
     text_clear(&complaint);
     journal_begin(&d->journal, json, quiet);
     begin(d, config, me);
-    if (!open_member(d, keys, &complaint) || !open_sockets(d, &complaint)) {
+    bool open = open_member(d, keys, &forbidden, &complaint);
+    keys_wipe(keys);
+    if (!open || !open_sockets(d, &complaint)) {
         fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
+        d->status = open || forbidden ? EXIT_FORBIDDEN : EXIT_NOT_NOW;
         close_all(d);
-        return EXIT_FORBIDDEN;
+        return d->status;
     }
     snprintf(text, sizeof text, "member %s (%u) starts, incarnation %u", d->me->name,
              d->me->peer.id, elect_member_incarnation(d->member));
@@ -415,22 +452,34 @@ static void move_peers(struct daemon *d, const struct config *new, struct text *
     }
 }
 
-/* Who votes, and who may lead, is the leader's to change: its reload does it. */
-static bool change_roles(struct daemon *d, const struct elect_config *to, struct text *done,
-                         struct text *complaint)
+static void add_changed(struct text *done, const char *what, bool changed)
+{
+    if (!changed)
+        return;
+    text_add(done, done->length > 0 ? ", " : "");
+    text_add(done, what);
+}
+
+/* Who votes, and who may lead, is the leader's to change: its reload does it. What it would say is
+ * tried on a copy first, so that all groups change or none. */
+static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
+                         struct text *done, struct text *complaint)
 {
     struct words words = daemon_words(d);
     for (unsigned i = 0; i < d->config.groups; i++) {
-        const struct elect_membership *is = &elect_member_node(d->member, i)->saved.membership;
+        const struct elect_node *node = elect_member_node(d->member, i);
+        const struct elect_membership *is = &node->saved.membership;
         struct elect_input in = elect_changes(to->members, to->voters, elect_uv_now());
         if (is->members == to->members && is->voters == to->voters)
             continue;
         if (!d->group[i].news.leads) {
-            text_add(done, done->length > 0 ? ", " : "");
-            text_add(done, "nothing of who votes: the leader's reload does that");
+            add_changed(done, "nothing of who votes: the leader's reload does that", really);
             continue;
         }
-        struct elect_rule rule = elect_member_tell(d->member, i, &in);
+        struct elect_node copy = *node;
+        struct elect_output out;
+        elect_step(&d->elect, &copy, &in, &out);
+        struct elect_rule rule = really ? elect_member_tell(d->member, i, &in) : out.rule;
         if (rule.number != ELECT_RULE_CHANGES_MEMBERS) {
             text_add(complaint, d->config.group[i]);
             text_add(complaint, ": ");
@@ -438,19 +487,10 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, struct
                        complaint);
             return false;
         }
-        text_add(done, done->length > 0 ? ", " : "");
-        text_add(done, "who votes in ");
-        text_add(done, d->config.group[i]);
+        add_changed(done, "who votes in ", really);
+        text_add(done, really ? d->config.group[i] : "");
     }
     return true;
-}
-
-static void add_changed(struct text *done, const char *what, bool changed)
-{
-    if (!changed)
-        return;
-    text_add(done, done->length > 0 ? ", " : "");
-    text_add(done, what);
 }
 
 static void name_times(const struct config *a, const struct config *b, struct text *done)
@@ -481,7 +521,8 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
         return false;
     }
     config_elect(&new, &elect);
-    if (!change_roles(d, &elect, done, complaint))
+    if (!change_roles(d, &elect, false, done, complaint) ||
+        !change_roles(d, &elect, true, done, complaint))
         return false;
     move_peers(d, &new, done);
     name_times(&d->config, &new, done);

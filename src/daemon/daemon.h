@@ -22,9 +22,9 @@ struct watched {
 struct resolver {
     struct daemon *daemon;
     uv_getaddrinfo_t request;
-    bool busy;
-    uint16_t id;
-    uint8_t link;
+    bool busy, failed; /* failed: some name was not found */
+    unsigned place;    /* member and link */
+    char name[CONFIG_NAME];
 };
 
 struct daemon {
@@ -42,15 +42,19 @@ struct daemon {
     struct resolver resolver;
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
+    struct {
+        unsigned tick;
+        enum elect_peer_news news;
+    } refused[SESSION_PEERS]; /* what was said of a peer last, and when */
     elect_time began;
     unsigned ticks;
     bool stopping;
     int status;
 };
 
-/* Until it is told to stop; the exit status of the process. */
+/* Until it is told to stop; the exit status of the process. The keys are wiped. */
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
-               const struct keys *keys, bool json, bool quiet);
+               struct keys *keys, bool json, bool quiet);
 
 /* False, with the reason; `done`: what has changed. */
 bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
@@ -67,7 +71,7 @@ void answer_watchers(void *context, const struct journal_entry *e);
 
 /* ---- resolve.c ---- */
 
-/* The next name that is to be looked up, if any. */
-void resolve_next(struct daemon *d);
+/* Every name, one after another, in the background. */
+void resolve_all(struct daemon *d);
 
 #endif

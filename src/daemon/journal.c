@@ -1,10 +1,10 @@
 #include "journal.h"
 
-#include <errno.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,19 +23,22 @@ void journal_begin(struct journal *j, bool json, bool quiet)
     j->json = json;
     j->quiet = quiet;
     j->stamped = getenv("JOURNAL_STREAM") == NULL; /* systemd's journal knows when it came */
+    j->fd = STDERR_FILENO;
+    if (isatty(STDERR_FILENO)) { /* opened anew: others who use it may wait */
+        int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        j->fd = own >= 0 ? own : j->fd;
+    }
 }
 
-/* All of it or nothing, and at once. A terminal does not know how: it is asked first. */
-static bool write_at_once(const char *bytes, size_t length)
+/* All of it or nothing, and at once. A file knows no other way, a terminal is opened so. */
+static bool write_at_once(const struct journal *j, const char *bytes, size_t length)
 {
     struct iovec all = {(void *)bytes, length};
-    ssize_t put = pwritev2(STDERR_FILENO, &all, 1, -1, RWF_NOWAIT);
-    if (put < 0 && errno == EOPNOTSUPP) {
-        struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
-        put = poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0
-                  ? write(STDERR_FILENO, bytes, length)
-                  : -1;
-    }
+    struct stat is;
+    ssize_t put = pwritev2(j->fd, &all, 1, -1, RWF_NOWAIT);
+    bool plain = fstat(j->fd, &is) == 0 && (S_ISREG(is.st_mode) || j->fd != STDERR_FILENO);
+    if (put < 0 && plain)
+        put = write(j->fd, bytes, length);
     return put == (ssize_t)length;
 }
 
@@ -45,13 +48,13 @@ static void print(struct journal *j, const char *line, size_t length)
     if (j->lost > 0) {
         int said = snprintf(lost, sizeof lost, "elect: %llu lines of this log were lost\n",
                             (unsigned long long)j->lost);
-        if (!write_at_once(lost, (size_t)said)) {
+        if (!write_at_once(j, lost, (size_t)said)) {
             j->lost++;
             return;
         }
         j->lost = 0;
     }
-    j->lost += !write_at_once(line, length);
+    j->lost += !write_at_once(j, line, length);
 }
 
 static const char *word_of(const struct journal_entry *e)
@@ -80,7 +83,7 @@ json_t *journal_json(const struct journal_entry *e)
 
 static void print_entry(struct journal *j, const struct journal_entry *e)
 {
-    char line[JOURNAL_TEXT + 200], date[JOURNAL_DATE];
+    char line[1024], date[JOURNAL_DATE];
     journal_date(e->date, date);
     if (j->json) {
         json_t *o = journal_json(e);
@@ -104,6 +107,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     *to = *e;
+    text_clean(to->text); /* it may have been cut in the middle of a letter */
     to->date = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
     if (!j->quiet)
         print_entry(j, to);

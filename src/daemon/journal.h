@@ -43,6 +43,7 @@ struct journal_entry {
 
 struct journal {
     bool json, quiet, stamped; /* stamped: each line begins with the date */
+    int fd;
     uint64_t count, lost;
     struct journal_entry entry[JOURNAL_ENTRIES];
     void (*written)(void *context, const struct journal_entry *e); /* may be NULL */

@@ -112,13 +112,28 @@ static int fill(int fd, const struct keys *k)
         char hex[2 * ELECT_UV_KEY + 1], line[2 * ELECT_UV_KEY + 8];
         sodium_bin2hex(hex, sizeof hex, k->key[i].key, ELECT_UV_KEY);
         int length = snprintf(line, sizeof line, "%u %s\n", k->key[i].id, hex);
-        bool fine = write(fd, line, (size_t)length) == length;
+        ssize_t put = write(fd, line, (size_t)length);
+        int error = put == length ? 0 : put < 0 ? errno : ENOSPC;
         sodium_memzero(hex, sizeof hex);
         sodium_memzero(line, sizeof line);
-        if (!fine)
-            return errno;
+        if (error != 0)
+            return error;
     }
     return fsync(fd) == 0 ? 0 : errno;
+}
+
+/* The name lasts, too. */
+static void sync_folder(const char *path)
+{
+    char folder[512];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash + 1 - path) : 1,
+             slash != NULL ? path : ".");
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)fsync(fd);
+    close(fd);
 }
 
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint)
@@ -140,6 +155,8 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
     if (error == 0 && (fresh ? link(new, path) : rename(new, path)) != 0)
         error = errno;
     unlink(new);
+    if (error == 0)
+        sync_folder(path);
     return error == 0 || complain(complaint, path, strerror(error), "");
 }
 

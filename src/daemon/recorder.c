@@ -61,14 +61,16 @@ static json_t *entry_json(const struct record *e, const struct words *words, uin
 }
 
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
-                      unsigned group, elect_time now, unsigned seconds)
+                      unsigned group, elect_time now, unsigned seconds, uint64_t *next)
 {
     json_t *all = json_array();
     uint64_t first = r->count > RECORDER_ENTRIES ? r->count - RECORDER_ENTRIES : 0;
-    for (uint64_t i = first; i < r->count; i++) {
+    uint64_t i = *next > first ? *next : first;
+    for (; i < r->count && json_array_size(all) < RECORDER_PAGE; i++) {
         const struct record *e = &r->entry[i % RECORDER_ENTRIES];
         if (e->group == group && now - e->at <= (elect_time)seconds * SECOND)
             json_array_append_new(all, entry_json(e, words, me, now));
     }
+    *next = i < r->count ? i : 0;
     return all;
 }

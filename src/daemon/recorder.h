@@ -25,8 +25,10 @@ struct recorder {
 
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,
                    const struct elect_output *out);
-/* The last `seconds` of one group: an array, the oldest first. */
+/* The last `seconds` of one group, the oldest first, from entry number `*next` on: an array of at
+ * most RECORDER_PAGE, so that nobody keeps the daemon busy. `*next`: where it goes on; or 0. */
+#define RECORDER_PAGE 128
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
-                      unsigned group, elect_time now, unsigned seconds);
+                      unsigned group, elect_time now, unsigned seconds, uint64_t *next);
 
 #endif

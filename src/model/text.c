@@ -22,6 +22,12 @@ void text_add_bytes(struct text *t, const char *s, size_t length)
 
 void text_add(struct text *t, const char *s) { text_add_bytes(t, s, strlen(s)); }
 
+void text_clean(char *s)
+{
+    for (; *s != '\0'; s++)
+        *s = *s >= ' ' && *s < 0x7f ? *s : '?';
+}
+
 void text_number(struct text *t, uint64_t value)
 {
     char digits[20];

@@ -114,16 +114,18 @@ static bool begin_groups(struct elect_member *m, char *why, size_t room)
     return true;
 }
 
-static bool open_state(struct elect_member *m, char *why, size_t room)
+static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     enum file_error file = file_open(&m->file, m->options.state);
     if (file != FILE_FINE) {
+        *forbidden = file != FILE_IO && file != FILE_LOCKED;
         snprintf(why, room, "%s: %s", m->options.state,
                  file == FILE_IO ? strerror(m->file.error) : file_text(file));
         return false;
     }
     struct store_file real = file_store(&m->file);
     enum store_error error = store_open(&m->store, &real, &m->state);
+    *forbidden = error != STORE_IO;
     if (error != STORE_FINE) {
         snprintf(why, room, "%s: %s", m->options.state, store_text(error));
         return false;
@@ -132,6 +134,7 @@ static bool open_state(struct elect_member *m, char *why, size_t room)
         return false;
     m->state.incarnation++;
     m->dirty = false;
+    *forbidden = false;
     if (store_write(&m->store, &m->state) == STORE_FINE)
         return true;
     snprintf(why, room, "%s: %s", m->options.state, strerror(m->store.error));
@@ -139,15 +142,22 @@ static bool open_state(struct elect_member *m, char *why, size_t room)
 }
 
 /* A place for the new one, and none there yet. */
-static bool open_nothing(struct elect_member *m, char *why, size_t room)
+static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     struct file there;
     enum file_error error = file_open(&there, m->options.state);
+    *forbidden = error != FILE_IO;
     if (error != FILE_MISSING) {
         file_close(&there);
-        snprintf(why, room, "%s is there: if it is damaged, move it away first", m->options.state);
+        snprintf(why, room, error == FILE_IO ? "%s: %s" : "%s is there: %s", m->options.state,
+                 error == FILE_IO ? strerror(there.error) : "if it is damaged, move it away first");
         return false;
     }
+    for (unsigned i = 0; i < m->options.groups; i++)
+        if (m->options.group[i].config.mandate == ELECT_NO_MANDATE) {
+            snprintf(why, room, "without a mandate nothing is promised: there is nothing to ask");
+            return false;
+        }
     return begin_groups(m, why, room);
 }
 
@@ -208,26 +218,28 @@ static bool open_net(struct elect_member *m, char *why, size_t room)
     return false;
 }
 
-static bool begin(struct elect_member *m, char *why, size_t room)
+static bool begin(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     while (m->me < m->peers && m->peer[m->me].id != m->options.id)
         m->me++;
     if (m->me == m->peers) {
         snprintf(why, room, "member %u is not among the members", m->options.id);
+        *forbidden = true;
         return false;
     }
     memcpy(m->state.cluster, m->options.cluster, SEAL_CLUSTER);
     m->state.node = m->options.id;
-    if (!open_net(m, why, room) ||
-        !(m->options.lost ? open_nothing(m, why, room) : open_state(m, why, room)))
+    if (!open_net(m, why, room) || !(m->options.lost ? open_nothing(m, forbidden, why, room)
+                                                     : open_state(m, forbidden, why, room)))
         return false;
     begin_sessions(m);
     return true;
 }
 
-struct elect_member *elect_member_start(const struct elect_member_options *options, char *why,
-                                        size_t room)
+struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
+                                        char *why, size_t room)
 {
+    *forbidden = false;
     struct elect_member *m = calloc(1, sizeof *m);
     if (m == NULL || sodium_init() < 0 ||
         (m->sessions = sodium_malloc(sizeof *m->sessions)) == NULL) {
@@ -241,7 +253,7 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
     memcpy(m->peer, options->peer, options->peers * sizeof m->peer[0]);
     m->clock = (struct alarm_clock){.ring = member_ring, .broken = member_broken, .context = m};
     int error = clock_open(&m->clock, options->loop);
-    if (error != 0 || !begin(m, why, room)) {
+    if (error != 0 || !begin(m, forbidden, why, room)) {
         if (error != 0)
             snprintf(why, room, "no timer: %s", strerror(error));
         elect_member_stop(m);

@@ -81,12 +81,18 @@ static bool lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &whole) == 0;
 }
 
+static enum file_error why_not(int error)
+{
+    bool other = error == ELOOP || error == EISDIR || error == EACCES; /* no file, or not ours */
+    return error == ENOENT ? FILE_MISSING : other ? FILE_NOT_MINE : FILE_IO;
+}
+
 enum file_error file_open(struct file *f, const char *path)
 {
     struct stat is;
     *f = (struct file){.fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)};
     if (f->fd < 0)
-        return failed(f, errno == ENOENT ? FILE_MISSING : errno == ELOOP ? FILE_NOT_MINE : FILE_IO);
+        return failed(f, why_not(errno));
     if (fstat(f->fd, &is) != 0)
         return failed(f, FILE_IO);
     if (!S_ISREG(is.st_mode) || is.st_uid != geteuid() || (is.st_mode & 022) != 0)

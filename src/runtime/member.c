@@ -114,9 +114,9 @@ static struct elect_rule step(struct elect_member *m, unsigned group, const stru
     if (m->group[group].done)
         return (struct elect_rule){ELECT_RULE_NOTHING, ELECT_NOBODY, ELECT_NOBODY};
     elect_step(&m->group[group].config, &m->group[group].node, in, &out);
+    member_perform(m, group, &out, in->now);
     if (m->options.step != NULL)
         m->options.step(m->options.context, group, in, &out);
-    member_perform(m, group, &out, in->now);
     return out.rule;
 }
 

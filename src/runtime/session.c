@@ -11,6 +11,7 @@
 #define LONG_PATIENCE  SECOND
 #define NEED           1
 #define LOST           2
+#define USED           4 /* its sender speaks with this key */
 
 static const uint8_t nothing[SEAL_NONCE];
 
@@ -74,8 +75,9 @@ static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
     h->highest = (uint8_t)take_number(&b, 1);
     h->flags = (uint8_t)take_number(&b, 1);
     bool lost = (h->flags & LOST) != 0;
-    return b.fine && b.at == b.end && h->flags <= (NEED | LOST) && (h->incarnation == 0) == lost &&
-           h->lowest <= h->highest && memcmp(h->nonce, nothing, SEAL_NONCE) != 0;
+    return b.fine && b.at == b.end && h->flags <= (NEED | LOST | USED) &&
+           (h->incarnation == 0) == lost && h->lowest <= h->highest &&
+           memcmp(h->nonce, nothing, SEAL_NONCE) != 0;
 }
 
 #define REJECT_LENGTH (SEAL_NONCE + 1)
@@ -113,7 +115,8 @@ static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned sl
                       .taken = taken(p, slot, echo),
                       .lowest = s->lowest,
                       .highest = s->highest,
-                      .flags = (uint8_t)(flags | (s->lost ? LOST : 0))};
+                      .flags =
+                          (uint8_t)(flags | (s->lost ? LOST : 0) | (slot == s->use ? USED : 0))};
     uint8_t content[HELLO_LENGTH];
     assert(k->there);
     memcpy(h.nonce, k->nonce, SEAL_NONCE);
@@ -246,11 +249,11 @@ static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t n
 static void reject(struct sessions *s, struct session_peer *p, unsigned slot, const struct hello *h,
                    enum session_refusal why, uint64_t now, struct session_event *e)
 {
+    if (p->rejected != 0 && now - p->rejected < SECOND)
+        return; /* nor is it worth telling: it may be an old packet, repeated */
+    p->rejected = now;
     e->news = SESSION_REFUSED;
     e->why = (uint8_t)why;
-    if (p->rejected != 0 && now - p->rejected < SECOND)
-        return;
-    p->rejected = now;
     e->answer_length = send_reject(s, p, slot, h, why, e->answer);
 }
 
@@ -261,7 +264,7 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     struct session *n = &life->with[slot];
     life->hellos = h->number;
     n->heard = now;
-    n->spoke = (h->flags & NEED) != 0 ? now : n->spoke; /* it asks with the key that it uses */
+    n->spoke = (h->flags & USED) != 0 ? now : n->spoke;
     n->sure = n->sure || h->taken > 0;
     if (life == &p->lost)
         return;

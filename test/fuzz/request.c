@@ -33,6 +33,12 @@ void control_tell(struct control_client *client, json_t *line)
     put_away(line);
 }
 
+bool control_watch(struct control_client *client)
+{
+    client->watches = true;
+    return true;
+}
+
 void control_wait(struct control_client *client, uint64_t patience)
 {
     (void)patience;

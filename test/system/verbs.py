@@ -560,7 +560,7 @@ def bad_states(_):
         wait("it runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(1)[0]}\n"))
-        expect("a second one", run("daemon", "-c", moved, "--id", "a"), 78, err="member-1.state: ")
+        expect("a second one", run("daemon", "-c", moved, "--id", "a"), 75, err="member-1.state: ")
         holds("the first one goes on", p.group("a") and p.daemons["a"].poll() is None)
 
 
@@ -569,10 +569,10 @@ def bad_places(_):
     with Place() as p:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", p.ports["a"]))
-            p.refused("port in use", "Address already in use", f"127.0.0.1:{p.ports['a']}")
+            p.refused("port in use", "Address already in use", f"127.0.0.1:{p.ports['a']}", code=75)
         good = p.conf.read_text()
         p.conf.write_text(good.replace(f"127.0.0.1:{p.ports['a']}", "192.0.2.1:7400"))
-        p.refused("not an address of this machine", "192.0.2.1:7400")
+        p.refused("not an address of this machine", "192.0.2.1:7400", code=75)
         p.conf.write_text(good.replace("[cluster]\n", f"[cluster]\nrun-dir = {p.folder}/{'r' * 80}\n"))
         (p.folder / ("r" * 80)).mkdir()
         p.refused("socket path", "too long for a socket: set run-dir to a shorter path")
@@ -791,6 +791,119 @@ def hostile_clients(_):
             expect("is-leader", p.elect(leader, "is-leader"), 0, out="yes")
         holds("the leader has changed", p.leader() == before)
         holds("it still runs", p.daemons[leader].poll() is None)
+
+
+@case
+def names_are_looked_up(_):
+    with Place("abcde") as p:
+        p.conf.write_text(p.conf.read_text().replace("= 127.0.0.1:", "= localhost:"))
+        p.begin()
+        for name in p.names:
+            wait(f"{name} knows where all are", lambda: all(
+                m["up"] for m in claims.ask(p.socket(name), {"verb": "status"})["members"]))
+        p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
+        p.kill("a")
+        p.refused("its own name", "this member's own address cannot be found", code=75)
+
+
+@case
+def without_a_mandate(_):
+    with Place(options="mandate = none\n") as p:
+        expect("config check", run("config", "check", p.conf), 0, out="TWO MEMBERS MAY LEAD AT ONCE")
+        os.unlink(p.state("a"))
+        expect("init", p.elect("a", "init"), 0, out="is made")
+        os.unlink(p.state("a"))
+        expect("readmit", p.elect("a", "readmit"), 78, err="without a mandate nothing is promised")
+        expect("init", p.elect("a", "init"), 0, out="is made")
+        p.start()
+        wait("a leader", lambda: all(p.group(n).get("leader") == "c" for n in p.names))
+        expect("is-leader", p.elect("c", "is-leader"), 0, out="yes, without a mandate")
+        expect("status", p.elect("a", "status"), 0, out="follows c since")
+        expect("resign", p.elect("c", "resign"), 1, err="without a mandate there is nothing to hand over")
+        expect("pause", p.elect("c", "pause"), 1, err="without a mandate elections cannot be paused")
+        p.daemons["c"].terminate()
+        wait("it stops", lambda: p.daemons["c"].poll() == 0)
+        wait("another one", lambda: p.group("a").get("leader") == "b")
+
+
+@case
+def nobody_else_can_take_it(_):
+    with Place(roles={"a": "witness", "b": "witness"}) as p:
+        p.begin()
+        expect("resign", p.elect("c", "resign"), 1, err="nobody else could take it: it leads again")
+
+
+@case
+def roles_of_all_groups_or_of_none(_):
+    with Place("abcd", groups=("main", "second")) as p:
+        p.begin()
+        wait("a leader of both", lambda: p.group("d", 0).get("leads") and p.group("d", 1).get("leads"))
+        p.conf.write_text(p.conf.read_text().replace("[member b]\n", "[member b]\nrole = observer\n"))
+
+        def too_soon_for_one():
+            """It is, after each change of leader, for the longest lease."""
+            expect("away", p.elect("d", "transfer", "c", "-g", "second"), 0, out="c leads")
+            expect("and back", p.elect("c", "transfer", "d", "-g", "second"), 0, out="d leads")
+            done = p.elect("d", "reload")
+            holds("refused", done.returncode == 1, done.stdout)
+            return "second: the last change may not be known to all" in done.stderr
+        wait("one may change, the other one not", too_soon_for_one)
+        holds("nothing has changed", all("b" in p.group("d", i)["voters"] for i in (0, 1)))
+        expect("elsewhere", p.elect("a", "reload"), 0, out="the leader's reload does that")
+        wait("then for both", lambda: p.elect("d", "reload").returncode == 0)
+        wait("it votes no more", lambda: all("b" not in p.group("d", i)["voters"] for i in (0, 1)))
+
+
+@case
+def init_waits_for_whom_it_may_have_promised(_):
+    """One that remembers it is late; another one, that never met it, answers often."""
+    with Place() as p:
+        p.start("a", "c")
+        p.leader()
+        p.kill("c")
+        p.start("b")
+        p.leader(among=["a", "b"])
+        os.unlink(p.state("c"))
+        p.daemons["a"].send_signal(signal.SIGSTOP)
+        asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)
+        wait("it asks", lambda: "c has lost its state" in p.log("b"))
+        p.daemons["a"].send_signal(signal.SIGCONT)
+        holds("it is refused", asking.wait(LIMIT) == 1, asking.stderr.read())
+
+
+@case
+def a_terminal_that_nobody_reads(_):
+    with Place("a") as p:
+        reader, terminal = os.openpty()
+        p.daemons["a"] = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=terminal,
+                                          preexec_fn=claims.die_with_parent)
+        os.close(terminal)
+        wait("it runs", lambda: p.group("a").get("leads"))
+        for _ in range(600):
+            claims.ask(p.socket("a", "admin"), {"verb": "pause"})
+            claims.ask(p.socket("a", "admin"), {"verb": "resume"})
+        expect("it goes on", p.elect("a", "is-leader"), 0, out="yes")
+        os.close(reader)
+
+
+@case
+def many_watch(_):
+    with Place("a") as p:
+        p.begin()
+        watchers = [subprocess.Popen([ELECT, "watch", "-S", p.socket("a")], stdout=subprocess.PIPE) for _ in range(4)]
+        try:
+            for w in watchers:
+                w.stdout.readline()
+            expect("one more", run("watch", "-S", p.socket("a")), 1, err="too many watch already")
+            expect("who only asks", p.elect("a", "is-leader"), 0, out="yes")
+            expect("of a group", p.elect("a", "watch", "-g", "mian"), 1, err="did you mean main?")
+            expect("of a group", p.elect("a", "history", "-g", "mian"), 1, err="did you mean main?")
+        finally:
+            for w in watchers:
+                w.kill()
+                w.communicate()
+        pages = json.loads(p.elect("a", "history", "--messages", "-o", "json").stdout)
+        holds("there is something", len(pages) > 0 and {"ago_us", "event"} <= set(pages[0]))
 
 
 def main():

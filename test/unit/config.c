@@ -85,6 +85,25 @@ static void addresses_may_be_names(void **state)
     }
 }
 
+#define LONG "a-name-of-sixty-three-letters-is-the-longest-that-a-name-may-be"
+
+static void names_may_be_long(void **state)
+{
+    (void)state;
+    assert_int_equal(strlen(LONG), 63);
+    assert_true(config_parse(&c, "x.conf",
+                             WHOLE "[member " LONG "]\nid = 3\naddress = 127.0.0.1:7403\n"
+                                   "[group " LONG "]\n[member b]\npriority = 3\n"));
+    assert_int_equal(config_member(&c, LONG)->peer.id, 3);
+    assert_int_equal(config_member(&c, "b")->priority, 3);
+    assert_string_equal(c.group[1], LONG);
+    refused("[member " LONG "x]\nid = 1\n",
+            "x.conf:1: no name \"" LONG
+            "x\": 1 to 63 letters, digits, dots, dashes or underscores");
+    refused("[@0]\nid = 1\n",
+            "x.conf:1: unknown section \"@0\": one of cluster, member NAME, group NAME");
+}
+
 static void where_things_are(void **state)
 {
     char path[CONFIG_FILE];
@@ -228,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_configuration_is_read),
         cmocka_unit_test(settings_of_the_cluster),
         cmocka_unit_test(addresses_may_be_names),
+        cmocka_unit_test(names_may_be_long),
         cmocka_unit_test(where_things_are),
         cmocka_unit_test(files_of_conf_d_come_last),
         cmocka_unit_test(the_example_is_right),

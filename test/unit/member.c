@@ -29,7 +29,7 @@ static struct {
     const char *failed[MEMBERS];
     bool (*done)(void);
     unsigned groups;
-    bool readmitted;
+    bool readmitted, forbidden;
     uint32_t remembered;
     elect_time began;
 } c;
@@ -125,7 +125,7 @@ static void start_with(unsigned i, const struct elect_member_options *options)
 {
     char why[256] = "";
     c.failed[i] = NULL;
-    c.member[i] = elect_member_start(options, why, sizeof why);
+    c.member[i] = elect_member_start(options, &c.forbidden, why, sizeof why);
     assert_string_equal(why, "");
 }
 
@@ -296,19 +296,21 @@ static void what_cannot_start_says_why(void **state)
     struct elect_member_options options = options_of(0);
     options.id = 4;
     (void)state;
-    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_string_equal(why, "member 4 is not among the members");
     options.id = c.peer[1].id;
-    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_non_null(strstr(why, "it belongs to another member"));
     options.state = "/nowhere";
-    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_string_equal(why, "/nowhere: there is none: elect init makes it");
+    assert_true(c.forbidden);
     start(0);
     options.id = c.peer[0].id;
     options.state = c.path[0];
-    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_non_null(strstr(why, "Address already in use"));
+    assert_false(c.forbidden);
     struct rlimit before, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
@@ -317,7 +319,7 @@ static void what_cannot_start_says_why(void **state)
     for (int more = 0; more < 2; more++) { /* no timer, no socket */
         none.rlim_cur = (rlim_t)(next + more);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-        assert_null(elect_member_start(&options, why, sizeof why));
+        assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         assert_non_null(strstr(why, "Too many open files"));
     }
@@ -341,7 +343,7 @@ static void groups_that_look_alike_are_refused(void **state)
     char why[256];
     (void)state;
     memcpy(c.group[1].name, c.group[0].name, sizeof c.group[1].name);
-    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_string_equal(why,
                         "groups group-0 and group-0 cannot be told apart: give one another name");
 }
@@ -359,7 +361,7 @@ static void a_member_without_its_state_is_readmitted(void **state)
     wait_for(all_agree);
     stop(0);
     options.lost = true;
-    assert_null(elect_member_start(&options, why, sizeof why));
+    assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_non_null(strstr(why, "is there: if it is damaged, move it away first"));
     unlink(c.path[0]);
     start_with(0, &options);

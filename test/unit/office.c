@@ -613,6 +613,25 @@ static void a_refusal_lasts_from_when_it_was_said(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
+/* Nor does another configuration make it longer, that came while it waited. */
+static void a_refusal_lasts_as_long_whatever_is_configured_meanwhile(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    elect_time asked = v->now;
+    v->a.config.answer_bound /= 2;
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 1, no);
+    no.remaining = 30;
+    hears(v, 2, no);
+    assert_rule(&v->a, REFUSED);
+    assert_in_range(elect_alarm(&v->a.node), asked + 30, asked + 40);
+}
+
 /* A voter that is silent is not one that would grant. */
 static void who_does_not_answer_is_not_free(void **state)
 {
@@ -789,6 +808,7 @@ int test_office(void)
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
         TEST(who_need_not_be_waited_for_is_not),
         TEST(a_refusal_lasts_from_when_it_was_said),
+        TEST(a_refusal_lasts_as_long_whatever_is_configured_meanwhile),
         TEST(who_does_not_answer_is_not_free),
         TEST(who_grants_now_does_not_refuse_any_more),
         TEST(of_two_leaders_the_smaller_term_gives_way),
