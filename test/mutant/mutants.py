@@ -224,6 +224,9 @@ MUTANTS = {
         "office.c", "rest = waits - stood(p);", "rest = waits;", "unit a refusal lasts from when it was said"),
     "a refusal counts from the question": (
         "office.c", "(m->remaining > 0 ? (uint32_t)stood(p) : 0)", "0", "unit a refusal lasts from when it was said"),
+    "a configuration that changes makes a candidate wait for an hour": (
+        "office.c", "    return waited < 0 ? 0 : waited < longest ? waited : longest;", "    return waited;",
+        "unit a refusal lasts as long whatever is configured meanwhile"),
     "a silent voter is waited for as long as for a write": (
         "office.c", "candidacy == ELECT_PREVOTING && twice < longest ? twice : longest", "longest + 0 * twice * candidacy",
         "unit a refusal lasts from when it was said"),
@@ -541,7 +544,13 @@ MUTANTS = {
     "the protocol does not matter": (
         "runtime/seal.c", "    put_number(&b, protocol, 1);\n", "    put_number(&b, 1, 1);\n", "session they speak the highest protocol that both know or not at all"),
     "who asks with a key does not use it": (
-        "runtime/session.c", "n->spoke = (h->flags & NEED) != 0 ? now : n->spoke;", "", "session a key that is asked with is in use"),
+        "runtime/session.c", "n->spoke = (h->flags & USED) != 0 ? now : n->spoke;", "", "session a key that is asked with is in use"),
+    "who answers with a key uses it": (
+        "runtime/session.c", "n->spoke = (h->flags & USED) != 0 ? now : n->spoke;", "n->spoke = (h->flags & NEED) != 0 ? now : n->spoke;",
+        "session a key that is answered with is not in use"),
+    "an old packet is an alarm at every time": (
+        "runtime/session.c", "    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;", "    e->news = SESSION_REFUSED;\n    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;",
+        "session a former life that is repeated is not told of again and again"),
     "HELLOs take all the time there is": (
         "runtime/session.c", "    s->tried++;\n", "", "session hellos have a part of a turn"),
     "nonces do not matter": (

@@ -594,6 +594,43 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     assert_int_equal(found, 4);
 }
 
+/* Somebody repeats what a former life said: that is told of once a second, and does nothing. */
+static void a_former_life_that_is_repeated_is_not_told_of_again_and_again(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t old[SEAL_MAX_PACKET];
+    unsigned told = 0;
+    (void)state;
+    p->now += 2 * SECOND;
+    p->s[0].peer[0].plainly = true; /* with the nonce of the other one */
+    size_t length = sessions_hello(&p->s[0], 0, p->now, old);
+    begin(p, 0, 2, 2);
+    greet(p, 0);
+    assert_true(talk(p, 0) && talk(p, 1));
+    for (unsigned i = 0; i < 1000; i++) {
+        sessions_turn(&p->s[1]);
+        sessions_take(&p->s[1], p->now += SECOND / 1000, old, length, &p->e);
+        told += p->e.news == SESSION_REFUSED;
+    }
+    assert_true(told >= 1 && told <= 2);
+    assert_true(talk(p, 0) && talk(p, 1));
+}
+
+/* Who answers in a key does not yet speak with it. */
+static void a_key_that_is_answered_with_is_not_in_use(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    sessions_add_key(&p->s[0], 1, 2, next);
+    sessions_add_key(&p->s[1], 1, 2, next);
+    assert_int_equal(talks_with(p, 1), 1);
+    sessions_use(&p->s[0], 1);
+    p->now += 1;
+    greet(p, 0);
+    assert_true(sessions_speaks_with(&p->s[0], 0, 0, p->now));
+    assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now));
+}
+
 /* Whoever repeats a HELLO is answered, but not at every one of them. */
 static void answers_have_a_budget(void **state)
 {
@@ -636,6 +673,8 @@ int main(void)
         cmocka_unit_test(a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life),
         cmocka_unit_test(every_tag_that_may_come_in_is_known_to_the_filter),
         cmocka_unit_test(answers_have_a_budget),
+        cmocka_unit_test(a_former_life_that_is_repeated_is_not_told_of_again_and_again),
+        cmocka_unit_test(a_key_that_is_answered_with_is_not_in_use),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }
