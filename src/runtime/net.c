@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define PACKETS_A_TURN 256
+#define AT_ONCE        16
 
 static socklen_t size_of(const union elect_address *a)
 {
@@ -39,26 +40,40 @@ static void look_again(struct net *n, unsigned link)
         n->broken(n->context, error);
 }
 
+/* What is there, up to some: fewer than asked for are all. */
+static unsigned take_some(struct net *n, unsigned link)
+{
+    static uint8_t bytes[AT_ONCE][SEAL_MAX_PACKET + 1];
+    union elect_address from[AT_ONCE];
+    struct iovec part[AT_ONCE];
+    struct mmsghdr packet[AT_ONCE];
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        part[i] = (struct iovec){bytes[i], sizeof bytes[i]};
+        packet[i].msg_hdr = (struct msghdr){.msg_name = &from[i],
+                                            .msg_namelen = sizeof from[i],
+                                            .msg_iov = &part[i],
+                                            .msg_iovlen = 1};
+    }
+    int got = recvmmsg(n->fd[link], packet, AT_ONCE, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < got && link < n->links; i++) { /* until it is closed */
+        n->traffic.taken++;
+        n->traffic.taken_bytes += packet[i].msg_len;
+        n->take(n->context, link, &from[i], bytes[i], packet[i].msg_len);
+    }
+    return got < 0 ? 0 : (unsigned)got;
+}
+
 static void readable(uv_poll_t *poll, int status, int events)
 {
     struct net *n = poll->data;
-    unsigned link = (unsigned)(poll - n->poll);
-    uint8_t bytes[SEAL_MAX_PACKET + 1];
+    unsigned link = (unsigned)(poll - n->poll), taken = 0, some = AT_ONCE;
     (void)events;
     if (status < 0) {
         look_again(n, link);
         return;
     }
-    for (unsigned i = 0; i < PACKETS_A_TURN && link < n->links; i++) { /* until it is closed */
-        union elect_address from;
-        socklen_t size = sizeof from;
-        ssize_t got = recvfrom(n->fd[link], bytes, sizeof bytes, 0, &from.any, &size);
-        if (got < 0)
-            break;
-        n->traffic.taken++;
-        n->traffic.taken_bytes += (uint64_t)got;
-        n->take(n->context, link, &from, bytes, (size_t)got);
-    }
+    for (; some == AT_ONCE && taken < PACKETS_A_TURN && link < n->links; taken += some)
+        some = take_some(n, link);
     n->rested(n->context);
 }
 
