@@ -40,8 +40,8 @@ static void print_help(void)
          "  --version    print the version\n"
          "\n"
          "Exit: 0 fine, 1 no, refused, or an expectation is broken, 2 no leader, 3 no\n"
-         "daemon answers, 64 bad usage, 74 reading or writing failed, 78 configuration,\n"
-         "key or state refused.");
+         "daemon answers, 64 bad usage, 74 reading or writing failed, 75 not now, 78\n"
+         "configuration, key or state refused.");
 }
 
 static const struct verb *find(const char *name)

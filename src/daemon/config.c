@@ -447,6 +447,9 @@ static bool check_members(struct config *c)
         if (m->peer.links != c->member[0].peer.links)
             return complain(c, "member", m->name,
                             " has not as many addresses as the first one: one for each network");
+        if (c->mandate == ELECT_NO_MANDATE && m->role != ROLE_MEMBER)
+            return complain(c, "member", m->name,
+                            " has a role, but without a mandate nobody votes: leave it out");
         dynamic += m->peer.dynamic;
         if (dynamic > 1)
             return complain(c, "member", m->name,

@@ -454,7 +454,9 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
 {
     const struct group *g = &m->group[group];
     const struct elect_mandate *o = &g->node.mandate;
-    bool leads = !m->over && elect_leads(&g->node, elect_uv_now());
+    elect_time now = elect_uv_now(); /* without a mandate nothing is promised beyond a moment */
+    elect_time beat = g->config.duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER];
+    bool leads = !m->over && elect_leads(&g->node, now);
     uint8_t follows = g->node.mandated                ? o->follows
                       : g->node.state == ELECT_NORMAL ? g->node.leader
                                                       : ELECT_NOBODY;
@@ -466,7 +468,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .works = o->working || (m->over && o->token != 0),
                               .leader = known ? g->config.id[leader] : 0,
                               .term = leads ? o->token : 0,
-                              .until = g->node.mandated ? o->time[ELECT_UNTIL] : INT64_MAX};
+                              .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
     if (known && !leads && (o->granted & 0xffff) == news.leader)
         news.term = o->granted; /* its own: what was granted may be another one's, or nothing yet */
     return news;

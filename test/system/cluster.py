@@ -222,7 +222,7 @@ class Cluster:
         for i, member in enumerate(self.names):
             where = ", ".join(f"{self.address(member, n)}:{PORT}" for n in range(self.networks))
             lines.append(f"[member {member}]\nid = {i + 1}\naddress = {where}\n"
-                         f"{'role = witness' if member == self.witness else ''}\n")
+                         f"{'role = witness' if member == self.witness and 'mandate = none' not in self.options else ''}\n")
         (self.folder / name / "elect.conf").write_text("\n".join(lines) + "\n[group main]\n")
 
     def number(self, name):
@@ -337,7 +337,7 @@ class Cluster:
     def view(self, name):
         """(leader, term) as that member sees it, or None."""
         g = self.group(name)
-        return (g["leader"], g.get("term")) if "leader" in g else None
+        return (g["leader"], g.get("term", 0)) if "leader" in g else None
 
     def agreed(self, names):
         """Who leads, if all of them say the same, and it does."""

@@ -234,6 +234,10 @@ static void what_is_missing_or_does_not_fit_is_told(void **state)
                                               "(raise that first, everywhere), delay at most 1s");
     refused(WHOLE "[cluster]\nlease = 100ms\nrenewal = 20ms\n",
             "x.conf: too short a lease: with a delay of 20000 us it must be longer than 160000 us");
+    refused(WHOLE "[cluster]\nmandate = none\n",
+            "x.conf: member \"b\" has a role, but without a mandate nobody votes: leave it out");
+    refused(WHOLE "[cluster]\nmandate = perhaps\n",
+            "x.conf:13: unknown mandate \"perhaps\": one of none, majority");
     refused(WHOLE "[cluster]\nrenewal = 500ms\n",
             "x.conf: too long a renewal: it must fit three times into the lease");
     refused("[cluster]\n" ID
