@@ -305,7 +305,7 @@ MUTANTS = {
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0"),
     "refused as stale, and goes on": (
         "office.c", "    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))", "    if (hopeless && o->candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = o->term, .incarnation = p->node->saved.incarnation});\n    if (!elect__majority(p, voters(p) & ~o->refused))",
-        "storms --processes 3"),
+        "storms --processes 5"),
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (
