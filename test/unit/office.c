@@ -613,6 +613,18 @@ static void a_refusal_lasts_from_when_it_was_said(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
+/* But for no longer than a lease lets it. */
+static void a_candidate_waits_for_half_a_lease_at_most(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    v->a.config.answer_bound = LEASE;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    assert_rule(&v->a, PREVOTES);
+    assert_int_equal(elect_alarm(&v->a.node), v->now + LEASE / 2);
+}
+
 /* Nor does another configuration make it longer, that came while it waited. */
 static void a_refusal_lasts_as_long_whatever_is_configured_meanwhile(void **state)
 {
@@ -807,6 +819,7 @@ int test_office(void)
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
         TEST(who_need_not_be_waited_for_is_not),
         TEST(a_refusal_lasts_from_when_it_was_said),
+        TEST(a_candidate_waits_for_half_a_lease_at_most),
         TEST(a_refusal_lasts_as_long_whatever_is_configured_meanwhile),
         TEST(who_does_not_answer_is_not_free),
         TEST(who_grants_now_does_not_refuse_any_more),
