@@ -235,13 +235,25 @@ static elect_time sooner(elect_time a, elect_time b)
     return a == ELECT_UNSET || (b != ELECT_UNSET && b < a) ? b : a;
 }
 
+/* When the group is to be told the time. The renewals of all groups go together, so that they
+ * share datagrams: the first one of an office may be late by one renewal. */
+static elect_time alarm_of(const struct elect_member *m, const struct group *g)
+{
+    const elect_time *time = g->node.mandate.time;
+    elect_time alarm = elect_alarm(&g->node), renewal = g->config.renewal;
+    if (m->groups == 1 || g->node.mandate.token == 0 || alarm != time[ELECT_RENEW])
+        return alarm;
+    elect_time together = (alarm + renewal - 1) / renewal * renewal;
+    return sooner(together, time[ELECT_UNTIL]); /* which must not be told late */
+}
+
 static void set_clock(struct elect_member *m)
 {
     elect_time next = ELECT_UNSET;
     for (unsigned i = 0; i < m->groups; i++) {
         if (m->group[i].done)
             continue;
-        next = sooner(next, elect_alarm(&m->group[i].node));
+        next = sooner(next, alarm_of(m, &m->group[i]));
         for (unsigned t = 0; t < ELECT_TIMER_COUNT; t++)
             next = sooner(next, m->group[i].deadline[t]);
     }
@@ -437,7 +449,7 @@ void member_ring(void *context)
                 g->deadline[t] = ELECT_UNSET;
                 step(m, i, &in);
             }
-        elect_time alarm = elect_alarm(&g->node);
+        elect_time alarm = alarm_of(m, g);
         struct elect_input in = elect_happens(ELECT_ALARM, now);
         if (alarm != ELECT_UNSET && alarm <= now)
             step(m, i, &in);

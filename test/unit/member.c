@@ -337,6 +337,55 @@ static void sixty_four_groups_share_datagrams(void **state)
     printf("64 others after %.1f ms\n", (double)wait_for(all_agree) / 1000);
 }
 
+static unsigned rounds_of_first(void)
+{
+    return elect_member_node(c.member[leader()], 0)->mandate.rounds;
+}
+
+static unsigned rounds_wanted;
+
+static bool rounds_have_passed(void)
+{
+    return leader() < MEMBERS && rounds_of_first() >= rounds_wanted;
+}
+
+static uint64_t packets(void)
+{
+    uint64_t sent = 0;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        sent += elect_member_traffic(c.member[i]).sent;
+    return sent;
+}
+
+/* Though their offices began at different times. */
+static void renewals_of_all_groups_go_together(void **state)
+{
+    uint64_t cost[2];
+    (void)state;
+    for (unsigned many = 0; many < 2; many++) {
+        c.groups = many ? GROUPS : 1;
+        for (unsigned i = 0; i < MEMBERS; i++)
+            start(i);
+        wait_for(all_agree);
+        for (unsigned g = 1; g < c.groups; g++) {
+            struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
+            elect_member_tell(c.member[leader()], g, &in);
+            wait_for(all_agree);
+        }
+        rounds_wanted = rounds_of_first() + 5; /* they find together */
+        wait_for(rounds_have_passed);
+        uint64_t before = packets();
+        rounds_wanted = rounds_of_first() + 20;
+        wait_for(rounds_have_passed);
+        cost[many] = packets() - before;
+        for (unsigned i = 0; i < MEMBERS; i++)
+            stop(i);
+    }
+    printf("%u packets for 20 rounds of one group, %u of 64\n", (unsigned)cost[0],
+           (unsigned)cost[1]);
+    assert_true(cost[1] <= 4 * cost[0]);
+}
+
 static void groups_that_look_alike_are_refused(void **state)
 {
     struct elect_member_options options = options_of(0);
@@ -487,6 +536,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_of_three_alone_does_not_lead, set_up, clean_up),
         cmocka_unit_test_setup_teardown(what_cannot_start_says_why, set_up, clean_up),
         cmocka_unit_test_setup_teardown(sixty_four_groups_share_datagrams, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(renewals_of_all_groups_go_together, set_up, clean_up),
         cmocka_unit_test_setup_teardown(groups_that_look_alike_are_refused, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_without_its_state_is_readmitted, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_key_is_replaced_without_a_stop, set_up, clean_up),
