@@ -89,6 +89,8 @@ bool ask_config(const struct asked_for *a, struct config *c)
 {
     if (config_load(c, a->config != NULL ? a->config : ASK_CONFIG))
         return true;
+    if (a->config == NULL && access(ASK_CONFIG, F_OK) != 0)
+        text_add(&c->complaint, ": say where it is with -c, or make one: elect init --new-cluster");
     args_complain(a->verb, "", c->complaint.bytes);
     return false;
 }
