@@ -5,7 +5,7 @@
  *     struct elect_member_options options = {.loop = loop, .id = 1, .state = "member-1.state",
  *                                            .peers = 3, .peer = peers, .groups = 1,
  *                                            .group = groups, .announce = leadership, ...};
- *     struct elect_member *m = elect_member_start(&options, why, sizeof why);
+ *     struct elect_member *m = elect_member_start(&options, &forbidden, why, sizeof why);
  *     ...
  *     if (elect_member_status(m, 0).leads)            asked at every use, computed at the call
  *         do_what_only_a_leader_may(token);

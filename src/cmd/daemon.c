@@ -30,8 +30,6 @@ int cmd_daemon(int argc, char **argv)
     const struct config_member *me = ask_self(&a, &c);
     if (me == NULL)
         return EXIT_CONFIG;
-    randombytes_set_implementation(
-        &randombytes_internal_implementation); /* without a system call */
     if (sodium_init() < 0 || !keys_read(&keys, c.key_file, KEYS_OWN, &why))
         return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     struct daemon *d = calloc(1, sizeof *d);

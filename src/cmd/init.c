@@ -162,7 +162,7 @@ static int make_cluster(const struct asked_for *a, struct config *c)
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
-    if (m->host[0].name[0] != '\0' && !enroll_resolve(&m->host[0], &at))
+    if (m->host[0].name[0] != '\0' && !enroll_resolve(&m->host[0], AF_UNSPEC, &at))
         return false;
     at.four.sin_port = 0; /* any port: it may be in use */
     int fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -181,6 +181,7 @@ struct asking {
     const struct config *config;
     bool quiet, readmits, done;
     uint32_t remembered; /* the incarnation that somebody has met */
+    elect_set answered;
     char why[256];
 };
 
@@ -211,8 +212,10 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     struct asking *q = context;
     if (in->event == ELECT_REMEMBERS && in->message.incarnation > q->remembered)
         q->remembered = in->message.incarnation;
-    /* Enough have answered that whoever it promised something to would be one of them. */
-    if (!q->readmits && (q->remembered > 0 || out->rule.number == ELECT_RULE_WAITS_IT_OUT))
+    if (in->event == ELECT_REMEMBERS)
+        q->answered |= (elect_set)1 << in->from;
+    unsigned others = (unsigned)__builtin_popcountll(q->answered);
+    if (!q->readmits && (q->remembered > 0 || others == q->config->members - 1))
         uv_stop(&q->loop);
     if (q->readmits && !q->quiet && out->rule.number == ELECT_RULE_WAITS_IT_OUT)
         printf(
@@ -237,7 +240,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     bool forbidden;
     text_clear(&complaint);
     q->config = c;
-    if (!enroll(&e, c, me, keys, &complaint)) {
+    if (!enroll(&e, c, me, keys, &complaint) || !enroll_others(&e, c, &complaint)) {
+        enroll_wipe(&e);
         snprintf(q->why, sizeof q->why, "%.250s", complaint.bytes);
         return false;
     }
@@ -253,9 +257,11 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.context = q;
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
+    /* Not so long that it would ask once more, as who is to be readmitted. */
+    uint64_t patience = c->max_lease / 2000 < PROBE ? c->max_lease / 2000 : PROBE;
     if (q->member != NULL) {
         if (!q->readmits)
-            uv_timer_start(&q->timer, enough, PROBE, 0);
+            uv_timer_start(&q->timer, enough, patience, 0);
         uv_run(&q->loop, UV_RUN_DEFAULT);
         elect_member_stop(q->member);
     }

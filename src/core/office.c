@@ -108,12 +108,14 @@ void elect__round(struct process *p)
     elect__say(p, all(p), m);
 }
 
-/* How long a candidate waits for answers. To say what one would do takes no write; twice T, for
- * clocks differ. */
+/* How long a candidate waits for answers. To say what one would do takes no write: twice T, for
+ * clocks differ, and longer at every attempt, for T may be wrong. */
 static elect_time patience(const struct process *p, unsigned candidacy)
 {
-    elect_time longest = p->config->lease / 2, twice = 2 * (elect_time)p->config->answer_bound;
-    return candidacy == ELECT_PREVOTING && twice < longest ? twice : longest;
+    elect_time longest = p->config->lease / 2, some = 2 * (elect_time)p->config->answer_bound;
+    for (unsigned i = 0; i < p->node->mandate.attempts && some < longest; i++)
+        some *= 2;
+    return candidacy == ELECT_PREVOTING && some < longest ? some : longest;
 }
 
 static void stand_for(struct process *p, enum elect_candidacy candidacy)

@@ -368,8 +368,10 @@ static int handle(void *user, const char *section, const char *name, const char 
     if (strcmp(section, "cluster") == 0)
         return name == NULL || take_line(c, CLUSTER, NULL, name, word);
     if (strncmp(section, "member ", 7) == 0)
-        return member_of(c, section + 7) != NULL;
-    if (name != NULL && section[0] == SHORT && number_parse(section + 1, c->members - 1, &index))
+        return name == NULL ? member_of(c, section + 7) != NULL
+                            : complain(c, "[member NAME] must be the first on its line", NULL, "");
+    if (name != NULL && section[0] == SHORT && c->members > 0 &&
+        number_parse(section + 1, c->members - 1, &index))
         return take_line(c, MEMBER, &c->member[index], name, word);
     if (strncmp(section, "group ", 6) == 0)
         return add_group(c, section + 6) &&
@@ -426,7 +428,10 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
         e->voters &= c->member[i].role == ROLE_OBSERVER ? ~bit : ~(elect_set)0;
     }
     if (c->mandate == ELECT_NO_MANDATE) {
+        if (c->renewal < MILLISECOND || c->renewal > 60 * SECOND)
+            return c->renewal < MILLISECOND ? ELECT_RENEWAL_TOO_SHORT : ELECT_TOO_LONG;
         e->detector = true;
+        e->digest = c->renewal * 31 + c->delay * 37 + c->algorithm;
         e->duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER] = c->renewal;
         e->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER] = 3 * c->renewal;
         return ELECT_FINE;
@@ -508,7 +513,7 @@ static int take_sections(struct config *c, char *text)
     ini_allow_multiline = false;
     ini_stop_on_first_error = true;
     for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n', line++) {
-        char *at = text + strspn(text, " \t"), *end = at + strcspn(at, "]\n");
+        char *at = text + strspn(text, " \t\v\f\r\xef\xbb\xbf"), *end = at + strcspn(at, "]\n");
         char section[128];
         if (*at != '[' || *end != ']')
             continue;

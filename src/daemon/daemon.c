@@ -139,7 +139,7 @@ static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news
     unsigned i = (unsigned)(config_member_with(&d->config, id) - d->config.member);
     bool refused = news != ELECT_PEER_OPENED && news != ELECT_PEER_DIFFERS;
     bool repeated = refused && d->refused[i].tick != 0 && d->refused[i].news == news &&
-                    d->ticks - d->refused[i].tick < 60;
+                    d->ticks + 1 - d->refused[i].tick < 60;
     if (refused && !repeated) {
         d->refused[i].tick = d->ticks + 1;
         d->refused[i].news = news;
@@ -308,6 +308,8 @@ static bool open_member(struct daemon *d, const struct keys *keys, bool *forbidd
     e.options.step = stepped;
     e.options.peer_news = heard_of;
     e.options.context = d;
+    for (unsigned link = 0; link < d->me->peer.links; link++)
+        d->family[link] = e.peer[d->me - d->config.member].link[link].any.sa_family;
     d->member = elect_member_start(&e.options, forbidden, why, sizeof why);
     enroll_wipe(&e);
     text_add(complaint, why);

@@ -40,6 +40,7 @@ struct daemon {
     struct recorder recorder;
     struct control control;
     struct resolver resolver;
+    sa_family_t family[ELECT_UV_LINKS]; /* of the own sockets */
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
     struct {

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-bool enroll_resolve(const struct config_host *host, union elect_address *address)
+bool enroll_resolve(const struct config_host *host, sa_family_t family,
+                    union elect_address *address)
 {
-    static const struct addrinfo hints = {
-        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV};
+    const struct addrinfo hints = {
+        .ai_family = family, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found;
     char port[8];
     snprintf(port, sizeof port, "%u", host->port);
@@ -40,7 +41,7 @@ bool enroll(struct enrolment *e, const struct config *c, const struct config_mem
         e->peer[i] = c->member[i].peer;
     for (unsigned link = 0; link < me->peer.links; link++)
         if (me->host[link].name[0] != '\0' &&
-            !enroll_resolve(&me->host[link], &e->peer[me - c->member].link[link])) {
+            !enroll_resolve(&me->host[link], AF_UNSPEC, &e->peer[me - c->member].link[link])) {
             text_add(complaint, me->host[link].name);
             text_add(complaint, ": this member's own address cannot be found");
             return false;
@@ -49,6 +50,26 @@ bool enroll(struct enrolment *e, const struct config *c, const struct config_mem
         memcpy(e->group[i].name, c->group[i], sizeof e->group[i].name);
         e->group[i].config = config;
     }
+    return true;
+}
+
+bool enroll_others(struct enrolment *e, const struct config *c, struct text *complaint)
+{
+    unsigned me = 0;
+    while (e->peer[me].id != e->options.id)
+        me++;
+    for (unsigned i = 0; i < c->members; i++)
+        for (unsigned link = 0; link < e->peer[i].links && i != me; link++) {
+            const struct config_host *host = &c->member[i].host[link];
+            if (host->name[0] == '\0' ||
+                enroll_resolve(host, e->peer[me].link[link].any.sa_family, &e->peer[i].link[link]))
+                continue;
+            text_add(complaint, host->name);
+            text_add(complaint,
+                     ": the address of another member cannot be found, so that it cannot "
+                     "be asked; try again later");
+            return false;
+        }
     return true;
 }
 

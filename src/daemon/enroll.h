@@ -19,7 +19,12 @@ bool enroll(struct enrolment *e, const struct config *c, const struct config_mem
             const struct keys *keys, struct text *complaint);
 void enroll_wipe(struct enrolment *e);
 
-/* At once, for who is about to start. False if it cannot be found. */
-bool enroll_resolve(const struct config_host *host, union elect_address *address);
+/* The others whose address is a name, for who does not look again; false if one is not found. */
+bool enroll_others(struct enrolment *e, const struct config *c, struct text *complaint);
+
+/* At once, for who is about to start; of one family, or of any (AF_UNSPEC). False if it cannot be
+ * found. */
+bool enroll_resolve(const struct config_host *host, sa_family_t family,
+                    union elect_address *address);
 
 #endif

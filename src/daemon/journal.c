@@ -1,9 +1,12 @@
 #include "journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -30,14 +33,18 @@ void journal_begin(struct journal *j, bool json, bool quiet)
     }
 }
 
-/* All of it or nothing, and at once. A file knows no other way, a terminal is opened so. */
+/* All of it or nothing, and at once. Not every kernel can be told so for pipes: a line fits where
+ * poll says that there is room. A file knows no other way; a terminal was opened so. */
 static bool write_at_once(const struct journal *j, const char *bytes, size_t length)
 {
+    struct stat is = {0};
     struct iovec all = {(void *)bytes, length};
-    struct stat is;
+    struct pollfd room = {.fd = j->fd, .events = POLLOUT};
+    fstat(j->fd, &is);
+    if (S_ISSOCK(is.st_mode))
+        return send(j->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)length;
     ssize_t put = pwritev2(j->fd, &all, 1, -1, RWF_NOWAIT);
-    bool plain = fstat(j->fd, &is) == 0 && (S_ISREG(is.st_mode) || j->fd != STDERR_FILENO);
-    if (put < 0 && plain)
+    if (put < 0 && (errno == EOPNOTSUPP || S_ISREG(is.st_mode)) && poll(&room, 1, 0) == 1)
         put = write(j->fd, bytes, length);
     return put == (ssize_t)length;
 }

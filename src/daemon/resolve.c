@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct addrinfo hints = {
-    .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV};
-
 static void look_up(struct daemon *d);
 
 static const struct config_host *host_at(const struct daemon *d, unsigned place)
@@ -44,6 +41,7 @@ static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;
     char port[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV};
     for (; r->place < d->config.members * ELECT_UV_LINKS; r->place++) {
         const struct config_host *host = host_at(d, r->place);
         if (host->name[0] == '\0' || &d->config.member[r->place / ELECT_UV_LINKS] == d->me)
@@ -52,6 +50,7 @@ static void look_up(struct daemon *d)
         r->request.data = r;
         memcpy(r->name, host->name, sizeof r->name);
         snprintf(port, sizeof port, "%u", host->port);
+        hints.ai_family = d->family[r->place % ELECT_UV_LINKS];
         r->busy = uv_getaddrinfo(&d->loop, &r->request, resolved, host->name, port, &hints) == 0;
         if (r->busy)
             return;

@@ -130,6 +130,13 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
         snprintf(why, room, "%s: %s", m->options.state, store_text(error));
         return false;
     }
+    if (m->state.condemned != 0) {
+        snprintf(
+            why, room,
+            "%s: the other members have told it to stop (%s): move it away, then elect readmit",
+            m->options.state, session_refusal_text((enum session_refusal)(m->state.condemned - 1)));
+        return false;
+    }
     if (!begin_groups(m, why, room))
         return false;
     m->state.incarnation++;

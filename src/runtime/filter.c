@@ -11,7 +11,7 @@
 /* Two instructions a tag: equal, take it. */
 bool filter_attach(int socket, const uint32_t *tags, unsigned count)
 {
-    static struct sock_filter code[2 * FILTER_MAX_TAGS + 2];
+    struct sock_filter code[2 * FILTER_MAX_TAGS + 2];
     unsigned length = 0;
     assert(count <= FILTER_MAX_TAGS);
     code[length++] =

@@ -210,7 +210,7 @@ static void announce(struct elect_member *m)
             continue;
         struct elect_news news = elect_member_status(m, i);
         news.renewed = same(&news, &g->news);
-        bool nothing = news.renewed && news.until == g->news.until;
+        bool nothing = news.renewed && !news.works && news.until == g->news.until;
         g->announced = false;
         g->news = news;
         g->news.until = g->node.mandate.time[ELECT_UNTIL];
@@ -376,6 +376,17 @@ static unsigned peer_with(const struct elect_member *m, uint16_t id)
     return peer;
 }
 
+/* Written down: with every start its numbers rise, and one day nobody would know any more. */
+static void must_stop(struct elect_member *m, enum session_refusal why)
+{
+    if (m->over)
+        return;
+    m->state.condemned = (uint8_t)(why + 1);
+    if (!m->options.lost)
+        (void)store_write(&m->store, &m->state);
+    member_fail(m, true, session_refusal_text(why));
+}
+
 static void take_event(struct elect_member *m, unsigned peer, unsigned link,
                        const union elect_address *from)
 {
@@ -386,7 +397,7 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
     };
     struct session_event *e = &m->event;
     if (e->news == SESSION_MUST_STOP)
-        member_fail(m, true, session_refusal_text((enum session_refusal)e->why));
+        must_stop(m, (enum session_refusal)e->why);
     if (m->over)
         return;
     m->link_heard[peer][link] = elect_uv_now();

@@ -1,7 +1,6 @@
 #include "net.h"
 
 #include "filter.h"
-#include "seal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #define PACKETS_A_TURN 256
-#define AT_ONCE        16
 
 static socklen_t size_of(const union elect_address *a)
 {
@@ -43,18 +41,18 @@ static void look_again(struct net *n, unsigned link)
 /* What is there, up to some: fewer than asked for are all. */
 static unsigned take_some(struct net *n, unsigned link)
 {
-    static uint8_t bytes[AT_ONCE][SEAL_MAX_PACKET + 1];
-    union elect_address from[AT_ONCE];
-    struct iovec part[AT_ONCE];
-    struct mmsghdr packet[AT_ONCE];
-    for (unsigned i = 0; i < AT_ONCE; i++) {
+    uint8_t(*bytes)[SEAL_MAX_PACKET + 1] = n->bytes;
+    union elect_address from[NET_AT_ONCE];
+    struct iovec part[NET_AT_ONCE];
+    struct mmsghdr packet[NET_AT_ONCE];
+    for (unsigned i = 0; i < NET_AT_ONCE; i++) {
         part[i] = (struct iovec){bytes[i], sizeof bytes[i]};
         packet[i].msg_hdr = (struct msghdr){.msg_name = &from[i],
                                             .msg_namelen = sizeof from[i],
                                             .msg_iov = &part[i],
                                             .msg_iovlen = 1};
     }
-    int got = recvmmsg(n->fd[link], packet, AT_ONCE, MSG_DONTWAIT, NULL);
+    int got = recvmmsg(n->fd[link], packet, NET_AT_ONCE, MSG_DONTWAIT, NULL);
     for (int i = 0; i < got && link < n->links; i++) { /* until it is closed */
         n->traffic.taken++;
         n->traffic.taken_bytes += packet[i].msg_len;
@@ -66,13 +64,13 @@ static unsigned take_some(struct net *n, unsigned link)
 static void readable(uv_poll_t *poll, int status, int events)
 {
     struct net *n = poll->data;
-    unsigned link = (unsigned)(poll - n->poll), taken = 0, some = AT_ONCE;
+    unsigned link = (unsigned)(poll - n->poll), taken = 0, some = NET_AT_ONCE;
     (void)events;
     if (status < 0) {
         look_again(n, link);
         return;
     }
-    for (; some == AT_ONCE && taken < PACKETS_A_TURN && link < n->links; taken += some)
+    for (; some == NET_AT_ONCE && taken < PACKETS_A_TURN && link < n->links; taken += some)
         some = take_some(n, link);
     n->rested(n->context);
 }

@@ -3,6 +3,9 @@
 #define ELECT_NET_H
 
 #include "elect-uv.h"
+#include "seal.h"
+
+#define NET_AT_ONCE 16 /* packets that one call takes in */
 
 struct net {
     uv_poll_t poll[ELECT_UV_LINKS];
@@ -14,6 +17,7 @@ struct net {
     void (*rested)(void *context); /* after the packets of a turn */
     void (*broken)(void *context, int error);
     void *context;
+    uint8_t bytes[NET_AT_ONCE][SEAL_MAX_PACKET + 1];
 };
 
 /* 0, or an errno, and which link. Who has no address of its own gets one of the kernel's, where it

@@ -95,6 +95,7 @@ static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
     put_number(&b, state->peers, 2);
     put_number(&b, state->groups, 2);
     put_number(&b, state->incarnation, 4);
+    put_number(&b, state->condemned, 1);
     for (unsigned i = 0; i < state->peers; i++) {
         put_number(&b, state->peer[i].id, 2);
         put_number(&b, state->peer[i].met, 4);
@@ -120,6 +121,7 @@ static bool take_head(struct bytes *b, struct state *state)
     state->peers = (uint16_t)take_number(b, 2);
     state->groups = (uint16_t)take_number(b, 2);
     state->incarnation = (uint32_t)take_number(b, 4);
+    state->condemned = (uint8_t)take_number(b, 1);
     return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
            state->sequence < UINT64_MAX; /* there is always a next one */
 }

@@ -56,6 +56,7 @@ struct state {
     uint16_t peers, groups;
     uint32_t incarnation;
     uint64_t sequence;
+    uint8_t condemned; /* others have told it to stop, for this reason and 1; never 0 again */
     struct state_peer peer[SESSION_PEERS];
     struct state_group group[STORE_GROUPS];
 };

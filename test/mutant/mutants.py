@@ -228,8 +228,10 @@ MUTANTS = {
         "office.c", "    return waited < 0 ? 0 : waited < longest ? waited : longest;", "    return waited;",
         "unit a refusal lasts as long whatever is configured meanwhile"),
     "a silent voter is waited for as long as for a write": (
-        "office.c", "candidacy == ELECT_PREVOTING && twice < longest ? twice : longest", "longest + 0 * twice * candidacy",
+        "office.c", "candidacy == ELECT_PREVOTING && some < longest ? some : longest", "longest + 0 * some * candidacy",
         "unit a refusal lasts from when it was said"),
+    "who is slower than T is never waited for": (
+        "office.c", "        some *= 2;\n", "        break;\n", "unit a candidate waits longer at every attempt"),
     "chosen while it worked, and forgotten": (
         "handover.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
         "unit who is handed an office while it works waits until it has stopped"),

@@ -803,10 +803,20 @@ def hostile_clients(_):
 def names_are_looked_up(_):
     with Place("abcde") as p:
         p.conf.write_text(p.conf.read_text().replace("= 127.0.0.1:", "= localhost:"))
+        first = p.state("e").read_bytes()
         p.begin()
         for name in p.names:
             wait(f"{name} knows where all are", lambda: all(
                 m["up"] for m in claims.ask(p.socket(name), {"verb": "status"})["members"]))
+        p.kill("e")
+        os.unlink(p.state("e"))
+        expect("init asks those with a name, too", p.elect("e", "init"), 1, err="others remember it")
+        expect("so does readmit", p.elect("e", "readmit"), 0, out="has a state again")
+        p.state("e").write_bytes(first)  # as if it had never run
+        p.start("e")
+        wait("it must stop", lambda: p.daemons["e"].poll() == 78)
+        for _ in range(8):  # whoever starts it again and again
+            p.refused("it was told to", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
         p.refused("its own name", "this member's own address cannot be found", code=75)
@@ -890,6 +900,20 @@ def a_terminal_that_nobody_reads(_):
             claims.ask(p.socket("a", "admin"), {"verb": "resume"})
         expect("it goes on", p.elect("a", "is-leader"), 0, out="yes")
         os.close(reader)
+
+
+@case
+def logs_into_anything(_):
+    with Place("a") as p:
+        for what in ("pipe", "socket"):
+            ours, its = os.pipe() if what == "pipe" else map(lambda s: s.detach(), socket.socketpair())
+            p.daemons["a"] = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=its,
+                                              preexec_fn=claims.die_with_parent)
+            os.close(its)
+            with os.fdopen(ours) as log:
+                holds(f"a {what}", "member a (1) starts" in log.readline())
+                holds(f"a {what}", "leads in term" in log.readline())
+                p.kill("a")
 
 
 @case

@@ -613,6 +613,26 @@ static void a_refusal_lasts_from_when_it_was_said(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
+/* Nobody answers within 2T: perhaps T is wrong. */
+static void a_candidate_waits_longer_at_every_attempt(void **state)
+{
+    struct voter *v = begin(3, 0);
+    elect_time waits = 2 * (elect_time)v->a.config.answer_bound;
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    for (unsigned attempt = 0; attempt < 4; attempt++, waits *= 2) {
+        assert_rule(&v->a, PREVOTES);
+        elect_time most = waits < LEASE / 2 ? waits : LEASE / 2;
+        assert_int_equal(v->a.node.mandate.time[ELECT_GIVE_UP], v->now + most);
+        v->now += most;
+        happens(v, ELECT_ALARM);
+        assert_rule(&v->a, NO_MAJORITY);
+        v->now = v->a.node.mandate.time[ELECT_RETRY];
+        happens(v, ELECT_ALARM);
+    }
+}
+
 /* But for no longer than a lease lets it. */
 static void a_candidate_waits_for_half_a_lease_at_most(void **state)
 {
@@ -819,6 +839,7 @@ int test_office(void)
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
         TEST(who_need_not_be_waited_for_is_not),
         TEST(a_refusal_lasts_from_when_it_was_said),
+        TEST(a_candidate_waits_longer_at_every_attempt),
         TEST(a_candidate_waits_for_half_a_lease_at_most),
         TEST(a_refusal_lasts_as_long_whatever_is_configured_meanwhile),
         TEST(who_does_not_answer_is_not_free),
