@@ -37,9 +37,9 @@ int cmd_resign(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "resign",
         .usage = "resign [-g GROUP] [OPTIONS]",
-        .text =
-            "The member here leads no more; whoever is next does, once its work has "
-            "stopped.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage."};
+        .text = "The member here leads no more; whoever is next does, once its work has "
+                "stopped.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, "
+                "78 no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -52,7 +52,8 @@ int cmd_transfer(int argc, char **argv)
         .name = "transfer",
         .usage = "transfer MEMBER [-g GROUP] [OPTIONS]",
         .text = "The member here hands its office over to MEMBER, once its work has "
-                "stopped.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage.",
+                "stopped.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, "
+                "78 no configuration.",
         .min = 1,
         .max = 1,
         .missing = "to whom? expected the name of a member"};
@@ -79,7 +80,8 @@ int cmd_pause(int argc, char **argv)
         .usage = "pause [-g GROUP] [OPTIONS]",
         .text = "From now on no leader changes by itself, in the whole cluster: the leader goes "
                 "on, and when it fails nobody is elected until elect resume. Of all groups, or of "
-                "one.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage."};
+                "one.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 "
+                "no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -92,7 +94,7 @@ int cmd_resume(int argc, char **argv)
         .name = "resume",
         .usage = "resume [-g GROUP] [OPTIONS]",
         .text = "Elections are held again, after elect pause.\nExit: 0; 1 refused, with the "
-                "reason; 3 no daemon answers, 64 bad usage."};
+                "reason; 3 no daemon answers, 64 bad usage, 78 no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -108,11 +110,13 @@ int cmd_reload(int argc, char **argv)
 {
     static const struct verb_spec spec = {
         .name = "reload",
+        .without = 1 << ASK_GROUP,
         .usage = "reload [OPTIONS]",
         .text =
             "The daemon reads its configuration again, as on SIGHUP; whoever leads goes on. What "
             "cannot change while a member runs is refused by name, and then nothing "
-            "changes.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage."};
+            "changes.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 "
+            "no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status

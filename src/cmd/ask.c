@@ -1,6 +1,5 @@
 #include "ask.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,9 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
     printf("usage: elect %s\n\n", spec->usage);
     args_help_text(spec->text);
     putchar('\n');
-    args_help_options(all, count);
+    for (size_t i = 0; i < count; i++)
+        if ((spec->without >> i & 1) == 0)
+            args_help_options(&all[i], 1);
 }
 
 static bool take_common(struct asked_for *a, int option, const char *value)
@@ -34,17 +35,17 @@ static bool take_common(struct asked_for *a, int option, const char *value)
     struct text why;
     text_clear(&why);
     switch (option) {
-    case 0: a->config = value; break;
-    case 1: a->id = value; break;
-    case 2: a->group = value; break;
-    case 3: a->socket = value; break;
-    case 4:
+    case ASK_CONFIG_FILE: a->config = value; break;
+    case ASK_ID: a->id = value; break;
+    case ASK_GROUP: a->group = value; break;
+    case ASK_SOCKET: a->socket = value; break;
+    case ASK_OUTPUT:
         if (!args_output(value, &a->json, &why)) {
             args_complain(a->verb, "--output", why.bytes);
             return false;
         }
         break;
-    case 5: a->quiet = true; break;
+    case ASK_QUIET: a->quiet = true; break;
     default: a->help = true;
     }
     return true;
@@ -56,6 +57,7 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
     struct args args = {.verb = spec->name, .argc = argc, .at = 1, .argv = argv};
     size_t count = ASK_OWN_OPTIONS + spec->owns;
     const char *value;
+    char name[32];
     int option;
     memset(a, 0, sizeof *a);
     a->verb = spec->name;
@@ -68,6 +70,9 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
             if (a->words == spec->max)
                 return ~args_complain(spec->name, value, "one word too many, see --help");
             a->word[a->words++] = value;
+        } else if ((spec->without >> option & 1) != 0) {
+            snprintf(name, sizeof name, "--%s", all[option].name);
+            return ~args_complain(spec->name, name, "this verb does not take that option");
         } else if (option >= ASK_OWN_OPTIONS) {
             spec->take(spec->context, option - ASK_OWN_OPTIONS, value);
         } else if (!take_common(a, option, value)) {

@@ -30,10 +30,17 @@ struct asked_for {
     {                                                                                              \
         "help", 'h', NULL, "print this"                                                            \
     }
-enum { ASK_OWN_OPTIONS = 7 };
+enum {
+    ASK_CONFIG_FILE,
+    ASK_ID,
+    ASK_GROUP,
+    ASK_SOCKET,
+    ASK_OUTPUT,
+    ASK_QUIET,
+    ASK_HELP,
+    ASK_OWN_OPTIONS
+};
 
-/* One option or word after another; below 0: the exit status is ~ of that. `own` is called with the
- * index of an own option, from 0 on. */
 struct verb_spec {
     const char *name;
     const char *usage;   /* behind "usage: elect" */
@@ -42,9 +49,11 @@ struct verb_spec {
     const char *missing; /* what to say if there are too few */
     const struct option_spec *own;
     size_t owns;
-    void (*take)(void *context, int option, const char *value);
+    void (*take)(void *context, int option, const char *value); /* an own one, from 0 on */
     void *context;
+    unsigned without; /* set of 1 << ASK_...: what means nothing to it, and is refused */
 };
+/* Below 0: the exit status is ~ of that. */
 int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char **argv);
 
 /* The configuration that is meant; false after having complained. */

@@ -7,7 +7,7 @@
 
 /* What follows from the times, in milliseconds. */
 struct meaning {
-    double lease, office, renewal, replaced, bound, hand_over, guard;
+    double lease, office, renewal, replaced, bound, hand_over;
     unsigned voters, tolerated;
 };
 
@@ -25,7 +25,6 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
         .bound =
             10.0 * c->lease + 8.0 * (3.0 * c->renewal + (c->algorithm != ELECT_BULLY ? ring : 0)),
         .hand_over = 3.0 * c->delay + 2.0 * c->delay,
-        .guard = c->lease,
         .voters = voters,
         .tolerated = (voters - 1) / 2};
     return m;
@@ -45,20 +44,22 @@ static void print_text(const struct config *c, const struct meaning *m)
            m->lease / MILLISECOND, m->renewal / MILLISECOND, m->office / MILLISECOND);
     printf("Somebody leads as long as %u of %u voters can talk to each other: %u may fail.\n",
            m->voters - m->tolerated, m->voters, m->tolerated);
-    printf(
-        "A leader that is lost, or cut off, is replaced after at most %.0f ms if a message takes\n"
-        "no longer than delay (%.0f ms), that is the longest gap after one failure; %.1f s after\n"
-        "several at once, counted from when a majority is connected again.\n",
-        m->replaced / MILLISECOND, c->delay / MILLISECOND, m->bound / 1e6);
+    printf("A leader that is lost, or cut off, is replaced within %.0f ms, if nothing else has "
+           "failed\n"
+           "for a lease and a message takes no longer than delay (%.0f ms). Whatever has failed: "
+           "within\n"
+           "%.1f s from when a majority is connected again.\n",
+           m->replaced / MILLISECOND, c->delay / MILLISECOND, m->bound / 1e6);
     printf("One that resigns is replaced after at most %.0f ms, once its work has stopped.\n",
            m->hand_over / MILLISECOND);
-    printf(
-        "\nTwo leaders at once are impossible while\n"
-        "  - the rates of any two clocks differ by at most %g %%, and none stands still;\n"
-        "  - every member has one state, which never goes back to an earlier one;\n"
-        "  - no lease was ever longer than max-lease (%.0f ms).\n"
-        "If a clock is worse than that, the token of the leader still tells which one is later.\n",
-        c->rho / 1e4, c->max_lease / MILLISECOND);
+    printf("\nTwo leaders at once are impossible while\n"
+           "  - the rates of any two clocks differ by at most %g %%, and none stands still;\n"
+           "  - every member has one state, which never goes back to an earlier one;\n"
+           "  - no lease was ever longer than max-lease (%.0f ms).\n"
+           "If a clock is worse than that, two may lead for a while; who checks their tokens takes "
+           "the\n"
+           "larger one only.\n",
+           c->rho / 1e4, c->max_lease / MILLISECOND);
     if (m->voters % 2 == 0)
         printf("\nNote: %u voters tolerate no more failures than %u. A witness would help.\n",
                m->voters, m->voters - 1);
@@ -66,6 +67,13 @@ static void print_text(const struct config *c, const struct meaning *m)
 
 static void print_json(const struct config *c, const struct meaning *m)
 {
+    if (c->mandate == ELECT_NO_MANDATE) {
+        json_t *none = json_pack("{s:s, s:s, s:i, s:i}", "file", c->path, "mandate", "none",
+                                 "members", (int)c->members, "groups", (int)c->groups);
+        ask_print_json(none);
+        json_decref(none);
+        return;
+    }
     json_t *o = json_pack(
         "{s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "file", c->path, "members",
         (int)c->members, "voters", (int)m->voters, "tolerated_failures", (int)m->tolerated,
@@ -84,6 +92,7 @@ int cmd_config(int argc, char **argv)
     static const char *const verbs[] = {"check", "example"};
     static const struct verb_spec spec = {
         .name = "config",
+        .without = 1 << ASK_ID | 1 << ASK_GROUP | 1 << ASK_SOCKET,
         .usage = "config check [FILE] | example",
         .text = "check: whether the configuration is right, how long a change of leader takes with "
                 "it, and what must hold so that there are never two. example: one to begin with, "

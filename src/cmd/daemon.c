@@ -11,6 +11,7 @@ int cmd_daemon(int argc, char **argv)
     static struct config c;
     static const struct verb_spec spec = {
         .name = "daemon",
+        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET,
         .usage = "daemon [-c FILE] [--id MEMBER] [OPTIONS]",
         .text = "Runs one member, in the foreground: systemd, or whatever runs it, restarts it. "
                 "What changes, and why, is logged on standard error (-o json: a line of JSON each, "

@@ -323,6 +323,7 @@ int cmd_init(int argc, char **argv)
     struct init_options options = {0};
     struct verb_spec spec = {
         .name = "init",
+        .without = 1 << ASK_SOCKET | 1 << ASK_OUTPUT,
         .usage = "init [-c FILE] [--id MEMBER]\n"
                  "       elect init --new-cluster NAME=HOST:PORT ... [-c FILE] [-g GROUP]",
         .text = "Makes the state of a member that never ran: of the one whose address is this "
@@ -346,6 +347,8 @@ int cmd_init(int argc, char **argv)
         return args_complain(a.verb, a.words > 0 ? a.word[0] : "--new-cluster",
                              a.words > 0 ? "members are named with --new-cluster only"
                                          : "expected its members: NAME=HOST:PORT ...");
+    if (a.group != NULL && !options.new_cluster)
+        return args_complain(a.verb, "--group", "it names the group of a --new-cluster only");
     if (sodium_init() < 0)
         return ask_complain(a.verb, EXIT_IO, "no memory");
     status = options.new_cluster ? make_cluster(&a, &c) : ask_config(&a, &c) ? 0 : EXIT_CONFIG;
@@ -374,6 +377,7 @@ int cmd_readmit(int argc, char **argv)
     static struct asking q;
     static const struct verb_spec spec = {
         .name = "readmit",
+        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_OUTPUT,
         .usage = "readmit [-c FILE] --id MEMBER",
         .text = "A member that has lost its state asks the others what was promised, waits until "
                 "nothing of it can be in force (max-lease), and gets a new one. Then start it with "

@@ -17,6 +17,19 @@ static void take_force(void *context, int option, const char *value)
     *force = true;
 }
 
+/* In words, or just the number. */
+static void say(const struct asked_for *a, unsigned id, const char *before, const char *what,
+                const char *behind)
+{
+    if (a->json && !a->quiet) {
+        json_t *o = json_pack("{s:i}", "key", (int)id);
+        ask_print_json(o);
+        json_decref(o);
+    } else if (!a->quiet) {
+        printf("key %u %s%s%s\n", id, before, what, behind);
+    }
+}
+
 static int complain(const struct asked_for *a, const struct text *why)
 {
     return ask_complain(a->verb, EXIT_CONFIG, why->bytes);
@@ -36,9 +49,8 @@ static int make(const struct asked_for *a, const char *path)
         return complain(a, &why);
     keys_draw(&old, &new.key[0]);
     bool fine = keys_write(&new, path, true, &why);
-    if (fine && !a->quiet)
-        printf("key %u is in %s: copy it to every member, and there: elect key install %s\n",
-               new.key[0].id, path, path);
+    if (fine)
+        say(a, new.key[0].id, "is in ", path, ": copy it to every member, and install it there");
     keys_wipe(&old);
     keys_wipe(&new);
     return fine ? EXIT_FINE : complain(a, &why);
@@ -79,9 +91,8 @@ static int install(const struct asked_for *a, const struct config *c, const char
     int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
     if (fine && !there && status != EXIT_FINE)
         keys_write(&before, c->key_file, false, &why); /* as it was */
-    if (status == EXIT_FINE && !a->quiet)
-        printf("key %u is accepted here; once it is on all members: elect key use %u\n",
-               new.key[0].id, new.key[0].id);
+    if (status == EXIT_FINE)
+        say(a, new.key[0].id, "is accepted here", "", "; once it is on all members, use it");
     keys_wipe(&all);
     keys_wipe(&before);
     keys_wipe(&new);
@@ -119,8 +130,8 @@ static int change(const struct asked_for *a, const struct config *c, const char 
         if (!keys_write(&all, c->key_file, false, &why))
             status = complain(a, &why);
     }
-    if (status == EXIT_FINE && !a->quiet)
-        printf("key %u is %s\n", (unsigned)id, use ? "used for new sessions" : "removed");
+    if (status == EXIT_FINE)
+        say(a, (unsigned)id, "is ", use ? "used" : "removed", "");
     keys_wipe(&all);
     return status;
 }
@@ -157,6 +168,7 @@ int cmd_key(int argc, char **argv)
     bool force = false;
     struct verb_spec spec = {
         .name = "key",
+        .without = 1 << ASK_GROUP,
         .usage = "key new FILE | install FILE | use N | remove N [--force] | list",
         .text = "The key of the cluster, and how to replace it without a stop: make a new one, "
                 "copy it to every member and install it there; when all accept it, use it "

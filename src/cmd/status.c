@@ -37,11 +37,12 @@ static int64_t boottime(void)
 
 int cmd_is_leader(int argc, char **argv)
 {
-    static const struct verb_spec spec = {
-        .name = "is-leader",
-        .usage = "is-leader [-g GROUP] [OPTIONS]",
-        .text = "Whether the member here leads, at this instant.\n"
-                "Exit: 0 yes, 1 no, 2 no leader is known, 3 no daemon answers, 64 bad usage."};
+    static const struct verb_spec spec = {.name = "is-leader",
+                                          .usage = "is-leader [-g GROUP] [OPTIONS]",
+                                          .text =
+                                              "Whether the member here leads, at this instant.\n"
+                                              "Exit: 0 yes, 1 no, 2 no leader is known, 3 no "
+                                              "daemon answers, 64 bad usage, 78 no configuration."};
     struct asked_for a;
     char term[32];
     int status = ask_parse(&a, &spec, argc, argv);
@@ -78,7 +79,7 @@ int cmd_leader(int argc, char **argv)
         .name = "leader",
         .usage = "leader [-g GROUP] [OPTIONS]",
         .text = "Who leads, as the member here knows.\nExit: 0; 2 no leader is known, 3 no daemon "
-                "answers, 64 bad usage."};
+                "answers, 64 bad usage, 78 no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
@@ -110,8 +111,6 @@ static void print_group(const json_t *g)
         printf("leads in term %s since %s, %.0f ms of its lease left",
                ask_term(number_of(g, "term"), term), text_of(g, "since"),
                json_real_value(json_object_get(g, "lease_left_ms")));
-    else if (json_object_get(g, "leader") != NULL && number_of(g, "term") == 0)
-        printf("follows %s since %s", text_of(g, "leader"), text_of(g, "since"));
     else if (json_object_get(g, "leader") != NULL)
         printf("follows %s%s%s since %s", text_of(g, "leader"),
                number_of(g, "term") != 0 ? " in term " : "",
@@ -194,7 +193,7 @@ int cmd_status(int argc, char **argv)
         .usage = "status [-g GROUP] [OPTIONS]",
         .text = "Who leads, since when, in which term, how much of the lease is left, and what is "
                 "known of every other member, on each network.\nExit: 0; 3 no daemon answers, 64 "
-                "bad usage."};
+                "bad usage, 78 no configuration."};
     return show_status(&spec, argc, argv, print_status, NULL);
 }
 
@@ -202,10 +201,12 @@ int cmd_members(int argc, char **argv)
 {
     static const struct verb_spec spec = {
         .name = "members",
+        .without = 1 << ASK_GROUP,
         .usage = "members [OPTIONS]",
         .text =
             "The members, as seen from here: when each was heard, on which networks, and whether "
-            "its configuration is the same.\nExit: 0; 3 no daemon answers, 64 bad usage."};
+            "its configuration is the same.\nExit: 0; 3 no daemon answers, 64 bad usage, 78 no "
+            "configuration."};
     return show_status(&spec, argc, argv, print_members, "members");
 }
 
@@ -247,6 +248,14 @@ static void take_history(void *context, int option, const char *value)
         h->seconds = value;
 }
 
+static json_t *history(const struct asked_for *a, int *status)
+{
+    json_t *o = ask(a, "status", question("history"), PATIENCE, status);
+    json_t *all = json_incref(json_object_get(o, "history"));
+    json_decref(o);
+    return all;
+}
+
 /* Page by page. */
 static json_t *messages(const struct asked_for *a, json_int_t seconds, int *status)
 {
@@ -279,7 +288,7 @@ int cmd_history(int argc, char **argv)
         .usage = "history [-g GROUP] [--messages [--last SECONDS]] [OPTIONS]",
         .text =
             "What has changed lately, and why.\nExit: 0; 1 refused, 3 no daemon answers, 64 bad "
-            "usage.",
+            "usage, 78 no configuration.",
         .own = own,
         .owns = 2,
         .take = take_history,
@@ -295,12 +304,7 @@ int cmd_history(int argc, char **argv)
         return args_complain(a.verb, "--last",
                              h.messages ? "expected a number of seconds, up to 86400"
                                         : "it goes with --messages");
-    json_t *all = h.messages ? messages(&a, (json_int_t)seconds, &status) : NULL, *o = NULL;
-    if (!h.messages) {
-        o = ask(&a, "status", question("history"), PATIENCE, &status);
-        all = json_incref(json_object_get(o, "history"));
-        json_decref(o);
-    }
+    json_t *all = h.messages ? messages(&a, (json_int_t)seconds, &status) : history(&a, &status);
     if (all == NULL)
         return status;
     if (a.json && !a.quiet)
@@ -334,7 +338,7 @@ int cmd_watch(int argc, char **argv)
         .name = "watch",
         .usage = "watch [-g GROUP] [OPTIONS]",
         .text = "What is, then every change, a line each, until interrupted.\nExit: 0; 3 no daemon "
-                "answers, or it has ended; 64 bad usage."};
+                "answers, or it has ended; 64 bad usage, 78 no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)

@@ -19,12 +19,6 @@ static void refuse(struct control_client *client, const char *why)
     control_answer(client, refusal(text));
 }
 
-static const char *member_name(const struct daemon *d, uint16_t id)
-{
-    const struct config_member *m = config_member_with(&d->config, id);
-    return m != NULL ? m->name : "";
-}
-
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
 /* The group that is asked about: the first one unless it is named. -1 after having refused. */
@@ -86,7 +80,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
     json_t *o = json_pack("{s:s, s:s, s:b, s:b}", "group", d->config.group[group], "state",
                           state_of(node, &news), "leads", news.leads, "paused", elect_paused(node));
     if (news.known) {
-        json_object_set_new(o, "leader", json_string(member_name(d, news.leader)));
+        json_object_set_new(o, "leader", json_string(daemon_name(d, news.leader)));
         if (news.term != 0)
             json_object_set_new(o, "term", json_integer((json_int_t)news.term));
         journal_date(w->since, since);
@@ -126,7 +120,7 @@ static json_t *peer_json(const struct daemon *d, const struct elect_peer_info *p
     for (unsigned i = 0; i < p->links; i++)
         json_array_append_new(links, link_json(&p->link[i], now));
     bool there = p->session && now - p->heard < LINK_SILENCE;
-    json_t *o = json_pack("{s:s, s:i, s:b, s:o}", "member", member_name(d, p->id), "id", p->id,
+    json_t *o = json_pack("{s:s, s:i, s:b, s:o}", "member", daemon_name(d, p->id), "id", p->id,
                           "up", there, "links", links);
     if (p->session) {
         json_object_set_new(o, "heard_ms_ago", milliseconds(now - p->heard));
@@ -194,7 +188,7 @@ static void answer_is_leader(struct daemon *d, struct control_client *client, js
     json_t *o = json_pack("{s:b, s:b, s:b, s:I, s:I}", "ok", 1, "leads", news.leads, "known",
                           news.known, "left_us", (json_int_t)left, "term", (json_int_t)news.term);
     if (news.known)
-        json_object_set_new(o, "leader", json_string(member_name(d, news.leader)));
+        json_object_set_new(o, "leader", json_string(daemon_name(d, news.leader)));
     control_answer(client, o);
 }
 
@@ -259,7 +253,7 @@ void answer_news(struct daemon *d, const struct elect_news *news)
         next = c->next;
         if (!c->waits || c->group != news->group || !news->known || news->term <= c->term)
             continue;
-        const char *leader = member_name(d, news->leader);
+        const char *leader = daemon_name(d, news->leader);
         if (news->leads) {
             refuse(c, "nobody else could take it: it leads again");
         } else if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
@@ -300,7 +294,7 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
     words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message, &why);
     if (rule.number == ELECT_RULE_HAS_NO_OFFICE && news.known) {
         text_add(&why, ": ");
-        text_add(&why, member_name(d, news.leader));
+        text_add(&why, daemon_name(d, news.leader));
         text_add(&why, " leads, ask there");
     }
     refuse(client, why.bytes);

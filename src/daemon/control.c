@@ -208,15 +208,6 @@ bool control_watch(struct control_client *client)
 
 /* ---- opening ---- */
 
-static bool complain(struct text *t, const char *path, const char *what, const char *remedy)
-{
-    text_add(t, path);
-    text_add(t, ": ");
-    text_add(t, what);
-    text_add(t, remedy);
-    return false;
-}
-
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint)
 {
@@ -224,11 +215,11 @@ bool control_open(struct control *c, enum control_which which, const char *path,
     struct stat is;
     uv_pipe_t *socket = &c->socket[which];
     if (strlen(path) >= sizeof unused.sun_path)
-        return complain(complaint, path, "too long for a socket",
-                        ": set run-dir to a shorter path (at most 90 characters)");
+        return text_complain(complaint, path, "too long for a socket",
+                             ": set run-dir to a shorter path (at most 90 characters)");
     if (lstat(path, &is) == 0) {
         if (!S_ISSOCK(is.st_mode))
-            return complain(complaint, path, "something else is there", ": move it away");
+            return text_complain(complaint, path, "something else is there", ": move it away");
         unlink(path); /* nobody listens: the state file is locked by this process */
     }
     uv_pipe_init(c->loop, socket, 0);
@@ -239,10 +230,10 @@ bool control_open(struct control *c, enum control_which which, const char *path,
     umask(before);
     error = error == 0 ? uv_listen((uv_stream_t *)socket, CONTROL_CLIENTS, connected) : error;
     return error == 0 ||
-           complain(complaint, path, uv_strerror(error),
-                    error == UV_EACCES || error == UV_ENOENT
-                        ? ": run-dir must exist, and this user must be able to write there"
-                        : "");
+           text_complain(complaint, path, uv_strerror(error),
+                         error == UV_EACCES || error == UV_ENOENT
+                             ? ": run-dir must exist, and this user must be able to write there"
+                             : "");
 }
 
 void control_close(struct control *c)

@@ -3,8 +3,6 @@
 #include "enroll.h"
 #include "service.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +24,7 @@ struct words daemon_words(const struct daemon *d)
     return (struct words){.config = &d->elect, .name = d->name};
 }
 
-static const char *name_of(const struct daemon *d, uint16_t id)
+const char *daemon_name(const struct daemon *d, uint16_t id)
 {
     const struct config_member *m = config_member_with(&d->config, id);
     return m != NULL ? m->name : "nobody";
@@ -39,7 +37,7 @@ void daemon_log(struct daemon *d, enum journal_event event, int group, const cha
         const struct elect_news *news = &d->group[group].news;
         snprintf(e.group, sizeof e.group, "%s", d->config.group[group]);
         if (news->known)
-            snprintf(e.leader, sizeof e.leader, "%s", name_of(d, news->leader));
+            snprintf(e.leader, sizeof e.leader, "%s", daemon_name(d, news->leader));
         e.term = news->known ? news->term : 0;
     }
     snprintf(e.text, sizeof e.text, "%s", text);
@@ -58,7 +56,7 @@ static void tell_service(const struct daemon *d)
                  first->leads   ? "leads, as"
                  : first->known ? "follows"
                                 : "knows of no leader,",
-                 first->known && !first->leads ? name_of(d, first->leader) : d->me->name);
+                 first->known && !first->leads ? daemon_name(d, first->leader) : d->me->name);
     else
         snprintf(lines, sizeof lines, "STATUS=leads %u of %u groups", leads, d->config.groups);
     service_say(lines);
@@ -86,7 +84,7 @@ static void announced(void *context, const struct elect_news *news)
     memcpy(w->because, w->cause, sizeof w->because);
     if (w->because[0] == '\0') /* nothing but what is said, or not said, all the time */
         snprintf(w->because, sizeof w->because, "%s %s",
-                 name_of(d, news->known ? news->leader : before.leader),
+                 daemon_name(d, news->known ? news->leader : before.leader),
                  news->known ? "says that it leads" : "is not heard of any more");
     if (before.leads && !news->leads) {
         snprintf(text, sizeof text, "leads no more: %s", w->because);
@@ -99,7 +97,8 @@ static void announced(void *context, const struct elect_news *news)
     if (news->leads)
         snprintf(text, sizeof text, "leads%s: %s", term, w->because);
     else if (news->known)
-        snprintf(text, sizeof text, "follows %s%s: %s", name_of(d, news->leader), term, w->because);
+        snprintf(text, sizeof text, "follows %s%s: %s", daemon_name(d, news->leader), term,
+                 w->because);
     else
         snprintf(text, sizeof text, "knows of no leader: %s", w->because);
     if (news->leads || news->known || !before.leads)
@@ -158,7 +157,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     char text[JOURNAL_TEXT];
     if (is_repeated(d, id, news))
         return;
-    snprintf(text, sizeof text, "member %s %s", name_of(d, id), texts[news]);
+    snprintf(text, sizeof text, "member %s %s", daemon_name(d, id), texts[news]);
     daemon_log(d, JOURNAL_MEMBER, -1, text);
 }
 
@@ -191,7 +190,7 @@ static void look_at_links(struct daemon *d)
             if (up == d->link_up[i][link])
                 continue;
             d->link_up[i][link] = up;
-            snprintf(text, sizeof text, "link %u to %s is %s", link + 1, name_of(d, p.id),
+            snprintf(text, sizeof text, "link %u to %s is %s", link + 1, daemon_name(d, p.id),
                      up ? "up" : "down");
             daemon_log(d, JOURNAL_LINK, -1, text);
         }

@@ -12,15 +12,6 @@
 
 #define KEYS_BYTES 1024
 
-static bool complain(struct text *t, const char *path, const char *what, const char *remedy)
-{
-    text_add(t, path);
-    text_add(t, ": ");
-    text_add(t, what);
-    text_add(t, remedy);
-    return false;
-}
-
 /* ---- reading ---- */
 
 static bool take_line(struct keys *k, const char *line)
@@ -65,13 +56,13 @@ static bool is_secret(int fd, const char *path, enum keys_whose whose, struct te
 {
     struct stat is;
     if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
-        return complain(complaint, path, "no plain file", "");
+        return text_complain(complaint, path, "no plain file", "");
     bool roots = whose == KEYS_LOOKED_AFTER && geteuid() == 0;
     if (!roots && is.st_uid != geteuid() && is.st_uid != 0)
-        return complain(complaint, path, "another user owns it",
-                        ": it must belong to root or to the user that runs elect");
+        return text_complain(complaint, path, "another user owns it",
+                             ": it must belong to root or to the user that runs elect");
     if ((is.st_mode & 077) != 0)
-        return complain(complaint, path, "others may read it", ": chmod 600 it");
+        return text_complain(complaint, path, "others may read it", ": chmod 600 it");
     return true;
 }
 
@@ -82,10 +73,10 @@ bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct t
     memset(k, 0, sizeof *k);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return complain(complaint, path, errno == ELOOP ? "a symbolic link" : strerror(errno),
-                        errno == ENOENT  ? ": copy the key of the cluster there"
-                        : errno == ELOOP ? ": say where the key itself is"
-                                         : "");
+        return text_complain(complaint, path, errno == ELOOP ? "a symbolic link" : strerror(errno),
+                             errno == ENOENT  ? ": copy the key of the cluster there"
+                             : errno == ELOOP ? ": say where the key itself is"
+                                              : "");
     if (!is_secret(fd, path, whose, complaint)) {
         close(fd);
         return false;
@@ -101,7 +92,7 @@ bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct t
         text_add(&why, "too long for a key file");
     }
     sodium_memzero(bytes, sizeof bytes);
-    return fine || complain(complaint, path, why.bytes, "");
+    return fine || text_complain(complaint, path, why.bytes, "");
 }
 
 /* ---- writing ---- */
@@ -142,9 +133,9 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
     struct stat was;
     bool there = stat(path, &was) == 0;
     if ((size_t)snprintf(new, sizeof new, "%s.new", path) >= sizeof new)
-        return complain(complaint, path, strerror(ENAMETOOLONG), "");
+        return text_complain(complaint, path, strerror(ENAMETOOLONG), "");
     if (fresh && there)
-        return complain(complaint, path, "there is one already", "");
+        return text_complain(complaint, path, "there is one already", "");
     unlink(new); /* of a try that was cut short */
     int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : fill(fd, k);
@@ -157,7 +148,7 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
     unlink(new);
     if (error == 0)
         sync_folder(path);
-    return error == 0 || complain(complaint, path, strerror(error), "");
+    return error == 0 || text_complain(complaint, path, strerror(error), "");
 }
 
 void keys_draw(const struct keys *k, struct elect_key *key)

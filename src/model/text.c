@@ -22,6 +22,15 @@ void text_add_bytes(struct text *t, const char *s, size_t length)
 
 void text_add(struct text *t, const char *s) { text_add_bytes(t, s, strlen(s)); }
 
+bool text_complain(struct text *t, const char *where, const char *what, const char *remedy)
+{
+    text_add(t, where);
+    text_add(t, ": ");
+    text_add(t, what);
+    text_add(t, remedy);
+    return false;
+}
+
 void text_clean(char *s)
 {
     for (; *s != '\0'; s++)

@@ -16,6 +16,8 @@ void text_clear(struct text *t);
 void text_cut(struct text *t, size_t length); /* back to what it was */
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t length);
+/* "where: what" and a remedy; false, for whoever refuses with it. */
+bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
 void text_clean(char *s); /* what is no plain letter becomes a question mark */
 void text_number(struct text *t, uint64_t value);
 

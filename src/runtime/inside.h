@@ -59,7 +59,7 @@ void member_fail(struct elect_member *m, bool forbidden, const char *why);
 /* What a step has put out. */
 void member_perform(struct elect_member *m, unsigned group, const struct elect_output *out,
                     elect_time now);
-void member_step(struct elect_member *m, unsigned group, const struct elect_input *in);
+struct elect_rule member_step(struct elect_member *m, unsigned group, const struct elect_input *in);
 /* Written down, sent, delivered to oneself, announced. */
 void member_turn(struct elect_member *m);
 void member_filter(struct elect_member *m);

@@ -108,7 +108,7 @@ void member_perform(struct elect_member *m, unsigned group, const struct elect_o
     g->announced = g->announced || out->announced;
 }
 
-static struct elect_rule step(struct elect_member *m, unsigned group, const struct elect_input *in)
+struct elect_rule member_step(struct elect_member *m, unsigned group, const struct elect_input *in)
 {
     struct elect_output out;
     if (m->group[group].done)
@@ -118,11 +118,6 @@ static struct elect_rule step(struct elect_member *m, unsigned group, const stru
     if (m->options.step != NULL)
         m->options.step(m->options.context, group, in, &out);
     return out.rule;
-}
-
-void member_step(struct elect_member *m, unsigned group, const struct elect_input *in)
-{
-    step(m, group, in);
 }
 
 /* ---- a turn: written down, sent, delivered to oneself, announced ---- */
@@ -190,7 +185,7 @@ static void hear_oneself(struct elect_member *m)
         struct self_message s = m->self[i];
         struct group *g = &m->group[s.group];
         struct elect_input in = elect_received(g->node.me, &s.message, elect_uv_now());
-        step(m, s.group, &in);
+        member_step(m, s.group, &in);
     }
     memmove(m->self, m->self + count, (m->selves - count) * sizeof m->self[0]);
     m->selves -= count;
@@ -315,7 +310,7 @@ static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, co
             continue;
         struct elect_input in =
             elect_received(elect_rank(&g->config, m->peer[peer].id), &message, elect_uv_now());
-        step(m, i, &in);
+        member_step(m, i, &in);
     }
 }
 
@@ -458,12 +453,12 @@ void member_ring(void *context)
                 struct elect_input in =
                     elect_happens((enum elect_event)(ELECT_FIRST_TIMER + t), now);
                 g->deadline[t] = ELECT_UNSET;
-                step(m, i, &in);
+                member_step(m, i, &in);
             }
         elect_time alarm = alarm_of(m, g);
         struct elect_input in = elect_happens(ELECT_ALARM, now);
         if (alarm != ELECT_UNSET && alarm <= now)
-            step(m, i, &in);
+            member_step(m, i, &in);
     }
     for (unsigned i = 0; i < m->sessions->count; i++)
         send_packet(m, m->peer_of[i], packet,
@@ -502,7 +497,7 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
 {
     struct elect_rule rule = {ELECT_RULE_NOTHING, ELECT_NOBODY, ELECT_NOBODY};
     if (!m->over) {
-        rule = step(m, group, in);
+        rule = member_step(m, group, in);
         member_turn(m);
     }
     return rule;

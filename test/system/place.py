@@ -1,0 +1,153 @@
+"""What the tests of verbs have in common: a cluster of daemons on loopback, in a folder of its own."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+from cluster import LIMIT, Failure, wait  # noqa: E402
+
+CASES = {}
+TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
+ELECT = os.path.abspath(sys.argv[1])
+
+
+def case(function):
+    CASES[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def free_ports(count):
+    """Of nobody at this moment."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def run(*words, env=None, cwd=None):
+    try:
+        return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=LIMIT, cwd=cwd,
+                              env=None if env is None else os.environ | env)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"elect {' '.join(map(str, words))}: has not ended within {LIMIT} s") from None
+
+
+def expect(what, done, code=0, out=(), err=(), lines=None):
+    """The exit status, and words that must be there; what went wrong is one line on standard error."""
+    wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
+    wrong += [f"no {word!r} in what it says" for word in ([out] if isinstance(out, str) else out) if word not in done.stdout]
+    wrong += [f"no {word!r} in its complaint" for word in ([err] if isinstance(err, str) else err) if word not in done.stderr]
+    if err and (done.stderr.count("\n") != 1 or not done.stderr.startswith("elect ")):
+        wrong.append("its complaint is not one line that begins with elect")
+    if not err and done.stderr:
+        wrong.append("it complains")
+    if lines is not None and done.stdout.count("\n") != lines:
+        wrong.append(f"{lines} lines were expected")
+    if wrong:
+        raise Failure(f"{what}: {'; '.join(wrong)}\n  stdout: {done.stdout}\n  stderr: {done.stderr}")
+    return done
+
+
+def holds(what, condition, *details):
+    if not condition:
+        raise Failure(" ".join(map(str, (what, *details))))
+
+
+class Place:
+    """A cluster of daemons in a folder of its own."""
+
+    def __init__(self, names="abc", options="", groups=("main",), roles=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-verbs-"))
+        self.names, self.daemons, self.groups = list(names), {}, groups
+        self.conf = self.folder / "elect.conf"
+        self.ports = dict(zip(self.names, free_ports(len(self.names))))
+        made = run("init", "-c", self.conf, "--new-cluster", *[f"{n}=127.0.0.1:{self.ports[n]}" for n in self.names], "-g", groups[0])
+        holds("init", made.returncode == 0, made.stderr)
+        text = self.conf.read_text().replace("state-dir = state\n", "state-dir = state\n" + TIMES + options)
+        for name, role in (roles or {}).items():
+            text = text.replace(f"[member {name}]\n", f"[member {name}]\nrole = {role}\n")
+        self.conf.write_text(text + "".join(f"[group {g}]\n" for g in groups[1:]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        for daemon in self.daemons.values():
+            if daemon.poll() is None and "COVERAGE" in os.environ:  # who is killed does not say what it ran
+                daemon.terminate()
+                try:
+                    daemon.wait(5)
+                except subprocess.TimeoutExpired:
+                    pass
+            if daemon.poll() is None:
+                daemon.kill()
+            daemon.wait()
+        if kind is not None:
+            for path in sorted(self.folder.glob("*.log")):
+                print(f"the end of {path.name}:", *path.read_text(errors="replace").splitlines()[-8:], sep="\n  ", file=sys.stderr)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def number(self, name):
+        return self.names.index(name) + 1
+
+    def socket(self, name, which="status"):
+        return str(self.folder / "state" / f"member-{self.number(name)}.{which}")
+
+    def state(self, name):
+        return self.folder / "state" / f"member-{self.number(name)}.state"
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def start(self, *names, env=None, conf=None, words=()):
+        for name in names or self.names:
+            with open(self.folder / f"{name}.log", "a") as log:
+                self.daemons[name] = subprocess.Popen(
+                    [ELECT, "daemon", "-c", str(conf or self.conf), "--id", name, *words], stdin=subprocess.DEVNULL, stdout=log,
+                    stderr=log, env=None if env is None else os.environ | env, preexec_fn=claims.die_with_parent)
+
+    def kill(self, *names):
+        for name in names:
+            self.daemons[name].kill()
+            self.daemons[name].wait()
+
+    def group(self, name, which=0):
+        answer = claims.ask(self.socket(name), {"verb": "status"})
+        return answer["groups"][which] if answer else {}
+
+    def leader(self, among=None, other_than=None):
+        """Once all agree."""
+        names = among or [n for n, d in self.daemons.items() if d.poll() is None]
+
+        def found():
+            seen = {(self.group(n).get("leader"), self.group(n).get("term")) for n in names}
+            one = seen.pop() if len(seen) == 1 else (None, None)
+            return one if None not in one and one[0] != other_than and self.group(one[0]).get("leads") else None
+        return wait(f"a leader of {' '.join(names)}", found)
+
+    def begin(self):
+        self.start()
+        return self.leader()
+
+    def elect(self, name, *words):
+        return run(*words, "-c", self.conf, "--id", name)
+
+    def edit(self, old, new, conf=None):
+        text = (conf or self.conf).read_text()
+        holds("nothing to edit:", old in text, old)
+        (conf or self.conf).write_text(text.replace(old, new, 1))
+
+    def refused(self, what, *err, name="a", code=78, words=("daemon",)):
+        expect(what, self.elect(name, *words), code, err=err)
+
+
+# ---- asking ----
