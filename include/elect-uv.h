@@ -167,6 +167,9 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
 
+/* The testament of that group is deposited once more, if there is one. */
+void elect_member_deposit(struct elect_member *m, unsigned group);
+
 /* To look into. */
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);
 const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group);

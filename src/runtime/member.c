@@ -226,7 +226,7 @@ static void deposit_all(struct elect_member *m)
  * terms that this life has asked for. */
 static void deposit_anew(struct elect_member *m)
 {
-    for (unsigned i = 0; i < m->groups && m->testaments > 0; i++)
+    for (unsigned i = 0; i < m->groups; i++)
         m->group[i].deposits = m->group[i].node.mandate.term != 0;
 }
 
@@ -595,6 +595,12 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
         member_turn(m);
     }
     return rule;
+}
+
+void elect_member_deposit(struct elect_member *m, unsigned group)
+{
+    m->group[group].deposits = m->group[group].node.mandate.term != 0;
+    member_turn(m);
 }
 
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group)
