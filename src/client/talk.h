@@ -16,7 +16,7 @@
  *     RESIGN group                           ->        what it works at, or its machine, is sick
  *
  *     a client
- *     LEASE group, stamp                     ->
+ *     LEASE group, stamp, left               ->        for so long, at most; 0: as long as it is
  *                                            <-   TOLD stamp, left, term; left 0: it does not lead
  *                                            <-   NEWS group: it is not what it was, ask again
  *     RESIGN group                           ->

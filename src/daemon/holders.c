@@ -341,9 +341,13 @@ static void take_lease(struct talker *t, const struct talk *asked)
     t->asked[group] = true;
     w.stamp = asked->stamp;
     if (news.leads) {
-        t->promised[group] = news.until;
+        elect_time now = elect_uv_now(), until = news.until;
+        if (asked->left > 0 && asked->left < until - now)
+            until = now + asked->left;
+        if (until > t->promised[group])
+            t->promised[group] = until;
         promise(t->d, (unsigned)group);
-        w.left = news.until - elect_uv_now();
+        w.left = until - now;
     }
     send_words(t, &w);
 }
