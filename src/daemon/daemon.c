@@ -433,6 +433,11 @@ static const char *what_cannot(const struct daemon *d, const struct config *new)
         return old->mandate != new->mandate ? "mandate" : "algorithm";
     if (new->max_lease < old->max_lease)
         return "a smaller max-lease";
+    if (strcmp(old->run_group, new->run_group) != 0)
+        return "run-group";
+    if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
+        old->hook_timeout != new->hook_timeout)
+        return "a hook, or hook-timeout,"; /* its guardian knows no others */
     if (old->members != new->members)
         return "the members";
     if (!same_members(old, new, &what))
@@ -509,6 +514,8 @@ static void name_times(const struct config *a, const struct config *b, struct te
     add_changed(done, "delay", a->delay != b->delay);
     add_changed(done, "rho", a->rho != b->rho);
     add_changed(done, "preempt", a->preempt != b->preempt || a->preempt_after != b->preempt_after);
+    add_changed(done, "testament", a->testament != b->testament);
+    add_changed(done, "testament-delay", a->testament_delay != b->testament_delay);
 }
 
 static bool reload(struct daemon *d, struct text *done, struct text *complaint)
@@ -539,6 +546,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
     d->me = &d->config.member[me];
     d->elect = elect;
     elect_member_configure(d->member, &elect);
+    work_configure(d);
     if (done->length == 0)
         text_add(done, "nothing that matters has changed");
     return true;

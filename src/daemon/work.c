@@ -27,6 +27,18 @@ void work_deposit(void *context, const struct elect_testament *testament)
         d->deposits_again = true;
 }
 
+void work_configure(struct daemon *d)
+{
+    d->guard.page->delay = d->config.testament_delay;
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        struct guard_note note = {.word = GUARD_VOID, .group = (uint8_t)i, .hook = HOOK_COUNT};
+        if (d->config.testament)
+            elect_member_deposit(d->member, i);
+        else
+            work_tell_guardian(d, &note, -1);
+    }
+}
+
 /* Without it nobody can run a hook, or undo one: whoever waits for this lease must wait. */
 static void guardian_is_gone(struct daemon *d)
 {

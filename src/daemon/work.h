@@ -52,6 +52,8 @@ struct elect_news work_shown(const struct daemon *d, unsigned group);
 void work_turn(struct daemon *d, unsigned group);
 /* It is asked to hand over. */
 struct elect_rule work_resign(struct daemon *d, unsigned group);
+/* Testaments, or none, and how late: as it is configured now. */
+void work_configure(struct daemon *d);
 void work_deposit(void *context, const struct elect_testament *testament);
 /* False if it does not hear, now or any more. */
 bool work_tell_guardian(struct daemon *d, const struct guard_note *note, int fd);
