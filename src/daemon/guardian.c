@@ -310,7 +310,7 @@ static bool execute(struct guardian *g, elect_time *next)
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
         elect_time at = next_of(g, i);
-        if (at != ELECT_UNSET && !has_holder(g, i) && at <= elect_uv_now()) {
+        if (at != ELECT_UNSET && at <= elect_uv_now()) {
             send_letters(g, &e->testament);
             if (e->sent++ == 0)
                 say(g, (int)i, "nothing of it works any more: its testament is sent");

@@ -19,7 +19,7 @@ import time
 import claims
 from checker import check
 
-LIMIT = 30  # seconds after which we give up waiting for what must come; decides nothing else
+LIMIT = int(os.environ.get("LIMIT", "30"))  # seconds after which we give up waiting for what must come; decides nothing else
 PORT = 7400
 RULES = """table inet cut {
     set from {

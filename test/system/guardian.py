@@ -191,6 +191,20 @@ def holder(_):
 
 
 @case
+def killed_with_a_holder(_):
+    """So long as something works nobody says that it does not, for as long as the lease lasts."""
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            until = t.ask()
+            look = p.lookout()
+            p.kill_member()
+            seen = look.wait()
+            holds("its lease is waited for", seen and seen[0] >= until and not p.testament_came(), seen, until)
+
+
+@case
 def holder_without_a_word(_):
     """What works ends, and nobody says that it is empty: no testament, and nobody else works before it must have stopped."""
     with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:

@@ -83,6 +83,7 @@ class Hooked(Place):
 @case
 def in_order(_):
     with Hooked() as p:
+        p.does("on-follower", "sleep 0.2")
         p.start()
         leader, term = p.settled()
         others = [n for n in p.names if n != leader]
