@@ -154,7 +154,11 @@ void hooks_done(struct daemon *d, const struct guard_note *note)
     h->serial = 0;
     if (note->outcome == 0 || late) {
         h->tries = 0;
-        w->agreed = w->agreed || (hook == HOOK_PRE_LEADER && !late);
+        if (hook == HOOK_PRE_LEADER && !late) {
+            w->agreed = true;
+            snprintf(d->group[note->group].cause, sizeof d->group[0].cause, "%s agrees",
+                     hook_name(hook));
+        }
         h->led = h->led && !(hook == HOOK_ON_FOLLOWER && note->outcome == 0);
     } else if (again) {
         tell(d, note->group, hook, note->outcome, ": it is run again");

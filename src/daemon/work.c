@@ -112,7 +112,7 @@ struct elect_news work_shown(const struct daemon *d, unsigned group)
     const struct work *w = &d->group[group].work;
     struct elect_news news = elect_member_status(d->member, group);
     if (news.leads && !w->agreed)
-        news.leads = news.known = false;
+        return (struct elect_news){.group = group};
     /* what works under the former term of this office keeps it, and so must all others */
     if (news.leads && w->holder != NULL)
         news.term = holders_term(w->holder);

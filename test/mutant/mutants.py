@@ -638,7 +638,7 @@ MUTANTS = {
     "handed over before it was undone": (
         "daemon/hooks.c", "    return !h->led && (h->serial", "    return true || (h->serial", "hooks in-order"),
     "shown before it is agreed": (
-        "daemon/work.c", "    if (news.leads && !w->agreed)\n", "    if (false)\n", "hooks while-it-is-asked"),
+        "daemon/work.c", "    if (news.leads && !w->agreed)\n", "    if (w == NULL)\n", "hooks while-it-is-asked"),
     "whoever declines leads": (
         "daemon/hooks.c", "        tell(d, group, hook, outcome, \": it declines\");\n        work_resign(d, group);\n",
         "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),

@@ -95,7 +95,7 @@ def in_order(_):
             holds("a follower", set(p.hooks_of(n)) == {"on-leader-change"}, p.hooks_of(n))
         expect("resign", p.elect(leader, "resign"), 0, out="leads")
         new, _ = p.settled()
-        wait("it is undone", lambda: "on-follower" in p.hooks_of(leader))
+        wait("it is undone", lambda: any(n[1] == "on-follower" for n in p.notes(leader, begun=False)))
         kept = [line.split(" ") for line in p.noted.read_text().splitlines()]
         undone = next(int(x[8]) for x in kept if x[0] == "ends" and x[1] == leader and x[2] == "on-follower")
         begun = next(int(x[8]) for x in kept if x[0] == "begins" and x[1] == new and x[2] == "on-leader")
