@@ -211,9 +211,10 @@ static void ticks(uv_timer_t *timer)
     d->ticks++;
     if (d->member == NULL || d->over)
         return;
-    for (unsigned i = 0; i < d->config.groups && d->deposits_again; i++)
-        elect_member_deposit(d->member, i);
-    d->deposits_again = false;
+    if (d->deposits_again) {
+        d->deposits_again = false;
+        work_configure(d);
+    }
     look_at_links(d);
     if (d->ticks % 10 == 1 || d->resolver.failed)
         resolve_all(d);

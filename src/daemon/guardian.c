@@ -34,6 +34,7 @@ struct holder {
 /* What a group leaves behind. */
 struct estate {
     bool deposited, burnt;
+    elect_time doubtful;     /* until then somebody may work of whom nobody knows */
     bool led;                /* on-leader was run, and on-follower was not since */
     pid_t keeper;            /* of the hook that runs */
     struct guard_note hook;  /* which one */
@@ -86,8 +87,8 @@ static void hear_holder(struct guardian *g, unsigned i)
     ssize_t got = recv(h->fd, &word, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != 1 || word != TALK_IS_EMPTY) {
-        g->estate[h->group].burnt = true;
+    if (got != 1 || word != TALK_IS_EMPTY) { /* it was told to work for a lease, at most */
+        g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
         say(g, h->group, "what worked under it ended without a word: its testament is burnt");
     }
     close(h->fd);
@@ -140,8 +141,6 @@ static void deposit(struct estate *e, const struct guard_packet *p, size_t lengt
 {
     if (length > sizeof e->testament || p->testament.letters > ELECT_MAX)
         return;
-    /* what is burnt is burnt, for that term */
-    e->burnt = e->burnt && p->testament.term <= e->testament.term;
     memcpy(&e->testament, &p->testament, length);
     e->deposited = true;
 }
@@ -284,21 +283,22 @@ static void send_letters(const struct guardian *g, const struct elect_testament 
     }
 }
 
+static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
+
 /* When there is something to do for a group; ELECT_UNSET: nothing any more. */
 static elect_time next_of(struct guardian *g, unsigned group)
 {
     struct estate *e = &g->estate[group];
     const struct guard_page *page = g->guard.page;
     int64_t until = page->until[group], now = elect_uv_now();
-    elect_time end = until != 0 ? until : g->died + g->config->lease;
+    elect_time end = until != 0 ? until : g->died + page->lease;
     bool over = now >= end; /* whoever waits need not wait any longer */
     if (!e->deposited || e->burnt || over || e->sent == SENDS)
         return ELECT_UNSET;
     if (has_holder(g, group))
         return end;
     if (e->first == 0) {
-        int64_t promised = page->not_before[group];
-        e->first = (promised > now ? promised : now) + page->delay;
+        e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     }
     return e->first + send_after[e->sent];
 }
@@ -356,6 +356,7 @@ static bool make_guard(struct guardian *g, int *member_end, struct text *complai
     }
     g->guard.page = page;
     g->guard.page->delay = g->config->testament_delay;
+    g->guard.page->lease = g->config->lease;
     g->guard.channel = pair[0];
     *member_end = pair[1];
     return true;

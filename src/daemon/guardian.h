@@ -25,7 +25,7 @@
 struct guard_page {
     _Atomic int64_t until[STORE_GROUPS];      /* of the office; 0: there is none */
     _Atomic int64_t not_before[STORE_GROUPS]; /* what was promised to clients is over then */
-    _Atomic int64_t delay;                    /* testament-delay, in microseconds */
+    _Atomic int64_t delay, lease;             /* as configured, in microseconds */
 };
 
 /* name: what the member says, and what the guardian answers */

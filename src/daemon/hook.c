@@ -132,6 +132,7 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     tree_adopt();
+    close_range(STDERR_FILENO + 1, ~0u, 0); /* what is the guardian's ends with it */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     pid_t hook = getppid() == guardian ? fork() : -1;
     if (hook == 0)

@@ -27,15 +27,18 @@ void work_deposit(void *context, const struct elect_testament *testament)
         d->deposits_again = true;
 }
 
+static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
+
 void work_configure(struct daemon *d)
 {
     d->guard.page->delay = d->config.testament_delay;
+    d->guard.page->lease = later(d->guard.page->lease, d->config.lease);
     for (unsigned i = 0; i < d->config.groups; i++) {
         struct guard_note note = {.word = GUARD_VOID, .group = (uint8_t)i, .hook = HOOK_COUNT};
         if (d->config.testament)
             elect_member_deposit(d->member, i);
-        else
-            work_tell_guardian(d, &note, -1);
+        else if (!work_tell_guardian(d, &note, -1) && work_is_guarded(d))
+            d->deposits_again = true;
     }
 }
 
@@ -140,8 +143,6 @@ void work_news(struct daemon *d, const struct elect_news *news)
     w->office = news->leads;
     w->agreed = w->agreed && w->office;
 }
-
-static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
 /* Nothing works any more: then it may say so. Or when to look again. */
 static void stop(struct daemon *d, unsigned group)

@@ -606,13 +606,15 @@ MUTANTS = {
     "what works is not waited for": (
         "daemon/guardian.c", "    if (has_holder(g, group))\n        return end;\n", "", "guardian killed-with-a-holder"),
     "what was promised is not waited for": (
-        "daemon/guardian.c", "(promised > now ? promised : now)", "now", "guardian client"),
+        "daemon/guardian.c", "later(now, page->not_before[group])", "now", "guardian client"),
     "a testament after the lease": (
         "daemon/guardian.c", "    bool over = now >= end;", "    bool over = false;", "guardian guardian-too-late"),
     "until when it leads is not written down": (
         "daemon/work.c", "in_office ? node->mandate.time[ELECT_UNTIL] : 0;", "0;", "guardian guardian-too-late"),
-    "what was burnt is sent": (
-        "daemon/guardian.c", "    if (!e->deposited || e->burnt || over", "    if (!e->deposited || over", "guardian holder-without-a-word"),
+    "who ends without a word is not waited for": (
+        "daemon/guardian.c", "page->not_before[group]), e->doubtful)", "page->not_before[group]), now)", "guardian holder-without-a-word"),
+    "what was not undone is sent": (
+        "daemon/guardian.c", "    if (!e->deposited || e->burnt || over", "    if (!e->deposited || over", "hooks member-killed-and-not-undone"),
     "a void testament is kept": (
         "daemon/guardian.c", "    case GUARD_VOID:\n        e->deposited = false;\n", "    case GUARD_VOID:\n", "guardian loose-holder"),
     "hooks are not undone": (

@@ -499,6 +499,9 @@ def killed_at(p, who, call, number, flags):
             t.say("HOLD", group="main", flags=flags)
             said = t.until_hears("GO", patience=1)
             until = t.ask() if said else 0
+            end_of_try = time.monotonic() + 0.2  # who is killed under a tracer takes a moment to be dead
+            while not is_dead(pid) and time.monotonic() < end_of_try:
+                time.sleep(0.005)
             died = is_dead(pid)
             for one in (member, guardian) if who == "guardian" else (member,):
                 end(one)
