@@ -1,0 +1,140 @@
+#include "trusted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How far the walk has come. */
+struct walk {
+    const char *path;
+    const char *name; /* the latest one in it; at first the root's, which is empty */
+    size_t length;    /* of the name */
+    int fd;           /* what was opened under it */
+    bool shared;      /* others may write there */
+    struct stat is;
+    struct text *complaint;
+};
+
+static bool refuse(const struct walk *w, const char *what, const char *remedy)
+{
+    size_t until = (size_t)(w->name - w->path) + w->length;
+    text_add_bytes(w->complaint, w->path, until > 0 ? until : 1);
+    return text_complain(w->complaint, "", what, remedy);
+}
+
+/* ---- the path as it is written ---- */
+
+static bool next_name(struct walk *w)
+{
+    w->name += w->length + 1;
+    w->length = strcspn(w->name, "/");
+    if (w->length == 0 || strncmp(w->name, ".", w->length) == 0 ||
+        strncmp(w->name, "..", w->length) == 0)
+        return refuse(w, "\".\", \"..\" or no name between two slashes",
+                      ": write the path without it");
+    if (w->length > NAME_MAX)
+        return text_complain(w->complaint, "a name in the path of a program", "too long", "");
+    return true;
+}
+
+static bool is_last(const struct walk *w) { return w->name[w->length] == '\0'; }
+
+/* ---- what is there ---- */
+
+static bool check_owner(struct walk *w)
+{
+    bool shared = (w->is.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    bool sticky = S_ISDIR(w->is.st_mode) && (w->is.st_mode & S_ISVTX) != 0 && w->is.st_uid == 0;
+    if (w->is.st_uid != 0 && w->is.st_uid != geteuid())
+        return refuse(w, "another user owns it",
+                      ": it must belong to root or to the user that runs elect");
+    if (shared && !sticky)
+        return refuse(w, "others may write to it", ": chmod go-w it");
+    w->shared = shared;
+    return true;
+}
+
+static bool check_program(const struct walk *w, bool folder_is_shared)
+{
+    if (!S_ISREG(w->is.st_mode))
+        return refuse(w, "no plain file", "");
+    if (folder_is_shared)
+        return refuse(w, "it is in a folder where others may put files",
+                      ": move it into a folder of its own");
+    if ((w->is.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
+        return refuse(w, "it is not executable", ": chmod +x it");
+    /* for this user, and where it is mounted; a kernel that cannot tell says so when it is run */
+    if (faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 && errno == EACCES)
+        return refuse(w, "the user that runs elect may not execute it", "");
+    return true;
+}
+
+static bool look(struct walk *w)
+{
+    dev_t device = w->is.st_dev;
+    bool shared = w->shared;
+    if (fstat(w->fd, &w->is) != 0)
+        return refuse(w, strerror(errno), "");
+    if (S_ISLNK(w->is.st_mode))
+        return refuse(w, "a symbolic link", ": say where the program itself is");
+    if (shared && w->is.st_dev != device)
+        return refuse(w, "another file system, in a folder where others may write",
+                      ": move it elsewhere");
+    if (!check_owner(w))
+        return false;
+    if (is_last(w))
+        return check_program(w, shared);
+    return S_ISDIR(w->is.st_mode) || refuse(w, "no folder", "");
+}
+
+/* From the folder to what is in it under the next name. */
+static bool go_on(struct walk *w)
+{
+    char name[NAME_MAX + 1];
+    if (!next_name(w))
+        return false;
+    memcpy(name, w->name, w->length);
+    name[w->length] = '\0';
+    int next = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0)
+        return refuse(w, strerror(errno), "");
+    close(w->fd);
+    w->fd = next;
+    return look(w);
+}
+
+static bool begin(struct walk *w)
+{
+    w->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (w->fd < 0 || fstat(w->fd, &w->is) != 0)
+        return text_complain(w->complaint, "/", strerror(errno), "");
+    return check_owner(w);
+}
+
+int trusted_open(const char *path, struct text *complaint)
+{
+    struct walk w = {.path = path, .name = path, .fd = -1, .complaint = complaint};
+    bool fine = false;
+    if (path[0] != '/')
+        text_complain(complaint, path, "no absolute path", ": begin it with /");
+    else if (strlen(path) >= PATH_MAX)
+        text_complain(complaint, "the path of a program", "too long", "");
+    else
+        fine = begin(&w);
+    while (fine && !is_last(&w))
+        fine = go_on(&w);
+    if (!fine && w.fd >= 0)
+        close(w.fd);
+    return fine ? w.fd : -1;
+}
+
+int trusted_exec(int fd, char *const argv[], char *const environment[])
+{
+    execveat(fd, "", argv, environment, AT_EMPTY_PATH);
+    if (errno == ENOENT && fcntl(fd, F_SETFD, 0) == 0) /* a script, see execveat(2) */
+        execveat(fd, "", argv, environment, AT_EMPTY_PATH);
+    return errno;
+}
