@@ -176,7 +176,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
             c->stamp = word == TALK_LEASE ? t.stamp : c->stamp;
             return ELECT_CLIENT_FINE;
         }
-    } while (errno == EINTR || (errno == EAGAIN && wait_for(c, POLLOUT, end)));
+    } while (errno == EAGAIN && wait_for(c, POLLOUT, end));
     if (errno == EAGAIN)
         return fail_plainly(c, ELECT_CLIENT_LATE);
     error = fail_by_errno(c);
@@ -226,7 +226,7 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     ssize_t got;
     do
         got = recv(c->fd, t, sizeof *t, MSG_TRUNC);
-    while (got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for(c, POLLIN, end))));
+    while (got < 0 && errno == EAGAIN && wait_for(c, POLLIN, end));
     if (got == (ssize_t)sizeof *t && is_sound(t))
         return ELECT_CLIENT_FINE;
     if (got > 0)
@@ -295,7 +295,7 @@ static enum elect_client_error converse(struct elect_client *c, int64_t end, boo
         }
         if (t->word == TALK_DONE || t->word == TALK_REFUSED)
             c->resigning = false;
-        if (t->word != TALK_TOLD || !c->asked || t->stamp != c->stamp)
+        if (t->word != TALK_TOLD || t->stamp != c->stamp)
             continue;
         c->asked = false;
         if (!understand(c, t, a))
@@ -318,8 +318,7 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
         *answer = a;
         wake_at(c, a.leads ? next_question(&t, &a) : NEVER);
     } else {
-        int64_t pause = error == ELECT_CLIENT_NO_DAEMON ? RETRY : SILENCE;
-        wake_at(c, c->asked ? c->stamp + SILENCE : now() + pause);
+        wake_at(c, now() + (error == ELECT_CLIENT_NO_DAEMON ? RETRY : SILENCE));
     }
     return error;
 }
