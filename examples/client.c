@@ -3,8 +3,8 @@
  *
  *     client [SOCKET [GROUP]]
  *
- * Run it beside each member of a cluster: one of them works. SIGINT or SIGTERM: if it is the one, it
- * makes room for another.
+ * Run it beside each member of a cluster: one of them works. SIGINT or SIGTERM: if it is the one,
+ * it makes room for another.
  */
 #include <elect-client.h>
 #include <inttypes.h>
