@@ -76,6 +76,25 @@ struct elect_news {
     elect_time until;
 };
 
+/*
+ * A testament: what somebody else, who outlives this process, sends when it is dead and nothing
+ * works under its mandate any more; then nobody waits for its lease. It says that one term is over,
+ * in a letter to each of the others. Whoever sends it while the process lives deposes it.
+ */
+#define ELECT_UV_LETTER 96 /* bytes, at most */
+
+struct elect_letter {
+    uint8_t links, length;
+    union elect_address link[ELECT_UV_LINKS];
+    uint8_t packet[ELECT_UV_LETTER];
+};
+
+struct elect_testament {
+    unsigned group, letters;
+    elect_term term;
+    struct elect_letter letter[ELECT_MAX];
+};
+
 /* name, what is said of the peer */
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is there")                                                                          \
@@ -83,6 +102,7 @@ struct elect_news {
     X(ROLLED_BACK, "is refused: its state is an earlier one")                                      \
     X(CLONED, "is refused: another process has its number")                                        \
     X(PROTOCOL, "is refused: it speaks no common protocol")                                        \
+    X(TESTAMENT, "is dead, says its guardian")                                                     \
     X(DIFFERS, "has another configuration")
 
 enum elect_peer_news {
@@ -102,6 +122,8 @@ struct elect_member_options {
     bool lost;         /* there is none any more: it asks, and makes one when it knows enough */
     unsigned peers;    /* all members, this one too: it listens there */
     const struct elect_peer *peer;
+    const int
+        *sockets; /* bound before, see elect_member_bind(), and its own from now on; or NULL */
     unsigned groups;
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
@@ -112,6 +134,8 @@ struct elect_member_options {
                  const struct elect_output *out); /* everything that happens */
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
     void (*readmitted)(void *context); /* lost: the file is there; stop it, and start anew */
+    void (*deposit)(void *context, const struct elect_testament *testament); /* instead of the one
+                                            before of that group; then it asks for that term */
     void *context;
 };
 
@@ -120,6 +144,11 @@ struct elect_member;
 /* A state file for a member that never ran before. False, and why. */
 bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
                          char *why, size_t room);
+
+/* The sockets of member `id` of those, one for each link, for whoever keeps them while members come
+ * and go. False, and why. */
+bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
+                       int sockets[ELECT_UV_LINKS], char *why, size_t room);
 
 /* NULL, and why, if it cannot start; forbidden: not only now, its state or what it was told is
  * wrong. */
@@ -137,6 +166,9 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
  * like with elect_uv_now(). What came of it is the rule of that step. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
+
+/* The testament of that group is deposited once more, if there is one. */
+void elect_member_deposit(struct elect_member *m, unsigned group);
 
 /* To look into. */
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);

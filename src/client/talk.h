@@ -3,29 +3,32 @@
  * it may. One packet, one of these (AF_UNIX, SOCK_SEQPACKET; both ends are on one machine).
  *
  *     elect run                                   daemon
- *     HOLD group + a descriptor, see below   ->
- *                                            <-   REFUSED why, or
- *                                            <-   WAIT: whose turn it is not yet; or, with NOW: NO
+ *     HOLD group                             ->
+ *                                            <-   REFUSED why; or NO, if it would have to wait and
+ *                                                 must not (NOW)
+ *                                            <-   WAIT + a descriptor, see below
  *                                            <-   GO term: it is, and the guardian knows of it
  *     ASK stamp                              ->        (every renewal; the first before it works)
  *                                            <-   TOLD stamp, left, term
  *                                            <-   STOP why: to be handed over; LOST why: it is over
- *     EMPTY                                  ->        nothing works any more; HOLD may follow
+ *     EMPTY                                  ->        nothing works any more; HOLD may follow,
+ *                                                      with a descriptor of its own
  *     RESIGN group                           ->        what it works at, or its machine, is sick
  *
  *     a client
- *     LEASE group, stamp                     ->
+ *     LEASE group, stamp, left               ->        for so long, at most; 0: as long as it is
  *                                            <-   TOLD stamp, left, term; left 0: it does not lead
  *                                            <-   NEWS group: it is not what it was, ask again
  *     RESIGN group                           ->
  *                                            <-   DONE, or REFUSED why
+ *     EMPTY                                  ->        whatever it was told before is void
  *
  * The stamp is the asker's own CLOCK_BOOTTIME, read before it asks, and comes back as it was:
  * stamp + left is until when, by that clock. The time at which an answer comes says nothing.
  *
- * With HOLD comes one end of a socket pair (SOCK_SEQPACKET), for the member's guardian. When
- * nothing works any more TALK_IS_EMPTY is sent on the other end, whoever else is dead by then. Its
- * end without that word means that something may have survived.
+ * With WAIT comes one end of a socket pair (SOCK_SEQPACKET); the guardian has the other one. When
+ * nothing works any more, or never will, TALK_IS_EMPTY is sent there, whoever else is dead by then.
+ * Its end without that word means that something may have survived.
  */
 #ifndef ELECT_TALK_H
 #define ELECT_TALK_H

@@ -9,7 +9,7 @@
 
 #define ASK_CONFIG "/etc/elect/elect.conf"
 
-enum { EXIT_NO = 1, EXIT_NOBODY = 2, EXIT_NO_DAEMON = 3, EXIT_CONFIG = 78 };
+enum { EXIT_NO = 1, EXIT_NOBODY = 2, EXIT_NO_DAEMON = 3, EXIT_NOT_NOW = 75, EXIT_CONFIG = 78 };
 
 struct asked_for {
     const char *verb;

@@ -1,4 +1,4 @@
-/* elect daemon: one member, in the foreground. */
+/* elect daemon: one member, in the foreground, and its guardian. */
 #include "../daemon/daemon.h"
 #include "member.h"
 
@@ -6,9 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+struct started {
+    const struct asked_for *a;
+    const struct config *c;
+    const struct config_member *me;
+    struct enrolment *e;
+};
+
+/* In a process of its own: its guardian has no key. */
+static int run_member(const struct guard *guard, void *context)
+{
+    const struct started *s = context;
+    struct keys keys;
+    struct text why;
+    text_clear(&why);
+    if (sodium_init() < 0 || !keys_read(&keys, s->c->key_file, KEYS_OWN, &why))
+        return ask_complain(s->a->verb, EXIT_CONFIG, why.bytes);
+    enroll_keys(s->e, &keys);
+    keys_wipe(&keys);
+    struct daemon *d = calloc(1, sizeof *d);
+    int status = d != NULL ? daemon_run(d, s->c, s->me, s->e, guard, s->a->json, s->a->quiet)
+                           : ask_complain(s->a->verb, EXIT_IO, "no memory");
+    enroll_wipe(s->e);
+    free(d);
+    return status;
+}
+
 int cmd_daemon(int argc, char **argv)
 {
     static struct config c;
+    static struct enrolment e;
     static const struct verb_spec spec = {
         .name = "daemon",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET,
@@ -18,11 +45,12 @@ int cmd_daemon(int argc, char **argv)
                 "-q: nothing). SIGTERM hands over and stops, SIGHUP is elect reload.\nExit: 0 told "
                 "to stop; 64 bad usage, 74 the state cannot be written any more, 75 it cannot "
                 "start now (its address, its lock), 78 the "
-                "configuration, the key or the state is refused: a restart would not help."};
+                "configuration, the key or the state is refused: a restart would not help. 128 and "
+                "the number of a signal that has killed it."};
     struct asked_for a;
-    struct keys keys;
     struct text why;
-    int status = ask_parse(&a, &spec, argc, argv);
+    char text[512];
+    int sockets[ELECT_UV_LINKS], status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
     text_clear(&why);
@@ -31,12 +59,10 @@ int cmd_daemon(int argc, char **argv)
     const struct config_member *me = ask_self(&a, &c);
     if (me == NULL)
         return EXIT_CONFIG;
-    if (sodium_init() < 0 || !keys_read(&keys, c.key_file, KEYS_OWN, &why))
-        return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
-    struct daemon *d = calloc(1, sizeof *d);
-    status = d != NULL ? daemon_run(d, &c, me, &keys, a.json, a.quiet)
-                       : ask_complain(a.verb, EXIT_IO, "no memory");
-    keys_wipe(&keys);
-    free(d);
-    return status;
+    if (!enroll(&e, &c, me, &why))
+        return ask_complain(a.verb, EXIT_NOT_NOW, why.bytes);
+    if (!elect_member_bind(e.peer, c.members, me->peer.id, sockets, text, sizeof text))
+        return ask_complain(a.verb, EXIT_NOT_NOW, text);
+    struct started s = {&a, &c, me, &e};
+    return guardian_run(&c, me, sockets, a.json, a.quiet, run_member, &s);
 }

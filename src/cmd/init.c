@@ -240,11 +240,11 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     bool forbidden;
     text_clear(&complaint);
     q->config = c;
-    if (!enroll(&e, c, me, keys, &complaint) || !enroll_others(&e, c, &complaint)) {
-        enroll_wipe(&e);
+    if (!enroll(&e, c, me, &complaint) || !enroll_others(&e, c, &complaint)) {
         snprintf(q->why, sizeof q->why, "%.250s", complaint.bytes);
         return false;
     }
+    enroll_keys(&e, keys);
     uv_loop_init(&q->loop);
     uv_timer_init(&q->loop, &q->timer);
     q->timer.data = q;

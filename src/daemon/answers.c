@@ -5,6 +5,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MILLISECOND 1000
 #define LONG_WAIT   60 /* seconds of the flight recorder that are shown unless more are asked for */
@@ -21,28 +22,15 @@ static void refuse(struct control_client *client, const char *why)
 
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
-/* The group that is asked about: the first one unless it is named. -1 after having refused. */
+/* The group that is asked about. -1 after having refused. */
 static int group_of(const struct daemon *d, struct control_client *client, const json_t *request)
 {
-    const char *name = json_string_value(json_object_get(request, "group")), *known[STORE_GROUPS];
-    char why[256];
-    if (name == NULL && d->config.groups == 1)
-        return 0;
-    if (name == NULL) {
-        refuse(client, "there are several groups: say which with -g GROUP");
-        return -1;
-    }
-    for (unsigned i = 0; i < d->config.groups; i++) {
-        known[i] = d->config.group[i];
-        if (strcmp(known[i], name) == 0)
-            return (int)i;
-    }
-    const char *nearest = text_nearest(name, strlen(name), known, d->config.groups);
-    snprintf(why, sizeof why, "there is no group %.63s%s%s%s", name,
-             nearest != NULL ? ", did you mean " : "", nearest != NULL ? nearest : "",
-             nearest != NULL ? "?" : "");
-    refuse(client, why);
-    return -1;
+    struct text why;
+    int group =
+        config_group(&d->config, json_string_value(json_object_get(request, "group")), &why);
+    if (group < 0)
+        refuse(client, why.bytes);
+    return group;
 }
 
 /* ---- status ---- */
@@ -61,6 +49,10 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
         return "leads";
     if (node->mandate.handing != ELECT_NOT_HANDING)
         return "hands over";
+    if (node->mandate.token != 0)
+        return "prepares to lead";
+    if (node->mandate.working)
+        return "stops its work";
     if (news->known)
         return "follows";
     if (elect_paused(node))
@@ -74,7 +66,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
 {
     const struct elect_node *node = elect_member_node(d->member, group);
     const struct watched *w = &d->group[group];
-    struct elect_news news = elect_member_status(d->member, group);
+    struct elect_news news = work_shown(d, group);
     elect_time now = elect_uv_now();
     char since[JOURNAL_DATE];
     json_t *o = json_pack("{s:s, s:s, s:b, s:b}", "group", d->config.group[group], "state",
@@ -92,6 +84,13 @@ static json_t *group_json(const struct daemon *d, unsigned group)
         if (node->mandate.heir < d->elect.n)
             json_object_set_new(o, "heir", json_string(d->name[node->mandate.heir]));
     }
+    if (w->work.holder != NULL)
+        json_object_set_new(o, "holder_pid", json_integer(holders_pid(w->work.holder)));
+    if (holders_waiting(d, group) > 0)
+        json_object_set_new(o, "waiting", json_integer((json_int_t)holders_waiting(d, group)));
+    json_object_set_new(o, "testament",
+                        json_boolean(work_is_guarded(d) && d->config.testament &&
+                                     !w->work.is_void && node->mandated));
     json_object_set_new(o, "voters", names_of(d, node->saved.membership.voters));
     return o;
 }
@@ -169,9 +168,10 @@ static void answer_status(struct daemon *d, struct control_client *client, json_
         json_array_append_new(members, peer_json(d, &p));
     sodium_bin2hex(cluster, sizeof cluster, d->config.cluster, SEAL_CLUSTER);
     control_answer(client,
-                   json_pack("{s:b, s:s, s:s, s:s, s:i, s:I, s:f, s:o, s:o, s:o, s:o}", "ok", 1,
-                             "version", ELECT_VERSION, "cluster", cluster, "member", d->me->name,
-                             "id", d->me->peer.id, "incarnation",
+                   json_pack("{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o}",
+                             "ok", 1, "version", ELECT_VERSION, "cluster", cluster, "member",
+                             d->me->name, "id", d->me->peer.id, "pid", (int)getpid(),
+                             "guardian_pid", work_is_guarded(d) ? (int)getppid() : 0, "incarnation",
                              (json_int_t)elect_member_incarnation(d->member), "up_seconds",
                              (double)(elect_uv_now() - d->began) / 1e6, "groups", groups, "members",
                              members, "keys", keys_json(d), "traffic", traffic_json(d)));
@@ -183,7 +183,7 @@ static void answer_is_leader(struct daemon *d, struct control_client *client, js
     int group = group_of(d, client, request);
     if (group < 0)
         return;
-    struct elect_news news = elect_member_status(d->member, (unsigned)group);
+    struct elect_news news = work_shown(d, (unsigned)group);
     elect_time left = news.leads ? news.until - elect_uv_now() : 0;
     json_t *o = json_pack("{s:b, s:b, s:b, s:I, s:I}", "ok", 1, "leads", news.leads, "known",
                           news.known, "left_us", (json_int_t)left, "term", (json_int_t)news.term);
@@ -282,7 +282,7 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
         refuse(client, "without a mandate there is nothing to hand over: stop the leader instead");
         return;
     }
-    struct elect_news news = elect_member_status(d->member, (unsigned)group);
+    struct elect_news news = work_shown(d, (unsigned)group);
     struct elect_input in = elect_resigns(successor, elect_uv_now());
     text_clear(&why);
     client->group = (unsigned)group;

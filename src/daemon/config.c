@@ -35,6 +35,7 @@ static const struct {
 };
 
 static const char *const roles[] = {"member", "witness", "observer"};
+static const char *const no_yes[] = {"no", "yes"};
 static const char *const mandates[] = {[ELECT_NO_MANDATE] = "none", [ELECT_MAJORITY] = "majority"};
 
 static const struct {
@@ -149,6 +150,14 @@ static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
         return complain(c, "no path", value, "");
     return (size_t)snprintf(to, CONFIG_PATH, "%.*s%s", folder, c->path, value) < CONFIG_PATH ||
            complain(c, "too long a path", value, ": at most 255 characters");
+}
+
+/* It is walked from /, with a look at whom each folder belongs to, whenever it is run. */
+static bool take_hook(struct config *c, const char *value, enum hook hook)
+{
+    if (value[0] != '/')
+        return complain(c, "no path", value, ": expected a program, from / on");
+    return take_path(c, value, c->hook[hook]);
 }
 
 static bool take_cluster_id(struct config *c, const char *value)
@@ -269,9 +278,29 @@ static bool take_addresses(struct config *c, const char *value, struct config_me
 
 /* ---- lines ---- */
 
+static bool is_name(const char *s)
+{
+    size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+    return length > 0 && length < CONFIG_NAME && s[length] == '\0';
+}
+
+static bool bad_name(struct config *c, const char *name)
+{
+    return complain(c, "no name", name, ": 1 to 63 letters, digits, dots, dashes or underscores");
+}
+
+static bool take_name(struct config *c, const char *value, char to[CONFIG_NAME])
+{
+    if (!is_name(value))
+        return bad_name(c, value);
+    memcpy(to, value, strlen(value) + 1);
+    return true;
+}
+
 static bool take_key(struct config *c, struct config_member *m, enum key key, const char *value)
 {
     uint64_t number = 0;
+    uint8_t choice = 0;
     bool fine;
     switch (key) {
     case KEY_ID: return take_cluster_id(c, value);
@@ -287,6 +316,19 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
     case KEY_ALGORITHM: return take_algorithm(c, value);
     case KEY_MANDATE: return take_choice(c, "unknown mandate", value, mandates, 2, &c->mandate);
     case KEY_PREEMPT: return take_preempt(c, value);
+    case KEY_TESTAMENT:
+        fine = take_choice(c, "unknown", value, no_yes, 2, &choice);
+        c->testament = choice == 1;
+        return fine;
+    case KEY_TESTAMENT_DELAY: return take_duration(c, value, &c->testament_delay);
+    case KEY_RUN_GROUP: return take_name(c, value, c->run_group);
+    case KEY_PRE_LEADER: return take_hook(c, value, HOOK_PRE_LEADER);
+    case KEY_ON_LEADER: return take_hook(c, value, HOOK_ON_LEADER);
+    case KEY_ON_FOLLOWER: return take_hook(c, value, HOOK_ON_FOLLOWER);
+    case KEY_ON_LEADER_CHANGE: return take_hook(c, value, HOOK_ON_LEADER_CHANGE);
+    case KEY_HOOK_TIMEOUT:
+        return take_duration(c, value, &c->hook_timeout) &&
+               (c->hook_timeout > 0 || complain(c, "no time", value, ": nothing can be that fast"));
     case KEY_MEMBER_ID:
         m->has_id = fine = take_number(c, value, ELECT_MAX_ID, &number);
         m->peer.id = (uint16_t)number;
@@ -300,17 +342,6 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
     case KEY_COUNT: break;
     }
     return false;
-}
-
-static bool is_name(const char *s)
-{
-    size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-    return length > 0 && length < CONFIG_NAME && s[length] == '\0';
-}
-
-static bool bad_name(struct config *c, const char *name)
-{
-    return complain(c, "no name", name, ": 1 to 63 letters, digits, dots, dashes or underscores");
 }
 
 static struct config_member *member_of(struct config *c, const char *name)
@@ -535,6 +566,8 @@ static void begin(struct config *c, const char *path)
     c->lease = SECOND;
     c->renewal = 200 * MILLISECOND;
     c->max_lease = 10 * SECOND;
+    c->testament = true;
+    c->hook_timeout = 10 * SECOND;
     c->delay = 20 * MILLISECOND;
     c->rho = 10000;
     c->mandate = ELECT_MAJORITY;
@@ -644,6 +677,39 @@ bool config_load(struct config *c, const char *path)
     if (count >= 0)
         free(entries);
     return fine && finish(c);
+}
+
+int config_group(const struct config *c, const char *name, struct text *why)
+{
+    const char *known[STORE_GROUPS];
+    text_clear(why);
+    if (name == NULL && c->groups == 1)
+        return 0;
+    if (name == NULL) {
+        text_add(why, "there are several groups: say which with -g GROUP");
+        return -1;
+    }
+    for (unsigned i = 0; i < c->groups; i++) {
+        known[i] = c->group[i];
+        if (strcmp(known[i], name) == 0)
+            return (int)i;
+    }
+    const char *nearest = text_nearest(name, strlen(name), known, c->groups);
+    char text[256];
+    snprintf(text, sizeof text, "there is no group %.63s%s%s%s", name,
+             nearest != NULL ? ", did you mean " : "", nearest != NULL ? nearest : "",
+             nearest != NULL ? "?" : "");
+    text_clean(text);
+    text_add(why, text);
+    return -1;
+}
+
+bool config_has_hooks(const struct config *c)
+{
+    bool has = false;
+    for (unsigned i = 0; i < HOOK_COUNT; i++)
+        has = has || c->hook[i][0] != '\0';
+    return has;
 }
 
 /* ---- an example ---- */

@@ -42,6 +42,19 @@
     X(CLUSTER, MANDATE, "mandate", "NAME",                                                         \
       "majority; or none: a textbook election, for lessons: two may lead at once")                 \
     X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
+    X(CLUSTER, TESTAMENT, "testament", "YES",                                                      \
+      "yes, or no: whoever dies is not waited for, as its guardian says that it is dead")          \
+    X(CLUSTER, TESTAMENT_DELAY, "testament-delay", "TIME",                                         \
+      "so long after all has stopped, for what checks no token; default: 0ms")                     \
+    X(CLUSTER, RUN_GROUP, "run-group", "NAME",                                                     \
+      "whose users may elect run; default: those of the daemon's group")                           \
+    X(CLUSTER, PRE_LEADER, "pre-leader", "PATH",                                                   \
+      "a program that agrees (0) before this member leads, or declines")                           \
+    X(CLUSTER, ON_LEADER, "on-leader", "PATH", "a program that is run when this member leads")     \
+    X(CLUSTER, ON_FOLLOWER, "on-follower", "PATH", "and when it does no more, before others may")  \
+    X(CLUSTER, ON_LEADER_CHANGE, "on-leader-change", "PATH", "and when anybody else leads")        \
+    X(CLUSTER, HOOK_TIMEOUT, "hook-timeout", "TIME",                                               \
+      "how long one of those may take; default: 10s")                                              \
     X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
     X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
       "one for each network that it is on; or dynamic: it is where its packets come from")         \
@@ -62,6 +75,20 @@ struct config_member {
     struct config_host host[ELECT_UV_LINKS];
 };
 
+/* The programs that are run when something changes. */
+#define CONFIG_HOOKS(X)                                                                            \
+    X(PRE_LEADER, "pre-leader")                                                                    \
+    X(ON_LEADER, "on-leader")                                                                      \
+    X(ON_FOLLOWER, "on-follower")                                                                  \
+    X(ON_LEADER_CHANGE, "on-leader-change")
+
+enum hook {
+#define X(name, word) HOOK_##name,
+    CONFIG_HOOKS(X)
+#undef X
+        HOOK_COUNT
+};
+
 struct config {
     char path[CONFIG_PATH];
     uint8_t cluster[SEAL_CLUSTER];
@@ -70,6 +97,10 @@ struct config {
     uint32_t lease, renewal, max_lease, delay, rho, preempt_after;
     uint8_t algorithm, mandate; /* enum elect_mandate_kind */
     bool preempt;
+    bool testament;
+    uint32_t testament_delay, hook_timeout;
+    char run_group[CONFIG_NAME];        /* empty: the daemon's own */
+    char hook[HOOK_COUNT][CONFIG_PATH]; /* empty: none */
     unsigned members, groups;
     struct config_member member[SESSION_PEERS];
     char group[STORE_GROUPS][CONFIG_NAME];
@@ -89,13 +120,18 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e);
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);
 
-/* Where member `id` has its state, or a socket ("status", "admin"). */
+/* Where member `id` has its state, or a socket ("status", "admin", "run"). */
 void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FILE]);
 void config_socket_path(const struct config *c, uint16_t id, const char *which,
                         char path[CONFIG_FILE]);
 
 /* HOST:PORT, with a host that is a number or a name; false if it is neither. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
+
+/* A group by its name, or (NULL) the only one; -1, and why. */
+int config_group(const struct config *c, const char *name, struct text *why);
+
+bool config_has_hooks(const struct config *c);
 
 /* All keys, with what they mean: a file to begin with. */
 void config_example(struct text *t);

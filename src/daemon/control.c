@@ -208,12 +208,10 @@ bool control_watch(struct control_client *client)
 
 /* ---- opening ---- */
 
-bool control_open(struct control *c, enum control_which which, const char *path,
-                  struct text *complaint)
+bool control_place(const char *path, struct text *complaint)
 {
     struct sockaddr_un unused;
     struct stat is;
-    uv_pipe_t *socket = &c->socket[which];
     if (strlen(path) >= sizeof unused.sun_path)
         return text_complain(complaint, path, "too long for a socket",
                              ": set run-dir to a shorter path (at most 90 characters)");
@@ -222,6 +220,15 @@ bool control_open(struct control *c, enum control_which which, const char *path,
             return text_complain(complaint, path, "something else is there", ": move it away");
         unlink(path); /* nobody listens: the state file is locked by this process */
     }
+    return true;
+}
+
+bool control_open(struct control *c, enum control_which which, const char *path,
+                  struct text *complaint)
+{
+    uv_pipe_t *socket = &c->socket[which];
+    if (!control_place(path, complaint))
+        return false;
     uv_pipe_init(c->loop, socket, 0);
     socket->data = c;
     c->open[which] = true;

@@ -4,6 +4,7 @@
  *
  *     status    0660    what is known; for the group that the daemon runs as
  *     admin     0600    what is to be done
+ *     run       0660    who works under it (holders.c), in words of its own; for run-group
  *
  * No request carries a path or a command.
  */
@@ -54,7 +55,10 @@ struct control {
 
 const char *control_name(enum control_which which); /* as its file ends */
 
-/* False, with a complaint. What a process before left there is removed. */
+/* A place for a socket: what a process before left there is removed. False, with a complaint. */
+bool control_place(const char *path, struct text *complaint);
+
+/* False, with a complaint. */
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint);
 /* The whole answer; it is taken. */

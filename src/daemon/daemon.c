@@ -1,13 +1,10 @@
 #include "daemon.h"
 
-#include "enroll.h"
 #include "service.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,17 +64,23 @@ static void tell_service(const struct daemon *d)
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    struct watched *w = &d->group[news->group];
-    struct elect_news before = w->news;
-    char text[JOURNAL_TEXT + 160];
-    w->news = *news;
-    if (news->works) { /* nothing here works under it */
-        struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
-        elect_member_tell(d->member, news->group, &in);
-    }
-    if (news->renewed || (news->known == before.known && news->leads == before.leads &&
-                          news->leader == before.leader && news->term == before.term))
+    if (d->member == NULL) /* it is just being started: later */
         return;
+    work_news(d, news);
+    work_turn(d, news->group);
+}
+
+void daemon_show(struct daemon *d, unsigned group)
+{
+    struct watched *w = &d->group[group];
+    struct elect_news shown = work_shown(d, group), before = w->news, *news = &w->news;
+    char text[JOURNAL_TEXT + 160];
+    w->news = shown;
+    if (news->known == before.known && news->leads == before.leads &&
+        news->leader == before.leader && news->term == before.term)
+        return;
+    w->work.hooks.changes =
+        w->work.hooks.changes || news->known != before.known || news->leader != before.leader;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     w->since = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
@@ -109,6 +112,7 @@ static void announced(void *context, const struct elect_news *news)
                    (int)news->group, text);
     tell_service(d);
     answer_news(d, news);
+    holders_news(d, group);
 }
 
 static void stepped(void *context, unsigned group, const struct elect_input *in,
@@ -124,11 +128,13 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
         daemon_log(d, JOURNAL_ADMIN, (int)group,
                    d->group[group].paused ? "elections are paused" : "elections are resumed");
     }
-    if (!out->announced || d->member == NULL)
-        return;
     text_clear(&t);
     if (!elect_rule_quiet((enum elect_rule_number)out->rule.number))
         words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &out->rule, &in->message, &t);
+    if (out->rule.number == ELECT_RULE_HANDS_OVER || out->rule.number == ELECT_RULE_RELEASES)
+        daemon_log(d, JOURNAL_WORK, (int)group, t.bytes);
+    if (!out->announced || d->member == NULL)
+        return;
     snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.150s", t.bytes);
 }
 
@@ -163,6 +169,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
 
 static void end(struct daemon *d, int status)
 {
+    d->over = true;
     d->status = status;
     uv_stop(&d->loop);
 }
@@ -176,6 +183,8 @@ static void failed(void *context, bool forbidden, const char *why)
     daemon_log(d, JOURNAL_STOPPED, -1, text);
     end(d, forbidden ? EXIT_FORBIDDEN : EXIT_STATE);
 }
+
+void daemon_fail(struct daemon *d, const char *why) { failed(d, false, why); }
 
 /* ---- every second ---- */
 
@@ -200,8 +209,12 @@ static void ticks(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     d->ticks++;
-    if (d->member == NULL)
+    if (d->member == NULL || d->over)
         return;
+    if (d->deposits_again) {
+        d->deposits_again = false;
+        work_configure(d);
+    }
     look_at_links(d);
     if (d->ticks % 10 == 1 || d->resolver.failed)
         resolve_all(d);
@@ -237,9 +250,8 @@ static void stop(struct daemon *d)
     daemon_log(d, JOURNAL_STOPPED, -1, "stops: it was told to");
     service_say("STOPPING=1");
     for (unsigned i = 0; i < d->config.groups; i++) {
-        struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
-        if (d->group[i].news.leads)
-            elect_member_tell(d->member, i, &in);
+        if (d->group[i].work.office)
+            work_resign(d, i);
     }
     uv_timer_start(&d->tick, leaves, 0, 1);
 }
@@ -269,15 +281,6 @@ static void signalled(uv_signal_t *handle, int number)
 
 /* ---- beginning ---- */
 
-/* Nobody else may look into it, and it leaves no image of itself behind. */
-static void be_discreet(void)
-{
-    struct rlimit none = {0, 0};
-    prctl(PR_SET_DUMPABLE, 0);
-    setrlimit(RLIMIT_CORE, &none);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static bool open_sockets(struct daemon *d, struct text *complaint)
 {
     char path[CONFIG_FILE];
@@ -290,28 +293,30 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
         if (!control_open(&d->control, (enum control_which)i, path, complaint))
             return false;
     }
-    return true;
+    return holders_open(d, complaint);
 }
 
-static bool open_member(struct daemon *d, const struct keys *keys, bool *forbidden,
+static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
                         struct text *complaint)
 {
-    static struct enrolment e;
     char why[512] = "";
-    *forbidden = false;
-    if (!enroll(&e, &d->config, d->me, keys, complaint))
-        return false;
-    e.options.loop = &d->loop;
-    e.options.announce = announced;
-    e.options.fail = failed;
-    e.options.step = stepped;
-    e.options.peer_news = heard_of;
-    e.options.context = d;
+    e->options.loop = &d->loop;
+    e->options.sockets = d->guard.sockets;
+    e->options.announce = announced;
+    e->options.fail = failed;
+    e->options.step = stepped;
+    e->options.peer_news = heard_of;
+    e->options.deposit = work_deposit;
+    e->options.context = d;
     for (unsigned link = 0; link < d->me->peer.links; link++)
-        d->family[link] = e.peer[d->me - d->config.member].link[link].any.sa_family;
-    d->member = elect_member_start(&e.options, forbidden, why, sizeof why);
-    enroll_wipe(&e);
+        d->family[link] = e->peer[d->me - d->config.member].link[link].any.sa_family;
+    d->member = elect_member_start(&e->options, forbidden, why, sizeof why);
+    enroll_wipe(e);
     text_add(complaint, why);
+    for (unsigned i = 0; i < d->config.groups && d->member != NULL; i++) {
+        struct elect_news news = elect_member_status(d->member, i);
+        announced(d, &news);
+    }
     return d->member != NULL;
 }
 
@@ -323,10 +328,10 @@ static void begin(struct daemon *d, const struct config *config, const struct co
     config_elect(&d->config, &d->elect);
     for (unsigned i = 0; i < d->config.members; i++)
         d->name[elect_rank(&d->elect, d->config.member[i].peer.id)] = d->config.member[i].name;
+    d->run_socket = -1;
     for (unsigned i = 0; i < d->config.groups; i++)
         snprintf(d->group[i].cause, sizeof d->group[i].cause, "it has just started");
     d->began = elect_uv_now();
-    be_discreet();
     uv_loop_init(&d->loop);
     for (unsigned i = 0; i < 3; i++) {
         uv_signal_init(&d->loop, &d->signal[i]);
@@ -342,7 +347,10 @@ static void begin(struct daemon *d, const struct config *config, const struct co
 
 static void close_all(struct daemon *d)
 {
+    d->over = true;
     control_close(&d->control);
+    holders_close(d);
+    work_end(d, d->status == 0 || d->status == EXIT_FORBIDDEN);
     if (d->member != NULL)
         elect_member_stop(d->member);
     d->member = NULL;
@@ -360,7 +368,7 @@ static void close_all(struct daemon *d)
 }
 
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
-               struct keys *keys, bool json, bool quiet)
+               struct enrolment *e, const struct guard *guard, bool json, bool quiet)
 {
     struct text complaint;
     char text[JOURNAL_TEXT];
@@ -368,8 +376,8 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     text_clear(&complaint);
     journal_begin(&d->journal, json, quiet);
     begin(d, config, me);
-    bool open = open_member(d, keys, &forbidden, &complaint);
-    keys_wipe(keys);
+    work_begin(d, guard);
+    bool open = open_member(d, e, &forbidden, &complaint);
     if (!open || !open_sockets(d, &complaint)) {
         fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
         d->status = open || forbidden ? EXIT_FORBIDDEN : EXIT_NOT_NOW;
@@ -426,6 +434,11 @@ static const char *what_cannot(const struct daemon *d, const struct config *new)
         return old->mandate != new->mandate ? "mandate" : "algorithm";
     if (new->max_lease < old->max_lease)
         return "a smaller max-lease";
+    if (strcmp(old->run_group, new->run_group) != 0)
+        return "run-group";
+    if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
+        old->hook_timeout != new->hook_timeout)
+        return "a hook, or hook-timeout,"; /* its guardian knows no others */
     if (old->members != new->members)
         return "the members";
     if (!same_members(old, new, &what))
@@ -502,6 +515,8 @@ static void name_times(const struct config *a, const struct config *b, struct te
     add_changed(done, "delay", a->delay != b->delay);
     add_changed(done, "rho", a->rho != b->rho);
     add_changed(done, "preempt", a->preempt != b->preempt || a->preempt_after != b->preempt_after);
+    add_changed(done, "testament", a->testament != b->testament);
+    add_changed(done, "testament-delay", a->testament_delay != b->testament_delay);
 }
 
 static bool reload(struct daemon *d, struct text *done, struct text *complaint)
@@ -532,6 +547,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
     d->me = &d->config.member[me];
     d->elect = elect;
     elect_member_configure(d->member, &elect);
+    work_configure(d);
     if (done->length == 0)
         text_add(done, "nothing that matters has changed");
     return true;

@@ -5,8 +5,9 @@
 #include "config.h"
 #include "control.h"
 #include "journal.h"
-#include "keys.h"
+#include "enroll.h"
 #include "recorder.h"
+#include "work.h"
 
 #define LINK_SILENCE (3 * 1000000) /* microseconds without a word: a link is down */
 
@@ -14,6 +15,7 @@
 struct watched {
     struct elect_news news;
     bool paused;
+    struct work work;
     int64_t since;              /* microseconds since 1970 */
     char because[JOURNAL_TEXT]; /* it is so */
     char cause[JOURNAL_TEXT];   /* of the latest step that changed something */
@@ -49,13 +51,26 @@ struct daemon {
     } refused[SESSION_PEERS]; /* what was said of a peer last, and when */
     elect_time began;
     unsigned ticks;
-    bool stopping;
+    struct guard guard; /* channel -1: it is dead */
+    uv_poll_t guard_poll, run_poll;
+    uv_timer_t wake;
+    uint32_t serials;    /* of what the guardian was asked */
+    bool deposits_again; /* it did not hear */
+    int run_socket;
+    struct talker *talkers; /* on it, the newest first */
+    bool stopping, over;
     int status;
 };
 
-/* Until it is told to stop; the exit status of the process. The keys are wiped. */
+/* Until it is told to stop; the exit status of the process. The enrolment has the keys, which are
+ * wiped. */
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
-               struct keys *keys, bool json, bool quiet);
+               struct enrolment *e, const struct guard *guard, bool json, bool quiet);
+
+/* What is shown of a group may not be what it was: it is logged, and told to whoever waits. */
+void daemon_show(struct daemon *d, unsigned group);
+/* It cannot go on; nobody is told that it is over. */
+void daemon_fail(struct daemon *d, const char *why);
 
 /* False, with the reason; `done`: what has changed. */
 bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);

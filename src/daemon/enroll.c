@@ -22,21 +22,19 @@ bool enroll_resolve(const struct config_host *host, sa_family_t family,
 }
 
 bool enroll(struct enrolment *e, const struct config *c, const struct config_member *me,
-            const struct keys *keys, struct text *complaint)
+            struct text *complaint)
 {
     struct elect_config config;
     memset(e, 0, sizeof *e);
     config_elect(c, &config);
     config_state_path(c, me->peer.id, e->state);
     e->options = (struct elect_member_options){.id = me->peer.id,
-                                               .keys = keys->count,
                                                .state = e->state,
                                                .peers = c->members,
                                                .peer = e->peer,
                                                .groups = c->groups,
                                                .group = e->group};
     memcpy(e->options.cluster, c->cluster, sizeof e->options.cluster);
-    memcpy(e->options.key, keys->key, sizeof e->options.key);
     for (unsigned i = 0; i < c->members; i++)
         e->peer[i] = c->member[i].peer;
     for (unsigned link = 0; link < me->peer.links; link++)
@@ -71,6 +69,12 @@ bool enroll_others(struct enrolment *e, const struct config *c, struct text *com
             return false;
         }
     return true;
+}
+
+void enroll_keys(struct enrolment *e, const struct keys *keys)
+{
+    e->options.keys = keys->count;
+    memcpy(e->options.key, keys->key, sizeof e->options.key);
 }
 
 void enroll_wipe(struct enrolment *e) { explicit_bzero(e->options.key, sizeof e->options.key); }

@@ -13,10 +13,11 @@ struct enrolment {
     struct elect_member_options options; /* but for the loop, the callbacks and their context */
 };
 
-/* False, with a complaint: the own address, if it is a name, must be found. The options hold keys:
- * enroll_wipe() once the member has started. */
+/* False, with a complaint: the own address, if it is a name, must be found. */
 bool enroll(struct enrolment *e, const struct config *c, const struct config_member *me,
-            const struct keys *keys, struct text *complaint);
+            struct text *complaint);
+/* Until the member has started. */
+void enroll_keys(struct enrolment *e, const struct keys *keys);
 void enroll_wipe(struct enrolment *e);
 
 /* The others whose address is a name, for who does not look again; false if one is not found. */

@@ -23,6 +23,9 @@
     X(MEMBER, "member")                                                                            \
     X(LINK, "link")                                                                                \
     X(ADMIN, "admin")                                                                              \
+    X(WORK, "work")                                                                                \
+    X(HOOK, "hook")                                                                                \
+    X(GUARDIAN, "guardian")                                                                        \
     X(STOPPED, "stopped")
 
 enum journal_event {

@@ -2,8 +2,11 @@
 
 #include "../model/numbers.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -26,11 +29,20 @@ void service_say(const char *lines)
     close(fd);
 }
 
+void service_be_discreet(void)
+{
+    struct rlimit none = {0, 0};
+    prctl(PR_SET_DUMPABLE, 0);
+    setrlimit(RLIMIT_CORE, &none);
+    signal(SIGPIPE, SIG_IGN);
+}
+
 uint64_t service_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t every = 0, whom = 0;
-    if (pid != NULL && (!number_parse(pid, UINT32_MAX, &whom) || whom != (uint64_t)getpid()))
+    /* who is watched is the guardian, which a service manager started */
+    if (pid != NULL && (!number_parse(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
         return 0;
     return usec != NULL && number_parse(usec, UINT32_MAX, &every) ? every : 0;
 }

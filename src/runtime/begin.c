@@ -205,16 +205,21 @@ static void begin_sessions(struct elect_member *m)
     }
 }
 
-static bool open_net(struct elect_member *m, char *why, size_t room)
+bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
+                       int sockets[ELECT_UV_LINKS], char *why, size_t room)
 {
-    unsigned link;
-    m->net = (struct net){
-        .take = member_take, .rested = member_rested, .broken = member_broken, .context = m};
-    int error = net_open(&m->net, m->options.loop, &m->peer[m->me], &m->peer[m->me == 0], &link);
+    unsigned link, me = 0;
+    while (me < peers && peer[me].id != id)
+        me++;
+    if (me == peers) {
+        snprintf(why, room, "member %u is not among the members", id);
+        return false;
+    }
+    int error = net_bind(&peer[me], &peer[me == 0], sockets, &link);
     if (error == 0)
         return true;
     char host[INET6_ADDRSTRLEN] = "any address";
-    const union elect_address *a = &m->peer[m->me].link[link - 1];
+    const union elect_address *a = &peer[me].link[link - 1];
     bool six = a->any.sa_family == AF_INET6;
     if (a->any.sa_family != AF_UNSPEC)
         inet_ntop(a->any.sa_family,
@@ -223,6 +228,20 @@ static bool open_net(struct elect_member *m, char *why, size_t room)
     snprintf(why, room, six ? "its address [%s]:%u: %s" : "its address %s:%u: %s", host,
              ntohs(a->four.sin_port), strerror(error));
     return false;
+}
+
+static bool open_net(struct elect_member *m, char *why, size_t room)
+{
+    int own[ELECT_UV_LINKS];
+    const int *fd = m->options.sockets;
+    m->net = (struct net){
+        .take = member_take, .rested = member_rested, .broken = member_broken, .context = m};
+    if (fd == NULL && !elect_member_bind(m->peer, m->peers, m->options.id, own, why, room))
+        return false;
+    int error = net_open(&m->net, m->options.loop, fd != NULL ? fd : own, m->peer[m->me].links);
+    if (error != 0)
+        snprintf(why, room, "its sockets: %s", strerror(error));
+    return error == 0;
 }
 
 static bool begin(struct elect_member *m, bool *forbidden, char *why, size_t room)

@@ -16,6 +16,7 @@ struct group {
     struct elect_node node;
     elect_time deadline[ELECT_TIMER_COUNT];
     bool announced;
+    bool deposits;          /* a testament, before anything is sent */
     bool done;              /* lost: it knows enough */
     struct elect_news news; /* as announced */
 };
@@ -45,7 +46,7 @@ struct elect_member {
     struct self_message self[SELF_ROOM];
     unsigned selves;
     bool dirty, turning, over;
-    uint64_t writes;
+    uint64_t writes, testaments;
     struct file file;
     struct store store;
     struct state state;

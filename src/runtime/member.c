@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_HEAD 6 /* which group, how long */
+#define RECORD_HEAD     6 /* which group, how long */
+#define TESTAMENT_BYTES 16
 
 /* ---- the end ---- */
 
@@ -106,6 +107,7 @@ void member_perform(struct elect_member *m, unsigned group, const struct elect_o
             g->deadline[t] = now + g->config.duration[t];
     }
     g->announced = g->announced || out->announced;
+    g->deposits = g->deposits || out->deposit;
 }
 
 struct elect_rule member_step(struct elect_member *m, unsigned group, const struct elect_input *in)
@@ -178,6 +180,82 @@ static bool write_down(struct elect_member *m)
     return true;
 }
 
+/* ---- testaments ---- */
+
+static size_t testament(struct elect_member *m, unsigned group, unsigned peer, uint8_t *packet)
+{
+    const struct group *g = &m->group[group];
+    uint8_t content[TESTAMENT_BYTES];
+    struct bytes b = {content, content + sizeof content, true};
+    put_number(&b, m->state.incarnation, 4);
+    put_number(&b, g->mark, 4);
+    put_number(&b, g->node.saved.used, 8);
+    return sessions_testament(m->sessions, m->session_of[peer], m->testaments, content,
+                              sizeof content, packet);
+}
+
+/* One for each group, not one for all: whoever keeps it may have to burn one of them. */
+static void deposit(struct elect_member *m, unsigned group)
+{
+    struct elect_testament t = {.group = group, .term = m->group[group].node.saved.used};
+    uint8_t packet[SEAL_MAX_PACKET];
+    m->testaments++;
+    for (unsigned i = 0; i < m->peers; i++) {
+        size_t length = i != m->me ? testament(m, group, i, packet) : 0;
+        if (length == 0)
+            continue;
+        struct elect_letter *l = &t.letter[t.letters++];
+        l->links = m->peer[i].links;
+        memcpy(l->link, m->peer[i].link, sizeof l->link);
+        memcpy(l->packet, packet, length);
+        l->length = (uint8_t)length;
+    }
+    m->options.deposit(m->options.context, &t);
+}
+
+static void deposit_all(struct elect_member *m)
+{
+    for (unsigned i = 0; i < m->groups; i++) {
+        if (m->group[i].deposits && m->options.deposit != NULL)
+            deposit(m, i);
+        m->group[i].deposits = false;
+    }
+}
+
+/* Letters were sealed for a session, or addressed to a place, that is no more: new ones, of the
+ * terms that this life has asked for. */
+static void deposit_anew(struct elect_member *m)
+{
+    for (unsigned i = 0; i < m->groups; i++)
+        m->group[i].deposits = m->group[i].node.mandate.term != 0;
+}
+
+/* It is what the dead one would have said, and nothing more. */
+static bool take_testament(struct elect_member *m, unsigned peer)
+{
+    struct bytes b = {m->event.content, m->event.content + m->event.length, true};
+    uint32_t life = (uint32_t)take_number(&b, 4), mark = (uint32_t)take_number(&b, 4);
+    elect_term term = take_number(&b, 8);
+    if (!b.fine || b.at != b.end || (term & 0xffff) != m->peer[peer].id ||
+        life != m->sessions->peer[m->session_of[peer]].known.incarnation)
+        return false;
+    for (unsigned i = 0; i < m->groups; i++) {
+        struct group *g = &m->group[i];
+        uint8_t from = elect_rank(&g->config, m->peer[peer].id);
+        struct elect_message release = {.type = ELECT_RELEASE,
+                                        .origin = from,
+                                        .heir = ELECT_NOBODY,
+                                        .term = term,
+                                        .incarnation = life,
+                                        .penalty = g->node.mandate.penalty[from],
+                                        .digest = g->config.digest};
+        struct elect_input in = elect_received(from, &release, elect_uv_now());
+        if (g->mark == mark)
+            member_step(m, i, &in);
+    }
+    return true;
+}
+
 static void hear_oneself(struct elect_member *m)
 {
     unsigned count = m->over ? 0 : m->selves;
@@ -218,7 +296,7 @@ static bool is_quiet(const struct elect_member *m)
 {
     bool quiet = m->selves == 0 && !m->dirty;
     for (unsigned i = 0; i < m->groups; i++)
-        quiet = quiet && !m->group[i].announced &&
+        quiet = quiet && !m->group[i].announced && !m->group[i].deposits &&
                 m->group[i].news.until == m->group[i].node.mandate.time[ELECT_UNTIL];
     for (unsigned i = 0; i < m->peers; i++)
         quiet = quiet && m->out[i].used == 0 && m->out_lost[i].used == 0;
@@ -262,6 +340,7 @@ void member_filter(struct elect_member *m)
     uint32_t tags[SESSION_PEERS * SESSION_TAGS];
     unsigned count = sessions_tags(m->sessions, tags, sizeof tags / sizeof tags[0]);
     net_filter(&m->net, tags, count);
+    deposit_anew(m);
 }
 
 /* Who has lost its state, and now knows enough: it has one again. */
@@ -286,6 +365,7 @@ void member_turn(struct elect_member *m)
         return;
     m->turning = true;
     while (!m->over && !is_quiet(m) && write_down(m)) {
+        deposit_all(m);
         flush(m);
         announce(m);
         hear_oneself(m);
@@ -354,13 +434,22 @@ static void opened(struct elect_member *m, unsigned peer)
         peer_news(m, peer, ELECT_PEER_DIFFERS);
 }
 
+static void move(struct elect_member *m, unsigned peer, unsigned link,
+                 const union elect_address *to)
+{
+    if (net_same(&m->peer[peer].link[link], to))
+        return;
+    m->peer[peer].link[link] = *to;
+    deposit_anew(m);
+}
+
 /* Where it is now, if that was said in its latest words. */
 static void follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from)
 {
     const struct session_event *e = &m->event;
     if (m->peer[peer].dynamic && (e->newest || e->news == SESSION_OPENED))
-        m->peer[peer].link[link] = *from;
+        move(m, peer, link, from);
 }
 
 static unsigned peer_with(const struct elect_member *m, uint16_t id)
@@ -395,6 +484,11 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         must_stop(m, (enum session_refusal)e->why);
     if (m->over)
         return;
+    if (e->news == SESSION_TESTAMENT) { /* which is no sign of life */
+        if (take_testament(m, peer))
+            peer_news(m, peer, ELECT_PEER_TESTAMENT);
+        return;
+    }
     m->link_heard[peer][link] = elect_uv_now();
     follow_address(m, peer, link, from);
     if (e->news == SESSION_OPENED)
@@ -503,6 +597,12 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
     return rule;
 }
 
+void elect_member_deposit(struct elect_member *m, unsigned group)
+{
+    m->group[group].deposits = m->group[group].node.mandate.term != 0;
+    member_turn(m);
+}
+
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group)
 {
     return &m->group[group].node;
@@ -568,7 +668,7 @@ void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
 {
     unsigned peer = peer_with(m, id);
     if (peer < m->peers && peer != m->me && link < m->peer[peer].links)
-        m->peer[peer].link[link] = *to;
+        move(m, peer, link, to);
 }
 
 /* ---- keys ---- */
@@ -627,6 +727,7 @@ bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t 
         return false;
     }
     sessions_use(m->sessions, slot);
+    deposit_anew(m);
     set_clock(m);
     return true;
 }

@@ -84,36 +84,54 @@ static union elect_address anywhere(const union elect_address *other)
     return a;
 }
 
-static int open_link(struct net *n, uv_loop_t *loop, const union elect_address *at)
+static int bound(const union elect_address *at, int *fd)
 {
-    unsigned link = n->links;
-    int one = 1;
-    n->fd[link] = socket(at->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (n->fd[link] < 0)
+    int one = 1, error;
+    *fd = socket(at->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (*fd < 0)
         return errno;
-    int error = uv_poll_init(loop, &n->poll[link], n->fd[link]);
-    if (error != 0) {
-        close(n->fd[link]);
-        return -error;
-    }
-    n->links++;
-    n->poll[link].data = n;
     if (at->any.sa_family == AF_INET6)
-        setsockopt(n->fd[link], IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    if (bind(n->fd[link], &at->any, size_of(at)) != 0)
-        return errno;
-    return -uv_poll_start(&n->poll[link], UV_READABLE, readable);
+        setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (bind(*fd, &at->any, size_of(at)) == 0)
+        return 0;
+    error = errno;
+    close(*fd);
+    return error;
 }
 
-int net_open(struct net *n, uv_loop_t *loop, const struct elect_peer *me,
-             const struct elect_peer *other, unsigned *which)
+int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
+             unsigned *which)
 {
     int error = 0;
-    n->links = 0;
     for (*which = 0; *which < me->links && error == 0; ++*which) {
         union elect_address any = anywhere(&other->link[*which]);
         bool known = me->link[*which].any.sa_family != AF_UNSPEC;
-        error = open_link(n, loop, known ? &me->link[*which] : &any);
+        error = bound(known ? &me->link[*which] : &any, &fd[*which]);
+    }
+    for (unsigned link = 0; error != 0 && link + 1 < *which; link++)
+        close(fd[link]);
+    return error;
+}
+
+static int open_link(struct net *n, uv_loop_t *loop, int fd)
+{
+    int error = uv_poll_init(loop, &n->poll[n->links], fd);
+    if (error != 0) {
+        close(fd);
+        return -error;
+    }
+    n->fd[n->links] = fd;
+    n->poll[n->links].data = n;
+    return -uv_poll_start(&n->poll[n->links++], UV_READABLE, readable);
+}
+
+int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links)
+{
+    int error = 0;
+    n->links = 0;
+    for (unsigned i = 0; i < links; i++) {
+        int wrong = error == 0 ? open_link(n, loop, fd[i]) : close(fd[i]);
+        error = error != 0 ? error : wrong;
     }
     return error;
 }

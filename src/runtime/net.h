@@ -22,8 +22,10 @@ struct net {
 
 /* 0, or an errno, and which link. Who has no address of its own gets one of the kernel's, where it
  * can reach `other`. */
-int net_open(struct net *n, uv_loop_t *loop, const struct elect_peer *me,
-             const struct elect_peer *other, unsigned *which);
+int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
+             unsigned *which);
+/* 0, or an errno; they are its own from now on, also if it fails. */
+int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_filter(struct net *n, const uint32_t *tags, unsigned count);

@@ -4,7 +4,7 @@ A mutant is (file, text, what it becomes, killer). Killers: "verify ARGUMENTS" f
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
 "scenario NAME: WORDS" tells another story with these words in it, "storm ALGORITHM" fails and prints a
 command that shows the same failure, "storms OPTIONS" break a promise of the mandate, "unit SENTENCE" is the
-test of that name.
+test of that name; "guardian CASE" and "hooks CASE" are cases of test/system, with real processes.
 """
 
 MUTANTS = {
@@ -592,6 +592,60 @@ MUTANTS = {
         "runtime/saved.c", "    if (ELECT_LAST_START(state->incarnation))", "    if (false)", "runtime the starts of an era do not run into the next one"),
     "a slot in another's place": (
         "runtime/store.c", " || at != place)", ")", "runtime one whole copy is enough and none is said"),
+    # testaments, and whoever works
+    "a testament is not deposited": (
+        "runtime/member.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
+    "a testament is not written anew": (
+        "runtime/member.c", "    net_filter(&m->net, tags, count);\n    deposit_anew(m);\n", "    net_filter(&m->net, tags, count);\n",
+        "member letters are written anew for whoever restarts"),
+    "a testament is not heard": (
+        "runtime/member.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
+        "member the testament of a dead leader saves a lease"),
+    "who ends without a word is empty": (
+        "daemon/guardian.c", "    if (got != 1 || word != TALK_IS_EMPTY) {", "    if (false) {", "guardian holder-without-a-word"),
+    "what works is not waited for": (
+        "daemon/guardian.c", "    if (has_holder(g, group))\n        return end;\n", "", "guardian killed-with-a-holder"),
+    "what was promised is not waited for": (
+        "daemon/guardian.c", "later(now, page->not_before[group])", "now", "guardian client"),
+    "a testament after the lease": (
+        "daemon/guardian.c", "    bool over = now >= end;", "    bool over = false;", "guardian guardian-too-late"),
+    "until when it leads is not written down": (
+        "daemon/work.c", "in_office ? node->mandate.time[ELECT_UNTIL] : 0;", "0;", "guardian guardian-too-late"),
+    "who ends without a word is not waited for": (
+        "daemon/guardian.c", "page->not_before[group]), e->doubtful)", "page->not_before[group]), now)", "guardian holder-without-a-word"),
+    "what was not undone is sent": (
+        "daemon/guardian.c", "    if (!e->deposited || e->burnt || over", "    if (!e->deposited || over", "hooks member-killed-and-not-undone"),
+    "a void testament is kept": (
+        "daemon/guardian.c", "    case GUARD_VOID:\n        e->deposited = false;\n", "    case GUARD_VOID:\n", "guardian loose-holder"),
+    "hooks are not undone": (
+        "daemon/guardian.c", "            start_hook(g, &g->estate[i].ended);\n", "            g->estate[i].led = false;\n", "hooks member-killed"),
+    "hooks that failed are done": (
+        "daemon/guardian.c", "g->estate[i].burnt || g->estate[i].led;", "g->estate[i].burnt;", "hooks member-killed-and-not-undone"),
+    "go before the guardian knows": (
+        "daemon/holders.c", "    else if (t->channel >= 0 && work_is_guarded(d))\n        register_holder(t);\n", "", "guardian killed-with-a-holder"),
+    "who cannot be killed has a testament": (
+        "daemon/holders.c", "    bool fine = !t->loose || work_tell_guardian(d, &note, -1);", "    bool fine = true;", "guardian loose-holder"),
+    "who cannot be killed voids it for ever": (
+        "daemon/holders.c", "    if (t->voids) { /* there", "    if (false) { /* there", "guardian loose-holder"),
+    "two holders at once": (
+        "daemon/holders.c", "    if (w->holder != NULL || !leads || t == NULL", "    if (!leads || t == NULL", "guardian holder"),
+    "whoever follows does not wait": (
+        "daemon/holders.c", "    if (now < w->last) /* whoever", "    if (false) /* whoever", "guardian holder-without-a-word"),
+    "what works is not told to stop": (
+        "daemon/holders.c", "    if (w->holder != NULL && !leads)\n        stop_holder(d, group);\n", "", "guardian resigns"),
+    "a client is promised nothing": (
+        "daemon/holders.c", "    d->guard.page->not_before[group] = latest;\n", "", "guardian client"),
+    "handed over while it works": (
+        "daemon/work.c", "mandate.working || w->holder != NULL ||", "mandate.working ||", "guardian resigns"),
+    "handed over before it was undone": (
+        "daemon/hooks.c", "    return !h->led && (h->serial", "    return true || (h->serial", "hooks in-order"),
+    "shown before it is agreed": (
+        "daemon/work.c", "    if (news.leads && !w->agreed)\n", "    if (w == NULL)\n", "hooks while-it-is-asked"),
+    "whoever declines leads": (
+        "daemon/hooks.c", "        tell(d, group, hook, outcome, \": it declines\");\n        work_resign(d, group);\n",
+        "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),
+    "hooks beside each other": (
+        "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
 }
 
 # As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is

@@ -16,6 +16,8 @@ import struct
 import sys
 import time
 
+from talk import Talker, Words
+
 EVERY = 0.004        # seconds between two questions
 STALL = 80_000       # microseconds: a machine that stands still for so long can cost a lease
 LATE = 0.5           # seconds that a write is held back now and then, as by a process that was paused
@@ -75,11 +77,34 @@ def ask(path, request, patience=1.0):
         return None
 
 
+def promised(talker, path):
+    """For how long its member leads, as a client with a deadline is told. Who hears that it does not has stopped, and says so.
+    Without a mandate there are no promises, only what is so now."""
+    try:
+        talker = talker or Talker(path[:-len("status")] + "run")
+    except OSError:
+        return None, None
+    stamp = now()
+    talker.say("LEASE", stamp=stamp, group="main")
+    answer = talker.until_hears("TOLD", "REFUSED", patience=1)
+    if answer is None:
+        talker.close()
+        return None, None
+    if answer.word == "REFUSED":
+        said = ask(path, {"verb": "is-leader", "group": "main"})
+        leads = said and said.get("leads")
+        return talker, Words("TOLD", stamp=stamp, left=said["left_us"], term=said["term"]) if leads else None
+    if answer.left == 0:
+        talker.say("EMPTY")
+    return talker, answer
+
+
 def claimant(member, namespace, path, resource, out):
     """Asks again and again whether its member leads, claims what it may, and writes while it does."""
     enter(namespace)
     late = collections.deque()  # (when, token) of writes that come when they will
     writes = 0
+    talker = None
     with open(out, "a", buffering=1) as log, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
         door.setblocking(False)
 
@@ -91,12 +116,12 @@ def claimant(member, namespace, path, resource, out):
 
         while True:
             before = now()
-            answer = ask(path, {"verb": "is-leader", "group": "main"})
+            talker, answer = promised(talker, path)
             after = now()
-            if answer and answer.get("leads"):
-                token, until = answer["term"], before + answer["left_us"]
-                if answer["left_us"] < -1000:  # a yes that had nothing left when it was said
-                    log.write(json.dumps({"member": member, "at": after, "contradiction": answer}) + "\n")
+            if answer and answer.left != 0:
+                token, until = answer.term, answer.stamp + answer.left
+                if answer.left < 0 or answer.stamp < before:  # a yes that had nothing left when it was said, or to another question
+                    log.write(json.dumps({"member": member, "at": after, "contradiction": repr(answer)}) + "\n")
                 if until > after:
                     log.write(json.dumps({"member": member, "token": token, "before": before, "after": after, "until": until}) + "\n")
                     writes += 1

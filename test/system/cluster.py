@@ -19,7 +19,7 @@ import time
 import claims
 from checker import check
 
-LIMIT = 30  # seconds after which we give up waiting for what must come; decides nothing else
+LIMIT = int(os.environ.get("LIMIT", "30"))  # seconds after which we give up waiting for what must come; decides nothing else
 PORT = 7400
 RULES = """table inet cut {
     set from {
@@ -68,6 +68,36 @@ def is_alive(pid):
     except OSError as error:
         return error.errno == errno.EPERM
     return True
+
+
+def member_of(guardian):
+    """The process of a member, by its guardian's: None if there is none (yet)."""
+    try:
+        children = pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
+    except OSError:
+        return None
+    for child in map(int, children):
+        try:
+            if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
+                return child
+        except OSError:
+            pass
+    return None
+
+
+def signal_both(guardian, number):
+    """A member and its guardian, as if its machine were hit: nobody says that it is dead."""
+    if guardian.poll() is not None:
+        return
+    os.kill(guardian.pid, signal.SIGSTOP)
+    member = member_of(guardian.pid)
+    for pid in (member, guardian.pid) if member is not None else (guardian.pid,):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+    if number not in (signal.SIGSTOP, signal.SIGKILL):
+        os.kill(guardian.pid, signal.SIGCONT)
 
 
 def pid_of(name):
@@ -288,7 +318,10 @@ class Cluster:
                                             self.evidence / f"claims-{name}.jsonl"))
 
     def signal(self, name, number):
-        self.daemons[name].send_signal(number)
+        if number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT):
+            signal_both(self.daemons[name], number)
+        else:
+            self.daemons[name].send_signal(number)
         self.say(f"{name}: {signal.Signals(number).name}")
 
     def kill(self, *names):
@@ -421,8 +454,7 @@ class Cluster:
         self.closed = True
         atexit.unregister(self.close)
         for daemon in self.daemons.values():
-            if daemon.poll() is None:
-                daemon.kill()
+            signal_both(daemon, signal.SIGKILL)
             daemon.wait()
         self.stop_helpers()
         for fd in (fd for pair in self.pipes.values() for fd in pair):

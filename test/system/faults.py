@@ -17,7 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import many  # noqa: E402
-from cluster import Cluster, Failure, NotHere, need_namespaces, run, wait  # noqa: E402
+from cluster import Cluster, Failure, NotHere, member_of, need_namespaces, run, wait  # noqa: E402
 
 SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
 ALGORITHMS = ("bully", "ring", "active-ring", "chang-roberts")
@@ -75,6 +75,35 @@ def a_follower(c, leader):
 def leader_killed(c):
     leader, term = c.begin()
     c.kill(leader)
+    new = c.leader(other_than=[leader])
+    c.start(leader)
+    same(c, new)
+
+
+@fault()
+def member_killed(c):
+    """Its guardian says so; what its clients were promised is kept all the same, says the checker."""
+    leader, term = c.begin()
+    os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
+    c.say(f"the member of {leader} is killed, not its guardian")
+    new = c.leader(among=c.others(leader), other_than=[leader])
+    expect("its exit status", c.ended(leader) == 128 + signal.SIGKILL)
+    c.start(leader)
+    same(c, new)
+
+
+@fault()
+def guardian_killed(c):
+    """The member goes on; when it dies nobody says so."""
+    leader, term = c.begin()
+    member = member_of(c.daemons[leader].pid)
+    try:
+        c.daemons[leader].kill()
+        c.daemons[leader].wait()
+        c.say(f"the guardian of {leader} is killed, not the member")
+        same(c, (leader, term), among=c.others(leader))
+    finally:
+        os.kill(member, signal.SIGKILL)
     new = c.leader(other_than=[leader])
     c.start(leader)
     same(c, new)

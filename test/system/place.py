@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
-from cluster import LIMIT, Failure, wait  # noqa: E402
+from cluster import LIMIT, Failure, signal_both, wait  # noqa: E402
 
 CASES = {}
 TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
@@ -88,8 +89,7 @@ class Place:
                     daemon.wait(5)
                 except subprocess.TimeoutExpired:
                     pass
-            if daemon.poll() is None:
-                daemon.kill()
+            signal_both(daemon, signal.SIGKILL)
             daemon.wait()
         if kind is not None:
             for path in sorted(self.folder.glob("*.log")):
@@ -117,7 +117,7 @@ class Place:
 
     def kill(self, *names):
         for name in names:
-            self.daemons[name].kill()
+            signal_both(self.daemons[name], signal.SIGKILL)
             self.daemons[name].wait()
 
     def group(self, name, which=0):

@@ -1,0 +1,422 @@
+#include "guardian.h"
+
+#include "../client/talk.h"
+#include "../run/tree.h"
+#include "enroll.h"
+#include "guarded.h"
+#include "hook.h"
+#include "journal.h"
+#include "service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOT_NOW 75 /* exit status */
+#define HOLDERS 256
+#define SENDS   3 /* of a testament; when, in microseconds after the first: */
+static const int64_t send_after[SENDS] = {0, 10000, 50000};
+
+struct holder {
+    int fd;
+    uint8_t group;
+};
+
+/* What a group leaves behind. */
+struct estate {
+    bool deposited, burnt;
+    elect_time doubtful;     /* until then somebody may work of whom nobody knows */
+    bool led;                /* on-leader was run, and on-follower was not since */
+    pid_t keeper;            /* of the hook that runs */
+    struct guard_note hook;  /* which one */
+    struct guard_note ended; /* the one that ended its leadership: for on-follower */
+    unsigned sent;
+    int64_t first; /* when the first letter may go; 0: not known yet */
+    struct elect_testament testament;
+};
+
+struct guardian {
+    const struct config *config;
+    const struct config_member *me;
+    struct guard guard; /* its own end of the channel */
+    unsigned links;
+    int signals;
+    pid_t member;
+    bool dead;
+    int status; /* of the member, when it is dead */
+    elect_time died;
+    unsigned holders;
+    struct holder holder[HOLDERS];
+    struct estate estate[STORE_GROUPS];
+    struct journal journal;
+};
+
+static void say(struct guardian *g, int group, const char *text)
+{
+    struct journal_entry e = {.event = JOURNAL_GUARDIAN};
+    if (group >= 0)
+        snprintf(e.group, sizeof e.group, "%s", g->config->group[group]);
+    snprintf(e.text, sizeof e.text, "%s", text);
+    journal_write(&g->journal, &e);
+}
+
+/* ---- holders ---- */
+
+static bool has_holder(const struct guardian *g, unsigned group)
+{
+    bool has = false;
+    for (unsigned i = 0; i < g->holders; i++)
+        has = has || g->holder[i].group == group;
+    return has;
+}
+
+/* It has said that it is empty, or it is gone without a word: then something may have survived. */
+static void hear_holder(struct guardian *g, unsigned i)
+{
+    struct holder *h = &g->holder[i];
+    char word = 0;
+    ssize_t got = recv(h->fd, &word, 1, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got != 1 || word != TALK_IS_EMPTY) { /* it was told to work for a lease, at most */
+        g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
+        say(g, h->group, "what worked under it ended without a word: its testament is burnt");
+    }
+    close(h->fd);
+    *h = g->holder[--g->holders];
+}
+
+static void hear_holders(struct guardian *g, const struct pollfd *polled, unsigned count)
+{
+    for (unsigned i = count; i-- > 0;) /* the last one takes the place of one that goes */
+        if (polled[i].revents != 0)
+            hear_holder(g, i);
+}
+
+/* ---- what the member says ---- */
+
+static void answer(const struct guardian *g, const struct guard_note *to, int outcome)
+{
+    struct guard_note note = *to;
+    note.word = GUARD_DONE;
+    note.outcome = outcome;
+    (void)guarded_send(g->guard.channel, &note, NULL, 0, -1);
+}
+
+static void start_hook(struct guardian *g, const struct guard_note *note)
+{
+    struct estate *e = &g->estate[note->group];
+    e->hook = *note;
+    e->keeper = hook_start(g->config, g->me, note);
+    if (note->hook == HOOK_ON_LEADER) {
+        e->led = true;
+        e->ended = *note;
+        e->ended.hook = HOOK_ON_FOLLOWER;
+    }
+    if (e->keeper < 0) {
+        e->keeper = 0;
+        answer(g, note, HOOK_FAILED);
+    }
+}
+
+static void hook_ended(struct guardian *g, struct estate *e, int outcome)
+{
+    e->keeper = 0;
+    if (e->hook.hook == HOOK_ON_FOLLOWER && outcome == 0)
+        e->led = false;
+    if (!g->dead)
+        answer(g, &e->hook, outcome);
+}
+
+static void deposit(struct estate *e, const struct guard_packet *p, size_t length)
+{
+    if (length > sizeof e->testament || p->testament.letters > ELECT_MAX)
+        return;
+    memcpy(&e->testament, &p->testament, length);
+    e->deposited = true;
+}
+
+static void hold(struct guardian *g, const struct guard_note *note, int fd)
+{
+    bool fine = fd >= 0 && g->holders < HOLDERS;
+    if (fine)
+        g->holder[g->holders++] = (struct holder){fd, note->group};
+    else if (fd >= 0)
+        close(fd);
+    answer(g, note, fine ? 0 : ENOSPC);
+}
+
+/* False if there is no more. */
+static bool take_note(struct guardian *g)
+{
+    static struct guard_packet p;
+    int fd = -1;
+    ssize_t got = guarded_take(g->guard.channel, &p, &fd);
+    if (got < (ssize_t)sizeof p.note || p.note.group >= STORE_GROUPS) {
+        if (fd >= 0)
+            close(fd);
+        return got > 0;
+    }
+    struct estate *e = &g->estate[p.note.group];
+    switch ((enum guard_word)p.note.word) {
+    case GUARD_DEPOSIT: deposit(e, &p, (size_t)got - sizeof p.note); break;
+    case GUARD_VOID:
+        e->deposited = false;
+        answer(g, &p.note, 0);
+        break;
+    case GUARD_FORGET:
+        for (unsigned i = 0; i < STORE_GROUPS; i++)
+            g->estate[i].deposited = false;
+        break;
+    case GUARD_HOLD:
+        hold(g, &p.note, fd);
+        fd = -1;
+        break;
+    case GUARD_HOOK:
+        if (p.note.hook < HOOK_COUNT && e->keeper == 0)
+            start_hook(g, &p.note);
+        else
+            answer(g, &p.note, HOOK_FAILED);
+        break;
+    case GUARD_CANCEL:
+        if (e->keeper > 0 && e->hook.serial == p.note.serial)
+            kill(e->keeper, SIGTERM);
+        break;
+    case GUARD_DONE: break;
+    }
+    if (fd >= 0)
+        close(fd);
+    return true;
+}
+
+/* ---- while the member lives ---- */
+
+static void reaped(void *context, pid_t child, int status)
+{
+    struct guardian *g = context;
+    if (child == g->member) {
+        g->dead = true;
+        g->status = status;
+        g->died = elect_uv_now();
+        return;
+    }
+    for (unsigned i = 0; i < g->config->groups; i++)
+        if (g->estate[i].keeper == child)
+            hook_ended(g, &g->estate[i], hook_outcome(status));
+}
+
+static void take_signals(struct guardian *g)
+{
+    struct signalfd_siginfo s;
+    while (read(g->signals, &s, sizeof s) == sizeof s) {
+        int number = (int)s.ssi_signo;
+        if (number == SIGCHLD)
+            tree_reap(reaped, g);
+        else if (!g->dead) /* a service manager that has waited for long enough: let it be dead */
+            kill(g->member, number == SIGABRT ? SIGKILL : number);
+    }
+}
+
+static void watch(struct guardian *g)
+{
+    struct pollfd fds[2 + HOLDERS] = {{.fd = g->guard.channel, .events = POLLIN},
+                                      {.fd = g->signals, .events = POLLIN}};
+    while (!g->dead) {
+        unsigned holders = g->holders;
+        for (unsigned i = 0; i < holders; i++)
+            fds[2 + i] = (struct pollfd){.fd = g->holder[i].fd, .events = POLLIN};
+        if (poll(fds, 2 + holders, -1) < 0)
+            continue;
+        hear_holders(g, fds + 2, holders);
+        if (fds[0].revents != 0 && !take_note(g))
+            fds[0].fd = -1; /* it is dead, or as good as that: SIGCHLD will tell */
+        if (fds[1].revents != 0)
+            take_signals(g);
+    }
+}
+
+/* ---- when it is dead ---- */
+
+static bool hooks_run(const struct guardian *g)
+{
+    bool some = false;
+    for (unsigned i = 0; i < g->config->groups; i++)
+        some = some || g->estate[i].keeper > 0;
+    return some;
+}
+
+/* What on-leader set up is taken down; if that fails nobody may say that all has stopped. */
+static void undo_hooks(struct guardian *g)
+{
+    struct pollfd fd = {.fd = g->signals, .events = POLLIN};
+    for (unsigned i = 0; i < g->config->groups; i++)
+        if (g->estate[i].led && g->config->hook[HOOK_ON_FOLLOWER][0] != '\0')
+            start_hook(g, &g->estate[i].ended);
+    while (hooks_run(g))
+        if (poll(&fd, 1, -1) > 0)
+            take_signals(g);
+    for (unsigned i = 0; i < g->config->groups; i++)
+        g->estate[i].burnt = g->estate[i].burnt || g->estate[i].led;
+    tree_kill(&(struct tree){0}, reaped, g);
+}
+
+static void send_letters(const struct guardian *g, const struct elect_testament *t)
+{
+    for (unsigned i = 0; i < t->letters; i++) {
+        const struct elect_letter *l = &t->letter[i];
+        for (unsigned link = 0; link < l->links && link < g->links; link++) {
+            const union elect_address *to = &l->link[link];
+            bool six = to->any.sa_family == AF_INET6;
+            if (to->any.sa_family != AF_UNSPEC)
+                (void)!sendto(g->guard.sockets[link], l->packet, l->length, 0, &to->any,
+                              six ? sizeof to->six : sizeof to->four);
+        }
+    }
+}
+
+static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
+
+/* When there is something to do for a group; ELECT_UNSET: nothing any more. */
+static elect_time next_of(struct guardian *g, unsigned group)
+{
+    struct estate *e = &g->estate[group];
+    const struct guard_page *page = g->guard.page;
+    int64_t until = page->until[group], now = elect_uv_now();
+    elect_time end = until != 0 ? until : g->died + page->lease;
+    bool over = now >= end; /* whoever waits need not wait any longer */
+    if (!e->deposited || e->burnt || over || e->sent == SENDS)
+        return ELECT_UNSET;
+    if (has_holder(g, group))
+        return end;
+    if (e->first == 0) {
+        e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
+    }
+    return e->first + send_after[e->sent];
+}
+
+/* False if that was all. */
+static bool execute(struct guardian *g, elect_time *next)
+{
+    *next = ELECT_UNSET;
+    for (unsigned i = 0; i < g->config->groups; i++) {
+        struct estate *e = &g->estate[i];
+        elect_time at = next_of(g, i);
+        if (at != ELECT_UNSET && at <= elect_uv_now()) {
+            send_letters(g, &e->testament);
+            if (e->sent++ == 0)
+                say(g, (int)i, "nothing of it works any more: its testament is sent");
+            at = next_of(g, i);
+        }
+        *next = *next == ELECT_UNSET || (at != ELECT_UNSET && at < *next) ? at : *next;
+    }
+    return *next != ELECT_UNSET;
+}
+
+static void bury(struct guardian *g)
+{
+    struct pollfd fds[HOLDERS];
+    elect_time next;
+    while (take_note(g)) { /* it may have said that a testament is void */
+    }
+    tree_kill(&(struct tree){0}, reaped, g);
+    undo_hooks(g);
+    while (execute(g, &next)) {
+        elect_time rest = next - elect_uv_now();
+        struct timespec wait = {rest / 1000000, rest % 1000000 * 1000};
+        unsigned holders = g->holders;
+        for (unsigned i = 0; i < holders; i++)
+            fds[i] = (struct pollfd){.fd = g->holder[i].fd, .events = POLLIN};
+        if (rest > 0 && ppoll(fds, holders, &wait, NULL) > 0)
+            hear_holders(g, fds, holders);
+    }
+    for (unsigned i = 0; i < STORE_GROUPS; i++)
+        explicit_bzero(&g->estate[i].testament, sizeof g->estate[i].testament);
+}
+
+/* ---- beginning ---- */
+
+static bool make_guard(struct guardian *g, int *member_end, struct text *complaint)
+{
+    int pair[2];
+    void *page = mmap(NULL, sizeof *g->guard.page, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+        text_add(complaint, strerror(errno));
+        return false;
+    }
+    g->guard.page = page;
+    g->guard.page->delay = g->config->testament_delay;
+    g->guard.page->lease = g->config->lease;
+    g->guard.channel = pair[0];
+    *member_end = pair[1];
+    return true;
+}
+
+static int be_member(const struct guardian *g, int channel, const sigset_t *mask,
+                     int (*member)(const struct guard *guard, void *context), void *context)
+{
+    struct guard guard = g->guard;
+    guard.channel = channel;
+    close(g->guard.channel);
+    close(g->signals);
+    prctl(PR_SET_NAME, "elect-member");
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    return member(&guard, context);
+}
+
+int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
+                 bool json, bool quiet, int (*member)(const struct guard *guard, void *context),
+                 void *context)
+{
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT};
+    static struct guardian g;
+    struct text complaint;
+    sigset_t signals, before;
+    int channel, status;
+    g.config = c;
+    g.me = me;
+    g.links = me->peer.links;
+    memcpy(g.guard.sockets, sockets, sizeof g.guard.sockets);
+    text_clear(&complaint);
+    journal_begin(&g.journal, json, quiet);
+    if (!make_guard(&g, &channel, &complaint)) {
+        fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
+        return NOT_NOW;
+    }
+    service_be_discreet();
+    tree_adopt();
+    sigemptyset(&signals);
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(&signals, numbers[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    g.member = fork();
+    if (g.member == 0)
+        return be_member(&g, channel, &before, member, context);
+    if (g.member < 0) {
+        fprintf(stderr, "elect daemon: no second process: %s\n", strerror(errno));
+        return NOT_NOW;
+    }
+    close(channel);
+    prctl(PR_SET_NAME, "elect-guardian");
+    watch(&g);
+    status = g.status;
+    if (WIFSIGNALED(status)) {
+        char text[96];
+        snprintf(text, sizeof text, "the member was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+        say(&g, -1, text);
+    }
+    bury(&g);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

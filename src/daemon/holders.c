@@ -1,0 +1,529 @@
+/* The run socket: who works under the mandate of a group, or is told for how long it may; see
+ * talk.h. One holder for each group, in the order in which they came. */
+#include "daemon.h"
+
+#include "../client/talk.h"
+#include "guarded.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TALKERS 256
+#define OF_USER (TALKERS / 2)
+#define AT_ONCE 8 /* packets of one that are taken in a turn */
+#define BACKLOG 64
+#define PAUSE   100000 /* microseconds until a guardian that stands still is told again */
+
+enum stage {
+    TALKER_IDLE,
+    TALKER_WAITS,     /* for its turn */
+    TALKER_REGISTERS, /* for the guardian to know of it */
+    TALKER_HOLDS
+};
+
+struct talker {
+    uv_poll_t poll;
+    struct daemon *d;
+    struct talker *next;
+    int fd, channel; /* the guardian's end of it, until it has it; else -1 */
+    struct ucred who;
+    uint8_t stage; /* enum stage */
+    bool closing;
+    bool loose, voids; /* nobody can say when it has stopped; so there is no testament */
+    bool told;         /* that it must stop */
+    unsigned group;
+    uint32_t serial;
+    elect_term term;
+    elect_time until;                  /* a holder was told */
+    elect_time promised[STORE_GROUPS]; /* a client was told */
+    bool asked[STORE_GROUPS];          /* a client wants news */
+};
+
+int holders_pid(const struct talker *t) { return (int)t->who.pid; }
+
+elect_term holders_term(const struct talker *t) { return t->term; }
+
+elect_time holders_promised(const struct daemon *d, unsigned group)
+{
+    return d->guard.page->not_before[group];
+}
+
+unsigned holders_waiting(const struct daemon *d, unsigned group)
+{
+    unsigned count = 0;
+    for (const struct talker *t = d->talkers; t != NULL; t = t->next)
+        count += t->group == group && (t->stage == TALKER_WAITS || t->stage == TALKER_REGISTERS);
+    return count;
+}
+
+/* ---- what it is told ---- */
+
+static void let_go(struct talker *t);
+
+static struct talk words(const struct daemon *d, enum talk_word word, unsigned group)
+{
+    struct talk w = {.magic = TALK_MAGIC, .word = (uint8_t)word};
+    const struct elect_config *c = elect_member_config(d->member, group);
+    struct elect_news news = work_shown(d, group);
+    elect_time million = 1000000, lease = c->lease;
+    w.lease = (uint32_t)(lease * (million - c->drift) / (million + c->drift) - c->grain);
+    w.renewal = c->renewal;
+    w.term = news.term;
+    snprintf(w.group, sizeof w.group, "%s", d->config.group[group]);
+    snprintf(w.node, sizeof w.node, "%s", d->me->name);
+    if (news.known)
+        snprintf(w.leader, sizeof w.leader, "%s", daemon_name(d, news.leader));
+    return w;
+}
+
+static void send_words(struct talker *t, const struct talk *w)
+{
+    if (send(t->fd, w, sizeof *w, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof *w)
+        let_go(t); /* it is gone, or does not listen */
+}
+
+static void tell(struct talker *t, enum talk_word word, const char *why)
+{
+    struct talk w = words(t->d, word, t->group);
+    snprintf(w.why, sizeof w.why, "%.*s", TALK_WHY - 1, why);
+    send_words(t, &w);
+}
+
+/* ---- the end ---- */
+
+static void remove_from(struct talker **at, const struct talker *t)
+{
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+}
+
+static void freed(uv_handle_t *handle) { free(handle->data); }
+
+/* What was promised is in the page before anybody hears it. */
+static void promise(struct daemon *d, unsigned group)
+{
+    elect_time latest = d->group[group].work.last;
+    for (const struct talker *t = d->talkers; t != NULL; t = t->next)
+        latest = t->promised[group] > latest ? t->promised[group] : latest;
+    d->guard.page->not_before[group] = latest;
+}
+
+/* What the dead were told stays: they may have told others. */
+static void bequeath(struct talker *t)
+{
+    for (unsigned i = 0; i < t->d->config.groups; i++) {
+        struct work *w = &t->d->group[i].work;
+        w->last = t->promised[i] > w->last ? t->promised[i] : w->last;
+        promise(t->d, i);
+    }
+}
+
+static void leave_office(struct talker *t)
+{
+    struct work *w = &t->d->group[t->group].work;
+    if (w->holder == t)
+        w->holder = NULL;
+    if (t->voids) { /* there is a testament again */
+        t->voids = w->is_void = false;
+        elect_member_deposit(t->d->member, t->group);
+    }
+    if (t->channel >= 0)
+        close(t->channel);
+    t->channel = -1;
+    t->stage = TALKER_IDLE;
+}
+
+static void let_go(struct talker *t)
+{
+    struct daemon *d = t->d;
+    struct work *w = &d->group[t->group].work;
+    unsigned group = t->group;
+    bool held = t->stage == TALKER_HOLDS;
+    if (t->closing)
+        return;
+    t->closing = true;
+    if (held) { /* without a word: something may have survived, and thinks that it may work */
+        daemon_log(d, JOURNAL_WORK, (int)group, "elect run has ended without a word");
+        w->last = t->until > w->last ? t->until : w->last;
+    }
+    leave_office(t);
+    bequeath(t);
+    remove_from(&d->talkers, t);
+    uv_poll_stop(&t->poll);
+    close(t->fd);
+    uv_close((uv_handle_t *)&t->poll, freed);
+    if (held)
+        work_wake(d, elect_uv_now());
+}
+
+/* ---- from one thing to the next ---- */
+
+static void go(struct talker *t)
+{
+    struct daemon *d = t->d;
+    char text[JOURNAL_TEXT];
+    t->stage = TALKER_HOLDS;
+    t->told = false;
+    t->term = work_shown(d, t->group).term;
+    t->until = 0;
+    d->group[t->group].work.holder = t;
+    snprintf(text, sizeof text, "elect run (pid %d) works under it", (int)t->who.pid);
+    daemon_log(d, JOURNAL_WORK, (int)t->group, text);
+    tell(t, TALK_GO, "");
+}
+
+/* The guardian must know of it before it works, and if it cannot be killed that there is no
+ * testament. */
+static void register_holder(struct talker *t)
+{
+    struct daemon *d = t->d;
+    struct guard_note note = {.word = GUARD_VOID, .group = (uint8_t)t->group, .hook = HOOK_COUNT};
+    if (t->loose)
+        t->voids = d->group[t->group].work.is_void = true;
+    bool fine = !t->loose || work_tell_guardian(d, &note, -1);
+    note.word = GUARD_HOLD;
+    note.serial = ++d->serials;
+    if (!fine || !work_tell_guardian(d, &note, t->channel)) {
+        work_wake(d, elect_uv_now() + PAUSE);
+        return;
+    }
+    close(t->channel);
+    t->channel = -1;
+    t->serial = note.serial;
+    t->stage = TALKER_REGISTERS;
+}
+
+void holders_acknowledged(struct daemon *d, const struct guard_note *note)
+{
+    for (struct talker *t = d->talkers, *next; t != NULL; t = next) {
+        next = t->next;
+        if (t->stage != TALKER_REGISTERS || t->serial != note->serial)
+            continue;
+        t->stage = TALKER_WAITS;
+        if (note->outcome != 0) {
+            tell(t, TALK_REFUSED, "the guardian has no room for it");
+            let_go(t);
+        }
+    }
+}
+
+static struct talker *first_in_line(const struct daemon *d, unsigned group)
+{
+    struct talker *first = NULL;
+    for (struct talker *t = d->talkers; t != NULL; t = t->next)
+        if (t->group == group && (t->stage == TALKER_WAITS || t->stage == TALKER_REGISTERS))
+            first = t; /* the newest come first */
+    return first;
+}
+
+static void stop_holder(struct daemon *d, unsigned group)
+{
+    struct talker *t = d->group[group].work.holder;
+    const struct elect_node *node = elect_member_node(d->member, group);
+    bool in_office = elect_in_office(node, elect_uv_now());
+    if (t->told)
+        return;
+    t->told = true;
+    tell(t, in_office ? TALK_STOP : TALK_LOST, d->group[group].because);
+}
+
+void holders_turn(struct daemon *d, unsigned group)
+{
+    const struct work *w = &d->group[group].work;
+    bool leads = work_shown(d, group).leads;
+    struct talker *t = first_in_line(d, group);
+    if (w->holder != NULL && !leads)
+        stop_holder(d, group);
+    if (w->holder != NULL || !leads || t == NULL || t->stage == TALKER_REGISTERS)
+        return;
+    elect_time now = elect_uv_now();
+    if (now < w->last) /* whoever was before may not have stopped */
+        work_wake(d, w->last);
+    else if (t->channel >= 0 && work_is_guarded(d))
+        register_holder(t);
+    else
+        go(t);
+}
+
+void holders_news(struct daemon *d, unsigned group)
+{
+    for (struct talker *t = d->talkers, *next; t != NULL; t = next) {
+        next = t->next;
+        struct talk w = words(d, TALK_NEWS, group);
+        if (t->asked[group])
+            send_words(t, &w);
+    }
+}
+
+/* ---- what it says ---- */
+
+static int group_of(struct talker *t, const struct talk *w)
+{
+    struct text why;
+    int group = config_group(&t->d->config, w->group[0] != '\0' ? w->group : NULL, &why);
+    if (group < 0) {
+        tell(t, TALK_REFUSED, why.bytes);
+        return -1;
+    }
+    if (t->d->config.mandate == ELECT_NO_MANDATE) {
+        tell(t, TALK_REFUSED, "without a mandate nobody can say until when a member leads");
+        return -1;
+    }
+    return group;
+}
+
+/* Its end of the channel to the guardian comes first: it can speak there whatever happens. */
+static void let_wait(struct talker *t)
+{
+    struct talk w = words(t->d, TALK_WAIT, t->group);
+    struct iovec part = {&w, sizeof w};
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+        let_go(t);
+        return;
+    }
+    t->channel = pair[0];
+    t->stage = TALKER_WAITS;
+    bool told = guarded_put(t->fd, &part, 1, pair[1]);
+    close(pair[1]);
+    if (!told)
+        let_go(t);
+}
+
+static void take_hold(struct talker *t, const struct talk *w)
+{
+    int group = t->stage == TALKER_IDLE ? group_of(t, w) : -1;
+    if (group < 0)
+        return;
+    const struct work *work = &t->d->group[group].work;
+    t->group = (unsigned)group;
+    if ((w->flags & TALK_NOW) != 0 && (!work_shown(t->d, t->group).leads || work->holder != NULL ||
+                                       first_in_line(t->d, t->group) != NULL)) {
+        tell(t, TALK_NO, work->holder != NULL ? "another elect run works under it here" : "");
+        return;
+    }
+    t->loose = (w->flags & TALK_LOOSE) != 0;
+    remove_from(&t->d->talkers, t); /* it comes last */
+    t->next = t->d->talkers;
+    t->d->talkers = t;
+    let_wait(t);
+}
+
+static void take_ask(struct talker *t, const struct talk *asked)
+{
+    const struct elect_node *node = elect_member_node(t->d->member, t->group);
+    struct talk w = words(t->d, TALK_TOLD, t->group);
+    elect_time now = elect_uv_now(), until = node->mandate.time[ELECT_UNTIL];
+    bool may = t->stage == TALKER_HOLDS && elect_in_office(node, now);
+    w.stamp = asked->stamp;
+    w.left = may ? until - now : 0;
+    w.term = t->term;
+    if (may)
+        t->until = until;
+    send_words(t, &w);
+}
+
+static void take_lease(struct talker *t, const struct talk *asked)
+{
+    int group = group_of(t, asked);
+    if (group < 0)
+        return;
+    struct elect_news news = work_shown(t->d, (unsigned)group);
+    struct talk w = words(t->d, TALK_TOLD, (unsigned)group);
+    t->asked[group] = true;
+    w.stamp = asked->stamp;
+    if (news.leads) {
+        elect_time now = elect_uv_now(), until = news.until;
+        if (asked->left > 0 && asked->left < until - now)
+            until = now + asked->left;
+        if (until > t->promised[group])
+            t->promised[group] = until;
+        promise(t->d, (unsigned)group);
+        w.left = until - now;
+    }
+    send_words(t, &w);
+}
+
+static void take_empty(struct talker *t)
+{
+    struct daemon *d = t->d;
+    unsigned group = t->group;
+    if (t->stage == TALKER_HOLDS)
+        daemon_log(d, JOURNAL_WORK, (int)group, "nothing works under it any more");
+    leave_office(t);
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        t->promised[i] = 0;
+        promise(d, i);
+    }
+    work_turn(d, group);
+}
+
+static void take_resign(struct talker *t, const struct talk *w)
+{
+    struct words words = daemon_words(t->d);
+    struct text why;
+    int group = group_of(t, w);
+    if (group < 0)
+        return;
+    struct elect_rule rule = work_resign(t->d, (unsigned)group);
+    text_clear(&why);
+    if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)
+        words_rule(&words, elect_rank(&t->d->elect, t->d->me->peer.id), &rule,
+                   &(struct elect_message){0}, &why);
+    if (!t->closing)
+        tell(t, why.length == 0 ? TALK_DONE : TALK_REFUSED, why.bytes);
+}
+
+static bool is_valid(const struct talk *w, size_t length)
+{
+    return length == sizeof *w && w->magic == TALK_MAGIC && w->word <= TALK_LEASE &&
+           w->group[TALK_NAME - 1] == '\0' && (w->flags & ~(TALK_NOW | TALK_LOOSE)) == 0;
+}
+
+static void take(struct talker *t, const struct talk *w)
+{
+    switch ((enum talk_word)w->word) {
+    case TALK_HOLD: take_hold(t, w); break;
+    case TALK_ASK: take_ask(t, w); break;
+    case TALK_EMPTY: take_empty(t); break;
+    case TALK_RESIGN: take_resign(t, w); break;
+    case TALK_LEASE: take_lease(t, w); break;
+    case TALK_REFUSED:
+    case TALK_NO:
+    case TALK_WAIT:
+    case TALK_GO:
+    case TALK_TOLD:
+    case TALK_STOP:
+    case TALK_LOST:
+    case TALK_NEWS:
+    case TALK_DONE:
+    case TALK_WORD_COUNT: break;
+    }
+}
+
+static void readable(uv_poll_t *poll, int status, int events)
+{
+    struct talker *t = poll->data;
+    (void)events;
+    for (unsigned i = 0; i < AT_ONCE && !t->closing; i++) {
+        struct talk w;
+        /* no room for descriptors: whoever sends some keeps them */
+        ssize_t got = status == 0 ? recv(t->fd, &w, sizeof w, MSG_DONTWAIT | MSG_TRUNC) : 0;
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (got <= 0 || t->d->over || !is_valid(&w, (size_t)got)) {
+            let_go(t);
+            return;
+        }
+        take(t, &w);
+        work_turn(t->d, t->group); /* it is there until the loop has its next turn */
+    }
+}
+
+/* ---- opening ---- */
+
+static bool is_one_too_many(const struct talker *new)
+{
+    unsigned all = 0, same = 0;
+    for (const struct talker *t = new->d->talkers; t != NULL; t = t->next) {
+        all++;
+        same += t->who.uid == new->who.uid;
+    }
+    return all >= TALKERS || same >= OF_USER;
+}
+
+static void connected(uv_poll_t *poll, int status, int events)
+{
+    struct daemon *d = poll->data;
+    socklen_t size = sizeof(struct ucred);
+    (void)events;
+    int fd = status == 0 ? accept4(d->run_socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+    struct talker *t = fd >= 0 ? calloc(1, sizeof *t) : NULL;
+    if (t == NULL || uv_poll_init(&d->loop, &t->poll, fd) != 0) {
+        if (fd >= 0)
+            close(fd);
+        free(t);
+        return;
+    }
+    t->d = d;
+    t->fd = fd;
+    t->channel = -1;
+    t->poll.data = t;
+    bool fine = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &t->who, &size) == 0 && !is_one_too_many(t);
+    t->next = d->talkers;
+    d->talkers = t;
+    if (!fine || uv_poll_start(&t->poll, UV_READABLE, readable) != 0)
+        let_go(t);
+}
+
+/* By the local file alone: looking further would load half a megabyte of name services. */
+static bool find_group(const char *name, gid_t *gid)
+{
+    FILE *file = fopen("/etc/group", "re");
+    const struct group *g = NULL;
+    while (file != NULL && (g = fgetgrent(file)) != NULL && strcmp(g->gr_name, name) != 0) {
+    }
+    if (g != NULL)
+        *gid = g->gr_gid;
+    if (file != NULL)
+        fclose(file);
+    return g != NULL;
+}
+
+static bool give_to_group(const struct daemon *d, const char *path, struct text *complaint)
+{
+    gid_t gid;
+    const char *name = d->config.run_group;
+    if (name[0] == '\0')
+        return true;
+    if (!find_group(name, &gid))
+        return text_complain(complaint, name, "no such group in /etc/group",
+                             ": make it, or change run-group");
+    return chown(path, (uid_t)-1, gid) == 0 ||
+           text_complain(complaint, name, strerror(errno),
+                         ": the user that the daemon runs as must be in run-group");
+}
+
+bool holders_open(struct daemon *d, struct text *complaint)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char path[CONFIG_FILE];
+    config_socket_path(&d->config, d->me->peer.id, "run", path);
+    if (!control_place(path, complaint))
+        return false;
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    d->run_socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    mode_t before = umask(0117);
+    int error = bind(d->run_socket, (struct sockaddr *)&at, sizeof at) != 0 ? errno : 0;
+    umask(before);
+    if (error == 0 && !give_to_group(d, path, complaint))
+        return false;
+    error = error == 0 && listen(d->run_socket, BACKLOG) != 0 ? errno : error;
+    if (error != 0)
+        return text_complain(complaint, path, strerror(error), "");
+    uv_poll_init(&d->loop, &d->run_poll, d->run_socket);
+    d->run_poll.data = d;
+    return uv_poll_start(&d->run_poll, UV_READABLE, connected) == 0;
+}
+
+void holders_close(struct daemon *d)
+{
+    char path[CONFIG_FILE];
+    while (d->talkers != NULL)
+        let_go(d->talkers);
+    if (d->run_poll.data != NULL)
+        uv_close((uv_handle_t *)&d->run_poll, NULL);
+    if (d->run_socket >= 0)
+        close(d->run_socket);
+    config_socket_path(&d->config, d->me->peer.id, "run", path);
+    if (d->run_poll.data != NULL)
+        unlink(path);
+}

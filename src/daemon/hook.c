@@ -1,0 +1,152 @@
+#include "hook.h"
+
+#include "../run/tree.h"
+#include "trusted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define VARIABLES 12
+#define SECOND    1000000
+
+const char *hook_name(enum hook hook)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        CONFIG_HOOKS(X)
+#undef X
+    };
+    return names[hook];
+}
+
+/* ---- the hook ---- */
+
+struct environment {
+    char text[VARIABLES][CONFIG_FILE];
+    char *all[VARIABLES + 1];
+    unsigned count;
+};
+
+static void add(struct environment *e, const char *name, const char *value)
+{
+    snprintf(e->text[e->count], sizeof e->text[0], "%s=%s", name, value);
+    e->all[e->count] = e->text[e->count];
+    e->count++;
+}
+
+static void fill(struct environment *e, const struct config *c, const struct config_member *me,
+                 const struct guard_note *note)
+{
+    char number[40], socket[CONFIG_FILE];
+    memset(e, 0, sizeof *e);
+    config_socket_path(c, me->peer.id, "status", socket);
+    add(e, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    add(e, "ELECT_HOOK", hook_name((enum hook)note->hook));
+    add(e, "ELECT_GROUP", c->group[note->group]);
+    add(e, "ELECT_NODE", me->name);
+    add(e, "ELECT_LEADER", note->leader);
+    snprintf(number, sizeof number, "%llu.%u", (unsigned long long)(note->term >> 16),
+             (unsigned)(note->term & 0xffff));
+    add(e, "ELECT_TERM", number);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)note->term);
+    add(e, "ELECT_TOKEN", number);
+    snprintf(number, sizeof number, "%u", c->lease / 1000);
+    add(e, "ELECT_LEASE_MS", number);
+    add(e, "ELECT_SOCKET", socket);
+}
+
+static _Noreturn void become(const struct config *c, const struct config_member *me,
+                             const struct guard_note *note, const sigset_t *mask)
+{
+    static struct environment e;
+    struct text complaint;
+    const char *path = c->hook[note->hook];
+    char *argv[] = {(char *)path, NULL};
+    text_clear(&complaint);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    fill(&e, c, me, note);
+    int fd = trusted_open(path, &complaint);
+    if (fd < 0) {
+        fprintf(stderr, "elect: %s: %s\n", hook_name((enum hook)note->hook), complaint.bytes);
+        _exit(HOOK_NOT_TRUSTED);
+    }
+    int error = trusted_exec(fd, argv, e.all);
+    fprintf(stderr, "elect: %s: %s: %s\n", hook_name((enum hook)note->hook), path, strerror(error));
+    _exit(HOOK_FAILED);
+}
+
+/* ---- its keeper ---- */
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
+}
+
+int hook_outcome(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : HOOK_FAILED; }
+
+static int watch(pid_t hook, int64_t end, const sigset_t *signals)
+{
+    int status;
+    while (waitpid(hook, &status, WNOHANG) != hook) {
+        int64_t left = end - now();
+        struct timespec rest = {left / SECOND, left % SECOND * 1000};
+        if (left <= 0)
+            return HOOK_TIMED_OUT;
+        if (sigtimedwait(signals, NULL, &rest) == SIGTERM)
+            return HOOK_CANCELLED;
+    }
+    return hook_outcome(status);
+}
+
+static void gone(void *context, pid_t child, int status)
+{
+    (void)context;
+    (void)child;
+    (void)status;
+}
+
+static _Noreturn void keep(const struct config *c, const struct config_member *me,
+                           const struct guard_note *note, pid_t guardian)
+{
+    sigset_t signals, none;
+    sigemptyset(&none);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    tree_adopt();
+    close_range(STDERR_FILENO + 1, ~0u, 0); /* what is the guardian's ends with it */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    pid_t hook = getppid() == guardian ? fork() : -1;
+    if (hook == 0)
+        become(c, me, note, &none);
+    int outcome = hook > 0 ? watch(hook, now() + c->hook_timeout, &signals) : HOOK_FAILED;
+    tree_kill(&(struct tree){0}, gone, NULL);
+    _exit(outcome);
+}
+
+pid_t hook_start(const struct config *c, const struct config_member *me,
+                 const struct guard_note *note)
+{
+    pid_t guardian = getpid(), keeper = fork();
+    if (keeper == 0)
+        keep(c, me, note, guardian);
+    return keeper;
+}

@@ -1,0 +1,607 @@
+#!/usr/bin/env python3
+"""A member, its guardian, and what works under its mandate: guardian.py ELECT [CASE ... | --list] [--jobs N]
+
+Whoever dies, in whatever order, at whatever moment: nobody leads while something that was told to work may still do
+so; and who is known to be dead is not waited for. The workers here are talkers of our own (talk.py), so that they
+can be as slow, silent or sudden as they like."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+from cases import many  # noqa: E402
+from cluster import Failure, member_of, wait  # noqa: E402
+from place import CASES, Place, case, expect, holds, run  # noqa: E402
+from talk import LOOSE, NOW, FORMAT, Lookout, Talker, Words, clock  # noqa: E402
+
+LONG = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # nobody mistakes a testament for the end of that
+SHORT = "lease = 500ms\nrenewal = 150ms\nmax-lease = 1s\n"
+
+
+class Watched(Place):
+    """A cluster with a long lease, whose leader is about to have bad luck."""
+
+    def __init__(self, options=LONG, **more):
+        super().__init__(**more)
+        text = self.conf.read_text()
+        for line in ("lease = 500ms\n", "renewal = 80ms\n", "max-lease = 1s\n"):
+            text = text.replace(line, "", 1)
+        self.conf.write_text(text.replace("state-dir = state\n", "state-dir = state\n" + options, 1))
+
+    def begin(self):
+        self.first, self.term = super().begin()
+        # the letters of a term that is just won are for all
+        wait("all follow it", lambda: all(self.group(n).get("leader") == self.first for n in self.names))
+        return self.first, self.term
+
+    def pid(self, name):
+        return member_of(self.daemons[name].pid)
+
+    def run_socket(self, name=None):
+        return self.socket(name or self.first, "run")
+
+    def lookout(self):
+        others = {n: self.socket(n) for n in self.names if n != self.first and self.daemons[n].poll() is None}
+        return Lookout(claims.ask, others, self.term)
+
+    def kill_member(self, name=None):
+        os.kill(self.pid(name or self.first), signal.SIGKILL)
+
+    def testament_came(self):
+        return any("is dead, says its guardian" in self.log(n) for n in self.names if n != self.first)
+
+
+# ---- whoever dies ----
+
+@case
+def member_killed(_):
+    with Watched() as p:
+        p.begin()
+        look = p.lookout()
+        p.kill_member()
+        seen = look.wait()
+        holds("another one leads", seen is not None)
+        holds("by its testament", p.testament_came())
+        holds("the exit status is the member's", p.daemons[p.first].wait(10) == 128 + signal.SIGKILL)
+        holds("it says what happened", "was killed by signal 9" in p.log(p.first) and "its testament is sent" in p.log(p.first))
+        p.start(p.first)
+        p.leader()
+
+
+@case
+def both_killed(_):
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        look, killed = p.lookout(), clock()
+        p.kill(p.first)
+        seen = look.wait()
+        holds("another one leads", seen is not None)
+        holds("its lease was waited for", seen[0] - killed > 1_200_000 and not p.testament_came(), seen[0] - killed)
+
+
+@case
+def guardian_killed(_):
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        member = p.pid(p.first)
+        p.daemons[p.first].kill()
+        p.daemons[p.first].wait()
+        try:
+            wait("it knows", lambda: "the guardian is dead: it goes on, without testaments" in p.log(p.first))
+            g = p.group(p.first)
+            holds("it goes on", g["leads"] and g["term"] == p.term and not g["testament"], g)
+            with Talker(p.run_socket()) as t:  # and others may work under it
+                holds("go", t.hold().word == "GO" and t.ask() > clock())
+                look, killed = p.lookout(), clock()
+                os.kill(member, signal.SIGKILL)
+                holds("its end", t.until_hears("GO") is None)
+                seen = look.wait()
+            holds("its lease was waited for", seen and seen[0] - killed > 1_200_000 and not p.testament_came())
+        finally:
+            end(member)
+
+
+@case
+def guardian_stopped(_):
+    with Watched() as p:
+        p.begin()
+        guardian = p.daemons[p.first]
+        guardian.send_signal(signal.SIGSTOP)
+        with Talker(p.run_socket()) as t:
+            t.say("HOLD", group="main")
+            holds("its turn, but the guardian does not know of it", t.until_hears("WAIT") and t.until_hears("GO", patience=1) is None)
+            holds("it leads on", p.group(p.first)["leads"])
+            for _ in range(300):  # more than the channel takes
+                expect("nothing waits for it", p.elect(p.first, "is-leader"), 0, out="yes")
+                if clock() % 7 == 0:
+                    break
+            guardian.send_signal(signal.SIGCONT)
+            holds("go", t.until_hears("GO"))
+            t.empty()
+        guardian.send_signal(signal.SIGSTOP)
+        look = p.lookout()
+        p.kill_member()
+        time.sleep(0.3)
+        holds("nobody says anything", look.seen is None and not p.testament_came())
+        guardian.send_signal(signal.SIGCONT)
+        holds("then it does", look.wait() and p.testament_came())
+
+
+@case
+def guardian_too_late(_):
+    """Who wakes up after the lease says nothing: another one has led for long, and may have ended."""
+    with Watched("lease = 600ms\nrenewal = 100ms\nmax-lease = 1s\n") as p:
+        p.begin()
+        p.daemons[p.first].send_signal(signal.SIGSTOP)
+        look = p.lookout()
+        p.kill_member()
+        holds("another one leads", look.wait())
+        p.daemons[p.first].send_signal(signal.SIGCONT)
+        holds("its end", p.daemons[p.first].wait(10) == 128 + signal.SIGKILL)
+        holds("nothing was sent", not p.testament_came() and "testament is sent" not in p.log(p.first), p.log(p.first))
+
+
+@case
+def stopped_is_not_dead(_):
+    with Watched("lease = 600ms\nrenewal = 100ms\nmax-lease = 1s\n") as p:
+        p.begin()
+        look = p.lookout()
+        os.kill(p.pid(p.first), signal.SIGSTOP)
+        holds("another one leads", look.wait() and not p.testament_came())
+        os.kill(p.pid(p.first), signal.SIGCONT)
+        wait("it follows", lambda: p.group(p.first).get("leader") == look.seen[1])
+
+
+# ---- whoever works ----
+
+@case
+def holder(_):
+    with Watched() as p:
+        p.begin()
+        with Talker(p.run_socket()) as t, Talker(p.run_socket()) as second, Talker(p.run_socket()) as third:
+            said = t.hold()
+            holds("go", said.word == "GO" and said.term == p.term and said.node == p.first and said.group == "main", said)
+            holds("a lease", 0 < t.ask() - clock() <= 8_000_000)
+            holds("status", p.group(p.first)["holder_pid"] == os.getpid(), p.group(p.first))
+            second.say("HOLD", group="main")
+            holds("one at a time", second.until_hears("WAIT") and second.until_hears("GO", patience=0.2) is None)
+            holds("who cannot wait is told", third.hold(flags=NOW).word == "NO")
+            third.say("HOLD", group="main")
+            third.until_hears("WAIT")
+            t.empty()
+            holds("the next one", second.until_hears("GO"))
+            holds("and no other", third.until_hears("GO", patience=0.2) is None)
+            look = p.lookout()
+            p.kill_member()
+            holds("it is told", second.until_hears("LOST", "STOP", patience=5) is None)  # by the end of the connection
+            time.sleep(0.3)
+            holds("what works is waited for", look.seen is None and not p.testament_came(), look.seen)
+            stopped = clock()
+            second.say_to_guardian()
+            third.say_to_guardian()
+            seen = look.wait()
+            holds("then another one leads", seen and seen[0] >= stopped and p.testament_came())
+
+
+@case
+def killed_with_a_holder(_):
+    """So long as something works nobody says that it does not, for as long as the lease lasts."""
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            until = t.ask()
+            look = p.lookout()
+            p.kill_member()
+            seen = look.wait()
+            holds("its lease is waited for", seen and seen[0] >= until and not p.testament_came(), seen, until)
+
+
+@case
+def holder_without_a_word(_):
+    """What works ends, and nobody says that it is empty: no testament, and nobody else works before it must have stopped."""
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            until = t.ask()
+        with Talker(p.run_socket()) as t:
+            t.say("HOLD", group="main")
+            holds("the next one", t.until_hears("GO") and clock() >= until)
+            until = t.ask()
+            look = p.lookout()
+            p.kill_member()
+            t.until_hears("GO")
+            t.close()
+            seen = look.wait()
+            holds("its lease is waited for", seen and seen[0] >= until and not p.testament_came(), seen, until)
+            holds("and that is said", "its testament is burnt" in p.log(p.first), p.log(p.first))
+
+
+@case
+def loose_holder(_):
+    """What cannot be killed leaves no testament behind; when it has ended there is one again."""
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            holds("go", t.hold(flags=LOOSE).word == "GO" and not p.group(p.first)["testament"])
+            until = t.ask()
+            look = p.lookout()
+            p.kill_member()
+            t.until_hears("GO")
+            t.say_to_guardian()
+            seen = look.wait()
+            holds("its lease is waited for", seen and seen[0] >= until and not p.testament_came(), seen, until)
+    with Watched() as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold(flags=LOOSE)
+            t.empty()
+            wait("it has a testament again", lambda: p.group(p.first)["testament"])
+            look = p.lookout()
+            p.kill_member()
+            holds("it is sent", look.wait() and p.testament_came())
+
+
+@case
+def resigns(_):
+    """Handed over when what works has stopped, and its lease is renewed until then."""
+    with Watched("lease = 600ms\nrenewal = 100ms\nmax-lease = 1s\n") as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            t.ask()
+            look = p.lookout()
+            admin = subprocess.Popen([sys.argv[1], "resign", "-c", str(p.conf), "--id", p.first], stdout=subprocess.PIPE, text=True)
+            said = t.until_hears("STOP")
+            holds("it is told", said and "resigns" in said.why, said)
+            end = clock() + 1_500_000
+            while clock() < end:  # longer than a lease
+                holds("its lease is renewed", t.ask() > clock())
+                holds("nobody else leads", look.seen is None)
+                time.sleep(0.05)
+            expect("it says that it does not lead", p.elect(p.first, "is-leader"), 2, out="no")
+            stopped = clock()
+            t.empty()
+            seen = look.wait()
+            holds("then another one leads", seen and seen[0] >= stopped)
+            admin.wait(10)
+    with Watched() as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            look = p.lookout()
+            t.say("RESIGN", group="main")
+            holds("who works may resign", t.until_hears("STOP"))
+            holds("and is told that it is done", t.until_hears("DONE"))
+            t.empty()
+            holds("another one leads", look.wait())
+            t.say("RESIGN", group="main")
+            said = t.until_hears("DONE", "REFUSED")
+            holds("who does not lead cannot", said.word == "REFUSED" and "does not lead" in said.why, said)
+
+
+@case
+def told_to_stop(_):
+    """The daemon ends when what works has."""
+    with Watched() as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            look = p.lookout()
+            p.daemons[p.first].terminate()
+            holds("it is told", t.until_hears("STOP"))
+            holds("it waits", p.daemons[p.first].poll() is None and look.seen is None)
+            stopped = clock()
+            t.empty()
+            seen = look.wait()
+            holds("another one leads", seen and seen[0] >= stopped)
+            holds("it ends well", p.daemons[p.first].wait(10) == 0 and not p.testament_came())
+
+
+# ---- whoever was told for how long ----
+
+@case
+def client(_):
+    with Watched("lease = 2s\nrenewal = 300ms\nmax-lease = 3s\n") as p:
+        p.begin()
+        other = next(n for n in p.names if n != p.first)
+        with Talker(p.run_socket()) as t, Talker(p.run_socket(other)) as follower:
+            until = t.ask("LEASE")
+            holds("it leads, for some time", 0 < until - clock() <= 2_000_000)
+            holds("a follower does not", follower.ask("LEASE") == 0)
+            look = p.lookout()
+            p.kill_member()
+            seen = look.wait()
+            holds("what was promised is kept", seen and seen[0] >= until, seen, until)
+            holds("a follower is told", follower.until_hears("NEWS"))
+    with Watched() as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            until = t.ask("LEASE", left=300_000)
+            holds("for no longer than it asked", 0 < until - clock() <= 300_000)
+            look = p.lookout()
+            p.kill_member()
+            seen = look.wait()
+            holds("what was promised is kept", seen and seen[0] >= until and p.testament_came(), seen, until)
+    with Watched() as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            holds("it leads", t.ask("LEASE"))
+            t.say("EMPTY")
+            wait("what it was told is void", lambda: t.ask("ASK") == 0)
+            look, killed = p.lookout(), clock()
+            p.kill_member()
+            holds("nobody is waited for", look.wait() and p.testament_came())
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:  # the same when it hands over
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            until = t.ask("LEASE")
+            look = p.lookout()
+            t.say("RESIGN", group="main")
+            seen = look.wait()
+            holds("what was promised is kept", seen and seen[0] >= until, seen, until)
+            holds("and it is told", t.until_hears("NEWS") and t.ask("LEASE") == 0)
+
+
+# ---- how it is configured ----
+
+@case
+def configured(_):
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\ntestament = no\n") as p:
+        p.begin()
+        look = p.lookout()
+        p.kill_member()
+        holds("another one leads", look.wait() and not p.testament_came())
+    with Watched(LONG + "testament-delay = 700ms\n") as p:
+        p.begin()
+        look, killed = p.lookout(), clock()
+        p.kill_member()
+        seen = look.wait()
+        holds("after a while", seen and seen[0] - killed >= 700_000 and p.testament_came(), seen, killed)
+    with Place() as p:
+        for line, why in (("testament = maybe", "one of no, yes"), ("testament-delay = soon", "no time"), ("run-group = a b", "no name"),
+                          ("on-leader = hook", "from / on"), ("hook-timeout = 0ms", "nothing can be that fast")):
+            text = p.conf.read_text()
+            p.conf.write_text(text.replace("[cluster]\n", f"[cluster]\n{line}\n", 1))
+            done = run("config", "check", "-c", p.conf)
+            holds(line, done.returncode == 78 and why in done.stderr and "elect.conf:" in done.stderr, done.stderr)
+            p.conf.write_text(text)
+        p.edit("[cluster]\n", "[cluster]\nrun-group = no-such-group-here\n")
+        p.refused("run-group", "no such group in /etc/group")
+
+
+@case
+def several_groups(_):
+    """One group's testament is burnt, the other's is sent."""
+    with Watched("lease = 3s\nrenewal = 500ms\nmax-lease = 4s\n", groups=("main", "other")) as p:
+        p.begin()
+        wait("all is led by one", lambda: p.group(p.first, 1).get("leads") or
+             p.elect(p.group(p.first, 1).get("leader", p.first), "transfer", p.first, "-g", "other") and None)
+        with Talker(p.run_socket()) as t:
+            holds("go", t.hold("main").word == "GO")
+            until = t.ask()
+            p.kill_member()
+            t.until_hears("GO")
+            t.close()
+        second = next(n for n in p.names if n != p.first)
+        wait("the other group has a leader", lambda: p.group(second, 1).get("leader") not in (None, p.first))
+        holds("at once", clock() < until, "the first one waits for its lease")
+        wait("then that one, too", lambda: p.group(second, 0).get("leader") not in (None, p.first))
+        holds("not before", clock() >= until)
+
+
+# ---- bad input ----
+
+@case
+def refused(_):
+    with Watched(groups=("main", "other")) as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            said = t.hold("mian")
+            holds("nearest", said.word == "REFUSED" and "did you mean main?" in said.why, said)
+            said = t.hold("")
+            holds("which", said.word == "REFUSED" and "several groups" in said.why, said)
+            t.say("ASK", stamp=5)
+            said = t.until_hears("TOLD")
+            holds("who holds nothing may nothing", said.left == 0 and said.stamp == 5)
+        good = Words("LEASE", group="main").pack()
+        for bad in (good[:-1], good + b"x", b"", b"x" * FORMAT.size, good[:4] + b"\x40" + good[5:], good[:4] + b"\x08" + good[5:],
+                    good[:40] + b"g" * 64 + good[104:], good[:5] + b"\xff" + good[6:], b"\0" * 60000):
+            with Talker(p.run_socket()) as t:
+                if bad:
+                    t.socket.send(bad)
+                else:
+                    t.socket.shutdown(1)
+                said = t.hear()
+                holds("let go", said is not None and said.word == "END", bad[:16], said)
+        with Talker(p.run_socket()) as t:  # with descriptors that nobody asked for
+            import socket as sockets
+            for _ in range(200):
+                sockets.send_fds(t.socket, [good], [0, 1, 2])
+                holds("it is answered", t.until_hears("TOLD") is not None)
+        fds = len(os.listdir(f"/proc/{p.pid(p.first)}/fd"))
+        holds("and none is kept", fds < 60, fds)
+        crowd = []
+        try:
+            for _ in range(140):
+                crowd.append(Talker(p.run_socket()))
+            crowd[-1].say("LEASE", group="main")
+            said = crowd[-1].hear()
+            holds("too many are let go", said.word == "END", said)
+            holds("the first one is not", crowd[0].ask("LEASE", "main") is not None)
+        finally:
+            for t in crowd:
+                t.close()
+    with Place(options="mandate = none\n") as p:
+        p.start()
+        wait("it runs", lambda: p.group("a"))
+        with Talker(p.socket("a", "run")) as t:
+            said = t.hold()
+            holds("without a mandate", said.word == "REFUSED" and "without a mandate" in said.why, said)
+
+
+# ---- at every moment ----
+
+@case
+def peers_restart(_):
+    """A testament reaches whoever has restarted since, under its new session; and a new term has a new one."""
+    with Watched() as p:
+        p.begin()
+        for name in [n for n in p.names if n != p.first]:
+            p.kill(name)
+            p.start(name)
+            wait("it is back", lambda: p.group(name).get("leader") == p.first)
+        look = p.lookout()
+        p.kill_member()
+        holds("it is sent", look.wait() and p.testament_came())
+
+
+def status_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return "State:\tX"
+
+
+def is_dead(pid):
+    return re.search(r"^State:\t[XZ]", status_of(pid), re.M) is not None
+
+
+def end(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def killed_at(p, who, call, number, flags):
+    """The leader, or its guardian, is killed at that system call, if it comes to that; then both; what works says so later."""
+    member, guardian = p.pid(p.first), p.daemons[p.first].pid
+    pid = member if who == "member" else guardian
+    tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
+                               "-p", str(pid)], stderr=subprocess.PIPE, preexec_fn=claims.die_with_parent)
+    try:
+        look = p.lookout()
+        wait("it is traced, or dead", lambda: is_dead(pid) or f"TracerPid:\t{tracer.pid}" in status_of(pid))
+        try:
+            t = Talker(p.run_socket())
+        except OSError:
+            return is_dead(pid)  # it never heard of us
+        with t:
+            t.say("HOLD", group="main", flags=flags)
+            said = t.until_hears("GO", patience=1)
+            until = t.ask() if said else 0
+            end_of_try = time.monotonic() + 0.2  # who is killed under a tracer takes a moment to be dead
+            while not is_dead(pid) and time.monotonic() < end_of_try:
+                time.sleep(0.005)
+            died = is_dead(pid)
+            for one in (member, guardian) if who == "guardian" else (member,):
+                end(one)
+            t.until_hears("LOST", patience=2)  # or its end
+            time.sleep(0.05)  # so long it works on
+            stopped = clock()
+            if until:
+                holds("nobody else led while it worked", look.seen is None or look.seen[0] >= min(stopped, until), look.seen, stopped, until)
+            t.say_to_guardian()
+            seen = look.wait()
+            holds("another one leads", seen is not None)
+            if until:
+                holds("not before it had stopped", seen[0] >= min(stopped, until), seen, stopped, until)
+        return died
+    finally:
+        tracer.kill()
+        tracer.wait()
+        for one in (member, guardian):
+            end(one)
+
+
+def calls_made(who, flags):
+    """The system calls between asking for its turn and working: (name, how many before it have that name)."""
+    with Watched(SHORT) as p:
+        p.begin()
+        pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid
+        path = p.folder / "trace"
+        tracer = subprocess.Popen(["strace", "-q", "-o", str(path), "-p", str(pid)], stderr=subprocess.PIPE,
+                                  preexec_fn=claims.die_with_parent)
+        try:
+            wait("it is traced", lambda: f"TracerPid:\t{tracer.pid}" in status_of(pid))
+            with Talker(p.run_socket()) as t:
+                t.hold(flags=flags)
+                t.ask()
+                t.empty()
+        finally:
+            tracer.terminate()
+            tracer.wait()
+        made, count = [], {}
+        for name in re.findall(r"^(?:<... )?([a-z_0-9]+)\(", path.read_text(), re.M):
+            count[name] = count.get(name, 0) + 1
+            made.append((name, count[name]))
+    return made
+
+
+def killed_at_every_call(who, flags):
+    if shutil.which("strace") is None:
+        raise Failure("there is no strace: make deps-test")
+    made = calls_made(who, flags)
+    holds("there are some", len(made) > 2, made)
+    died = 0
+    for call, number in made[:30]:
+        with Watched(SHORT) as p:
+            p.begin()
+            died += killed_at(p, who, call, number, flags)
+    holds("many of them died there", died > len(made[:30]) // 3, died, made)
+    print(f"{died} of {len(made[:30])} died at such a call")
+
+
+@case
+def member_killed_at_every_call(_):
+    killed_at_every_call("member", 0)
+
+
+@case
+def guardian_killed_at_every_call(_):
+    killed_at_every_call("guardian", 0)
+
+
+@case
+def member_killed_at_every_call_loosely(_):
+    killed_at_every_call("member", LOOSE)
+
+
+@case
+def guardian_killed_at_every_call_loosely(_):
+    killed_at_every_call("guardian", LOOSE)
+
+
+def main():
+    words = sys.argv[1:]
+    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
+    elect, *wanted = [word for word in words if word != "--jobs"]
+    if wanted == ["--list"]:
+        print(*CASES, sep="\n")
+        return 0
+    if len(wanted) != 1:
+        return many(__file__, elect, wanted or list(CASES), jobs)
+    if wanted[0] not in CASES:
+        sys.exit(f"{wanted[0]}: no such case, see --list")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    try:
+        CASES[wanted[0]](None)
+    except Failure as failure:
+        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
+        return 1
+    print(wanted[0])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Whoever works under a mandate, or asks for how long it may: the other end of a member's run socket (src/client/talk.h)."""
+
+import array
+import os
+import select
+import socket
+import struct
+import threading
+import time
+
+FORMAT = struct.Struct("=IBB2xqqQII64s64s64s160s")
+MAGIC = 0x31524C45
+WORDS = "HOLD ASK EMPTY RESIGN LEASE REFUSED NO WAIT GO TOLD STOP LOST NEWS DONE".split()
+NOW, LOOSE = 1, 2
+
+
+def clock():
+    """Of leases, in microseconds."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+
+
+class Words:
+    def __init__(self, word, flags=0, stamp=0, left=0, term=0, lease=0, renewal=0, group="", node="", leader="", why=""):
+        self.word, self.flags, self.stamp, self.left, self.term = word, flags, stamp, left, term
+        self.lease, self.renewal, self.group, self.node, self.leader, self.why = lease, renewal, group, node, leader, why
+
+    def pack(self):
+        return FORMAT.pack(MAGIC, WORDS.index(self.word), self.flags, self.stamp, self.left, self.term, self.lease, self.renewal,
+                           *(text.encode() for text in (self.group, self.node, self.leader, self.why)))
+
+    @staticmethod
+    def unpack(data):
+        magic, word, flags, stamp, left, term, lease, renewal, *texts = FORMAT.unpack(data)
+        assert magic == MAGIC
+        return Words(WORDS[word], flags, stamp, left, term, lease, renewal, *(t.split(b"\0")[0].decode() for t in texts))
+
+    def __repr__(self):
+        return f"{self.word} {vars(self)}"
+
+
+class Talker:
+    """One connection. Nothing comes for `patience` seconds: None; it has ended: a word END."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.connect(path)
+        self.channel, self.until = None, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def say(self, word, **more):
+        try:
+            self.socket.send(Words(word, **more).pack())
+        except OSError:
+            pass
+
+    def hear(self, patience=10):
+        if not select.select([self.socket], [], [], patience)[0]:
+            return None
+        try:
+            data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
+        except OSError:
+            return Words("END")
+        for _, kind, found in extra:
+            if kind == socket.SCM_RIGHTS:
+                self.channel = socket.socket(fileno=array.array("i", found[:4])[0])
+        return Words.unpack(data) if data else Words("END")
+
+    def until_hears(self, *words, patience=10):
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            said = self.hear(max(0, end - time.monotonic()))
+            if said is not None and said.word in words:
+                return said
+            if said is not None and said.word == "END":
+                break
+        return None
+
+    def ask(self, word="ASK", group="main", left=0):
+        """Until when, by the clock of leases; 0: not any more. A client: for so long at most."""
+        stamp = clock()
+        self.say(word, stamp=stamp, group=group, left=left)
+        said = self.until_hears("TOLD", "REFUSED")
+        if said is None or said.word == "REFUSED" or said.left <= 0:
+            return 0
+        self.until = max(self.until, said.stamp + said.left)
+        return self.until
+
+    def hold(self, group="main", flags=0):
+        """Until it may work: what it was told."""
+        self.say("HOLD", group=group, flags=flags)
+        return self.until_hears("GO", "NO", "REFUSED")
+
+    def empty(self):
+        self.say("EMPTY")
+        self.say_to_guardian()
+
+    def say_to_guardian(self):
+        if self.channel is not None:
+            try:
+                self.channel.send(b"E")
+            except OSError:
+                pass
+            self.channel.close()
+            self.channel = None
+
+    def close(self):
+        self.socket.close()
+        if self.channel is not None:
+            self.channel.close()
+            self.channel = None
+
+
+class Lookout(threading.Thread):
+    """When each of them first said that it leads, in a term above the one given: by the clock of leases."""
+
+    def __init__(self, ask, sockets, term):
+        super().__init__(daemon=True)
+        self.ask, self.sockets, self.term, self.seen, self.over = ask, sockets, term, None, False
+        self.start()
+
+    def run(self):
+        while not self.over and self.seen is None:
+            for name, path in self.sockets.items():
+                said = self.ask(path, {"verb": "is-leader"})
+                if said and said.get("leads") and said["term"] > self.term:
+                    self.seen = (clock(), name, said["term"])
+                    return
+            time.sleep(0.0005)
+
+    def wait(self, patience=20):
+        self.join(patience)
+        self.over = True
+        return self.seen
+
+
+def exists(pid):
+    return os.path.exists(f"/proc/{pid}")
