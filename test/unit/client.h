@@ -1,0 +1,62 @@
+/* A daemon in the hand of a test, which answers between two calls of a client that do not wait; for
+ * the tests of the client: client_answers.c, client_life.c. */
+#ifndef ELECT_TEST_CLIENT_H
+#define ELECT_TEST_CLIENT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../src/client/talk.h"
+#include "elect-client.h"
+
+#include <sys/types.h>
+
+#define PATH     "member-1.run"
+#define MS       1000    /* microseconds */
+#define LEASE    1000000 /* of the daemon here */
+#define FOREVER  60000   /* milliseconds, for what takes one second at most */
+#define SOMEBODY 12345
+
+extern char folder[64]; /* where the test is, and the socket */
+extern int listener, connection;
+extern struct talk heard; /* the latest */
+extern struct elect_client *client;
+extern struct elect_client_answer answer;
+extern pid_t helper;
+
+int64_t now(void);
+
+/* The daemon. */
+void daemon_starts(int type, int backlog);
+void hang_up(void);
+void daemon_ends(void);
+void accept_client(void);
+void daemon_hears(enum talk_word word);
+void daemon_hears_nothing(void);
+struct talk packet(enum talk_word word, int64_t left);
+void send_bytes(const void *bytes, size_t length);
+void send_packet(struct talk t);
+void daemon_says(enum talk_word word);
+void daemon_tells(int64_t left);
+
+/* The client. */
+void asks(int64_t patience, enum elect_client_error expected);
+bool readable_within(int milliseconds);
+void question_is_under_way(void); /* asked, and not answered yet */
+void is_told(int64_t left);       /* asked and answered */
+
+int enter(void **state);
+int leave(void **state);
+bool in_a_child(void); /* in a process of its own, which lives until the test is over */
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+
+/* How many have failed. */
+int test_answers(void);
+int test_life(void);
+
+#endif

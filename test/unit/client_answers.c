@@ -1,0 +1,334 @@
+/* What a client makes of what a daemon says, or does not say, or says too late. */
+#include "client.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* ---- answers ---- */
+
+static void an_answer_counts_from_the_question(void **state)
+{
+    int64_t before = now();
+    (void)state;
+    question_is_under_way();
+    assert_true(heard.stamp >= before && heard.stamp <= now());
+    daemon_tells(500 * MS);
+    assert_true(readable_within(FOREVER));
+    asks(0, ELECT_CLIENT_FINE);
+    assert_true(answer.leads);
+    assert_true(elect_client_valid(&answer));
+    assert_int_equal(answer.deadline, heard.stamp + 500 * MS);
+    assert_int_equal(answer.token, 65537);
+    assert_string_equal(answer.group, "main");
+    assert_string_equal(answer.node, "a");
+    assert_string_equal(answer.leader, "b");
+    int64_t left = elect_client_left(&answer);
+    assert_true(left > 0 && left <= 500 * MS);
+}
+
+static void who_does_not_lead_has_no_token(void **state)
+{
+    (void)state;
+    is_told(0);
+    assert_false(answer.leads);
+    assert_false(elect_client_valid(&answer));
+    assert_int_equal(answer.token, 0);
+    assert_int_equal(answer.deadline, 0);
+    assert_int_equal(elect_client_left(&answer), 0);
+    assert_string_equal(answer.leader, "b");
+    assert_false(readable_within(20)); /* nothing is to be done until there are news */
+    answer.deadline = INT64_MAX;
+    assert_false(elect_client_valid(&answer));
+}
+
+static void a_deadline_passes_by_itself(void **state)
+{
+    (void)state;
+    is_told(20 * MS);
+    while (elect_client_valid(&answer))
+        assert_true(now() - answer.deadline < 1000 * MS);
+    assert_true(now() >= answer.deadline);
+    assert_true(answer.leads); /* which is why nobody looks at that alone */
+    assert_int_equal(elect_client_left(&answer), 0);
+}
+
+static void nobody_has_more_than_a_lease(void **state)
+{
+    (void)state;
+    is_told(INT64_MAX);
+    assert_int_equal(answer.deadline, heard.stamp + LEASE);
+}
+
+static void what_was_promised_outlives_the_daemon(void **state)
+{
+    (void)state;
+    is_told(LEASE);
+    struct elect_client_answer before = answer;
+    daemon_ends();
+    asks(0, ELECT_CLIENT_NO_DAEMON);
+    assert_memory_equal(&answer, &before, sizeof before);
+    assert_string_equal(elect_client_why(client),
+                        PATH ": no daemon runs here: elect daemon starts it");
+}
+
+/* ---- late answers ---- */
+
+static void no_call_takes_longer_than_it_may(void **state)
+{
+    (void)state;
+    int64_t begin = now();
+    asks(30 * MS, ELECT_CLIENT_LATE);
+    assert_true(now() - begin >= 30 * MS);
+    assert_true(now() - begin < 5000 * MS); /* a busy machine */
+    assert_int_equal(elect_client_ask(client, -1, &answer), ELECT_CLIENT_INVALID);
+    assert_int_equal(elect_client_resign(client, -1), ELECT_CLIENT_INVALID);
+}
+
+static void a_late_promise_is_a_promise(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    asks(5 * MS, ELECT_CLIENT_LATE);
+    daemon_hears_nothing(); /* one question is enough */
+    daemon_tells(LEASE);
+    asks(5 * MS, ELECT_CLIENT_FINE);
+    assert_int_equal(answer.deadline, heard.stamp + LEASE);
+}
+
+static void a_late_no_is_asked_again(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    daemon_tells(0);
+    asks(5 * MS, ELECT_CLIENT_LATE);
+    int64_t first = heard.stamp;
+    daemon_hears(TALK_LEASE);
+    assert_true(heard.stamp > first);
+    daemon_tells(LEASE);
+    asks(5 * MS, ELECT_CLIENT_FINE);
+    assert_int_equal(answer.deadline, heard.stamp + LEASE);
+}
+
+static void a_promise_that_is_over_is_asked_again(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    while (now() <= heard.stamp + 1)
+        ;
+    daemon_tells(1);
+    asks(0, ELECT_CLIENT_LATE);
+    assert_false(answer.leads);
+    daemon_hears(TALK_LEASE);
+    daemon_tells(LEASE);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_true(elect_client_valid(&answer));
+}
+
+static void silence_is_asked_again(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    struct talk late = packet(TALK_TOLD, LEASE);
+    assert_false(readable_within(0));
+    assert_true(readable_within(FOREVER));
+    assert_true(now() - heard.stamp >= LEASE);
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+    assert_true(heard.stamp > late.stamp);
+    send_packet(late); /* its time is over, and nobody waits for it */
+    daemon_tells(0);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_false(answer.leads);
+}
+
+/* Within one call, too: an answer that was lost costs a second, not the whole patience. */
+static void silence_is_asked_again_in_one_call(void **state)
+{
+    (void)state;
+    if (in_a_child()) {
+        accept_client();
+        for (unsigned i = 0; i < 2; i++) {
+            struct pollfd poll_it = {.fd = connection, .events = POLLIN};
+            poll(&poll_it, 1, FOREVER);
+            daemon_hears(TALK_LEASE);
+        }
+        daemon_tells(LEASE);
+        pause();
+    }
+    int64_t begin = now();
+    asks(30000 * MS, ELECT_CLIENT_FINE);
+    assert_true(answer.deadline - LEASE >= begin + 1000 * MS);
+}
+
+static void ignore(int number) { (void)number; }
+
+static void signals_do_not_cut_it_short(void **state)
+{
+    struct sigaction quiet = {.sa_handler = ignore}, before;
+    struct itimerval often = {{0, MS}, {0, MS}}, never = {0};
+    (void)state;
+    sigaction(SIGALRM, &quiet, &before);
+    setitimer(ITIMER_REAL, &often, NULL);
+    int64_t begin = now();
+    enum elect_client_error error = elect_client_ask(client, 30 * MS, &answer);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    assert_int_equal(error, ELECT_CLIENT_LATE);
+    assert_true(now() - begin >= 30 * MS);
+}
+
+/* ---- lies ---- */
+
+static struct talk altered(unsigned how)
+{
+    struct talk t = packet(TALK_TOLD, LEASE);
+    switch (how) {
+    case 0: t.magic = 0x52454c45; break;
+    case 1: t.word = TALK_WORD_COUNT; break;
+    case 2: t.word = TALK_GO; break; /* not for a client */
+    case 3: t.word = TALK_LEASE; break;
+    case 4: t.left = -1; break;
+    case 5: t.left = INT64_MIN; break;
+    case 6: t.lease = 0; break;
+    case 7: t.term = 0; break;
+    case 8: snprintf(t.group, sizeof t.group, "other"); break;
+    case 9: memset(t.node, 'x', sizeof t.node); break;
+    case 10: memset(t.leader, 'x', sizeof t.leader); break;
+    case 11: memset(t.group, 'x', sizeof t.group); break;
+    case 12: memset(t.why, 'x', sizeof t.why); break;
+    case 13: t.leader[0] = '\x1b'; break;
+    case 14: t.node[0] = '\x7f'; break;
+    default: fail();
+    }
+    return t;
+}
+
+static void nonsense_ends_the_conversation(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 15; how++) {
+        char byte;
+        question_is_under_way();
+        send_packet(altered(how));
+        asks(0, ELECT_CLIENT_NONSENSE);
+        assert_false(answer.leads);
+        assert_int_equal(recv(connection, &byte, 1, 0), 0); /* it has hung up */
+    }
+}
+
+static void packets_have_one_size(void **state)
+{
+    struct talk t[2];
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        static const size_t sizes[] = {1, sizeof t[0] - 1, sizeof t[0] + 1};
+        question_is_under_way();
+        t[0] = packet(TALK_TOLD, LEASE);
+        send_bytes(t, sizes[i]);
+        asks(0, ELECT_CLIENT_NONSENSE);
+        assert_false(answer.leads);
+    }
+    question_is_under_way();
+    send_bytes(t, 0); /* cannot be told from an end */
+    asks(0, ELECT_CLIENT_LATE);
+    accept_client();
+    daemon_hears(TALK_LEASE);
+    assert_false(answer.leads);
+}
+
+static void foreign_stamps_answer_nothing(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    for (int i = 0; i < 4; i++) {
+        struct talk t = packet(TALK_TOLD, LEASE);
+        t.stamp = i == 0 ? t.stamp + 1 : i == 1 ? t.stamp - 1 : i == 2 ? INT64_MAX : 0;
+        send_packet(t);
+    }
+    asks(0, ELECT_CLIENT_LATE);
+    assert_false(answer.leads);
+    daemon_tells(LEASE);
+    daemon_tells(LEASE); /* and once is enough */
+    asks(0, ELECT_CLIENT_FINE);
+    assert_true(answer.leads);
+    asks(0, ELECT_CLIENT_LATE);
+}
+
+static void news_without_end_do_not_hold_it(void **state)
+{
+    (void)state;
+    if (in_a_child()) {
+        accept_client();
+        struct talk t = packet(TALK_NEWS, 0);
+        for (;;)
+            send(connection, &t, sizeof t, MSG_NOSIGNAL);
+    }
+    int64_t begin = now();
+    asks(50 * MS, ELECT_CLIENT_LATE);
+    assert_true(now() - begin >= 50 * MS);
+    for (unsigned i = 0; i < 100; i++)
+        asks(0, ELECT_CLIENT_LATE);
+    assert_int_equal(elect_client_resign(client, 50 * MS), ELECT_CLIENT_LATE);
+    assert_true(now() - begin < 10000 * MS);
+}
+
+/* How many packets are read in a call that must not wait is bounded: the answer is behind more. */
+static void news_are_not_read_for_ever(void **state)
+{
+    int room = 1 << 22;
+    (void)state;
+    question_is_under_way();
+    if (setsockopt(connection, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room) != 0) {
+        print_message("only root has room for so many packets: skipped\n");
+        skip();
+    }
+    for (unsigned i = 0; i < 300; i++)
+        daemon_says(TALK_NEWS);
+    daemon_tells(LEASE);
+    asks(0, ELECT_CLIENT_LATE);
+    assert_true(readable_within(0));
+    asks(0, ELECT_CLIENT_FINE);
+    for (unsigned i = 0; i < 300; i++)
+        daemon_says(TALK_NEWS);
+    daemon_says(TALK_DONE);
+    assert_int_equal(elect_client_resign(client, 0), ELECT_CLIENT_LATE);
+    assert_int_equal(elect_client_resign(client, 0), ELECT_CLIENT_FINE);
+}
+
+static void another_kind_of_socket(void **state)
+{
+    (void)state;
+    daemon_ends();
+    daemon_starts(SOCK_STREAM, 1);
+    asks(0, ELECT_CLIENT_NONSENSE);
+}
+
+int test_answers(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_answer_counts_from_the_question),
+        TEST(who_does_not_lead_has_no_token),
+        TEST(a_deadline_passes_by_itself),
+        TEST(nobody_has_more_than_a_lease),
+        TEST(what_was_promised_outlives_the_daemon),
+        TEST(no_call_takes_longer_than_it_may),
+        TEST(a_late_promise_is_a_promise),
+        TEST(a_late_no_is_asked_again),
+        TEST(a_promise_that_is_over_is_asked_again),
+        TEST(silence_is_asked_again),
+        TEST(silence_is_asked_again_in_one_call),
+        TEST(signals_do_not_cut_it_short),
+        TEST(nonsense_ends_the_conversation),
+        TEST(packets_have_one_size),
+        TEST(foreign_stamps_answer_nothing),
+        TEST(news_without_end_do_not_hold_it),
+        TEST(news_are_not_read_for_ever),
+        TEST(another_kind_of_socket),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,427 @@
+/* A client and its daemon: when to ask, daemons that come and go, resigning, opening. */
+#include "client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the descriptor ---- */
+
+static void it_is_readable_when_it_is_time_to_ask(void **state)
+{
+    (void)state;
+    int fd = elect_client_fd(client);
+    assert_true(readable_within(0)); /* nothing was asked yet */
+    question_is_under_way();
+    assert_false(readable_within(0));
+    struct talk t = packet(TALK_TOLD, 60 * LEASE);
+    t.lease = 60 * LEASE;
+    t.renewal = 20 * MS;
+    send_packet(t);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_true(readable_within(FOREVER));
+    assert_true(now() >= heard.stamp + 20 * MS); /* renewed as often as the daemon's own */
+    assert_true(now() < heard.stamp + 20 * LEASE);
+    assert_true(elect_client_valid(&answer));
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+    daemon_tells(0);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_false(readable_within(0));
+    daemon_says(TALK_NEWS);
+    assert_true(readable_within(0));
+    assert_true(readable_within(0)); /* until it is asked */
+    asks(0, ELECT_CLIENT_LATE);
+    assert_false(readable_within(0));
+    daemon_hears(TALK_LEASE);
+    daemon_ends();
+    assert_true(readable_within(0));
+    assert_int_equal(elect_client_fd(client), fd);
+}
+
+/* Half of what is left, if the daemon says nothing useful of renewals. */
+static void a_short_promise_is_renewed_in_time(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        question_is_under_way();
+        struct talk t = packet(TALK_TOLD, 300 * MS);
+        t.renewal = i == 0 ? 0 : UINT32_MAX;
+        send_packet(t);
+        asks(0, ELECT_CLIENT_FINE);
+        assert_true(readable_within(FOREVER));
+        assert_true(now() >= heard.stamp + 150 * MS);
+        daemon_ends();
+        daemon_starts(SOCK_SEQPACKET, 16);
+    }
+    question_is_under_way();
+    struct talk hasty = packet(TALK_TOLD, LEASE);
+    hasty.renewal = 1;
+    send_packet(hasty);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_true(readable_within(FOREVER));
+    assert_true(now() >= heard.stamp + MS);
+}
+
+static void a_daemon_that_comes_back_is_met(void **state)
+{
+    (void)state;
+    is_told(LEASE);
+    daemon_ends();
+    assert_true(readable_within(0));
+    asks(0, ELECT_CLIENT_NO_DAEMON);
+    assert_false(readable_within(0)); /* it looks again, not at once but soon */
+    assert_true(readable_within(900));
+    asks(100 * MS, ELECT_CLIENT_NO_DAEMON);
+    daemon_starts(SOCK_SEQPACKET, 16);
+    assert_true(readable_within(FOREVER));
+    is_told(LEASE);
+    assert_int_equal(answer.deadline, heard.stamp + LEASE);
+}
+
+/* Nothing was noticed: neither while a question was under way, nor before one. */
+static void a_daemon_that_was_restarted_is_met_in_one_call(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    for (unsigned i = 0; i < 2; i++) {
+        daemon_ends();
+        daemon_starts(SOCK_SEQPACKET, 16);
+        is_told(LEASE);
+    }
+}
+
+/* A door that is shut at once is not tried again and again in one call. */
+static void whoever_hangs_up_at_once_is_no_daemon(void **state)
+{
+    (void)state;
+    if (in_a_child())
+        for (;;)
+            close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+    asks(1000 * MS, ELECT_CLIENT_NO_DAEMON);
+    int64_t begin = now();
+    asks(1000 * MS, ELECT_CLIENT_NO_DAEMON);
+    assert_true(now() - begin < 900 * MS);
+}
+
+/* A copy of the connection in a child would be watched for ever, and says that it has ended. */
+static void forked_children_do_not_disturb(void **state)
+{
+    int status;
+    (void)state;
+    is_told(LEASE);
+    if (in_a_child()) {
+        daemon_ends(); /* of that it keeps nothing */
+        raise(SIGSTOP);
+    }
+    assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
+    assert_true(WIFSTOPPED(status));
+    daemon_ends();
+    asks(0, ELECT_CLIENT_NO_DAEMON);
+    assert_false(readable_within(0));
+}
+
+static void a_queue_before_the_door(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PATH};
+    int others[2];
+    (void)state;
+    daemon_ends();
+    daemon_starts(SOCK_SEQPACKET, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        others[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(others[i], (struct sockaddr *)&at, sizeof at), 0);
+    }
+    asks(0, ELECT_CLIENT_LATE);
+    for (unsigned i = 0; i < 2; i++) {
+        accept_client();
+        close(others[i]);
+    }
+    question_is_under_way();
+}
+
+/* ---- resigning ---- */
+
+static void resigns(int64_t patience, enum elect_client_error expected)
+{
+    enum elect_client_error error = elect_client_resign(client, patience);
+    assert_string_equal(elect_client_text(error), elect_client_text(expected));
+}
+
+static void resigning_is_done_or_refused(void **state)
+{
+    (void)state;
+    is_told(LEASE);
+    resigns(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_RESIGN);
+    daemon_says(TALK_NEWS);
+    daemon_says(TALK_DONE);
+    resigns(0, ELECT_CLIENT_FINE); /* of the one that was said */
+    daemon_hears_nothing();
+    assert_true(readable_within(0)); /* news were heard on the way: ask */
+    resigns(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_RESIGN);
+    struct talk t = packet(TALK_REFUSED, 0);
+    snprintf(t.why, sizeof t.why, "it does not lead");
+    send_packet(t);
+    resigns(0, ELECT_CLIENT_REFUSED);
+    assert_string_equal(elect_client_why(client), PATH ": it does not lead");
+}
+
+static void resigning_does_not_swallow_answers(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    struct talk told = packet(TALK_TOLD, LEASE);
+    resigns(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_RESIGN);
+    send_packet(told);
+    daemon_says(TALK_DONE);
+    resigns(0, ELECT_CLIENT_FINE);
+    assert_true(readable_within(0));
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+}
+
+static void an_answer_to_a_resignation_is_none_to_a_question(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        resigns(0, ELECT_CLIENT_LATE);
+        if (i == 0)
+            accept_client();
+        daemon_hears(TALK_RESIGN);
+        asks(0, ELECT_CLIENT_LATE);
+        daemon_hears(TALK_LEASE);
+        daemon_says(i == 0 ? TALK_REFUSED : TALK_DONE);
+        daemon_tells(LEASE);
+        asks(0, ELECT_CLIENT_FINE);
+    }
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_says(TALK_REFUSED);
+    asks(0, ELECT_CLIENT_REFUSED);
+}
+
+static void resigning_meets_a_new_daemon_and_no_daemon(void **state)
+{
+    (void)state;
+    is_told(LEASE);
+    daemon_ends();
+    daemon_starts(SOCK_SEQPACKET, 16);
+    resigns(0, ELECT_CLIENT_LATE);
+    accept_client();
+    daemon_hears(TALK_RESIGN);
+    hang_up();
+    resigns(0, ELECT_CLIENT_NO_DAEMON); /* what came of it nobody can say */
+    daemon_ends();
+    resigns(1000 * MS, ELECT_CLIENT_NO_DAEMON);
+}
+
+/* A daemon that does not read: the queue is full some time, and then nothing waits for ever. */
+static void a_full_queue_is_late(void **state)
+{
+    unsigned said = 0;
+    (void)state;
+    is_told(LEASE);
+    while (elect_client_resign(client, 0) == ELECT_CLIENT_LATE && said < 10000) {
+        bool on_its_way = elect_client_resign(client, 0) == ELECT_CLIENT_LATE;
+        assert_true(on_its_way);
+        daemon_says(TALK_DONE);
+        if (elect_client_resign(client, 0) != ELECT_CLIENT_FINE)
+            break; /* the DONE came to one that was never said */
+        said++;
+    }
+    assert_true(said > 1 && said < 10000);
+    asks(20 * MS, ELECT_CLIENT_LATE);
+    for (unsigned i = 0; i < said; i++)
+        daemon_hears(TALK_RESIGN);
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+}
+
+static void refused_questions_say_why(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    struct talk t = packet(TALK_REFUSED, 0);
+    snprintf(t.why, sizeof t.why, "no such group: main");
+    send_packet(t);
+    asks(0, ELECT_CLIENT_REFUSED);
+    assert_string_equal(elect_client_why(client), PATH ": no such group: main");
+    assert_false(readable_within(0));
+    assert_true(readable_within(FOREVER)); /* it may be made */
+}
+
+/* ---- opening ---- */
+
+static void opens(const char *socket, const char *group, enum elect_client_error expected)
+{
+    struct elect_client *another = NULL;
+    enum elect_client_error error = elect_client_open(&another, socket, group);
+    assert_string_equal(elect_client_text(error), elect_client_text(expected));
+    assert_true((another != NULL) == (error == ELECT_CLIENT_FINE));
+    elect_client_close(another);
+}
+
+static void names_that_do_not_fit(void **state)
+{
+    char name[200];
+    (void)state;
+    memset(name, 'x', sizeof name);
+    name[108] = '\0';
+    opens(name, "main", ELECT_CLIENT_INVALID);
+    name[107] = '\0';
+    opens(name, "main", ELECT_CLIENT_FINE);
+    name[64] = '\0';
+    opens(PATH, name, ELECT_CLIENT_INVALID);
+    name[63] = '\0';
+    opens(PATH, name, ELECT_CLIENT_FINE);
+    opens("", "main", ELECT_CLIENT_INVALID);
+    opens(PATH, NULL, ELECT_CLIENT_FINE);
+}
+
+static void make_file(const char *name)
+{
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+/* The folder of sockets is `run` below where this test is, see meson.build. */
+static void the_only_socket_is_found(void **state)
+{
+    (void)state;
+    unsetenv("ELECT_SOCKET");
+    opens(NULL, "main", ELECT_CLIENT_NO_DAEMON);
+    assert_int_equal(mkdir("run", 0700), 0);
+    opens(NULL, "main", ELECT_CLIENT_NO_DAEMON);
+    make_file("run/member-1.status");
+    make_file("run/member-01.run");
+    make_file("run/member-x.run");
+    opens(NULL, "main", ELECT_CLIENT_NO_DAEMON);
+    unlink("run/member-1.status");
+    unlink("run/member-01.run");
+    unlink("run/member-x.run");
+    assert_int_equal(rename(PATH, "run/" PATH), 0);
+    elect_client_close(client);
+    assert_int_equal(elect_client_open(&client, NULL, "main"), ELECT_CLIENT_FINE);
+    is_told(LEASE);
+    make_file("run/member-2.run");
+    opens(NULL, "main", ELECT_CLIENT_SEVERAL);
+}
+
+static void the_environment_names_the_status_socket(void **state)
+{
+    (void)state;
+    setenv("ELECT_SOCKET", "member-1.status", 1);
+    elect_client_close(client);
+    assert_int_equal(elect_client_open(&client, NULL, "main"), ELECT_CLIENT_FINE);
+    unsetenv("ELECT_SOCKET");
+    is_told(LEASE);
+    elect_client_close(client);
+    assert_int_equal(elect_client_open(&client, "member-1.status", "main"), ELECT_CLIENT_FINE);
+    is_told(LEASE);
+}
+
+static void the_only_group_needs_no_name(void **state)
+{
+    (void)state;
+    elect_client_close(client);
+    assert_int_equal(elect_client_open(&client, PATH, NULL), ELECT_CLIENT_FINE);
+    asks(0, ELECT_CLIENT_LATE);
+    accept_client();
+    assert_int_equal(recv(connection, &heard, sizeof heard, 0), sizeof heard);
+    assert_string_equal(heard.group, "");
+    daemon_tells(LEASE);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_string_equal(answer.group, "main");
+}
+
+static void not_everybody_may_ask(void **state)
+{
+    int status;
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("only root can be somebody else: skipped\n");
+        skip();
+    }
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(PATH, 0600), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(setuid(SOMEBODY) == 0 ? (int)elect_client_ask(client, 0, &answer) : -1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), ELECT_CLIENT_FORBIDDEN);
+}
+
+static void no_descriptor_is_left(void **state)
+{
+    struct elect_client *many[1000];
+    unsigned opened = 0;
+    enum elect_client_error error = ELECT_CLIENT_FINE;
+    struct rlimit before, few;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 64;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (opened < 1000 && error == ELECT_CLIENT_FINE)
+        error = elect_client_open(&many[opened++], PATH, "main");
+    assert_int_equal(error, ELECT_CLIENT_SYSTEM);
+    assert_null(many[--opened]);
+    int last = dup(0); /* one may be left over */
+    asks(0, ELECT_CLIENT_SYSTEM);
+    assert_string_equal(elect_client_why(client), PATH ": Too many open files");
+    if (last >= 0)
+        close(last);
+    while (opened > 0)
+        elect_client_close(many[--opened]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    asks(0, ELECT_CLIENT_LATE); /* and goes on when there are some */
+}
+
+static void every_error_has_its_text(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELECT_CLIENT_ERROR_COUNT; i++)
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(elect_client_text((enum elect_client_error)i),
+                                    elect_client_text((enum elect_client_error)j));
+    assert_string_equal(elect_client_text(ELECT_CLIENT_ERROR_COUNT), "no such error");
+    assert_string_equal(elect_client_text((enum elect_client_error) - 1), "no such error");
+    elect_client_close(NULL);
+}
+
+int test_life(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(it_is_readable_when_it_is_time_to_ask),
+        TEST(a_short_promise_is_renewed_in_time),
+        TEST(a_daemon_that_comes_back_is_met),
+        TEST(a_daemon_that_was_restarted_is_met_in_one_call),
+        TEST(whoever_hangs_up_at_once_is_no_daemon),
+        TEST(forked_children_do_not_disturb),
+        TEST(a_queue_before_the_door),
+        TEST(resigning_is_done_or_refused),
+        TEST(resigning_does_not_swallow_answers),
+        TEST(an_answer_to_a_resignation_is_none_to_a_question),
+        TEST(resigning_meets_a_new_daemon_and_no_daemon),
+        TEST(a_full_queue_is_late),
+        TEST(refused_questions_say_why),
+        TEST(names_that_do_not_fit),
+        TEST(the_only_socket_is_found),
+        TEST(the_environment_names_the_status_socket),
+        TEST(the_only_group_needs_no_name),
+        TEST(not_everybody_may_ask),
+        TEST(no_descriptor_is_left),
+        TEST(every_error_has_its_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

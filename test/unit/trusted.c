@@ -1,0 +1,554 @@
+/* Which programs are executed as hooks: by what the path leads through, while others change it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../src/daemon/trusted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SOMEBODY    12345 /* neither root nor, hopefully, whoever runs this */
+#define FOREIGN     66    /* the exit status of a program that is somebody's */
+#define RACE        10000
+#define LONG_ENOUGH 60 /* seconds, for what takes one */
+#define AS_PROGRAM  "as-program"
+#define SCRIPT      "#!/bin/sh\nexit $1\n"
+
+static char folder[64];
+static char self[PATH_MAX];
+static pid_t swapper; /* 0: there is none */
+
+/* ---- a folder to play in: its name in /tmp is of this user, as the rule wants it ---- */
+
+static const char *at(const char *name)
+{
+    static char paths[4][PATH_MAX];
+    static unsigned turn;
+    char *path = paths[turn++ % 4];
+    assert_true(snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX);
+    return path;
+}
+
+static void write_file(const char *path, const char *bytes, size_t length, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, length), length);
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+static void make_script(const char *name, mode_t mode)
+{
+    write_file(at(name), SCRIPT, strlen(SCRIPT), mode);
+}
+
+static void make_folder(const char *name, mode_t mode)
+{
+    assert_int_equal(mkdir(at(name), 0700), 0);
+    assert_int_equal(chmod(at(name), mode), 0);
+}
+
+static void give_away(const char *name)
+{
+    assert_int_equal(lchown(at(name), SOMEBODY, SOMEBODY), 0);
+}
+
+static void remove_all(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("rm", "rm", "-rf", folder, NULL);
+        _exit(127);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/elect-trusted-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    if (swapper > 0) { /* left by a test that failed */
+        kill(swapper, SIGKILL);
+        waitpid(swapper, NULL, 0);
+    }
+    swapper = 0;
+    remove_all();
+    return 0;
+}
+
+static void only_root(void)
+{
+    if (geteuid() != 0) {
+        print_message("only root can give files away: skipped\n");
+        skip();
+    }
+}
+
+/* ---- what is said ---- */
+
+static void trusted(const char *path)
+{
+    struct text why;
+    text_clear(&why);
+    int fd = trusted_open(path, &why);
+    assert_string_equal(why.bytes, "");
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    close(fd);
+}
+
+static void refused(const char *path, const char *where, const char *what)
+{
+    static struct text why, expected;
+    text_clear(&why);
+    text_clear(&expected);
+    text_complain(&expected, where, what, "");
+    assert_int_equal(trusted_open(path, &why), -1);
+    assert_string_equal(why.bytes, expected.bytes);
+}
+
+/* What is at `name` itself. */
+static void refused_at(const char *name, const char *what) { refused(at(name), at(name), what); }
+
+#define LINK       "a symbolic link: say where the program itself is"
+#define NOT_OURS   "another user owns it: it must belong to root or to the user that runs elect"
+#define WRITABLE   "others may write to it: chmod go-w it"
+#define NO_NAME    "\".\", \"..\" or no name between two slashes: write the path without it"
+#define IN_THE_WAY "it is in a folder where others may put files: move it into a folder of its own"
+
+static void programs_of_ours_are_trusted(void **state)
+{
+    (void)state;
+    make_script("hook", 0755);
+    make_folder("sub", 0755);
+    make_script("sub/.hook", 0700);
+    make_script("sub/..hook", 0700);
+    trusted(at("hook"));
+    trusted(at("sub/.hook"));
+    trusted(at("sub/..hook"));
+}
+
+static void paths_say_plainly_what_is_meant(void **state)
+{
+    char path[2 * PATH_MAX];
+    (void)state;
+    make_script("hook", 0755);
+    make_folder("sub", 0755);
+    refused("hook", "hook", "no absolute path: begin it with /");
+    refused("", "", "no absolute path: begin it with /");
+    refused("/", "/", NO_NAME);
+    refused("//bin/true", "/", NO_NAME);
+    refused("/..", "/..", NO_NAME);
+    refused(at("sub/../hook"), at("sub/.."), NO_NAME);
+    refused(at("./hook"), at("."), NO_NAME);
+    refused(at("sub//hook"), at("sub/"), NO_NAME);
+    refused(at("sub/"), at("sub/"), NO_NAME);
+    refused_at("missing", "No such file or directory");
+    refused(at("hook/"), at("hook"), "no folder");
+    refused(at("hook/x"), at("hook"), "no folder");
+    memset(path, 'a', sizeof path);
+    path[0] = '/';
+    path[NAME_MAX + 2] = '\0';
+    refused(path, "a name in the path of a program", "too long");
+    path[NAME_MAX + 1] = '\0';
+    refused(path, path, "No such file or directory");
+    path[NAME_MAX + 1] = path[NAME_MAX + 2] = 'a';
+    path[PATH_MAX] = '\0';
+    refused(path, "the path of a program", "too long");
+}
+
+static void only_programs_are_programs(void **state)
+{
+    (void)state;
+    make_folder("folder", 0755);
+    make_script("text", 0644);
+    assert_int_equal(mkfifo(at("fifo"), 0700), 0);
+    refused_at("folder", "no plain file");
+    refused_at("fifo", "no plain file");
+    refused_at("text", "it is not executable: chmod +x it");
+    refused("/dev/null", "/dev/null", WRITABLE);
+    if (geteuid() == 0 && mknod(at("device"), S_IFCHR | 0700, makedev(1, 3)) == 0)
+        refused_at("device", "no plain file");
+}
+
+static void links_are_not_followed(void **state)
+{
+    (void)state;
+    make_folder("real", 0755);
+    make_script("real/hook", 0755);
+    assert_int_equal(symlink(at("real/hook"), at("hook")), 0);
+    assert_int_equal(symlink("real", at("folder")), 0);
+    assert_int_equal(symlink("nowhere", at("dangling")), 0);
+    refused_at("hook", LINK);
+    refused_at("dangling", LINK);
+    refused(at("folder/hook"), at("folder"), LINK);
+    refused("/proc/self/exe", "/proc/self", LINK);
+}
+
+static void nobody_else_may_write(void **state)
+{
+    (void)state;
+    make_script("group", 0775);
+    make_script("other", 0757);
+    make_folder("open", 0777);
+    make_script("open/hook", 0755);
+    make_folder("shared", 0770);
+    make_script("shared/hook", 0755);
+    refused_at("group", WRITABLE);
+    refused_at("other", WRITABLE);
+    refused(at("open/hook"), at("open"), WRITABLE);
+    refused(at("shared/hook"), at("shared"), WRITABLE);
+}
+
+static void nobody_else_may_own_it(void **state)
+{
+    (void)state;
+    only_root();
+    make_script("hook", 0755);
+    make_folder("folder", 0755);
+    make_script("folder/hook", 0755);
+    give_away("hook");
+    give_away("folder");
+    refused_at("hook", NOT_OURS);
+    refused(at("folder/hook"), at("folder"), NOT_OURS);
+}
+
+/* With the sticky bit others may write, if it is root's; but the program is not in there. */
+static void sticky_folders_are_passed(void **state)
+{
+    (void)state;
+    only_root();
+    make_folder("sticky", 01777);
+    make_script("sticky/hook", 0755);
+    make_folder("sticky/ours", 0755);
+    make_script("sticky/ours/hook", 0755);
+    make_folder("sticky/theirs", 0755);
+    make_script("sticky/theirs/hook", 0755);
+    give_away("sticky/theirs");
+    trusted(at("sticky/ours/hook"));
+    refused_at("sticky/hook", IN_THE_WAY);
+    refused(at("sticky/theirs/hook"), at("sticky/theirs"), NOT_OURS);
+    give_away("sticky"); /* whoever owns it removes what he likes */
+    refused(at("sticky/ours/hook"), at("sticky"), NOT_OURS);
+}
+
+/* In a process of its own, whose mounts nobody else sees. */
+static void mount_and_look(void)
+{
+    struct text why;
+    text_clear(&why);
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", at("sticky/mounted"), "tmpfs", 0, "mode=755") != 0)
+        _exit(77);
+    make_script("sticky/mounted/hook", 0755);
+    bool there = trusted_open(at("sticky/mounted/hook"), &why) >= 0;
+    _exit(there ? 1 : strstr(why.bytes, "mounted: another file system, ") != NULL ? 0 : 2);
+}
+
+static void no_other_file_system_in_a_sticky_folder(void **state)
+{
+    int status;
+    (void)state;
+    only_root();
+    make_folder("sticky", 01777);
+    make_folder("sticky/mounted", 0755);
+    pid_t child = fork();
+    if (child == 0)
+        mount_and_look();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("nothing can be mounted here: skipped\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+/* Another user than root trusts root and itself, and must be able to execute it. */
+static void look_as_somebody(void)
+{
+    static struct text why;
+    text_clear(&why);
+    if (setgid(SOMEBODY) != 0 || setuid(SOMEBODY) != 0)
+        _exit(10);
+    if (trusted_open(at("theirs"), &why) < 0 || trusted_open(at("roots"), &why) < 0)
+        _exit(11);
+    if (trusted_open(at("private"), &why) >= 0 ||
+        strstr(why.bytes, "private: the user that runs elect may not execute it") == NULL)
+        _exit(12);
+    if (trusted_open(at("sticky/sub/hook"), &why) >= 0 || strstr(why.bytes, "chmod go-w") == NULL)
+        _exit(13); /* only root's sticky folder will do */
+    _exit(0);
+}
+
+static void another_user_trusts_itself_and_root(void **state)
+{
+    int status;
+    (void)state;
+    only_root();
+    assert_int_equal(chmod(folder, 0755), 0);
+    make_script("theirs", 0755);
+    make_script("roots", 0755);
+    make_script("private", 0700);
+    make_folder("sticky", 01777);
+    make_folder("sticky/sub", 0755);
+    make_script("sticky/sub/hook", 0755);
+    give_away("theirs");
+    give_away("sticky");
+    pid_t child = fork();
+    if (child == 0)
+        look_as_somebody();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* ---- what is executed ---- */
+
+/* This program, in the other role: tells by its exit status whose file was executed. */
+static int be_a_program(void)
+{
+    struct stat is;
+    return stat("/proc/self/exe", &is) == 0 && is.st_uid == geteuid() ? 0 : FOREIGN;
+}
+
+static int run(int fd, char *const argv[])
+{
+    char *const nothing[] = {NULL};
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(trusted_exec(fd, argv, nothing));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void what_was_opened_is_executed(void **state)
+{
+    char *const script[] = {"hook", "42", NULL}, *const program[] = {AS_PROGRAM, NULL};
+    static struct text why;
+    (void)state;
+    make_script("hook", 0755);
+    int fd = trusted_open(at("hook"), &why);
+    assert_int_equal(unlink(at("hook")), 0); /* the name does not matter any more */
+    assert_int_equal(run(fd, script), 42);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC); /* only in the child */
+    close(fd);
+    write_file(at("broken"), "#!/no/such/interpreter\n", 23, 0755);
+    fd = trusted_open(at("broken"), &why);
+    assert_int_equal(run(fd, script), ENOENT);
+    close(fd);
+    write_file(at("junk"), "junk", 4, 0755);
+    fd = trusted_open(at("junk"), &why);
+    assert_int_equal(run(fd, script), ENOEXEC);
+    close(fd);
+    fd = open(self, O_PATH | O_CLOEXEC);
+    assert_int_equal(run(fd, program), be_a_program());
+    close(fd);
+}
+
+/* ---- what is executed while another process swaps what has those names ---- */
+
+struct shared {
+    atomic_uint swaps;
+    atomic_bool enough;
+};
+
+static void swap_for_ever(struct shared *s, const char *one, const char *other)
+{
+    while (!atomic_load(&s->enough)) {
+        if (renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) != 0)
+            _exit(errno);
+        atomic_fetch_add(&s->swaps, 1);
+    }
+    _exit(0);
+}
+
+static void start_swapping(struct shared **s, const char *one, const char *other)
+{
+    *s = mmap(NULL, sizeof **s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(*s, MAP_FAILED);
+    pid_t parent = getpid();
+    swapper = fork();
+    if (swapper == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            swap_for_ever(*s, one, other);
+        _exit(1);
+    }
+}
+
+static void stop_swapping(struct shared *s)
+{
+    int status;
+    atomic_store(&s->enough, true);
+    assert_int_equal(waitpid(swapper, &status, 0), swapper);
+    swapper = 0;
+    assert_int_equal(status, 0);
+    munmap(s, sizeof *s);
+}
+
+static time_t seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+static void copy_self(const char *name)
+{
+    static char bytes[8 << 20];
+    int fd = open(self, O_RDONLY | O_CLOEXEC);
+    ssize_t length = read(fd, bytes, sizeof bytes);
+    assert_true(length > 0 && (size_t)length < sizeof bytes);
+    close(fd);
+    write_file(at(name), bytes, (size_t)length, 0755);
+}
+
+/* Ours and theirs, as files and in folders, and links to theirs. */
+static void make_both(void)
+{
+    make_folder("mine", 0755);
+    make_folder("theirs", 0755);
+    copy_self("mine/hook");
+    copy_self("theirs/hook");
+    copy_self("theirs/foreign");
+    assert_int_equal(symlink(at("theirs/foreign"), at("link")), 0);
+    assert_int_equal(symlink("theirs", at("linked")), 0);
+    give_away("theirs/hook");
+    give_away("theirs/foreign");
+    give_away("theirs");
+}
+
+static void race(const char *one, const char *other)
+{
+    char *const argv[] = {AS_PROGRAM, NULL};
+    unsigned tries = 0, ran = 0, refusals = 0;
+    struct shared *s;
+    struct stat is;
+    static struct text why;
+    time_t end = seconds() + LONG_ENOUGH;
+    start_swapping(&s, at(one), at(other));
+    for (; tries < RACE || ran == 0 || refusals == 0 || atomic_load(&s->swaps) < RACE; tries++) {
+        assert_true(seconds() < end);
+        text_clear(&why);
+        int fd = trusted_open(at("mine/hook"), &why);
+        refusals += fd < 0;
+        if (fd < 0)
+            continue;
+        assert_int_equal(fstat(fd, &is), 0);
+        assert_int_equal(is.st_uid, geteuid());
+        assert_int_equal(run(fd, argv), 0);
+        ran++;
+        close(fd);
+    }
+    print_message("%s for %s: swapped %u times, %u tries, %u refused, %u run\n", other, one,
+                  atomic_load(&s->swaps), tries, refusals, ran);
+    stop_swapping(s);
+}
+
+static void nothing_foreign_is_executed(void **state)
+{
+    (void)state;
+    only_root();
+    make_both();
+    race("mine/hook", "theirs/foreign");
+}
+
+static void nothing_in_a_foreign_folder(void **state)
+{
+    (void)state;
+    only_root();
+    make_both();
+    race("mine", "theirs");
+}
+
+static void nothing_behind_a_link(void **state)
+{
+    (void)state;
+    only_root();
+    make_both();
+    race("mine/hook", "link");
+}
+
+static void nothing_behind_a_link_to_a_folder(void **state)
+{
+    (void)state;
+    only_root();
+    make_both();
+    race("mine", "linked");
+}
+
+/* That the races above are races: whoever looks at the path first and opens it then is caught. */
+static void looking_first_would_be_caught(void **state)
+{
+    struct shared *s;
+    struct stat before, after = {.st_uid = geteuid()};
+    time_t end = seconds() + LONG_ENOUGH;
+    (void)state;
+    only_root();
+    make_both();
+    start_swapping(&s, at("mine/hook"), at("theirs/foreign"));
+    while (after.st_uid == geteuid()) {
+        assert_true(seconds() < end);
+        if (lstat(at("mine/hook"), &before) != 0 || before.st_uid != geteuid())
+            continue;
+        int fd = open(at("mine/hook"), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        assert_int_equal(fstat(fd, &after), 0);
+        close(fd);
+    }
+    stop_swapping(s);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(programs_of_ours_are_trusted),
+        TEST(paths_say_plainly_what_is_meant),
+        TEST(only_programs_are_programs),
+        TEST(links_are_not_followed),
+        TEST(nobody_else_may_write),
+        TEST(nobody_else_may_own_it),
+        TEST(sticky_folders_are_passed),
+        TEST(no_other_file_system_in_a_sticky_folder),
+        TEST(another_user_trusts_itself_and_root),
+        TEST(what_was_opened_is_executed),
+        TEST(nothing_foreign_is_executed),
+        TEST(nothing_in_a_foreign_folder),
+        TEST(nothing_behind_a_link),
+        TEST(nothing_behind_a_link_to_a_folder),
+        TEST(looking_first_would_be_caught),
+    };
+    if (argc == 1 && strcmp(argv[0], AS_PROGRAM) == 0)
+        return be_a_program();
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
