@@ -51,6 +51,8 @@ static void look(struct elect_client *client, struct elect_client_answer *answer
         snprintf(line, sizeof line, "does not lead %s, but %s does", answer->group,
                  answer->leader[0] != '\0' ? answer->leader : "nobody");
     tell(line);
+    if (!answer->leads) /* nothing is under way here: whoever is next need not wait */
+        elect_client_stopped(client);
 }
 
 int main(int argc, char **argv)

@@ -29,6 +29,8 @@ class Client:
             ("close", None, [ctypes.c_void_p]),
             ("ask", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(Answer)]),
             ("resign", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64]),
+            ("span", None, [ctypes.c_void_p, ctypes.c_int64]),
+            ("stopped", None, [ctypes.c_void_p]),
             ("left", ctypes.c_int64, [ctypes.POINTER(Answer)]),
             ("fd", ctypes.c_int, [ctypes.c_void_p]),
             ("why", ctypes.c_char_p, [ctypes.c_void_p]),
@@ -57,6 +59,15 @@ class Client:
         """Of the daemon, for at most so many seconds. If that fails, the latest answer is as good as it was."""
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
+    def span(self, seconds):
+        """From now on, answers for no longer than that: after a crash nobody waits longer."""
+        self.library.elect_client_span(self.handle, int(seconds * 1e6))
+
+    def stopped(self):
+        """Whatever was answered before is void: a hand-over need not wait."""
+        self.answer = Answer()
+        self.library.elect_client_stopped(self.handle)
+
     def resign(self, patience=1):
         self.check(self.library.elect_client_resign(self.handle, int(patience * 1e6)))
 
@@ -78,6 +89,7 @@ def look(client):
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
+    client.library.elect_client_stopped(client.handle)  # nothing is under way here: whoever is next need not wait
     return f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
 
 

@@ -26,8 +26,9 @@
  *
  * What it costs: nobody succeeds this member before the deadlines it has given out are over. A
  * client that has one delays the successor after a crash, or a hand-over, until then at most; that
- * is never more than one lease from the latest question. Whoever only wants to know who leads asks
- * `elect leader`, which promises nothing.
+ * is never more than one lease from the latest question. Whoever needs less asks for less
+ * (elect_client_span), and whoever has stopped says so (elect_client_stopped): then nobody waits.
+ * Whoever only wants to know who leads asks `elect leader`, which promises nothing.
  *
  * One client belongs to one thread, and to the process that opened it: after a fork the child
  * leaves it alone and opens its own. Answers are plain values: copy them, look at them in any
@@ -91,6 +92,14 @@ void elect_client_close(struct elect_client *client); /* NULL is fine */
  * becomes readable when the answer is there, and another call takes it. */
 enum elect_client_error elect_client_ask(struct elect_client *client, int64_t patience,
                                          struct elect_client_answer *answer);
+
+/* From now on, answers for no longer than that, in microseconds; 0: for as long as the lease lasts,
+ * which is so at first. A shorter one has to be asked for more often. */
+void elect_client_span(struct elect_client *client, int64_t span);
+
+/* The work has stopped: whatever was answered before is void, also in copies. So a hand-over need
+ * not wait for the deadline. Never waits; if it cannot be said the deadline is waited for. */
+void elect_client_stopped(struct elect_client *client);
 
 /* True while it leads: call it before every use of the token. And how many microseconds are left,
  * for whoever must be done by then; 0: none. */

@@ -38,7 +38,7 @@ struct elect_client {
     int timer;      /* it is time to ask */
     bool asked;     /* no answer yet to the question of `stamp` */
     bool resigning; /* nor to that */
-    int64_t stamp;
+    int64_t stamp, span;
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -168,6 +168,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     if (error != ELECT_CLIENT_FINE)
         return error;
     memcpy(t.group, c->group, sizeof t.group);
+    t.left = c->span;
     do {
         t.stamp = now();
         if (send(c->fd, &t, sizeof t, MSG_NOSIGNAL) == (ssize_t)sizeof t) {
@@ -345,6 +346,17 @@ enum elect_client_error elect_client_resign(struct elect_client *c, int64_t pati
     }
     wake_at(c, now());
     return error;
+}
+
+void elect_client_span(struct elect_client *c, int64_t span) { c->span = span > 0 ? span : 0; }
+
+void elect_client_stopped(struct elect_client *c)
+{
+    const struct talk t = {.magic = TALK_MAGIC, .word = TALK_EMPTY};
+    c->asked = false; /* what is answered to an earlier question is void, too */
+    c->stamp = 0;
+    if (c->fd >= 0)
+        (void)!send(c->fd, &t, sizeof t, MSG_NOSIGNAL);
 }
 
 int elect_client_fd(const struct elect_client *c) { return c->watch; }
