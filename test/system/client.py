@@ -70,7 +70,7 @@ class Fake:
         if word == self.word["RESIGN"]:
             print("RESIGN", flush=True)
             client.send(self.packet("DONE"))
-        elif self.mode != "mute":
+        elif word == self.word["LEASE"] and self.mode != "mute":
             client.send(self.answer(stamp))
 
     def obey(self, line):
