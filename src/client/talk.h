@@ -1,0 +1,84 @@
+/*
+ * What is said on a member's run socket (member-N.run): who works under its mandate, and until when
+ * it may. One packet, one of these (AF_UNIX, SOCK_SEQPACKET; both ends are on one machine).
+ *
+ *     elect run                                   daemon
+ *     HOLD group + a descriptor, see below   ->
+ *                                            <-   REFUSED why, or
+ *                                            <-   WAIT: whose turn it is not yet; or, with NOW: NO
+ *                                            <-   GO term: it is, and the guardian knows of it
+ *     ASK stamp                              ->        (every renewal; the first before it works)
+ *                                            <-   TOLD stamp, left, term
+ *                                            <-   STOP why: to be handed over; LOST why: it is over
+ *     EMPTY                                  ->        nothing works any more; HOLD may follow
+ *     RESIGN group                           ->        what it works at, or its machine, is sick
+ *
+ *     a client
+ *     LEASE group, stamp                     ->
+ *                                            <-   TOLD stamp, left, term; left 0: it does not lead
+ *                                            <-   NEWS group: it is not what it was, ask again
+ *     RESIGN group                           ->
+ *                                            <-   DONE, or REFUSED why
+ *
+ * The stamp is the asker's own CLOCK_BOOTTIME, read before it asks, and comes back as it was:
+ * stamp + left is until when, by that clock. The time at which an answer comes says nothing.
+ *
+ * With HOLD comes one end of a socket pair (SOCK_SEQPACKET), for the member's guardian. When
+ * nothing works any more TALK_IS_EMPTY is sent on the other end, whoever else is dead by then. Its
+ * end without that word means that something may have survived.
+ */
+#ifndef ELECT_TALK_H
+#define ELECT_TALK_H
+
+#include <stdint.h>
+
+#define TALK_MAGIC    0x31524c45u /* "ELR1" */
+#define TALK_NAME     64
+#define TALK_WHY      160
+#define TALK_IS_EMPTY 'E'
+
+/* name, whether the daemon says it */
+#define TALK_WORDS(X)                                                                              \
+    X(HOLD, 0)                                                                                     \
+    X(ASK, 0)                                                                                      \
+    X(EMPTY, 0)                                                                                    \
+    X(RESIGN, 0)                                                                                   \
+    X(LEASE, 0)                                                                                    \
+    X(REFUSED, 1)                                                                                  \
+    X(NO, 1)                                                                                       \
+    X(WAIT, 1)                                                                                     \
+    X(GO, 1)                                                                                       \
+    X(TOLD, 1)                                                                                     \
+    X(STOP, 1)                                                                                     \
+    X(LOST, 1)                                                                                     \
+    X(NEWS, 1)                                                                                     \
+    X(DONE, 1)
+
+enum talk_word {
+#define X(name, daemon) TALK_##name,
+    TALK_WORDS(X)
+#undef X
+        TALK_WORD_COUNT
+};
+
+/* HOLD: do not wait if it is not my turn now; and: what loses its mandate is not killed, so that
+ * nobody can say when it has stopped (--on-lose signal, freeze). */
+enum { TALK_NOW = 1, TALK_LOOSE = 2 };
+
+/* Host byte order; names end in NUL. */
+struct talk {
+    uint32_t magic;
+    uint8_t word;  /* enum talk_word */
+    uint8_t flags; /* HOLD */
+    uint8_t unused[2];
+    int64_t stamp, left; /* microseconds */
+    uint64_t term;       /* the fencing token */
+    uint32_t lease;      /* WAIT, GO, TOLD: D_L, how long an office lasts unless it is renewed */
+    uint32_t renewal;    /* and R; microseconds */
+    char group[TALK_NAME];
+    char node[TALK_NAME];   /* the daemon's member */
+    char leader[TALK_NAME]; /* empty: nobody is known to lead */
+    char why[TALK_WHY];
+};
+
+#endif

@@ -1,0 +1,198 @@
+#include "tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WALK_MAX   4096 /* in one walk; the rest in the next */
+#define PAUSE_MIN  50000
+#define PAUSE_MAX  1000000 /* nanoseconds */
+#define LIST_BYTES 32768
+
+bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
+
+/* ---- who is there ---- */
+
+/* What stands behind the name, which may contain anything: state and parent. */
+static bool look_at(pid_t pid, char *state, pid_t *parent)
+{
+    char path[64], text[512];
+    long ppid;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    const char *behind = strrchr(text, ')');
+    if (behind == NULL || sscanf(behind + 1, " %c %ld", state, &ppid) != 2)
+        return false;
+    *parent = (pid_t)ppid;
+    return true;
+}
+
+size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
+{
+    size_t count = 0;
+    DIR *all = opendir("/proc");
+    const struct dirent *entry;
+    while (all != NULL && count < room && (entry = readdir(all)) != NULL) {
+        pid_t parent, pid = isdigit((unsigned char)entry->d_name[0])
+                                ? (pid_t)strtol(entry->d_name, NULL, 10)
+                                : 0;
+        char state;
+        if (pid > 0 && look_at(pid, &state, &parent) && parent == of)
+            children[count++] = pid;
+    }
+    if (all != NULL)
+        closedir(all);
+    return count;
+}
+
+static size_t numbers_in(char *text, pid_t *to, size_t room)
+{
+    size_t count = 0;
+    char *end;
+    for (long pid = strtol(text, &end, 10); end != text && count < room;
+         text = end, pid = strtol(text, &end, 10))
+        to[count++] = (pid_t)pid;
+    return count;
+}
+
+/* Of all its threads: a child belongs to the one that forked it. */
+size_t tree_children(pid_t of, pid_t *children, size_t room)
+{
+    static char text[LIST_BYTES];
+    char path[64 + sizeof((struct dirent *)0)->d_name];
+    size_t count = 0;
+    const struct dirent *thread;
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)of);
+    DIR *threads = opendir(path);
+    while (threads != NULL && (thread = readdir(threads)) != NULL) {
+        if (!isdigit((unsigned char)thread->d_name[0]))
+            continue;
+        snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)of, thread->d_name);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT && of == getpid()) { /* a kernel that keeps no list */
+            closedir(threads);
+            return tree_children_by_parent(of, children, room);
+        }
+        ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+        if (fd >= 0)
+            close(fd);
+        text[length > 0 ? length : 0] = '\0';
+        count += numbers_in(text, children + count, room - count);
+    }
+    if (threads != NULL)
+        closedir(threads);
+    return count;
+}
+
+/* Every descendant, parents before their children; how many. */
+static size_t walk(pid_t all[WALK_MAX])
+{
+    size_t count = tree_children(getpid(), all, WALK_MAX);
+    for (size_t i = 0; i < count && count < WALK_MAX; i++)
+        count += tree_children(all[i], all + count, WALK_MAX - count);
+    return count;
+}
+
+static bool has_cgroup(const struct tree *t) { return t->cgroup != NULL && t->cgroup->fd >= 0; }
+
+/* A descendant can join any group of its session: of those of ours only what is known to be ours,
+ * or is led by itself, is signalled as a whole. */
+static void signal_one(const struct tree *t, pid_t pid, int number)
+{
+    pid_t group = getpgid(pid);
+    if (group > 1 && group != getpgrp() &&
+        (group == t->group || group == pid || getsid(pid) != getsid(0)))
+        kill(-group, number);
+    kill(pid, number);
+}
+
+/* ---- the end ---- */
+
+bool tree_reap(tree_ended *ended, void *context)
+{
+    int status;
+    pid_t child;
+    while ((child = waitpid(-1, &status, WNOHANG)) > 0)
+        ended(context, child, status);
+    return child == 0 || errno != ECHILD;
+}
+
+static void rest(long *nanoseconds)
+{
+    const struct timespec moment = {.tv_nsec = *nanoseconds};
+    nanosleep(&moment, NULL);
+    if (*nanoseconds < PAUSE_MAX)
+        *nanoseconds *= 2;
+}
+
+void tree_kill(const struct tree *t, tree_ended *ended, void *context)
+{
+    static pid_t all[WALK_MAX];
+    long moment = PAUSE_MIN;
+    while (tree_reap(ended, context)) {
+        if (has_cgroup(t))
+            cgroup_kill(t->cgroup);
+        size_t count = walk(all);
+        for (size_t i = 0; i < count; i++)
+            signal_one(t, all[i], SIGKILL);
+        if (!tree_reap(ended, context))
+            return;
+        rest(&moment);
+    }
+}
+
+/* ---- standing still ---- */
+
+static bool runs(pid_t pid)
+{
+    char state;
+    pid_t parent;
+    return look_at(pid, &state, &parent) && strchr("TtZX", state) == NULL;
+}
+
+void tree_stop(const struct tree *t)
+{
+    static pid_t all[WALK_MAX];
+    long moment = PAUSE_MIN;
+    if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
+        while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
+            rest(&moment);
+    for (bool more = !has_cgroup(t); more;) {
+        size_t count = walk(all);
+        more = false;
+        for (size_t i = 0; i < count; i++)
+            if (runs(all[i])) {
+                signal_one(t, all[i], SIGSTOP);
+                more = true;
+            }
+        if (more)
+            rest(&moment);
+    }
+}
+
+void tree_continue(const struct tree *t)
+{
+    static pid_t all[WALK_MAX];
+    if (has_cgroup(t)) {
+        cgroup_freeze(t->cgroup, false);
+        return;
+    }
+    size_t count = walk(all);
+    for (size_t i = 0; i < count; i++)
+        kill(all[i], SIGCONT);
+}
