@@ -1,5 +1,7 @@
 #include "command.h"
 
+#include "urgent.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -28,9 +30,10 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
 
 /* As a program expects to be started. What the user has chosen to ignore stays so: nohup, and
  * whatever a script has sent into the background. */
-static void reset_signals(void)
+static void be_ordinary(void)
 {
     sigset_t none;
+    urgent_restore();
     for (int number = 1; number <= SIGRTMAX; number++) {
         struct sigaction is;
         bool users = number == SIGHUP || number == SIGINT || number == SIGQUIT;
@@ -60,7 +63,7 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
         fail(report, RUN_FAILED, errno, "no new privileges");
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, RUN_FAILED, errno, "the loss descriptor");
-    reset_signals();
+    be_ordinary();
     if (o->shell)
         execl("/bin/sh", "sh", "-c", o->command[0], (char *)NULL);
     else
@@ -183,7 +186,7 @@ pid_t command_start_check(const char *line)
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         if (geteuid() != 0)
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        reset_signals();
+        be_ordinary();
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(RUN_NOT_FOUND);
     }

@@ -5,6 +5,7 @@
  * 3. PHASE_EMPTY is written, and said, only when no child is left. */
 #include "command.h"
 #include "sick.h"
+#include "urgent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -273,6 +274,7 @@ static void begin(struct keeper *k)
 {
     sigset_t child;
     int ends[2];
+    urgent_again();
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     k->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);

@@ -4,6 +4,7 @@
  *
  * HELD: B lives, or lived. Of a HOLD that was said the end is said too, by whoever finds it. */
 #include "run.h"
+#include "urgent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -478,9 +479,11 @@ static int open_signals(void)
 
 /* ---- the loop ---- */
 
+/* Also when nobody is there to answer, or B has not begun again: we look at the page as often. */
 static bool asks(const struct runner *r)
 {
-    return r->channel.daemon >= 0 && (r->state == READY || (r->state == HELD && !is_still(r)));
+    int phase = atomic_load(&r->page->phase);
+    return r->state == READY || (r->state == HELD && phase != PHASE_EMPTY && phase != PHASE_GIVEN);
 }
 
 /* B should have acted by now. What was only to be told is never killed for being late. */
@@ -586,6 +589,7 @@ int run_command(const struct run_options *o)
     static struct runner r;
     fill_standard();
     tell_open();
+    urgent_begin();
     r = (struct runner){.o = o,
                         .channel = CHANNEL_NONE,
                         .cgroup = CGROUP_NONE,

@@ -99,15 +99,6 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-/* Every descendant, parents before their children; how many. */
-static size_t walk(pid_t all[WALK_MAX])
-{
-    size_t count = tree_children(getpid(), all, WALK_MAX);
-    for (size_t i = 0; i < count && count < WALK_MAX; i++)
-        count += tree_children(all[i], all + count, WALK_MAX - count);
-    return count;
-}
-
 static bool has_cgroup(const struct tree *t) { return t->cgroup != NULL && t->cgroup->fd >= 0; }
 
 /* A descendant can join any group of its session: of those of ours only what is known to be ours,
@@ -119,6 +110,20 @@ static void signal_one(const struct tree *t, pid_t pid, int number)
         (group == t->group || group == pid || getsid(pid) != getsid(0)))
         kill(-group, number);
     kill(pid, number);
+}
+
+/* Each descendant, parents before their children, as soon as it is found; whether it was worth
+ * it for any of them. */
+static bool walk(const struct tree *t, bool (*visit)(const struct tree *t, pid_t pid))
+{
+    static pid_t all[WALK_MAX];
+    size_t count = tree_children(getpid(), all, WALK_MAX);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        count += tree_children(all[i], all + count, WALK_MAX - count);
+        any |= visit(t, all[i]);
+    }
+    return any;
 }
 
 /* ---- the end ---- */
@@ -140,16 +145,19 @@ static void rest(long *nanoseconds)
         *nanoseconds *= 2;
 }
 
+static bool kill_one(const struct tree *t, pid_t pid)
+{
+    signal_one(t, pid, SIGKILL);
+    return true;
+}
+
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
-    static pid_t all[WALK_MAX];
     long moment = PAUSE_MIN;
     while (tree_reap(ended, context)) {
         if (has_cgroup(t))
             cgroup_kill(t->cgroup);
-        size_t count = walk(all);
-        for (size_t i = 0; i < count; i++)
-            signal_one(t, all[i], SIGKILL);
+        walk(t, kill_one);
         if (!tree_reap(ended, context))
             return;
         rest(&moment);
@@ -158,41 +166,36 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- standing still ---- */
 
-static bool runs(pid_t pid)
+static bool stop_one(const struct tree *t, pid_t pid)
 {
     char state;
     pid_t parent;
-    return look_at(pid, &state, &parent) && strchr("TtZX", state) == NULL;
+    if (!look_at(pid, &state, &parent) || strchr("TtZX", state) != NULL)
+        return false;
+    signal_one(t, pid, SIGSTOP);
+    return true;
+}
+
+static bool continue_one(const struct tree *t, pid_t pid)
+{
+    (void)t;
+    return kill(pid, SIGCONT) == 0;
 }
 
 void tree_stop(const struct tree *t)
 {
-    static pid_t all[WALK_MAX];
     long moment = PAUSE_MIN;
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&moment);
-    for (bool more = !has_cgroup(t); more;) {
-        size_t count = walk(all);
-        more = false;
-        for (size_t i = 0; i < count; i++)
-            if (runs(all[i])) {
-                signal_one(t, all[i], SIGSTOP);
-                more = true;
-            }
-        if (more)
-            rest(&moment);
-    }
+    while (!has_cgroup(t) && walk(t, stop_one))
+        rest(&moment);
 }
 
 void tree_continue(const struct tree *t)
 {
-    static pid_t all[WALK_MAX];
-    if (has_cgroup(t)) {
+    if (has_cgroup(t))
         cgroup_freeze(t->cgroup, false);
-        return;
-    }
-    size_t count = walk(all);
-    for (size_t i = 0; i < count; i++)
-        kill(all[i], SIGCONT);
+    else
+        walk(t, continue_one);
 }

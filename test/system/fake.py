@@ -71,7 +71,7 @@ class Fake:
 
     The default is a member that leads: GO, and a lease from the stamp on, for each question."""
 
-    def __init__(self, lease=600_000, renewal=100_000, answer=None, ask=None):
+    def __init__(self, lease=1_000_000, renewal=200_000, answer=None, ask=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-run-"))
         self.lease, self.renewal, self.term = lease, renewal, TERM
         self.answer, self.ask = answer, ask
