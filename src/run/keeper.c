@@ -67,6 +67,12 @@ static void ended(void *context, pid_t child, int status)
     sick_ended(&k->sick, child, status);
 }
 
+static void say_empty(struct keeper *k)
+{
+    channel_say_empty(&k->job->channel, k->job->go.group);
+    atomic_store(&k->page->said, 1);
+}
+
 static void tell_why_not(struct keeper *k)
 {
     struct command_failure f;
@@ -92,7 +98,7 @@ static _Noreturn void finish(struct keeper *k)
         !k->alone)
         channel_say(&k->job->channel, &k->job->go, TALK_RESIGN, -1);
     if (!counted)
-        channel_say_empty(&k->job->channel, k->job->go.group);
+        say_empty(k);
     _exit(0);
 }
 
@@ -125,7 +131,7 @@ static void freeze(struct keeper *k)
     tell_command(k);
     tree_stop(&k->tree);
     atomic_store(&k->page->phase, PHASE_FROZEN);
-    channel_say_empty(&k->job->channel, k->job->go.group);
+    say_empty(k);
     note(k, NOTE_FROZEN, 0);
 }
 
@@ -133,7 +139,7 @@ static void freeze(struct keeper *k)
 static void give(struct keeper *k)
 {
     atomic_store(&k->page->phase, PHASE_GIVEN);
-    channel_say_empty(&k->job->channel, k->job->go.group);
+    say_empty(k);
     channel_close(&k->job->channel);
 }
 

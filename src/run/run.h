@@ -65,6 +65,7 @@ struct page {
     _Atomic int lost;   /* its end was our doing */
     _Atomic int status; /* exit status; RUN_NOTHING: it was too late to begin */
     _Atomic int group;  /* process group of W */
+    _Atomic int said;   /* of what is held now, B has said the end */
 };
 enum { RUN_NOTHING = -1 };
 

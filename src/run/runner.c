@@ -186,6 +186,7 @@ static void thaw(struct runner *r)
     TELL(r, "leads %s again, in term %llu.%u: continues %s", group_of(r),
          (unsigned long long)(r->go.term >> 16), (unsigned)(r->go.term & 0xffff), r->o->command[0]);
     atomic_store(&r->page->until, r->d.until);
+    atomic_store(&r->page->said, 0);
     note(r, NOTE_THAW, 0, passed);
     r->frozen = r->told_lost = false;
     r->state = HELD;
@@ -199,7 +200,7 @@ static void nobody(void *context, pid_t child, int status)
         r->keeper = 0;
 }
 
-/* Everything below us, B first of all; then it is for us to say. */
+/* Everything below us, B first of all. */
 static void take_over(struct runner *r)
 {
     const struct tree t = {atomic_load(&r->page->group), &r->cgroup};
@@ -208,8 +209,6 @@ static void take_over(struct runner *r)
     tree_kill(&t, nobody, r);
     if (isatty(STDIN_FILENO))
         tcsetpgrp(STDIN_FILENO, getpgrp());
-    if (r->state == HELD)
-        channel_say_empty(&r->channel, r->o->group);
 }
 
 /* B is gone, and nothing is left. */
@@ -220,8 +219,8 @@ static void conclude(struct runner *r)
     bool lost = atomic_load(&r->page->lost) != 0 || (!known && r->told_lost && !r->frozen);
     close(r->pair);
     r->pair = -1;
-    if (r->state == HELD && r->o->on_lose == LOSE_FREEZE)
-        give_back(r); /* B may have ended without having heard that it goes on */
+    if (r->state != HELD || !atomic_load(&r->page->said))
+        give_back(r); /* B could not, or has heard of an earlier office only */
     if (r->broken && !known && !lost)
         tell("the process that keeps %s has died: everything is killed", r->o->command[0]);
     if (known && status == RUN_NOTHING && !r->leaving) {
@@ -598,8 +597,10 @@ int run_command(const struct run_options *o)
                         .pair = -1,
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : RUN_FAILED;
-    if (r.keeper > 0)
+    if (r.keeper > 0) { /* frozen, and will not go on */
         take_over(&r);
+        give_back(&r);
+    }
     cgroup_remove(&r.cgroup);
     channel_close(&r.channel);
     return status;

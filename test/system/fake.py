@@ -52,11 +52,13 @@ class Client:
         self.until, self.holding, self.empty = 0, False, 0
 
     def say(self, word, **fields):
-        fields = {"lease": self.fake.lease, "renewal": self.fake.renewal, "term": self.fake.term} | fields
+        self.send(packet(word, **{"lease": self.fake.lease, "renewal": self.fake.renewal, "term": self.fake.term} | fields))
+
+    def send(self, data):
         try:
-            self.connection.send(packet(word, **fields), socket.MSG_DONTWAIT)
+            self.connection.send(data, socket.MSG_DONTWAIT)
         except OSError:
-            pass
+            pass  # it has gone meanwhile
 
     def close(self):
         self.connection.close()

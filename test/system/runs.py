@@ -47,6 +47,17 @@ def state(pid):
         return ""
 
 
+def is_dying(pid):
+    """Killed, but without a processor so far to end on: it never comes back to its own code."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        flags = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6])
+    except OSError:
+        return True
+    pending = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(p >> (signal.SIGKILL - 1) & 1 for p in pending) or bool(flags & 4) or state(pid) in ("Z", "X")
+
+
 class Run:
     """One elect run, and everything that came from it: found by a mark in the environment, wherever it went."""
 
@@ -113,11 +124,11 @@ class Run:
     def signal(self, number):
         os.kill(self.pid, number)
 
-    def nothing_after(self, until, what):
+    def nothing_after(self, until, what, beat_shift=0):
         """Nobody is alive from then on: by the clock, and by what they wrote themselves."""
         wait("the end of the lease", lambda: boottime() > until)
-        survivors = self.workers()
-        late = self.beat()[0] - until
+        survivors = [p for p in self.workers() if not is_dying(p)]
+        late = self.beat()[0] - beat_shift - until
         holds(f"{what}: alive after the deadline:", not survivors and late <= 0,
               *[pathlib.Path(f"/proc/{p}/cmdline").read_bytes() for p in survivors if os.path.exists(f"/proc/{p}")], late, "us late")
 
