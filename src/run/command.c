@@ -64,6 +64,10 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, RUN_FAILED, errno, "the loss descriptor");
     be_ordinary();
+    /* Who was held up so far has nothing to begin: B will come, or A. */
+    while (deadline_now() >=
+           atomic_load(&job->page->until) - job->deadline.grace - job->deadline.margin)
+        pause();
     if (o->shell)
         execl("/bin/sh", "sh", "-c", o->command[0], (char *)NULL);
     else

@@ -41,6 +41,7 @@ struct runner {
     pid_t keeper; /* 0: none */
     int pair;     /* our end */
     int timer, signals;
+    bool terminal; /* B has it, or gives it to the command */
     bool tried, told_away, told_wait, told_lost, frozen, leaving;
     bool started; /* once at least */
     bool broken;  /* the keeper had to be replaced */
@@ -107,8 +108,6 @@ static void hold(struct runner *r)
         tell("%s: %s", r->o->socket, why_no_daemon(error));
         r->result = RUN_FAILED;
     }
-    if (error == 0)
-        r->told_away = false;
     r->tried = true;
 }
 
@@ -116,7 +115,7 @@ static void hold(struct runner *r)
 static void give_back(struct runner *r)
 {
     if (r->state != AWAY)
-        channel_say_empty(&r->channel, r->o->group);
+        channel_say_empty(&r->channel, group_of(r));
 }
 
 static void ask(struct runner *r, int64_t now)
@@ -150,6 +149,7 @@ static void start(struct runner *r)
         error = errno;
     TELL(r, "leads %s in term %llu.%u: starts %s", group_of(r),
          (unsigned long long)(r->go.term >> 16), (unsigned)(r->go.term & 0xffff), r->o->command[0]);
+    r->terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     pid_t child = error == 0 ? fork() : -1;
     if (child == 0) {
         close(pair[0]);
@@ -160,8 +160,7 @@ static void start(struct runner *r)
                                   .deadline = r->d,
                                   .go = r->go,
                                   .runner = pair[1],
-                                  .terminal =
-                                      isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()};
+                                  .terminal = r->terminal};
         close(r->timer);
         close(r->signals);
         keeper(&job);
@@ -207,7 +206,7 @@ static void take_over(struct runner *r)
     if (r->keeper > 0)
         kill(r->keeper, SIGKILL);
     tree_kill(&t, nobody, r);
-    if (isatty(STDIN_FILENO))
+    if (r->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
@@ -348,6 +347,7 @@ static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind 
 
 static void hear(struct runner *r, const struct talk *t)
 {
+    r->told_away = false;
     switch (t->word) {
     case TALK_REFUSED: refused(r, t); break;
     case TALK_NO:

@@ -60,10 +60,24 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-static size_t numbers_in(char *text, pid_t *to, size_t room)
+/* The kernel gives a page at a time. */
+static size_t read_all(int fd, char *text, size_t room)
+{
+    size_t length = 0;
+    ssize_t got;
+    while (fd >= 0 && length < room && (got = read(fd, text + length, room - length)) > 0)
+        length += (size_t)got;
+    return length;
+}
+
+/* A number that is cut off at the end of it is none. */
+static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
     char *end;
+    while (length > 0 && text[length - 1] != ' ')
+        length--;
+    text[length] = '\0';
     for (long pid = strtol(text, &end, 10); end != text && count < room;
          text = end, pid = strtol(text, &end, 10))
         to[count++] = (pid_t)pid;
@@ -73,7 +87,7 @@ static size_t numbers_in(char *text, pid_t *to, size_t room)
 /* Of all its threads: a child belongs to the one that forked it. */
 size_t tree_children(pid_t of, pid_t *children, size_t room)
 {
-    static char text[LIST_BYTES];
+    static char text[LIST_BYTES + 1];
     char path[64 + sizeof((struct dirent *)0)->d_name];
     size_t count = 0;
     const struct dirent *thread;
@@ -88,11 +102,9 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
             closedir(threads);
             return tree_children_by_parent(of, children, room);
         }
-        ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+        count += numbers_in(text, read_all(fd, text, LIST_BYTES), children + count, room - count);
         if (fd >= 0)
             close(fd);
-        text[length > 0 ? length : 0] = '\0';
-        count += numbers_in(text, children + count, room - count);
     }
     if (threads != NULL)
         closedir(threads);
@@ -123,7 +135,7 @@ static bool walk(const struct tree *t, bool (*visit)(const struct tree *t, pid_t
         count += tree_children(all[i], all + count, WALK_MAX - count);
         any |= visit(t, all[i]);
     }
-    return any;
+    return any || count == WALK_MAX; /* then there may be more */
 }
 
 /* ---- the end ---- */
@@ -145,6 +157,14 @@ static void rest(long *nanoseconds)
         *nanoseconds *= 2;
 }
 
+/* Whether it is a child of ours, so that its number is nobody else's: that much can be known
+ * without /proc. */
+static bool leads_group(pid_t child)
+{
+    siginfo_t info;
+    return child > 1 && waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 static bool kill_one(const struct tree *t, pid_t pid)
 {
     signal_one(t, pid, SIGKILL);
@@ -157,6 +177,8 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
     while (tree_reap(ended, context)) {
         if (has_cgroup(t))
             cgroup_kill(t->cgroup);
+        if (leads_group(t->group))
+            kill(-t->group, SIGKILL);
         walk(t, kill_one);
         if (!tree_reap(ended, context))
             return;

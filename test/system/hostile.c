@@ -1,7 +1,7 @@
 /* A workload that does not want to end: hostile FILE MODE [NUMBER]
  *
- * Every process of it writes the time (CLOCK_BOOTTIME, microseconds) into the file for as long as it
- * lives, so that anybody can see when the last one was alive.
+ * Every process of it writes the time (CLOCK_BOOTTIME, microseconds) into the file for as long as
+ * it lives, so that anybody can see when the last one was alive.
  *
  *   plain    ends when it is told
  *   ignore   does not

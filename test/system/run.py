@@ -95,6 +95,10 @@ def environment(_):
         r = expect("spoilt", ran(f, "--", "cat", "/proc/self/status", preexec_fn=spoil), 0)
         holds("as nohup has it, and else as new", masks(r.out) == {"SigBlk:": 0, "SigIgn:": 1}, masks(r.out))
 
+        r = expect("priority", ran(f, "--", sys.executable, "-c", "import os; print(os.nice(0), os.sched_getscheduler(0))",
+                                   preexec_fn=lambda: os.nice(7)), 0)
+        holds("as it was started", r.out == f"7 {os.SCHED_OTHER}\n", r.out)
+
         def close_all():
             for fd in range(3):
                 os.close(fd)

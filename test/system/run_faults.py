@@ -19,7 +19,7 @@ import claims  # noqa: E402
 from cluster import wait  # noqa: E402
 from fake import TERM, Fake, boottime  # noqa: E402
 from place import case, holds  # noqa: E402
-from runs import HOSTILE, NOBODY, OBEYS, Run, begin, children, expect, is_elect, main, ran  # noqa: E402
+from runs import HOSTILE, NOBODY, OBEYS, Run, begin, children, expect, main, ran  # noqa: E402
 
 DEATHS = int(os.environ.get("DEATHS", "120"))
 
@@ -293,6 +293,19 @@ def other_time(_):
 
 
 @case
+def without_proc(_):
+    """Nothing can be listed there, but what has not left its group is killed all the same."""
+    if os.geteuid() != 0:
+        print("skipped: only root takes /proc away", file=sys.stderr)
+        return
+    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "bomb", "5", before=["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]) as r:
+        r.begun(5)
+        f.renews = False
+        holds("lost", r.end() == 75, r.err)
+        r.nothing_after(f.until(), "without /proc")
+
+
+@case
 def busy_machine(_):
     """More who want to compute than there are processors, and nobody is late."""
     burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=claims.die_with_parent) for _ in range(4 * os.cpu_count())]
@@ -315,25 +328,26 @@ def busy_machine(_):
 
 @case
 def dead_at_every_call(_):
-    """Killed at each system call from HOLD to the beginning, in either process, once each."""
+    """The runner is killed at each system call from its beginning to HOLD, GO, and the start; the keeper where it forks."""
     if not shutil.which("strace"):
         print("skipped: no strace", file=sys.stderr)
         return
-    calls = ["sendmsg", "recvmsg", "poll", "read", "write", "timerfd_settime", "timerfd_create", "signalfd4", "socketpair", "socket", "connect", "clone",
-             "prctl", "setpgid", "pipe2", "close", "mmap", "fcntl", "execve", "wait4", "rt_sigprocmask", "openat"]
+    calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4", "clone",
+             "prctl", "close", "mmap", "rt_sigprocmask", "wait4", "write", "fcntl")
+    deaths = [([], call, nth) for call in calls for nth in (1, 2, 3, 4, 6, 9)]
+    deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # which the runner never calls
     killed = 0
     with Fake(lease=300_000, renewal=50_000) as f:
-        for call in calls:
-            for nth in (1, 2, 3, 5, 8):
-                before = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={nth}"]
-                with Run(f, "-w", "1s", "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
-                    wait("it begins, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None, 10)
-                    killed += r.process.poll() is not None
-                    r.process.kill()  # strace, and then whoever is left
-                    for pid in [p for p in r.alive() if is_elect(p)][:1]:
-                        os.kill(pid, signal.SIGKILL)
-                    wait(f"{call} {nth}: nobody", lambda: not r.alive(), 10)
-    holds("many died", killed > len(calls), killed)
+        for follow, call, nth in deaths:
+            before = ["strace", *follow, "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={nth}"]
+            with Run(f, "-w", "2s", "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
+                wait("it begins, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
+                killed += r.process.poll() is not None
+                for runner in children(r.pid):  # of strace: it has not died so far
+                    os.kill(runner, signal.SIGKILL)
+                r.end()
+                wait(f"{call} {nth}: nobody", lambda: not r.alive())
+    holds("many died", killed > len(deaths) // 3, killed, len(deaths))
 
 
 if __name__ == "__main__":
