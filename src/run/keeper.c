@@ -218,7 +218,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
 {
     bool working = is(k, PHASE_WORKING);
     int64_t now = deadline_now();
-    switch ((enum note_kind)n->kind) {
+    switch (n->kind) {
     case NOTE_SIGNAL: pass_on(k, n->value); break;
     case NOTE_STOP:
     case NOTE_KILL:

@@ -82,7 +82,8 @@ enum note_kind {
     NOTE_SICK /* value: 0 health, 1 watchdog */
 };
 struct note {
-    int32_t kind, value;
+    enum note_kind kind;
+    int value;
 };
 
 /* What B needs; it never comes back. */

@@ -399,7 +399,7 @@ static void hear_daemon(struct runner *r)
 
 static void hear_note(struct runner *r, const struct note *n)
 {
-    switch ((enum note_kind)n->kind) {
+    switch (n->kind) {
     case NOTE_STOPPING:
         if (!r->told_lost)
             TELL(r, "leadership of %s was not renewed in time: %s", group_of(r),

@@ -188,11 +188,31 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- standing still ---- */
 
+/* What was signalled, but has had no processor since, does not come back to its own code: on a busy
+ * machine that can take long. */
+static bool is_told_to_stop(pid_t pid)
+{
+    static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};
+    char path[64], text[4096];
+    unsigned long long set = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    text[read_all(fd, text, sizeof text - 1)] = '\0';
+    if (fd >= 0)
+        close(fd);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *at = strstr(text, names[i]);
+        set |= at != NULL ? strtoull(at + strlen(names[i]), NULL, 16) : 0;
+    }
+    return (set >> (SIGSTOP - 1) & 1) != 0;
+}
+
 static bool stop_one(const struct tree *t, pid_t pid)
 {
     char state;
     pid_t parent;
-    if (!look_at(pid, &state, &parent) || strchr("TtZX", state) != NULL)
+    if (!look_at(pid, &state, &parent) || strchr("TtZX", state) != NULL ||
+        (state != 'D' && is_told_to_stop(pid)))
         return false;
     signal_one(t, pid, SIGSTOP);
     return true;

@@ -304,7 +304,7 @@ def on_lose_signal(_):
 
 @case
 def on_lose_freeze(_):
-    with Fake() as f, Run(f, "--on-lose", "freeze", "--", HOSTILE, "BEAT", "tree", "3") as r:
+    with Fake() as f, Run(f, "--on-lose", "freeze", "--kill-margin", "300ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
         r.begun(3)
         for round in range(1, 4):
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
@@ -313,7 +313,8 @@ def on_lose_freeze(_):
             until = f.until()
             wait("the end of the lease", lambda: boottime() > until)
             beat = r.beat()[0]
-            holds("nobody works", beat <= until and len(r.workers()) == 4 and {state(p) for p in r.workers()} == {"T"}, beat - until)
+            holds("nobody works", beat <= until and len(r.workers()) == 4, beat - until)
+            wait("all stand still", lambda: {state(p) for p in r.workers()} == {"T"})
             wait("and later", lambda: boottime() > until + 200_000)
             holds("nobody works", r.beat()[0] == beat)
             f.renews, f.answer = True, None
@@ -464,7 +465,7 @@ def control_groups(_):
                 r.end()
                 wait(f"{victim}: nobody", lambda: not r.alive())
                 wait(f"{victim}: and no control group", lambda: not given.below())
-        with Run(f, "--on-lose", "freeze", "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
+        with Run(f, "--on-lose", "freeze", "--kill-margin", "300ms", "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
             r.begun(5)
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
             wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())

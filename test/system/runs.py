@@ -73,7 +73,7 @@ class Run:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         for _ in range(100):
             pids = self.alive()
             for pid in pids:
@@ -84,7 +84,9 @@ class Run:
             if not pids:
                 break
         self.process.kill()
-        self.process.communicate()
+        _, err = self.process.communicate() if not self.process.stderr.closed else ("", b"")
+        if kind is not None:
+            print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
         """Whoever has the mark: the two processes of elect as well."""
