@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAX_OPTIONS 24
+#define MAX_OPTIONS 32
 
 int ask_complain(const char *verb, int status, const char *what)
 {
@@ -176,8 +176,7 @@ const struct config_member *ask_self(const struct asked_for *a, const struct con
 
 /* ---- asking ---- */
 
-/* Where the daemon listens; an exit status after having complained, 0 if it is known. */
-static int find_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
+int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
 {
     static struct config c;
     bool named = a->config != NULL || a->id != NULL; /* that says more than the environment */
@@ -213,7 +212,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct timeval patience = {.tv_sec = seconds};
     char path[CONFIG_FILE], why[CONFIG_FILE + 128];
-    *status = find_socket(a, which, path);
+    *status = ask_socket(a, which, path);
     if (*status != 0)
         return -1;
     if (strlen(path) >= sizeof at.sun_path) {

@@ -63,6 +63,9 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
 /* By --id, or by the state that is here. */
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
 
+/* Where the daemon listens; an exit status after having complained, 0 if it is known. */
+int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
+
 /* The answer, or NULL with an exit status, after having complained. Takes the request. */
 json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
             int *status);

@@ -9,6 +9,7 @@
 static const struct verb verbs[] = {
     {"init", cmd_init, "make a cluster, or a member of it"},
     {"daemon", cmd_daemon, "run a member"},
+    {"run", cmd_run, "run a command only while the member here leads"},
     {"is-leader", cmd_is_leader, "whether the member here leads, for scripts"},
     {"leader", cmd_leader, "who leads"},
     {"status", cmd_status, "who leads, since when, and what is known of each member"},

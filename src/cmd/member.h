@@ -11,6 +11,7 @@ int cmd_status(int argc, char **argv);
 int cmd_members(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_history(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_resign(int argc, char **argv);
 int cmd_transfer(int argc, char **argv);
 int cmd_pause(int argc, char **argv);

@@ -60,10 +60,24 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-static size_t numbers_in(char *text, pid_t *to, size_t room)
+/* The kernel gives a page at a time. */
+static size_t read_all(int fd, char *text, size_t room)
+{
+    size_t length = 0;
+    ssize_t got;
+    while (fd >= 0 && length < room && (got = read(fd, text + length, room - length)) > 0)
+        length += (size_t)got;
+    return length;
+}
+
+/* A number that is cut off at the end of it is none. */
+static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
     char *end;
+    while (length > 0 && text[length - 1] != ' ')
+        length--;
+    text[length] = '\0';
     for (long pid = strtol(text, &end, 10); end != text && count < room;
          text = end, pid = strtol(text, &end, 10))
         to[count++] = (pid_t)pid;
@@ -73,7 +87,7 @@ static size_t numbers_in(char *text, pid_t *to, size_t room)
 /* Of all its threads: a child belongs to the one that forked it. */
 size_t tree_children(pid_t of, pid_t *children, size_t room)
 {
-    static char text[LIST_BYTES];
+    static char text[LIST_BYTES + 1];
     char path[64 + sizeof((struct dirent *)0)->d_name];
     size_t count = 0;
     const struct dirent *thread;
@@ -88,23 +102,12 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
             closedir(threads);
             return tree_children_by_parent(of, children, room);
         }
-        ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+        count += numbers_in(text, read_all(fd, text, LIST_BYTES), children + count, room - count);
         if (fd >= 0)
             close(fd);
-        text[length > 0 ? length : 0] = '\0';
-        count += numbers_in(text, children + count, room - count);
     }
     if (threads != NULL)
         closedir(threads);
-    return count;
-}
-
-/* Every descendant, parents before their children; how many. */
-static size_t walk(pid_t all[WALK_MAX])
-{
-    size_t count = tree_children(getpid(), all, WALK_MAX);
-    for (size_t i = 0; i < count && count < WALK_MAX; i++)
-        count += tree_children(all[i], all + count, WALK_MAX - count);
     return count;
 }
 
@@ -119,6 +122,20 @@ static void signal_one(const struct tree *t, pid_t pid, int number)
         (group == t->group || group == pid || getsid(pid) != getsid(0)))
         kill(-group, number);
     kill(pid, number);
+}
+
+/* Each descendant, parents before their children, as soon as it is found; whether it was worth
+ * it for any of them. */
+static bool walk(const struct tree *t, bool (*visit)(const struct tree *t, pid_t pid))
+{
+    static pid_t all[WALK_MAX];
+    size_t count = tree_children(getpid(), all, WALK_MAX);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        count += tree_children(all[i], all + count, WALK_MAX - count);
+        any |= visit(t, all[i]);
+    }
+    return any || count == WALK_MAX; /* then there may be more */
 }
 
 /* ---- the end ---- */
@@ -140,16 +157,29 @@ static void rest(long *nanoseconds)
         *nanoseconds *= 2;
 }
 
+/* Whether it is a child of ours, so that its number is nobody else's: that much can be known
+ * without /proc. */
+static bool leads_group(pid_t child)
+{
+    siginfo_t info;
+    return child > 1 && waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static bool kill_one(const struct tree *t, pid_t pid)
+{
+    signal_one(t, pid, SIGKILL);
+    return true;
+}
+
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
-    static pid_t all[WALK_MAX];
     long moment = PAUSE_MIN;
     while (tree_reap(ended, context)) {
         if (has_cgroup(t))
             cgroup_kill(t->cgroup);
-        size_t count = walk(all);
-        for (size_t i = 0; i < count; i++)
-            signal_one(t, all[i], SIGKILL);
+        if (leads_group(t->group))
+            kill(-t->group, SIGKILL);
+        walk(t, kill_one);
         if (!tree_reap(ended, context))
             return;
         rest(&moment);
@@ -158,41 +188,56 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- standing still ---- */
 
-static bool runs(pid_t pid)
+/* What was signalled, but has had no processor since, does not come back to its own code: on a busy
+ * machine that can take long. */
+static bool is_told_to_stop(pid_t pid)
+{
+    static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};
+    char path[64], text[4096];
+    unsigned long long set = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    text[read_all(fd, text, sizeof text - 1)] = '\0';
+    if (fd >= 0)
+        close(fd);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *at = strstr(text, names[i]);
+        set |= at != NULL ? strtoull(at + strlen(names[i]), NULL, 16) : 0;
+    }
+    return (set >> (SIGSTOP - 1) & 1) != 0;
+}
+
+static bool stop_one(const struct tree *t, pid_t pid)
 {
     char state;
     pid_t parent;
-    return look_at(pid, &state, &parent) && strchr("TtZX", state) == NULL;
+    if (!look_at(pid, &state, &parent) || strchr("TtZX", state) != NULL ||
+        (state != 'D' && is_told_to_stop(pid)))
+        return false;
+    signal_one(t, pid, SIGSTOP);
+    return true;
+}
+
+static bool continue_one(const struct tree *t, pid_t pid)
+{
+    (void)t;
+    return kill(pid, SIGCONT) == 0;
 }
 
 void tree_stop(const struct tree *t)
 {
-    static pid_t all[WALK_MAX];
     long moment = PAUSE_MIN;
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&moment);
-    for (bool more = !has_cgroup(t); more;) {
-        size_t count = walk(all);
-        more = false;
-        for (size_t i = 0; i < count; i++)
-            if (runs(all[i])) {
-                signal_one(t, all[i], SIGSTOP);
-                more = true;
-            }
-        if (more)
-            rest(&moment);
-    }
+    while (!has_cgroup(t) && walk(t, stop_one))
+        rest(&moment);
 }
 
 void tree_continue(const struct tree *t)
 {
-    static pid_t all[WALK_MAX];
-    if (has_cgroup(t)) {
+    if (has_cgroup(t))
         cgroup_freeze(t->cgroup, false);
-        return;
-    }
-    size_t count = walk(all);
-    for (size_t i = 0; i < count; i++)
-        kill(all[i], SIGCONT);
+    else
+        walk(t, continue_one);
 }

@@ -305,7 +305,7 @@ def manners():
 
 def documents():
     """The manual and the help name the same options; every command of the README works (quick_start.py has the rest)."""
-    for verb in ("verify", "sim"):
+    for verb in ("run", "verify", "sim"):
         manual = (pathlib.Path(ROOT) / f"docs/man/elect-{verb}.1").read_text().replace("\\-", "-")
         named = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", manual))
         helped = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", run(verb, "--help").stdout))

@@ -1,0 +1,21 @@
+/* The command itself: its process, and what it finds there. */
+#ifndef ELECT_RUN_COMMAND_H
+#define ELECT_RUN_COMMAND_H
+
+#include "run.h"
+
+/* What went wrong in the child before the command was there. */
+struct command_failure {
+    int error;
+    char what[60];
+};
+
+/* 0: not started, errno says why. `report`: a descriptor from which a command_failure can be read
+ * if it comes to nothing, and which ends when the command is there. */
+pid_t command_start(const struct keeper_job *job, int *report, int loss);
+/* A line of the shell, with nothing of ours but the environment. */
+pid_t command_start_check(const char *line);
+
+int command_status(int status); /* as of waitpid -> exit status */
+
+#endif

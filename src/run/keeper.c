@@ -1,0 +1,353 @@
+/* B, the keeper. It acts by its own clock, and never waits for A.
+ *
+ * 1. Nothing is forked before it is a subreaper and knows that A lives.
+ * 2. Whatever happens to A is seen on the pair between them, and ends the work.
+ * 3. PHASE_EMPTY is written, and said, only when no child is left. */
+#include "command.h"
+#include "sick.h"
+#include "urgent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECOND 1000000
+
+struct keeper {
+    struct keeper_job *job;
+    const struct run_options *o;
+    struct page *page;
+    struct deadline d;
+    struct tree tree;
+    struct sick sick;
+    pid_t command;      /* 0: it has ended */
+    int status;         /* then: its exit status */
+    int report;         /* why it could not be started; -1: it could */
+    int loss;           /* our end of what the command watches; -1: told */
+    int timer, signals; /* descriptors */
+    bool alone;         /* A is gone */
+};
+
+void alarm_set(int timer, int64_t when)
+{
+    int64_t at = when > 0 ? when : 1;
+    struct itimerspec spec = {.it_value = {.tv_sec = at / SECOND, .tv_nsec = at % SECOND * 1000}};
+    if (when == DEADLINE_NEVER)
+        spec = (struct itimerspec){0};
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static void note(const struct keeper *k, enum note_kind kind, int value)
+{
+    const struct note n = {kind, value};
+    packet_send(k->job->runner, &n, sizeof n, NULL);
+}
+
+static bool is(const struct keeper *k, enum phase phase)
+{
+    return atomic_load(&k->page->phase) == (int)phase;
+}
+
+/* ---- the end ---- */
+
+static void ended(void *context, pid_t child, int status)
+{
+    struct keeper *k = context;
+    if (child == k->command) {
+        k->command = 0;
+        k->status = command_status(status);
+    }
+    sick_ended(&k->sick, child, status);
+}
+
+static void say_empty(struct keeper *k)
+{
+    channel_say_empty(&k->job->channel, k->job->go.group);
+    atomic_store(&k->page->said, 1);
+}
+
+static void tell_why_not(struct keeper *k)
+{
+    struct command_failure f;
+    if (k->report >= 0 && read(k->report, &f, sizeof f) == sizeof f) {
+        f.what[sizeof f.what - 1] = '\0';
+        tell("%s: %s", f.what,
+             f.error == EPERM && k->o->isolate ? "not permitted here" : strerror(f.error));
+    }
+}
+
+static _Noreturn void finish(struct keeper *k)
+{
+    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN); /* as stopped already */
+    tree_kill(&k->tree, ended, k);
+    tell_why_not(k);
+    if (k->job->terminal)
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+    if (k->alone)
+        cgroup_remove(k->job->cgroup);
+    atomic_store(&k->page->status, k->status);
+    atomic_store(&k->page->phase, PHASE_EMPTY);
+    if (k->o->resign && k->status != RUN_NOTHING && !atomic_load(&k->page->lost) && !counted &&
+        !k->alone)
+        channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
+    if (!counted)
+        say_empty(k);
+    _exit(0);
+}
+
+/* ---- the time is over ---- */
+
+static void tell_command(struct keeper *k)
+{
+    if (k->loss >= 0)
+        close(k->loss);
+    k->loss = -1;
+}
+
+static void begin_to_stop(struct keeper *k, int64_t now)
+{
+    if (k->d.since != DEADLINE_NEVER)
+        return;
+    deadline_stop(&k->d, now);
+    atomic_store(&k->page->lost, 1);
+    sick_end(&k->sick);
+    tell_command(k);
+    if (k->command > 0) {
+        kill(-k->command, k->o->signal);
+        kill(-k->command, SIGCONT); /* who stands still does not hear */
+    }
+}
+
+static void freeze(struct keeper *k)
+{
+    sick_end(&k->sick);
+    tell_command(k);
+    tree_stop(&k->tree);
+    atomic_store(&k->page->phase, PHASE_FROZEN);
+    say_empty(k);
+    note(k, NOTE_FROZEN, 0);
+}
+
+/* Nothing more can be done about it: whoever chose that knows. */
+static void give(struct keeper *k)
+{
+    atomic_store(&k->page->phase, PHASE_GIVEN);
+    say_empty(k);
+    channel_close(&k->job->channel);
+}
+
+static void last_moment(struct keeper *k, int64_t now)
+{
+    switch (k->o->on_lose) {
+    case LOSE_STOP:
+        begin_to_stop(k, now);
+        note(k, NOTE_KILLING, (int)((now - k->d.since) / 1000));
+        finish(k);
+    case LOSE_SIGNAL: give(k); break;
+    case LOSE_FREEZE: freeze(k); break;
+    }
+}
+
+static void look_at_clock(struct keeper *k)
+{
+    int64_t now = deadline_now();
+    if (!is(k, PHASE_WORKING))
+        return;
+    k->d.until = atomic_load(&k->page->until);
+    if (k->o->on_lose != LOSE_FREEZE && now >= deadline_term(&k->d)) {
+        begin_to_stop(k, now);
+        note(k, NOTE_STOPPING, 0);
+    }
+    if (now >= deadline_kill(&k->d)) {
+        last_moment(k, now);
+        return;
+    }
+    int sick = sick_look(&k->sick, now);
+    if (sick != SICK_NOT) {
+        note(k, NOTE_SICK, sick);
+        channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
+    }
+}
+
+static int64_t next_alarm(const struct keeper *k)
+{
+    int64_t term = k->o->on_lose != LOSE_FREEZE ? deadline_term(&k->d) : DEADLINE_NEVER;
+    int64_t end = deadline_kill(&k->d), look = sick_next(&k->sick);
+    int64_t first = term < end ? term : end;
+    return !is(k, PHASE_WORKING) ? DEADLINE_NEVER : look < first ? look : first;
+}
+
+/* ---- what A says ---- */
+
+static void thaw(struct keeper *k, const int channel[2])
+{
+    int64_t now = deadline_now();
+    channel_close(&k->job->channel);
+    k->job->channel = (struct channel){channel[0], channel[1]};
+    k->d.since = DEADLINE_NEVER;
+    k->d.over = false;
+    k->d.until = atomic_load(&k->page->until);
+    if (!deadline_may_start(&k->d, now)) {
+        freeze(k);
+        return;
+    }
+    atomic_store(&k->page->phase, PHASE_WORKING);
+    sick_again(&k->sick, now);
+    tree_continue(&k->tree);
+}
+
+static void pass_on(struct keeper *k, int number)
+{
+    if (!is(k, PHASE_FROZEN)) {
+        if (k->command > 0)
+            kill(k->command, number);
+    } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
+        tree_kill(&k->tree, ended, k); /* it cannot act on it, and may not */
+        k->status = RUN_SIGNAL + number;
+    }
+}
+
+static void obey(struct keeper *k, const struct note *n, const int passed[2])
+{
+    bool working = is(k, PHASE_WORKING);
+    int64_t now = deadline_now();
+    switch (n->kind) {
+    case NOTE_SIGNAL: pass_on(k, n->value); break;
+    case NOTE_STOP:
+    case NOTE_KILL:
+        if (working && k->o->on_lose != LOSE_FREEZE)
+            begin_to_stop(k, now);
+        if (working &&
+            (k->o->on_lose == LOSE_FREEZE || (n->kind == NOTE_KILL && k->o->on_lose == LOSE_STOP)))
+            last_moment(k, now);
+        break;
+    case NOTE_THAW: thaw(k, passed); break;
+    case NOTE_STOPPING:
+    case NOTE_KILLING:
+    case NOTE_FROZEN:
+    case NOTE_SICK: break; /* ours */
+    }
+}
+
+static void hear_runner(struct keeper *k)
+{
+    struct note n;
+    int passed[2];
+    long got;
+    while ((got = packet_receive(k->job->runner, &n, sizeof n, passed)) == sizeof n)
+        obey(k, &n, passed);
+    if (got == 0) {
+        k->alone = true;
+        finish(k);
+    }
+}
+
+/* ---- the beginning, and the loop ---- */
+
+static void tell_term(const struct keeper_job *job, int loss)
+{
+    const struct talk *go = &job->go;
+    char number[32];
+    setenv("ELECT_GROUP", go->group, 1);
+    setenv("ELECT_NODE", go->node, 1);
+    setenv("ELECT_LEADER", go->leader, 1);
+    snprintf(number, sizeof number, "%llu.%u", (unsigned long long)(go->term >> 16),
+             (unsigned)(go->term & 0xffff));
+    setenv("ELECT_TERM", number, 1);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)go->term);
+    setenv("ELECT_TOKEN", number, 1);
+    snprintf(number, sizeof number, "%u", go->lease / 1000);
+    setenv("ELECT_LEASE_MS", number, 1);
+    setenv("ELECT_SOCKET", job->options->status_socket, 1);
+    snprintf(number, sizeof number, "%d", loss);
+    setenv("ELECT_LOSS_FD", number, 1);
+}
+
+static bool runner_lives(const struct keeper *k)
+{
+    struct pollfd p = {.fd = k->job->runner};
+    return poll(&p, 1, 0) == 0; /* an end is an event that nobody has to ask for */
+}
+
+static void begin(struct keeper *k)
+{
+    sigset_t child;
+    int ends[2];
+    urgent_again();
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    k->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    k->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    k->status = RUN_FAILED;
+    if (!tree_adopt() || k->timer < 0 || k->signals < 0 || pipe2(ends, O_CLOEXEC) != 0 ||
+        !sick_begin(&k->sick, k->o, deadline_now())) {
+        tell("nothing can be started: %s", strerror(errno));
+        finish(k);
+    }
+    k->loss = ends[1];
+    tell_term(k->job, ends[0]);
+    k->alone = !runner_lives(k);
+    k->d.until = atomic_load(&k->page->until);
+    if (k->alone || !deadline_may_start(&k->d, deadline_now())) {
+        k->status = RUN_NOTHING;
+        finish(k);
+    }
+    atomic_store(&k->page->phase, PHASE_WORKING);
+    k->command = command_start(k->job, &k->report, ends[0]);
+    if (k->command == 0) {
+        tell("%s: %s", k->o->isolate ? "--isolate" : "fork",
+             errno == EPERM ? "not permitted here" : strerror(errno));
+        finish(k);
+    }
+    close(ends[0]);
+    k->tree.group = k->command;
+    atomic_store(&k->page->group, k->command);
+}
+
+/* Who reads a terminal is stopped by its user, and nobody would continue it. */
+static void look_at_command(struct keeper *k)
+{
+    siginfo_t info = {0};
+    if (k->command > 0 && waitid(P_PID, (id_t)k->command, &info, WSTOPPED | WNOHANG) == 0 &&
+        info.si_pid == k->command && info.si_status == SIGTSTP && !is(k, PHASE_FROZEN))
+        kill(-k->command, SIGCONT);
+    tree_reap(ended, k);
+    if (k->command == 0)
+        finish(k);
+}
+
+_Noreturn void keeper(struct keeper_job *job)
+{
+    static struct keeper k;
+    uint64_t times;
+    struct signalfd_siginfo info;
+    k = (struct keeper){.job = job, .o = job->options, .page = job->page, .d = job->deadline};
+    k.tree.cgroup = job->cgroup;
+    k.report = k.loss = -1;
+    begin(&k);
+    for (;;) {
+        struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
+                             {.fd = k.signals, .events = POLLIN},
+                             {.fd = job->runner, .events = POLLIN},
+                             {.fd = k.sick.notify, .events = POLLIN}};
+        look_at_clock(&k);
+        alarm_set(k.timer, next_alarm(&k));
+        poll(p, sizeof p / sizeof p[0], -1);
+        while (read(k.timer, &times, sizeof times) > 0) { /* it is the clock that counts */
+        }
+        while (read(k.signals, &info, sizeof info) > 0) { /* any number of children, any order */
+        }
+        look_at_clock(&k);
+        hear_runner(&k);
+        if (k.sick.notify >= 0)
+            sick_hear(&k.sick, deadline_now());
+        look_at_command(&k);
+    }
+}

@@ -1,0 +1,105 @@
+/* elect run: a command that runs only while this member leads.
+ *
+ *     A  the runner, which the user started: talks to the daemon
+ *     B  the keeper: parent of the command, acts when its time is over
+ *     W  the command, and whatever it forks
+ *
+ * Both A and B are subreapers, know until when (in a page that they share) and see the other's end.
+ * Whoever is left kills and reaps everything, and says that nothing works any more. */
+#ifndef ELECT_RUN_RUN_H
+#define ELECT_RUN_RUN_H
+
+#include "channel.h"
+#include "deadline.h"
+#include "tree.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+
+enum {
+    RUN_NOT_LEADER = 1,
+    RUN_LOST = 75,
+    RUN_WAITED = 124,
+    RUN_FAILED = 125,
+    RUN_CANNOT_START = 126,
+    RUN_NOT_FOUND = 127,
+    RUN_SIGNAL = 128 /* and its number */
+};
+
+enum on_lose { LOSE_STOP, LOSE_SIGNAL, LOSE_FREEZE };
+
+struct run_options {
+    const char *group;         /* empty: the only one */
+    const char *socket;        /* member-N.run */
+    const char *status_socket; /* what the command is told */
+    char *const *command;      /* ends in NULL */
+    bool now, respawn, shell, resign, isolate, cgroup, quiet;
+    enum on_lose on_lose;
+    int signal;            /* the first one */
+    int lost;              /* exit status */
+    int64_t max_wait;      /* DEADLINE_NEVER */
+    int64_t grace, margin; /* DEADLINE_DEFAULT */
+    const char *health;    /* NULL: none */
+    int64_t health_every;
+    unsigned health_tries;
+    int64_t watchdog; /* 0: none */
+};
+
+/* Exit status. */
+int run_command(const struct run_options *o);
+
+/* ---- between the two ---- */
+
+enum phase {
+    PHASE_BEGUN,   /* nothing runs yet */
+    PHASE_WORKING, /* W was forked */
+    PHASE_GIVEN,   /* was told that it is over, and counts as stopped: LOSE_SIGNAL */
+    PHASE_FROZEN,
+    PHASE_EMPTY /* nothing is left */
+};
+
+/* Both write, so that the one who is left knows. */
+struct page {
+    _Atomic int64_t until;
+    _Atomic int phase;
+    _Atomic int lost;   /* its end was our doing */
+    _Atomic int status; /* exit status; RUN_NOTHING: it was too late to begin */
+    _Atomic int group;  /* process group of W */
+    _Atomic int said;   /* of what is held now, B has said the end */
+};
+enum { RUN_NOTHING = -1 };
+
+enum note_kind {
+    /* A to B */
+    NOTE_SIGNAL, /* value: which */
+    NOTE_STOP,   /* its grace begins */
+    NOTE_KILL,   /* there is none */
+    NOTE_THAW,   /* leads again: with both descriptors of a channel */
+    /* B to A */
+    NOTE_STOPPING, /* not renewed in time */
+    NOTE_KILLING,  /* value: milliseconds of grace that were not enough */
+    NOTE_FROZEN,
+    NOTE_SICK /* value: 0 health, 1 watchdog */
+};
+struct note {
+    enum note_kind kind;
+    int value;
+};
+
+/* What B needs; it never comes back. */
+struct keeper_job {
+    const struct run_options *options;
+    struct page *page;
+    struct channel channel;
+    struct cgroup *cgroup;
+    struct deadline deadline;
+    struct talk go; /* what the command is told */
+    int runner;     /* our end of the pair */
+    bool terminal;  /* is to be handed over */
+};
+_Noreturn void keeper(struct keeper_job *job);
+
+/* Rings at once if that time is over; DEADLINE_NEVER: not at all. */
+void alarm_set(int timer, int64_t when);
+
+#endif

@@ -1,0 +1,602 @@
+/* A, the runner: asks the daemon, keeps the page, and is the second one to enforce what it says.
+ *
+ *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
+ *
+ * HELD: B lives, or lived. Of a HOLD that was said the end is said too, by whoever finds it. */
+#include "run.h"
+#include "urgent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RETRY       200000  /* microseconds between two attempts to find the daemon */
+#define PATIENCE    5000000 /* with -n: for an answer */
+#define SHORT_LEASE 200000
+#define ASKED       64
+#define GOES_ON     (-1)
+
+enum state { AWAY, WAITING, READY, HELD };
+
+struct runner {
+    const struct run_options *o;
+    enum state state;
+    struct channel channel;
+    struct page *page;
+    struct cgroup cgroup;
+    struct deadline d;
+    struct talk go;
+    int64_t asked[ASKED]; /* our own stamps, since GO */
+    unsigned asks;
+    int64_t next_ask, retry, give_up;
+    pid_t keeper; /* 0: none */
+    int pair;     /* our end */
+    int timer, signals;
+    bool terminal; /* B has it, or gives it to the command */
+    bool tried, told_away, told_wait, told_lost, frozen, leaving;
+    bool started; /* once at least */
+    bool broken;  /* the keeper had to be replaced */
+    int result;
+};
+
+#define TELL(r, ...)                                                                               \
+    do {                                                                                           \
+        if (!(r)->o->quiet)                                                                        \
+            tell(__VA_ARGS__);                                                                     \
+    } while (0)
+
+static const char *group_of(const struct runner *r)
+{
+    return r->go.group[0] != '\0' ? r->go.group : r->o->group;
+}
+
+static void note(const struct runner *r, enum note_kind kind, int value, const int passed[2])
+{
+    const struct note n = {kind, value};
+    if (r->keeper > 0)
+        packet_send(r->pair, &n, sizeof n, passed);
+}
+
+static bool is_still(const struct runner *r) /* whatever B keeps */
+{
+    int phase = atomic_load(&r->page->phase);
+    return phase == PHASE_EMPTY || phase == PHASE_FROZEN || phase == PHASE_GIVEN;
+}
+
+/* ---- the daemon: to find it, and to ask for the office ---- */
+
+static const char *why_no_daemon(int error)
+{
+    return error == ECONNREFUSED || error == ENOENT ? "no daemon runs here: elect daemon starts it"
+           : error == EACCES
+               ? "this user may not: be of group elect-run, or whoever runs the daemon"
+               : strerror(error);
+}
+
+static void hold(struct runner *r)
+{
+    struct talk t = {.flags = r->o->now && !r->started ? TALK_NOW : 0};
+    int error = 0;
+    if (r->o->on_lose != LOSE_STOP)
+        t.flags |= TALK_LOOSE;
+    snprintf(t.group, sizeof t.group, "%s", r->o->group);
+    channel_renew(&r->channel);
+    if (r->channel.daemon < 0)
+        error = channel_open(&r->channel, r->o->socket);
+    if (error == 0 && !channel_say(&r->channel, &t, TALK_HOLD))
+        error = errno;
+    r->state = error == 0 ? WAITING : AWAY;
+    r->retry = error == 0 ? DEADLINE_NEVER : deadline_now() + RETRY;
+    r->asks = 0;
+    if (error != 0)
+        channel_close(&r->channel);
+    if (error != 0 && error != EAGAIN && !r->tried) {
+        tell("%s: %s", r->o->socket, why_no_daemon(error));
+        r->result = RUN_FAILED;
+    }
+    r->tried = true;
+}
+
+/* What we hold, or wait for, without anything that works. */
+static void give_back(struct runner *r)
+{
+    if (r->state != AWAY)
+        channel_say_empty(&r->channel, group_of(r));
+}
+
+static void ask(struct runner *r, int64_t now)
+{
+    struct talk t = {.stamp = now, .term = r->go.term};
+    memcpy(t.group, r->go.group, sizeof t.group);
+    r->asked[r->asks++ % ASKED] = now;
+    r->next_ask = now + r->go.renewal;
+    channel_say(&r->channel, &t, TALK_ASK);
+}
+
+static bool was_asked(const struct runner *r, int64_t stamp)
+{
+    for (unsigned i = 0; i < ASKED && i < r->asks; i++)
+        if (r->asked[i] == stamp)
+            return true;
+    return false;
+}
+
+/* ---- the keeper ---- */
+
+static void start(struct runner *r)
+{
+    static struct keeper_job job;
+    char unused[512];
+    int pair[2], error = 0;
+    if (r->cgroup.fd < 0)
+        cgroup_make(&r->cgroup, false, unused, sizeof unused); /* where it is at hand */
+    *r->page = (struct page){.until = r->d.until, .status = RUN_FAILED};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        error = errno;
+    TELL(r, "leads %s in term %llu.%u: starts %s", group_of(r),
+         (unsigned long long)(r->go.term >> 16), (unsigned)(r->go.term & 0xffff), r->o->command[0]);
+    r->terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    pid_t child = error == 0 ? fork() : -1;
+    if (child == 0) {
+        close(pair[0]);
+        job = (struct keeper_job){.options = r->o,
+                                  .page = r->page,
+                                  .channel = r->channel,
+                                  .cgroup = &r->cgroup,
+                                  .deadline = r->d,
+                                  .go = r->go,
+                                  .runner = pair[1],
+                                  .terminal = r->terminal};
+        close(r->timer);
+        close(r->signals);
+        keeper(&job);
+    }
+    if (child < 0) {
+        tell("fork: %s", strerror(error != 0 ? error : errno));
+        r->result = RUN_FAILED;
+        return;
+    }
+    close(pair[1]);
+    r->keeper = child;
+    r->pair = pair[0];
+    r->started = true;
+    r->state = HELD;
+    r->told_lost = r->broken = false;
+    r->give_up = DEADLINE_NEVER;
+}
+
+static void thaw(struct runner *r)
+{
+    const int passed[2] = {r->channel.daemon, r->channel.holder};
+    TELL(r, "leads %s again, in term %llu.%u: continues %s", group_of(r),
+         (unsigned long long)(r->go.term >> 16), (unsigned)(r->go.term & 0xffff), r->o->command[0]);
+    atomic_store(&r->page->until, r->d.until);
+    atomic_store(&r->page->said, 0);
+    note(r, NOTE_THAW, 0, passed);
+    r->frozen = r->told_lost = false;
+    r->state = HELD;
+}
+
+static void nobody(void *context, pid_t child, int status)
+{
+    struct runner *r = context;
+    (void)status;
+    if (child == r->keeper)
+        r->keeper = 0;
+}
+
+/* Everything below us, B first of all. */
+static void take_over(struct runner *r)
+{
+    const struct tree t = {atomic_load(&r->page->group), &r->cgroup};
+    if (r->keeper > 0)
+        kill(r->keeper, SIGKILL);
+    tree_kill(&t, nobody, r);
+    if (r->terminal)
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+}
+
+/* B is gone, and nothing is left. */
+static void conclude(struct runner *r)
+{
+    int status = atomic_load(&r->page->status);
+    bool known = atomic_load(&r->page->phase) == PHASE_EMPTY;
+    bool lost = atomic_load(&r->page->lost) != 0 || (!known && r->told_lost && !r->frozen);
+    close(r->pair);
+    r->pair = -1;
+    if (r->state != HELD || !atomic_load(&r->page->said))
+        give_back(r); /* B could not, or has heard of an earlier office only */
+    if (r->broken && !known && !lost)
+        tell("the process that keeps %s has died: everything is killed", r->o->command[0]);
+    if (known && status == RUN_NOTHING && !r->leaving) {
+        hold(r);
+    } else if (lost) {
+        r->result = r->o->lost;
+        if (r->o->respawn && !r->leaving) {
+            r->result = GOES_ON;
+            hold(r);
+        }
+    } else {
+        r->result = known ? status : RUN_FAILED;
+    }
+}
+
+static void look_at_keeper(struct runner *r)
+{
+    int status;
+    if (r->keeper == 0 || waitpid(r->keeper, &status, WNOHANG) != r->keeper)
+        return;
+    r->keeper = 0;
+    if (!WIFEXITED(status)) {
+        r->broken = true;
+        take_over(r);
+    }
+    conclude(r);
+}
+
+/* ---- what the daemon says ---- */
+
+static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
+{
+    if (atomic_load(&r->page->phase) == PHASE_EMPTY)
+        return; /* it has ended before */
+    if (!r->told_lost && !is_still(r))
+        TELL(r, "%s%s%s: %s", what, *why != '\0' ? ": " : "", why,
+             r->o->on_lose == LOSE_FREEZE   ? "it is frozen"
+             : r->o->on_lose == LOSE_SIGNAL ? "it is told"
+             : kind == NOTE_KILL            ? "killed"
+                                            : "it must stop");
+    r->told_lost = true;
+    if (kind == NOTE_KILL)
+        deadline_lost(&r->d, deadline_now());
+    else
+        deadline_stop(&r->d, deadline_now());
+    note(r, kind, 0, NULL);
+}
+
+static bool begin_deadline(struct runner *r, const struct talk *t)
+{
+    char why[512] = "the daemon names no lease";
+    int64_t until = r->d.until;
+    bool fine =
+        t->lease > 0 && t->renewal > 0 &&
+        deadline_begin(&r->d, t->lease, t->renewal, r->o->grace, r->o->margin, why, sizeof why);
+    r->d.until = until;
+    if (fine)
+        return true;
+    tell("%s", why);
+    give_back(r);
+    r->result = RUN_FAILED;
+    return false;
+}
+
+static void go(struct runner *r, const struct talk *t)
+{
+    if (r->state != WAITING || r->channel.holder < 0 || !begin_deadline(r, t))
+        return;
+    r->go = *t;
+    r->state = READY;
+    r->told_wait = false;
+    if (t->lease < SHORT_LEASE && !r->started)
+        TELL(r,
+             "the lease is %.6g ms: what ignores its signal is killed %.6g ms before the lease "
+             "ends, and has had %.6g ms",
+             (double)t->lease / 1000, (double)r->d.margin / 1000, (double)r->d.grace / 1000);
+    ask(r, deadline_now());
+}
+
+/* A stamp that is not one of ours, of this office, says nothing: no more does the time at which an
+ * answer comes. The term may have grown, when an office succeeds itself. */
+static void told(struct runner *r, const struct talk *t)
+{
+    if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
+        return;
+    r->d.until = deadline_extended(r->d.until, t->stamp, t->left, r->go.lease);
+    if (r->state == HELD)
+        atomic_store(&r->page->until, r->d.until);
+    else if (!deadline_may_start(&r->d, deadline_now()))
+        return;
+    else if (r->keeper == 0)
+        start(r);
+    else
+        thaw(r);
+}
+
+static void wait_for_it(struct runner *r, const struct talk *t)
+{
+    if (r->state != WAITING || (t->lease > 0 && !begin_deadline(r, t)))
+        return;
+    if (!r->told_wait)
+        TELL(r, "waits: %s%s", t->leader[0] != '\0' ? t->leader : "nobody",
+             t->leader[0] != '\0' && strcmp(t->leader, t->node) == 0 ? " leads, another run has it"
+             : t->leader[0] != '\0'                                  ? " leads"
+                                                                     : " leads yet");
+    r->told_wait = true;
+}
+
+static void refused(struct runner *r, const struct talk *t)
+{
+    tell("%s", t->why[0] != '\0' ? t->why : "the daemon refuses");
+    if (r->state == WAITING || r->state == READY)
+        r->result = RUN_FAILED;
+}
+
+static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind kind)
+{
+    if (r->state == HELD) {
+        lose(r, kind, kind == NOTE_KILL ? "leadership lost" : "leadership is handed over", t->why);
+    } else if (r->state == READY) {
+        give_back(r);
+        hold(r);
+    }
+}
+
+static void hear(struct runner *r, const struct talk *t)
+{
+    r->told_away = false;
+    switch (t->word) {
+    case TALK_REFUSED: refused(r, t); break;
+    case TALK_NO:
+        if (r->state == WAITING) {
+            TELL(r, "%s leads", t->leader[0] != '\0' ? t->leader : "nobody");
+            r->result = RUN_NOT_LEADER;
+        }
+        break;
+    case TALK_WAIT: wait_for_it(r, t); break;
+    case TALK_GO: go(r, t); break;
+    case TALK_TOLD: told(r, t); break;
+    case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
+    case TALK_LOST: told_to_stop(r, t, NOTE_KILL); break;
+    default: break; /* nothing to do with a run */
+    }
+}
+
+static void daemon_ended(struct runner *r)
+{
+    if (r->state == HELD) {
+        if (!is_still(r))
+            lose(r, NOTE_STOP, "the daemon has ended", "");
+    } else {
+        give_back(r); /* its guardian may live */
+        if (!r->told_away)
+            TELL(r, "the daemon has ended: waits for it");
+        r->told_away = true;
+        if (r->o->now && !r->started)
+            r->result = RUN_FAILED;
+        r->retry = deadline_now() + RETRY;
+        r->state = AWAY;
+    }
+    close(r->channel.daemon); /* the guardian may live, and wants to know the end */
+    r->channel.daemon = -1;
+}
+
+static void hear_daemon(struct runner *r)
+{
+    struct talk t;
+    enum heard heard = HEARD_NOTHING;
+    while (r->result == GOES_ON && r->channel.daemon >= 0 &&
+           (heard = channel_hear(&r->channel, &t)) == HEARD_WORD)
+        hear(r, &t);
+    if (heard == HEARD_END && r->channel.daemon >= 0 && r->result == GOES_ON)
+        daemon_ended(r);
+}
+
+/* ---- what B says ---- */
+
+static void hear_note(struct runner *r, const struct note *n)
+{
+    switch (n->kind) {
+    case NOTE_STOPPING:
+        if (!r->told_lost)
+            TELL(r, "leadership of %s was not renewed in time: %s", group_of(r),
+                 r->o->on_lose == LOSE_SIGNAL ? "it is told" : "it must stop");
+        r->told_lost = true;
+        break;
+    case NOTE_KILLING:
+        TELL(r, "%s did not end within %d ms: killed", r->o->command[0], n->value);
+        break;
+    case NOTE_FROZEN:
+        if (!r->told_lost)
+            TELL(r, "leadership of %s was not renewed in time: it is frozen", group_of(r));
+        r->told_lost = r->frozen = true;
+        hold(r);
+        break;
+    case NOTE_SICK:
+        TELL(r, "%s: resigns", n->value == 0 ? "the check of its health fails" : "no sign of life");
+        break;
+    case NOTE_SIGNAL:
+    case NOTE_STOP:
+    case NOTE_KILL:
+    case NOTE_THAW: break; /* ours */
+    }
+}
+
+static void hear_keeper(struct runner *r)
+{
+    struct note n;
+    int none[2];
+    while (r->pair >= 0 && packet_receive(r->pair, &n, sizeof n, none) == sizeof n)
+        hear_note(r, &n);
+}
+
+/* ---- signals ---- */
+
+static bool ends(int number)
+{
+    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
+static void hear_signals(struct runner *r)
+{
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof info) == sizeof info) {
+        int number = (int)info.ssi_signo;
+        if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
+            number == SIGTTOU) /* a runner that stands still would guard nothing */
+            continue;
+        if (r->keeper > 0) {
+            r->leaving |= r->told_lost && ends(number);
+            note(r, NOTE_SIGNAL, number, NULL);
+        } else if (ends(number)) {
+            give_back(r);
+            r->result = RUN_SIGNAL + number;
+            return;
+        }
+    }
+}
+
+static int open_signals(void)
+{
+    static const int ours[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                               SIGTERM, SIGCHLD,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU,
+                               SIGPIPE, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,  SIGVTALRM};
+    sigset_t set;
+    sigemptyset(&set);
+    for (unsigned i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        sigaddset(&set, ours[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigaddset(&set, number);
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nothing to wait for */
+    if (sigprocmask(SIG_SETMASK, &set, NULL) != 0)
+        return -1;
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* ---- the loop ---- */
+
+/* Also when nobody is there to answer, or B has not begun again: we look at the page as often. */
+static bool asks(const struct runner *r)
+{
+    int phase = atomic_load(&r->page->phase);
+    return r->state == READY || (r->state == HELD && phase != PHASE_EMPTY && phase != PHASE_GIVEN);
+}
+
+/* B should have acted by now. What was only to be told is never killed for being late. */
+static int64_t guard(const struct runner *r)
+{
+    return r->keeper > 0 && r->state == HELD && !is_still(r) && r->o->on_lose != LOSE_SIGNAL
+               ? deadline_guard(&r->d)
+               : DEADLINE_NEVER;
+}
+
+static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void look_at_clock(struct runner *r)
+{
+    int64_t now = deadline_now();
+    if (now >= guard(r)) {
+        TELL(r, "the process that keeps %s is late: everything is killed", r->o->command[0]);
+        r->broken = r->told_lost = true;
+        atomic_store(&r->page->lost, 1);
+        take_over(r);
+        conclude(r);
+    }
+    if (asks(r) && now >= r->next_ask)
+        ask(r, now);
+    if (r->state == AWAY && r->result == GOES_ON && now >= r->retry)
+        hold(r);
+    if (r->result == GOES_ON && now >= r->give_up) {
+        bool waited = r->o->max_wait != DEADLINE_NEVER;
+        TELL(r, waited ? "has not led within that time" : "the daemon does not answer");
+        give_back(r);
+        r->result = waited ? RUN_WAITED : RUN_FAILED;
+    }
+}
+
+static int64_t next_alarm(const struct runner *r)
+{
+    int64_t next = earlier(guard(r), r->give_up);
+    if (asks(r))
+        next = earlier(next, r->next_ask);
+    return r->state == AWAY ? earlier(next, r->retry) : next;
+}
+
+static int loop(struct runner *r)
+{
+    uint64_t times;
+    hold(r);
+    while (r->result == GOES_ON) {
+        struct pollfd p[] = {{.fd = r->timer, .events = POLLIN},
+                             {.fd = r->signals, .events = POLLIN},
+                             {.fd = r->pair, .events = POLLIN},
+                             {.fd = r->channel.daemon, .events = POLLIN}};
+        alarm_set(r->timer, next_alarm(r));
+        poll(p, sizeof p / sizeof p[0], -1);
+        while (read(r->timer, &times, sizeof times) > 0) { /* it is the clock that counts */
+        }
+        hear_daemon(r);
+        hear_keeper(r);
+        if (r->result == GOES_ON)
+            hear_signals(r);
+        if (r->result == GOES_ON)
+            look_at_keeper(r);
+        if (r->result == GOES_ON)
+            look_at_clock(r);
+    }
+    return r->result;
+}
+
+/* Nothing of ours may become the command's standard input. */
+static void fill_standard(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool prepare(struct runner *r)
+{
+    char why[512];
+    int64_t wait = r->o->max_wait != DEADLINE_NEVER ? r->o->max_wait : r->o->now ? PATIENCE : 0;
+    r->give_up = wait > 0 ? deadline_now() + wait : DEADLINE_NEVER;
+    if (r->o->max_wait == 0)
+        r->give_up = deadline_now();
+    if (r->o->cgroup && !cgroup_make(&r->cgroup, true, why, sizeof why)) {
+        tell("--cgroup: %s", why);
+        return false;
+    }
+    r->page =
+        mmap(NULL, sizeof *r->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    r->signals = open_signals();
+    if (r->page == MAP_FAILED || r->timer < 0 || r->signals < 0 || !tree_adopt()) {
+        tell("nothing can be started: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+int run_command(const struct run_options *o)
+{
+    static struct runner r;
+    fill_standard();
+    tell_open();
+    urgent_begin();
+    r = (struct runner){.o = o,
+                        .channel = CHANNEL_NONE,
+                        .cgroup = CGROUP_NONE,
+                        .next_ask = DEADLINE_NEVER,
+                        .retry = DEADLINE_NEVER,
+                        .pair = -1,
+                        .result = GOES_ON};
+    int status = prepare(&r) ? loop(&r) : RUN_FAILED;
+    if (r.keeper > 0) { /* frozen, and will not go on */
+        take_over(&r);
+        give_back(&r);
+    }
+    cgroup_remove(&r.cgroup);
+    channel_close(&r.channel);
+    return status;
+}

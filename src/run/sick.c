@@ -1,0 +1,161 @@
+#include "sick.h"
+
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define NAME_ROOM 32 /* the kernel gives a name of five digits */
+
+static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int64_t every)
+{
+    char name[NAME_ROOM] = "@", period[24];
+    size_t letters = length - offsetof(struct sockaddr_un, sun_path) - 1;
+    if (letters == 0 || letters + 2 > sizeof name)
+        return false;
+    memcpy(name + 1, at->sun_path + 1, letters);
+    snprintf(period, sizeof period, "%lld", (long long)every);
+    unsetenv("WATCHDOG_PID"); /* not ours to know before it is forked; without it anybody may */
+    return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
+}
+
+/* Without a file: the kernel finds a free name. */
+static int open_notify(int64_t every)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof at;
+    const int yes = 1;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at.sun_family) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &length) == 0 &&
+        tell_environment(&at, length, every))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool sick_begin(struct sick *s, const struct run_options *o, int64_t now)
+{
+    *s = (struct sick){.options = o, .notify = -1};
+    if (o->watchdog > 0 && (s->notify = open_notify(o->watchdog)) < 0)
+        return false;
+    sick_again(s, now);
+    return true;
+}
+
+void sick_again(struct sick *s, int64_t now)
+{
+    s->looking = true;
+    s->failures = 0;
+    s->next_check = now + s->options->health_every;
+    s->heard = now;
+}
+
+int64_t sick_next(const struct sick *s)
+{
+    int64_t check = s->options->health != NULL ? s->next_check : DEADLINE_NEVER;
+    int64_t silence = s->notify >= 0 ? s->heard + s->options->watchdog : DEADLINE_NEVER;
+    if (!s->looking)
+        return DEADLINE_NEVER;
+    return check < silence ? check : silence;
+}
+
+static void end_check(struct sick *s)
+{
+    if (s->check > 0)
+        kill(-s->check, SIGKILL);
+    s->check = 0; /* whoever reaps it need not know */
+}
+
+int sick_look(struct sick *s, int64_t now)
+{
+    const struct run_options *o = s->options;
+    if (s->looking && o->health != NULL && now >= s->next_check) {
+        if (s->check > 0) {
+            end_check(s);
+            s->failures++;
+        }
+        s->next_check = now + o->health_every;
+        s->check = command_start_check(o->health);
+        s->failures += s->check == 0;
+    }
+    if (s->looking && s->failures >= o->health_tries) {
+        s->failures = 0;
+        return SICK_HEALTH;
+    }
+    if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
+        s->heard = now; /* said once in a while */
+        return SICK_WATCHDOG;
+    }
+    return SICK_NOT;
+}
+
+void sick_ended(struct sick *s, pid_t child, int status)
+{
+    if (s->check == 0 || child != s->check)
+        return;
+    s->check = 0;
+    s->failures = command_status(status) == 0 ? 0 : s->failures + 1;
+}
+
+static bool says(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, word, length) == 0 && (line[length] == '\n' || line[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Of the same user only; descriptors that come along find no room, and are closed. */
+static bool hear_one(struct sick *s, char *text, size_t room, bool *ours)
+{
+    struct iovec part = {text, room - 1};
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = control.room,
+                       .msg_controllen = sizeof control.room};
+    struct ucred who;
+    ssize_t got = recvmsg(s->notify, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0)
+        return false;
+    text[got] = '\0';
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    *ours = c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS;
+    if (*ours) {
+        memcpy(&who, CMSG_DATA(c), sizeof who);
+        *ours = who.uid == geteuid();
+    }
+    return true;
+}
+
+void sick_hear(struct sick *s, int64_t now)
+{
+    char text[4096];
+    bool ours;
+    while (hear_one(s, text, sizeof text, &ours)) {
+        if (ours && says(text, "WATCHDOG=1"))
+            s->heard = now;
+        else if (ours && says(text, "WATCHDOG=trigger"))
+            s->heard = now - s->options->watchdog;
+    }
+}
+
+void sick_end(struct sick *s)
+{
+    s->looking = false;
+    end_check(s);
+}

@@ -1,0 +1,40 @@
+#include "urgent.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+static struct {
+    int policy, nice;
+    struct sched_param param;
+    bool known, raised;
+} before;
+
+/* The least of the real-time ones, which still goes before all that has none; it sleeps nearly
+ * always. Not inherited: fork gives its child the ordinary policy. */
+void urgent_again(void)
+{
+    const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    if (before.known && (before.policy == SCHED_OTHER || before.policy == SCHED_BATCH ||
+                         before.policy == SCHED_IDLE))
+        before.raised = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
+}
+
+void urgent_begin(void)
+{
+    before.policy = sched_getscheduler(0);
+    errno = 0;
+    before.nice = getpriority(PRIO_PROCESS, 0);
+    before.known = before.policy >= 0 && errno == 0 && sched_getparam(0, &before.param) == 0;
+    before.policy &= ~SCHED_RESET_ON_FORK;
+    urgent_again();
+}
+
+void urgent_restore(void)
+{
+    if (!before.raised)
+        return;
+    sched_setscheduler(0, before.policy, &before.param);
+    setpriority(PRIO_PROCESS, 0, before.nice);
+}

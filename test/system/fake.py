@@ -1,0 +1,211 @@
+"""A daemon that is none: it speaks what a runner hears (src/client/talk.h), and can be late, silent, wrong or dead.
+
+It knows exactly until when it has granted what, by the clock that all share."""
+
+import os
+import pathlib
+import select
+import shutil
+import socket
+import struct
+import tempfile
+import threading
+import time
+
+MAGIC = 0x31524c45
+WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "REFUSED", "NO", "WAIT", "GO", "TOLD", "STOP", "LOST", "NEWS", "DONE"]
+FORMAT = "=IBB2xqqQII64s64s64s160s"
+SIZE = struct.calcsize(FORMAT)
+NOW, LOOSE = 1, 2
+TERM = 5 << 16 | 1
+
+
+def boottime():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+
+
+class Said(dict):
+    """One packet, by the names of its fields."""
+    __getattr__ = dict.__getitem__
+
+    @classmethod
+    def of(cls, data):
+        magic, word, flags, stamp, left, term, lease, renewal, *names = struct.unpack(FORMAT, data)
+        group, node, leader, why = (n.split(b"\0")[0].decode() for n in names)
+        assert magic == MAGIC and word < len(WORDS), data
+        return cls(word=WORDS[word], flags=flags, stamp=stamp, left=left, term=term, lease=lease, renewal=renewal, group=group,
+                   node=node, leader=leader, why=why)
+
+
+def packet(word, flags=0, stamp=0, left=0, term=TERM, lease=0, renewal=0, group="main", node="a", leader="a", why=""):
+    return struct.pack(FORMAT, MAGIC, WORDS.index(word), flags, stamp, left, term, lease, renewal,
+                       *(s.encode() for s in (group, node, leader, why)))
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, fake, connection):
+        self.fake, self.connection = fake, connection
+        self.holders, self.heard = [], []  # guardian's ends; what was said
+        self.until, self.holding, self.empty = 0, False, 0
+        self.theirs = None  # their end of the latest one, until they get it
+
+    def say(self, word, **fields):
+        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT comes with its end of the channel, and before GO
+            data = packet("WAIT", lease=self.fake.lease, renewal=self.fake.renewal, **{k: v for k, v in fields.items() if k == "leader"})
+            try:
+                socket.send_fds(self.connection, [data], [self.theirs.fileno()])
+            except OSError:
+                pass  # it has gone meanwhile
+            self.theirs.close()
+            self.theirs = None
+            if word == "WAIT":
+                return
+        self.send(packet(word, **{"lease": self.fake.lease, "renewal": self.fake.renewal, "term": self.fake.term} | fields))
+
+    def send(self, data):
+        try:
+            self.connection.send(data, socket.MSG_DONTWAIT)
+        except OSError:
+            pass  # it has gone meanwhile
+
+    def close(self):
+        self.connection.close()
+
+    def is_empty(self):
+        """Whether the word came for the last HOLD, and nothing else; or nobody could have said it."""
+        return self.theirs is not None or self.holders[-1][1] == b"E" * len(self.holders[-1][1]) != b""
+
+
+class Fake:
+    """Listens in a folder of its own; answers as `answer(client, said)` wants to, in a thread.
+
+    The default is a member that leads: GO, and a lease from the stamp on, for each question."""
+
+    def __init__(self, lease=1_000_000, renewal=200_000, answer=None, ask=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-run-"))
+        self.lease, self.renewal, self.term = lease, renewal, TERM
+        self.answer, self.ask = answer, ask
+        self.clients, self.lock, self.changed = [], threading.Lock(), threading.Condition()
+        self.renews = True
+        self.paused = threading.Event()
+        self.listen()
+
+    def listen(self):
+        self.path = str(self.folder / "member-1.run")
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen(16)
+        self.stopping = False
+        self.wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    @property
+    def status_path(self):
+        return str(self.folder / "member-1.status")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.die()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def die(self):
+        """As a killed daemon: every descriptor ends. The guardian's stay, for what comes there."""
+        if self.stopping:
+            return
+        self.stopping = True
+        os.write(self.wake[1], b"x")
+        self.thread.join()
+        self.listener.close()
+        os.unlink(self.path)
+        for client in self.clients:
+            client.connection.close()
+        for fd in self.wake:
+            os.close(fd)
+
+    def serve(self):
+        while not self.stopping:
+            by_fd = {self.listener.fileno(): None}
+            for client in self.clients:
+                if client.connection.fileno() >= 0:
+                    by_fd[client.connection.fileno()] = client
+                for end in client.holders:
+                    if end[0].fileno() >= 0:
+                        by_fd[end[0].fileno()] = (client, end)
+            ready, _, _ = select.select([*by_fd, self.wake[0]], [], [], 0.2)
+            if self.paused.is_set():
+                time.sleep(0.005)
+                continue
+            for fd in ready:
+                self.turn(fd, by_fd.get(fd, 0))
+
+    def turn(self, fd, who):
+        if fd == self.wake[0]:
+            return
+        if who is None:
+            connection, _ = self.listener.accept()
+            self.clients.append(Client(self, connection))
+        elif isinstance(who, tuple):
+            data = who[1][0].recv(64)
+            if not data:
+                who[1][0].close()
+            who[1][1] += data
+        else:
+            self.hear(who)
+        with self.changed:
+            self.changed.notify_all()
+
+    def hear(self, client):
+        try:
+            data = client.connection.recv(SIZE + 1)
+        except OSError:
+            return
+        if not data:
+            client.connection.close()
+            return
+        said = Said.of(data)
+        client.heard.append(said)
+        if said.word == "HOLD":
+            ours, client.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            client.holders.append([ours, b""])
+            client.holding = True
+        if said.word == "EMPTY":
+            client.holding, client.empty = False, client.empty + 1
+        if self.answer is None or not self.answer(client, said):
+            self.usual(client, said)
+
+    def usual(self, client, said):
+        if said.word == "HOLD":
+            client.say("GO")
+        elif said.word == "ASK" and self.renews:
+            self.grant(client, said.stamp)
+        elif said.word == "RESIGN":
+            client.say("STOP", why="it resigns")
+
+    def grant(self, client, stamp, left=None):
+        left = self.lease if left is None else left
+        client.until = max(client.until, stamp + left)
+        client.say("TOLD", stamp=stamp, left=left)
+
+    # ---- what a test asks of it ----
+
+    def wait(self, what, holds, limit=30):
+        end = time.monotonic() + limit
+        with self.changed:
+            while not (value := holds()):
+                if not self.changed.wait(min(0.05, max(0, end - time.monotonic()))) and time.monotonic() > end:
+                    raise TimeoutError(f"{what}: not within {limit} s")
+        return value
+
+    def client(self):
+        return self.wait("a runner", lambda: self.clients)[-1]
+
+    def words(self):
+        return [s.word for c in self.clients for s in c.heard]
+
+    def until(self):
+        return max((c.until for c in self.clients), default=0)

@@ -1,0 +1,158 @@
+/* A workload that does not want to end: hostile FILE MODE [NUMBER]
+ *
+ * Every process of it writes the time (CLOCK_BOOTTIME, microseconds) into the file for as long as
+ * it lives, so that anybody can see when the last one was alive.
+ *
+ *   plain    ends when it is told
+ *   ignore   does not
+ *   tree     ... nor do NUMBER others, twice forked, in sessions of their own
+ *   chain    ... NUMBER lines of processes of which each forks the next one, and ends
+ *   bomb     ... forks up to NUMBER processes, as fast as it can
+ *   memory   ... holds NUMBER MiB
+ *   output   ... and fills its output
+ *   threads  ... tree, but forked by a thread that is not the first one
+ *   stopped  ... and stops itself */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Atomic int64_t *beat; /* of all: the latest; behind it how many were forked */
+
+static void live_once(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    int64_t now = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000, seen = atomic_load(beat);
+    while (now > seen && !atomic_compare_exchange_weak(beat, &seen, now)) {
+    }
+}
+
+static _Noreturn void live(void)
+{
+    const struct timespec moment = {.tv_nsec = 300000};
+    for (;;) {
+        live_once();
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void ignore_all(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        signal(numbers[i], SIG_IGN);
+}
+
+/* Forked twice, so that its parent is none of ours. */
+static void one_more(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        if (fork() != 0)
+            _exit(0);
+        atomic_fetch_add(&beat[1], 1);
+        live();
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void *grow(void *number)
+{
+    for (long i = *(long *)number; i > 0; i--)
+        one_more();
+    return NULL;
+}
+
+static void chain(long number)
+{
+    for (long i = 0; i < number; i++)
+        if (fork() == 0)
+            for (;;) {
+                setsid();
+                live_once();
+                if (fork() > 0)
+                    _exit(0);
+                atomic_fetch_add(&beat[1], 1);
+            }
+    live();
+}
+
+static void bomb(long number)
+{
+    while (atomic_fetch_add(&beat[1], 1) < number) {
+        live_once();
+        if (fork() < 0)
+            break;
+    }
+    live();
+}
+
+static void fill(void)
+{
+    static char page[65536];
+    memset(page, 'x', sizeof page);
+    for (;;) {
+        live_once();
+        if (write(STDERR_FILENO, page, sizeof page) < 0 ||
+            write(STDOUT_FILENO, page, sizeof page) < 0)
+            live();
+    }
+}
+
+static void hold(long megabytes)
+{
+    size_t size = (size_t)megabytes << 20;
+    char *memory = malloc(size);
+    for (size_t i = 0; memory != NULL && i < size; i += 4096)
+        memory[i] = 1;
+    atomic_fetch_add(&beat[1], 1);
+    live();
+}
+
+static void in_thread(long *number)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, grow, number) == 0)
+        pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int fd = argc > 2 ? open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+    const char *mode = argc > 2 ? argv[2] : "";
+    long number = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
+    if (fd < 0 || ftruncate(fd, 4096) != 0)
+        return 64;
+    beat = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (beat == MAP_FAILED)
+        return 64;
+    live_once();
+    if (strcmp(mode, "plain") != 0)
+        ignore_all();
+    if (strcmp(mode, "tree") == 0)
+        grow(&number);
+    else if (strcmp(mode, "threads") == 0)
+        in_thread(&number);
+    else if (strcmp(mode, "chain") == 0)
+        chain(number);
+    else if (strcmp(mode, "bomb") == 0)
+        bomb(number);
+    else if (strcmp(mode, "memory") == 0)
+        hold(number);
+    else if (strcmp(mode, "output") == 0)
+        fill();
+    else if (strcmp(mode, "stopped") == 0)
+        raise(SIGSTOP);
+    live();
+}

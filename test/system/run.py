@@ -1,0 +1,517 @@
+#!/usr/bin/env python3
+"""elect run as a user meets it, against a daemon that is none: run.py ELECT [CASE ... | --list] [--jobs N]
+
+What it says and what it ends with; what the command finds; how it loses its office, in each of the ways there are."""
+
+import os
+import pathlib
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+from cluster import wait  # noqa: E402
+from fake import LOOSE, NOW, TERM, Fake, boottime  # noqa: E402
+from place import ELECT, case, holds  # noqa: E402
+from runs import HOSTILE, NOBODY, OBEYS, STAYS, Run, begin, empty, expect, main, ran, state  # noqa: E402
+
+CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
+
+
+# ---- what it is told, and what it ends with ----
+
+@case
+def usage(_):
+    with Fake() as f:
+        for words, err in (
+                ([], "what to run? expected -- CMD"), (["--"], "what to run?"), (["true"], "what to run?"),
+                (["a", "b", "--", "true"], "one word too many"), (["main", "-g", "main", "--", "true"], "named twice"),
+                (["--frobnicate", "--", "true"], "unknown option"), (["--respwan", "--", "true"], "did you mean --respawn?"),
+                (["-o", "json", "--", "true"], "does not take that option"), (["-k", "soon", "--", "true"], "expected such as 200ms"),
+                (["-w", "5", "--", "true"], "expected such as 200ms"), (["--on-lose", "stpo", "--", "true"], "--on-lose"),
+                (["-s", "TERMINATE", "--", "true"], "no signal"), (["-s", "STOP", "--", "true"], "no signal"),
+                (["-E", "256", "--", "true"], "from 0 to 255"), (["--once", "--respawn", "--", "true"], "does not go with --respawn"),
+                (["-n", "-w", "1s", "--", "true"], "does not go with --max-wait"), (["--shell", "--", "echo", "a"], "one word"),
+                (["--health-every", "1s", "--", "true"], "goes with --health"), (["--health", "x", "--health-tries", "0", "--", "true"], "from 1 to"),
+                (["--kill-margin", "0s", "--", "true"], "more than 0"), (["--on-lose", "freeze", "-s", "INT", "--", "true"], "frozen"),
+                (["--on-lose", "freeze", "--respawn", "--", "true"], "frozen"), (["g" * 64, "--", "true"], "too long a name"),
+                (["-k", "2s", "--", "true"], ("grace 2000 ms + kill margin 50 ms", "1000 ms - 2 x renewal 200 ms = 600 ms"))):
+            r = expect(" ".join(words), ran(f, *words), 125, err=err)
+            holds("one line:", r.err.count("\n") == 1 and not r.out, words, r.err)
+        holds("usage", ran(f, "--help").out.startswith("usage: elect run [GROUP]"))
+        holds("nothing was held but once", f.words() == ["HOLD", "EMPTY"], f.words())
+        elsewhere = subprocess.run([ELECT, "run", "-c", f.folder / "nowhere", "--", "true"], capture_output=True, text=True)
+        holds("no configuration", elsewhere.returncode == 125 and "No such file" in elsewhere.stderr, elsewhere)
+    nobody = subprocess.run([ELECT, "run", "-S", f.status_path, "--", "true"], capture_output=True, text=True)
+    holds("no daemon", nobody.returncode == 125 and "no daemon runs here" in nobody.stderr and nobody.stderr.count("\n") == 1, nobody)
+
+
+@case
+def exits(_):
+    with Fake() as f:
+        folder = f.folder / "a-folder"
+        folder.mkdir()
+        (f.folder / "text").write_text("no program\n")
+        (f.folder / "text").chmod(0o644)
+        rows = [(["--", "true"], 0), (["--", "false"], 1), (["--shell", "--", "exit 7"], 7), (["--", "sh", "-c", "exit 75"], 75),
+                (["--", "sh", "-c", "exit 255"], 255), (["--", "no-such-program"], 127), (["--", f.folder / "nothing"], 127),
+                (["--", folder], 126), (["--", f.folder / "text"], 126), 
+                (["--isolate", "--", "no-such-program"], 127), (["--isolate", "--", "sh", "-c", "exit 9"], 9)]
+        rows += [(["--", "sh", "-c", f"kill -{n} $$"], 128 + n) for n in (1, 2, 3, 9, 10, 15)]
+        rows += [(["--isolate", "--", "sh", "-c", f"kill -{n} $$; exec sleep 9"], 128 + n) for n in (9, 15)]
+        for n, (words, status) in enumerate(rows, 1):
+            expect(" ".join(map(str, words)), ran(f, *words), status, err="leads main in term 5.1: starts")
+            empty("exits", f, n)
+        expect("quiet", ran(f, "-q", "--", "true"), 0)
+        holds("quiet", not ran(f, "-q", "--", "true").err)
+        expect("an error is told", ran(f, "-q", "--", "no-such-program"), 127, err="no-such-program: No such file")
+        expect("arguments as they are", ran(f, "--", "printf", "%s|", "a b", "--", "-n", ""), 0, out="a b|--|-n||")
+
+
+@case
+def environment(_):
+    def masks(text):
+        return {name: int(value, 16) for name, value in (line.split() for line in text.splitlines() if line.startswith(("SigBlk", "SigIgn")))}
+    with Fake() as f:
+        r = expect("environment", ran(f, "main", "--shell", "--", "env; ls -l /proc/self/fd; cat /proc/self/status"), 0)
+        for line in ("ELECT_GROUP=main", "ELECT_NODE=a", "ELECT_LEADER=a", "ELECT_TERM=5.1", f"ELECT_TOKEN={TERM}", "ELECT_LEASE_MS=1000",
+                     f"ELECT_SOCKET={f.status_path}"):
+            holds("environment", line + "\n" in r.out, line, r.out)
+        holds("group", f.clients[0].heard[0].group == "main")
+        loss = next(line.split("=")[1] for line in r.out.splitlines() if line.startswith("ELECT_LOSS_FD="))
+        fds = {line.split()[-3] for line in r.out.splitlines() if " -> " in line}
+        holds("descriptors: its own three, the loss, and ls's", fds <= {"0", "1", "2", loss, "3", "4"} and loss in fds, fds, loss)
+        holds("no signal is blocked or ignored", masks(r.out) == {"SigBlk:": 0, "SigIgn:": 0}, masks(r.out))
+
+        def spoil():
+            signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+            for number in (signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_IGN)
+        r = expect("spoilt", ran(f, "--", "cat", "/proc/self/status", preexec_fn=spoil), 0)
+        holds("as nohup has it, and else as new", masks(r.out) == {"SigBlk:": 0, "SigIgn:": 1}, masks(r.out))
+
+        r = expect("priority", ran(f, "--", sys.executable, "-c", "import os; print(os.nice(0), os.sched_getscheduler(0))",
+                                   preexec_fn=lambda: os.nice(7)), 0)
+        holds("as it was started", r.out == f"7 {os.SCHED_OTHER}\n", r.out)
+
+        def close_all():
+            for fd in range(3):
+                os.close(fd)
+        r = ran(f, "--", "sh", "-c", f"ls -l /proc/$$/fd > {f.folder}/fds", preexec_fn=close_all)
+        holds("closed descriptors", "socket" not in (f.folder / "fds").read_text() and r.status == 0, (f.folder / "fds").read_text())
+        with open(f.folder / "passed", "w") as passed:
+            ran(f, "--", "sh", "-c", f"echo hello >&{passed.fileno()}", pass_fds=[passed.fileno()])
+        holds("what the user passes on", (f.folder / "passed").read_text() == "hello\n")
+
+
+@case
+def waiting(_):
+    def never(client, said):
+        if said.word == "HOLD":
+            client.say("NO" if said.flags & NOW else "WAIT", leader="b")
+        return True
+    with Fake(answer=never) as f:
+        expect("-n", ran(f, "-n", "--", "true"), 1, err="b leads")
+        empty("-n", f, 0) if not f.clients[0].holders else None
+        begun = time.monotonic()
+        expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err=("waits: b leads", "has not led within that time"))
+        holds("max-wait", 0.3 <= time.monotonic() - begun < 5)
+        holds("it said so", f.words()[-2:] == ["HOLD", "EMPTY"], f.words())
+        expect("the arithmetic, before it leads", ran(f, "-k", "1s", "--", "true"), 125, err="grace 1000 ms")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            with Run(f, "--", "true") as r:
+                f.wait("HOLD", lambda: f.words()[-1] == "HOLD")
+                for ignored in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM, signal.SIGPIPE, signal.SIGTSTP, signal.SIGCONT):
+                    r.signal(ignored)
+                r.signal(number)
+                holds("it waits", r.end() == 128 + number, r.process.returncode, number)
+                holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
+    with Fake(answer=lambda client, said: client.say("REFUSED", why="there is no group mian, did you mean main?") or True) as f:
+        expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
+    with Fake(answer=never) as f, Run(f, "--", "true") as r:
+        first = f.client()
+        f.wait("HOLD", lambda: first.heard)
+        first.say("GO", lease=0)
+        holds("nonsense", r.end() == 125 and "names no lease" in r.err, r.err)
+    with Fake(answer=lambda client, said: True) as f:
+        begun = time.monotonic()
+        expect("-n without an answer", ran(f, "-n", "--", "true"), 125, err="the daemon does not answer")
+        holds("in time", time.monotonic() - begun < 15)
+
+
+@case
+def daemon_comes_back(_):
+    with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "--", "sh", "-c", "exit 3") as r:
+        f.wait("HOLD", lambda: f.words() == ["HOLD"])
+        f.die()
+        wait("it tries", lambda: state(r.pid) == "S")
+        f.answer, f.clients = None, []
+        f.listen()
+        holds("then it runs", r.end() == 3 and r.err.count("the daemon has ended") == 1, r.err)
+        empty("again", f)
+    with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "-w", "1s", "--", "true") as r:
+        f.wait("HOLD", lambda: f.words() == ["HOLD"])
+        f.die()
+        holds("not for ever", r.end() == 124, r.err)
+
+
+@case
+def signals_are_passed_on(_):
+    script = "import signal,sys,time\nnumber=int(sys.argv[1])\nsignal.signal(number, lambda n,f: sys.exit(40+n))\nprint('on', flush=True)\nwhile 1: time.sleep(9)"
+    with Fake() as f:
+        for number in (1, 2, 3, 10, 12, 14, 15, 18, 28, 34, 64):
+            with Run(f, "--", sys.executable, "-c", script, str(number)) as r:
+                holds("begun", r.process.stdout.readline() == b"on\n")
+                r.signal(number)
+                holds("signal", r.end() == 40 + number, number, r.process.returncode, r.err)
+        for words in ([], ["--isolate"]):
+            with Run(f, *words, "--", "sh", "-c", "echo on; exec sleep 100") as r:
+                holds("begun", r.process.stdout.readline() == b"on\n")
+                r.signal(signal.SIGTERM)
+                holds("TERM", r.end() == 143, r.process.returncode)
+        with Run(f, "--", HOSTILE, "BEAT", "plain") as r:
+            r.begun()
+            for ignored in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGPIPE):
+                r.signal(ignored)
+                os.kill(r.keeper(), ignored)
+            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # to the whole group, say
+                os.kill(r.keeper(), other)
+            beat = r.beat()[0]
+            wait("both go on", lambda: r.beat()[0] > beat + 1_000_000)
+            holds("and so does it", r.process.poll() is None and state(r.pid) == "S" and state(r.keeper()) == "S")
+
+
+# ---- the office is lost ----
+
+@case
+def not_renewed(_):
+    """TERM at U-k-m, KILL at U-m."""
+    with Fake() as f:
+        with begin(f, OBEYS) as r:
+            f.renews = False
+            holds("lost", r.end() == 75 and "was not renewed in time" in r.err, r.err)
+            told = int(r.out.split()[2])
+            early = f.until() - 600_000 - told
+            holds("TERM at U-k-m", -200_000 < early <= 0, early, "us early")
+        f.renews = True
+        with begin(f, STAYS) as r:
+            f.renews = False
+            holds("killed", r.end() == 75 and "did not end within" in r.err, r.err)
+            ended = boottime()
+            holds("by U, not long before U-m", f.until() - 60_000 < ended, f.until() - ended)
+            r.nothing_after(f.until(), "not renewed")
+        f.renews = True
+        with begin(f, OBEYS, "-E", "33") as r:
+            f.renews = False
+            holds("-E", r.end() == 33)
+        f.renews = True
+        with begin(f, OBEYS, "-s", "INT", "-k", "100ms") as r:
+            f.renews = False
+            holds("-s", r.end() == 75 and r.out.split()[1] == "2", r.out)
+            holds("-k", -200_000 < f.until() - 150_000 - int(r.out.split()[2]) <= 0, r.out)
+        empty("not renewed", f, 4)
+
+
+@case
+def told_to_stop(_):
+    with Fake() as f:
+        with begin(f, OBEYS) as r:
+            f.client().say("STOP", why="preempted by b")
+            holds("handed over", r.end() == 75 and "leadership is handed over: preempted by b" in r.err and "told 15" in r.out, r.err)
+        with begin(f, STAYS) as r:  # the daemon renews: the grace counts in full
+            said = boottime()
+            f.client().say("STOP", why="preempted by b")
+            holds("handed over", r.end() == 75 and "did not end within 55" in r.err, r.err)
+            took = boottime() - said
+            holds("all of its grace", 550_000 <= took < 1_500_000, took)
+        with begin(f, STAYS, "-k", "0ms") as r:
+            said = boottime()
+            f.client().say("LOST", why="a majority follows b")
+            holds("lost", r.end() == 75 and "leadership lost: a majority follows b" in r.err, r.err)
+        with begin(f, STAYS) as r:
+            f.client().say("STOP", why="preempted by b")
+            holds("told", r.process.stdout.readline().startswith(b"told 15"))
+            said = boottime()
+            f.client().say("LOST", why="")
+            holds("lost", r.end() == 75 and boottime() - said < 300_000, boottime() - said)
+        with begin(f, STAYS) as r:
+            said = boottime()
+            f.client().close()
+            holds("end of file", r.end() == 75 and "the daemon has ended" in r.err, r.err)
+            took = boottime() - said
+            holds("some grace, within the lease", took < 1_000_000, took)
+            r.nothing_after(f.until(), "end of file")
+        holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+
+
+@case
+def loss_descriptor(_):
+    watch = ("import os,select,time\nfd=int(os.environ['ELECT_LOSS_FD'])\nimport signal\nsignal.signal(15, signal.SIG_IGN)\nprint('on',flush=True)\n"
+             "select.select([fd],[],[]); print('read', os.read(fd, 1), flush=True)\nraise SystemExit(0)")
+    with Fake() as f:
+        for lose in (lambda: setattr(f, "renews", False), lambda: f.client().say("STOP", why="")):
+            f.renews = True
+            with begin(f, watch) as r:
+                lose()
+                holds("readable", r.end() == 75 and r.out == "read b''\n", r.out, r.err)
+
+
+@case
+def respawn(_):
+    with Fake() as f:
+        with begin(f, OBEYS, "--respawn") as r:
+            for n in range(3):
+                f.client().say("STOP", why="again")
+                holds("told", r.process.stdout.readline().startswith(b"told 15"))
+                holds("started anew", r.process.stdout.readline() == b"on\n")
+            f.die()  # and also if the daemon comes back
+            holds("told", r.process.stdout.readline().startswith(b"told 15"))
+            f.listen()
+            holds("started anew", r.process.stdout.readline() == b"on\n")
+            r.signal(signal.SIGINT)
+            holds("its own end", r.end() == 0 and "told 2" in r.out, r.out)
+        holds("each HOLD was given back", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+        f.clients = []
+        with begin(f, STAYS, "--respawn") as r:
+            f.client().say("STOP", why="again")
+            holds("told", r.process.stdout.readline().startswith(b"told 15"))
+            r.signal(signal.SIGTERM)
+            holds("not again", r.end() == 75, r.process.returncode)
+        empty("respawn", f)
+
+
+@case
+def on_lose_signal(_):
+    with Fake() as f, begin(f, STAYS, "--on-lose", "signal", "-s", "INT") as r:
+        holds("loose", f.client().heard[0].flags == LOOSE)
+        command = r.command()
+        f.renews = False
+        holds("told", r.process.stdout.readline().startswith(b"told 2"))
+        empty("signal", f)
+        holds("and not before", boottime() >= f.until() - 60_000)
+        wait("the end of the lease", lambda: boottime() > f.until() + 300_000)
+        holds("it lives", state(command) == "S" and r.process.poll() is None)
+        r.signal(signal.SIGINT)  # still passed on
+        holds("told", r.process.stdout.readline().startswith(b"told 2"))
+        os.kill(command, signal.SIGKILL)
+        holds("lost", r.end() == 75, r.process.returncode, r.err)
+
+
+@case
+def on_lose_freeze(_):
+    with Fake() as f, Run(f, "--on-lose", "freeze", "--kill-margin", "300ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
+        r.begun(3)
+        for round in range(1, 4):
+            f.renews, f.answer = False, lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
+            r.fake.wait("it asks again", lambda: f.words().count("HOLD") == round + 1)
+            holds("frozen in time", boottime() < f.until() + 200_000)
+            until = f.until()
+            wait("the end of the lease", lambda: boottime() > until)
+            beat = r.beat()[0]
+            holds("nobody works", beat <= until and len(r.workers()) == 4, beat - until)
+            wait("all stand still", lambda: {state(p) for p in r.workers()} == {"T"})
+            wait("and later", lambda: boottime() > until + 200_000)
+            holds("nobody works", r.beat()[0] == beat)
+            f.renews, f.answer = True, None
+            f.term = TERM + (round << 16)
+            f.client().say("GO")
+            wait("it works", lambda: r.beat()[0] > beat + 100_000)
+            wait("all of it", lambda: {state(p) for p in r.workers()} <= {"S", "R"})
+        f.client().say("LOST", why="")
+        f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
+        r.fake.wait("it asks again", lambda: f.words().count("HOLD") == 5)
+        r.signal(signal.SIGTERM)
+        holds("ended while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)
+        holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
+
+
+@case
+def resign(_):
+    with Fake() as f:
+        expect("resign", ran(f, "--resign", "--", "sh", "-c", "exit 4"), 4)
+        f.wait("EMPTY", lambda: f.words()[-1] == "EMPTY")
+        holds("said before the end", f.words()[-2:] == ["RESIGN", "EMPTY"] and f.clients[-1].heard[-2].group == "main", f.words())
+        expect("else not", ran(f, "--", "true"), 0)
+        holds("else not", f.words().count("RESIGN") == 1)
+
+
+@case
+def health(_):
+    with Fake() as f:
+        sign = f.folder / "sick"
+        with begin(f, OBEYS, "--health", f"test ! -e {sign}", "--health-every", "100ms") as r:
+            begun = boottime()
+            wait("some checks", lambda: boottime() > begun + 600_000)
+            holds("it goes on", "RESIGN" not in f.words())
+            sign.touch()
+            holds("sick", r.end() == 75 and "the check of its health fails: resigns" in r.err and "handed over: it resigns" in r.err, r.err)
+        with begin(f, OBEYS, "--health", "sleep 1000", "--health-every", "300ms", "--health-tries", "2") as r:
+            holds("too slow", r.end() == 75 and "health" in r.err, r.err)
+        f.answer = lambda client, said: said.word == "RESIGN" and (client.say("REFUSED", why="nobody else is there") or True)
+        with begin(f, OBEYS, "--health", "exit 1", "--health-every", "20ms", "--health-tries", "1") as r:
+            f.wait("said more than once", lambda: f.words().count("RESIGN") >= 5)
+            r.signal(signal.SIGTERM)
+            holds("refused: it goes on", r.end() == 0 and "nobody else is there" in r.err, r.err)
+        holds("no check is left", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+
+
+def say_as_nobody(name):
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    while True:
+        try:
+            sender.sendto(b"WATCHDOG=1", "\0" + name[1:])
+        except ConnectionError:
+            return
+        time.sleep(0.02)
+
+
+@case
+def watchdog(_):
+    alive = ("import os,socket,sys,time\nname=os.environ['NOTIFY_SOCKET']\ns=socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+             "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
+             "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
+    with Fake() as f:
+        with begin(f, alive.format(18, "sys.exit(6)"), "--watchdog", "800ms") as r:
+            holds("signs of life", r.end() == 6 and "RESIGN" not in f.words(), r.err)
+        with begin(f, alive.format(3, ""), "--watchdog", "800ms") as r:
+            holds("silence", r.end() == 75 and "no sign of life: resigns" in r.err, r.err)
+        with begin(f, alive.format(1, "s.sendto(b'WATCHDOG=trigger', '\\0'+name[1:])"), "--watchdog", "100s") as r:
+            holds("it says so itself", r.end() == 75 and "no sign of life" in r.err, r.err)
+        with begin(f, "import os,time\nprint('on',flush=True)\nprint(os.environ['NOTIFY_SOCKET'],flush=True)\ntime.sleep(1000)", "--watchdog", "800ms") as r:
+            name = r.process.stdout.readline().decode().strip()
+            foreign = claims.fork(say_as_nobody, name) if os.geteuid() == 0 else None
+            holds("somebody else's do not count", r.end() == 75 and "no sign of life" in r.err, r.err)
+            if foreign:
+                os.kill(foreign, signal.SIGKILL)
+                os.waitpid(foreign, 0)
+
+
+# ---- places to be in ----
+
+@case
+def isolated(_):
+    with Fake() as f:
+        f.folder.chmod(0o711)
+        os.chmod(f.path, 0o777)
+        who = [{}] + ([{"user": NOBODY, "group": NOBODY, "cwd": "/"}] if os.geteuid() == 0 else [])
+        for how in who:
+            r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
+            if r.status == 125 and "not permitted" in r.err and how:
+                continue  # no user namespaces for this user here: said clearly, and nothing was started
+            expect("isolated", r, 0)
+            processes, user, pid = map(int, r.out.split())
+            holds("alone in there, and itself", processes < 6 and user == how.get("user", os.geteuid()) and pid == 2, r.out)
+        with Run(f, "--isolate", "--", HOSTILE, "BEAT", "tree", "5") as r:
+            r.begun(5)
+            f.renews = False
+            holds("lost", r.end() == 75, r.err)
+            r.nothing_after(f.until(), "isolated")
+
+
+class Cgroup:
+    """One of our own, delegated or not, in which a runner can be started."""
+
+    def __init__(self, delegated):
+        self.path = CGROUPS / f"elect-test-{uuid.uuid4().hex[:8]}"
+        self.path.mkdir()
+        if delegated:
+            os.setxattr(self.path, "trusted.delegate", b"1")
+
+    def enter(self):
+        (self.path / "cgroup.procs").write_text("0")
+
+    def below(self):
+        return [p for p in self.path.iterdir() if p.is_dir()]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for path in [*self.below(), self.path]:
+            wait("an empty control group", lambda: not (path / "cgroup.procs").read_text())
+            path.rmdir()
+
+
+@case
+def control_groups(_):
+    if os.geteuid() != 0 or not (CGROUPS / "cgroup.procs").exists():
+        print("skipped: no control groups of version 2 here", file=sys.stderr)
+        return
+    with Fake() as f, Cgroup(True) as given, Cgroup(False) as kept:
+        r = expect("delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=given.enter), 0)
+        holds("one of its own", f"0::/{given.path.name}/elect-run-" in r.out, r.out)
+        r = expect("not delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
+        holds("none", f"0::/{kept.path.name}\n" in r.out, r.out)
+        r = expect("demanded", ran(f, "--cgroup", "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
+        holds("one of its own", f"0::/{kept.path.name}/elect-run-" in r.out, r.out)
+        for mode in ("tree", "chain", "bomb"):
+            f.renews = True
+            with Run(f, "--", HOSTILE, "BEAT", mode, "40", preexec_fn=given.enter) as r:
+                r.begun(40)
+                f.renews = False
+                holds(mode, r.end() == 75, r.err)
+                r.nothing_after(f.until(), mode)
+        f.renews = True
+        for victim in ("pid", "keeper"):
+            with Run(f, "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
+                r.begun(5)
+                os.kill(r.pid if victim == "pid" else r.keeper(), signal.SIGKILL)
+                r.end()
+                wait(f"{victim}: nobody", lambda: not r.alive())
+                wait(f"{victim}: and no control group", lambda: not given.below())
+        with Run(f, "--on-lose", "freeze", "--kill-margin", "300ms", "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
+            r.begun(5)
+            f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
+            wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
+            r.nothing_works = r.beat()[0]
+            holds("in time", r.nothing_works <= f.until())
+            f.renews, f.answer = True, None
+            f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
+            f.client().say("GO")
+            wait("it works", lambda: r.beat()[0] > r.nothing_works + 100_000)
+            r.signal(signal.SIGTERM)
+            os.kill(r.command(), signal.SIGKILL)
+            holds("its own end", r.end() == 137, r.process.returncode)
+        holds("nothing is left", not given.below() and not kept.below())
+        nothing = pathlib.Path("/proc/self/mounts").read_text()
+        holds("mounted", "cgroup2" in nothing)
+        r = ran(f, "--cgroup", "--", "true", before=["unshare", "-m", "sh", "-c", f"umount {CGROUPS} && exec \"$@\"", "sh"])
+        expect("cannot be had", r, 125, err="--cgroup: no control groups of version 2")
+
+
+@case
+def terminal(_):
+    """With a terminal it is the command that has it; afterwards whoever had it before."""
+    with Fake() as f:
+        for words in ([], ["--isolate"]):
+            pid, master = pty.fork()
+            if pid == 0:
+                os.execv(ELECT, [ELECT, "run", "-q", "-S", f.status_path, *words, "--", sys.executable, "-c",
+                                 "import os,signal,sys\nsignal.signal(2, lambda n,f: (print('int',flush=True), sys.exit(5)))\n"
+                                 "print('mine', os.tcgetpgrp(0)==os.getpgrp(), flush=True)\nprint('got', input(), flush=True)\nwhile 1: signal.pause()"])
+            seen = b""
+
+            def until(word):
+                nonlocal seen
+                while word not in seen:
+                    seen += os.read(master, 4096)
+            until(b"mine True")
+            os.write(master, b"hello\n")
+            until(b"got hello")
+            os.write(master, b"\x1a")  # stopped, and continued: nobody else would
+            wait("it goes on", lambda: state(pid) == "S")
+            os.write(master, b"\x03")
+            until(b"int")
+            _, status = os.waitpid(pid, 0)
+            os.close(master)
+            holds("terminal", os.waitstatus_to_exitcode(status) == 5, status, seen)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""elect run when all goes wrong: run_faults.py ELECT [CASE ... | --list] [--jobs N]
+
+Workloads that do not want to end; either of its two processes killed, or standing still, at any moment; a daemon that is
+late, silent, dead or wrong. Nobody survives, and nobody is alive after the deadline: by the clock of the one who granted
+it, and by what the workload writes itself. DEATHS=1000 in the environment: how often the two are killed."""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+from cluster import wait  # noqa: E402
+from fake import TERM, Fake, boottime  # noqa: E402
+from place import case, holds  # noqa: E402
+from runs import HOSTILE, NOBODY, OBEYS, Run, begin, children, expect, main, ran  # noqa: E402
+
+DEATHS = int(os.environ.get("DEATHS", "120"))
+
+
+# ---- who does not want to end ----
+
+@case
+def hostile_workloads(_):
+    with Fake() as f:
+        for mode, number, lease in (("ignore", 0, 1_000_000), ("tree", 20, 1_000_000), ("threads", 10, 1_000_000), ("chain", 2, 1_000_000),
+                                    ("bomb", 100, 1_000_000), ("memory", 100, 1_000_000), ("output", 0, 1_000_000),
+                                    ("stopped", 0, 1_000_000),
+                                    ("tree", 10, 60_000), ("ignore", 0, 60_000)):
+            f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
+            with Run(f, "--", HOSTILE, "BEAT", mode, str(number)) as r:
+                forked = min(number, 1) if mode == "memory" else number
+                # a lease of 60 ms may be lost before all are there: nobody may be alive then, either
+                wait(mode, lambda: (r.beat()[0] and r.beat()[1] >= forked) or (lease == 60_000 and r.process.poll() is not None))
+                f.renews = False
+                wait("the end of the lease", lambda: boottime() > f.until())
+                r.nothing_after(f.until(), mode)
+                holds(mode, r.end() == 75, r.process.returncode, r.err[-300:])
+                holds(f"{mode}: nobody", not r.alive())
+                holds("it warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
+        f.renews, f.lease, f.renewal = True, 1_000_000, 100_000
+        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # what it leaves behind, too
+            wait("all are there", lambda: (f.folder / "left").exists() and struct.unpack("=qq", (f.folder / "left").read_bytes()[:16])[1] >= 5)
+            os.kill(next(p for p in children(r.command())), signal.SIGKILL)
+            holds("its own status", r.end() == 3, r.process.returncode)
+            holds("nobody", not r.alive())
+        f.wait("EMPTY", lambda: all(c.is_empty() for c in f.clients))
+
+
+@case
+def set_uid(_):
+    if os.geteuid() != 0:
+        print("skipped: only root makes a set-uid program", file=sys.stderr)
+        return
+    with Fake() as f:
+        f.folder.chmod(0o711)
+        os.chmod(f.path, 0o777)
+        program = f.folder / "id"
+        shutil.copy("/usr/bin/id", program)
+        program.chmod(0o4755)
+        plain = subprocess.run([program, "-u"], user=NOBODY, capture_output=True, text=True, cwd="/")
+        holds("a set-uid program", plain.stdout == "0\n", plain.stdout, "(is the folder mounted nosuid?)")
+        expect("no new privileges", ran(f, "--", program, "-u", user=NOBODY, cwd="/"), 0, out=f"{NOBODY}\n")
+
+
+# ---- one of the two is killed, or stands still ----
+
+@case
+def either_is_killed(_):
+    """At any moment: nobody survives, and nobody is alive after the deadline."""
+    dice = random.Random(1)
+    survivors = 0
+    with Fake(lease=300_000, renewal=50_000) as f:
+        for n in range(DEATHS):
+            with Run(f, "--", HOSTILE, "BEAT", "tree", "3") as r:
+                moment = boottime() + dice.randrange(0, 30_000)
+                who = dice.choice(("runner", "keeper", "keeper"))
+                while boottime() < moment:
+                    pass
+                victim = r.pid if who == "runner" else next(iter(children(r.pid)), r.pid)
+                os.kill(victim, signal.SIGKILL)
+                r.end()
+                wait(f"{n}: {who} was killed: nobody", lambda: not r.alive(), 10)
+                last = r.beat()[0]
+                survivors += last > boottime()
+                holds("not after the deadline", last <= max(f.until(), 0) or last == 0, last - f.until())
+        holds("survivors", survivors == 0)
+        f.wait("every channel has ended", lambda: all(end[0].fileno() < 0 for c in f.clients for end in c.holders))
+
+
+@case
+def either_is_killed_at_work(_):
+    with Fake(lease=300_000, renewal=50_000) as f:
+        for n in range(DEATHS // 4):
+            with Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:
+                r.begun(4)
+                keeper = r.keeper()
+                os.kill(r.pid if n % 2 else keeper, signal.SIGKILL)
+                killed = boottime()
+                status = r.end()
+                wait("nobody", lambda: not r.alive(), 10)
+                holds("at once", r.beat()[0] < killed + 150_000, r.beat()[0] - killed)
+                holds("it is told", f.wait("E", lambda: f.clients[-1].is_empty()))
+                f.wait("EMPTY", lambda: f.clients[-1].empty == 1)
+                holds("status", status == (-9 if n % 2 else 125), status, r.err)
+
+
+@case
+def either_stands_still(_):
+    with Fake() as f:
+        for who in ("runner", "keeper"):
+            for renews in (False, True):
+                f.renews = True
+                with Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:
+                    r.begun(4)
+                    os.kill(r.pid if who == "runner" else r.keeper(), signal.SIGSTOP)
+                    f.renews = renews
+                    if who == "keeper" and renews:  # it works as long as the office lasts
+                        beat = f.until()
+                        wait("it works", lambda: r.beat()[0] > beat)
+                        f.client().say("LOST", why="")
+                        holds("lost", r.end() == 75 and "is late: everything is killed" in r.err, r.err)
+                        wait("nobody", lambda: not r.workers())
+                    else:
+                        wait("the end of the lease", lambda: boottime() > f.until() + 1000)
+                        r.nothing_after(f.until(), f"{who} stands still")
+                    if who == "runner":
+                        r.signal(signal.SIGCONT)
+                    holds(who, r.end() == 75, r.process.returncode, r.err)
+                    holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
+        f.renews = True
+        with Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # and it dies meanwhile
+            r.begun(4)
+            os.kill(r.keeper(), signal.SIGSTOP)
+            os.kill(r.keeper(), signal.SIGKILL)
+            holds("killed", r.end() == 125 and not r.alive(), r.err)
+
+
+# ---- a daemon that is late, silent, dead or wrong ----
+
+@case
+def daemon_stands_still(_):
+    """At every point of asking and answering; by its own count of what it has granted."""
+    for nth in range(1, 6):
+        def pause_at(client, said, nth=nth):
+            if len(client.heard) == nth:
+                client.fake.paused.set()
+            return len(client.heard) == nth
+        with Fake(answer=pause_at) as f, Run(f, "--", HOSTILE, "BEAT", "tree", "3") as r:
+            f.wait("it stands still", f.paused.is_set)
+            if nth <= 2:  # before anything was granted: nothing starts
+                begun = boottime()
+                wait("some time", lambda: boottime() > begun + 700_000)
+                holds("nothing has begun", r.beat()[0] == 0 and not r.workers())
+                f.answer = None
+                f.paused.clear()
+                if nth == 1:
+                    f.client().say("GO")
+                r.begun(3)
+                f.paused.set()
+            wait("the end of the lease", lambda: boottime() > f.until())
+            r.nothing_after(f.until(), f"still from {nth} on")
+            holds("lost", r.end() == 75, r.process.returncode, r.err)
+
+
+@case
+def daemon_is_late(_):
+    """An answer counts from its question, however long it took."""
+    late = []
+
+    def answer(client, said):
+        if said.word != "ASK" or len(client.heard) < 5:
+            return False
+        late.append((client, said.stamp))
+        return True
+    with Fake(answer=answer) as f, Run(f, "--", HOSTILE, "BEAT", "tree", "3") as r:
+        r.begun(3)
+        f.wait("a question", lambda: late)
+        client, stamp = late[0]
+        wait("it is old", lambda: boottime() > stamp + 250_000)
+        f.grant(client, stamp)
+        wait("the end of the lease", lambda: boottime() > f.until())
+        r.nothing_after(f.until(), "late")
+        holds("lost", r.end() == 75, r.err)
+
+
+@case
+def daemon_dies(_):
+    for nth in range(1, 6):
+        def die_at(client, said, nth=nth):
+            if len(client.heard) == nth:
+                client.connection.shutdown(socket.SHUT_RDWR)
+                return True
+            return False
+        with Fake(answer=die_at) as f, Run(f, "-w", "2s", "--", HOSTILE, "BEAT", "tree", "3") as r:
+            status = r.end()
+            until = f.until()
+            holds(f"dead at {nth}", status == (124 if nth <= 2 else 75), status, r.err)
+            r.nothing_after(until, f"dead at {nth}")
+            holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+
+
+@case
+def wrong_answers(_):
+    """Stamps that are not ours, spans that cannot be, terms that are over: none of it starts or prolongs anything."""
+    lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": 1_000_000}, "foreign": lambda s: {"stamp": s.stamp - 1, "left": 1_000_000},
+            "no stamp": lambda s: {"stamp": 0, "left": 1_000_000}, "huge": lambda s: {"stamp": s.stamp, "left": 2**63 - 1},
+            "more than a lease": lambda s: {"stamp": s.stamp, "left": 1_000_001}, "negative": lambda s: {"stamp": s.stamp, "left": -1},
+            "least": lambda s: {"stamp": s.stamp, "left": -2**63}, "none": lambda s: {"stamp": s.stamp, "left": 0},
+            "older term": lambda s: {"stamp": s.stamp, "left": 1_000_000, "term": TERM - 65536}, "later": lambda s: {"stamp": 2**63 - 1, "left": 1_000_000}}
+    for name, lie in lies.items():
+        lying = {"on": True}
+
+        def answer(client, said):
+            if said.word == "ASK" and lying["on"]:
+                client.say("TOLD", **lie(said))
+                client.send(b"\xff" * 37)  # and what is no packet at all
+                return True
+            return False
+        with Fake(answer=answer) as f, Run(f, "--", HOSTILE, "BEAT", "tree", "2") as r:
+            f.wait("questions", lambda: f.words().count("ASK") >= 4)
+            holds(f"{name}: nothing has begun", r.beat()[0] == 0)
+            lying["on"] = False
+            r.begun(2)
+            lying["on"] = True
+            wait("the end of the lease", lambda: boottime() > f.until())
+            r.nothing_after(f.until(), name)
+            holds(name, r.end() == 75, r.err)
+
+
+@case
+def late_words_of_another_office(_):
+    """What belongs to the office before says nothing about this one."""
+    with Fake() as f, begin(f, OBEYS, "--respawn") as r:
+        old = f.client().heard[-1].stamp
+        f.answer = lambda client, said: said.word in ("HOLD", "ASK")
+        f.client().say("STOP", why="")
+        holds("told", r.process.stdout.readline().startswith(b"told"))
+        f.wait("HOLD", lambda: f.words().count("HOLD") == 2)
+        for word in ("TOLD", "STOP", "LOST"):
+            f.client().say(word, stamp=old, left=1_000_000)
+        f.client().say("GO")
+        f.wait("ASK", lambda: f.words()[-1] == "ASK")
+        f.grant(f.client(), old)  # of the former office
+        begun = boottime()
+        wait("some time", lambda: boottime() > begun + 300_000)
+        holds("not started", not r.workers())
+        f.answer = None
+        holds("started", r.process.stdout.readline() == b"on\n")
+
+
+@case
+def stopped_before_it_starts(_):
+    """STOP and LOST between GO and the first answer: nothing is started, and it waits again."""
+    for word in ("STOP", "LOST"):
+        def answer(client, said):
+            if said.word == "ASK" and len(client.holders) == 1:
+                client.say(word, why="not yet")
+                client.say("TOLD", stamp=said.stamp, left=1_000_000)
+                return True
+            return False
+        with Fake(answer=answer) as f:
+            expect(word, ran(f, "--", "sh", "-c", "exit 8"), 8)
+            holds("again", [w for w in f.words() if w != "ASK"] == ["HOLD", "EMPTY", "HOLD", "EMPTY"], f.words())
+
+
+@case
+def other_time(_):
+    if os.geteuid() != 0 or not os.path.exists("/proc/self/ns/time"):
+        print("skipped: no time namespaces here", file=sys.stderr)
+        return
+    offset = 100_000
+    with Fake() as f:
+        for sign in (1, -1):
+            shift = offset if sign > 0 else -min(offset, boottime() // 1_000_000 - 1)
+            f.renews = True
+            before = ["unshare", "--time", "--boottime", str(shift)]
+            with Run(f, "--", HOSTILE, "BEAT", "tree", "3", before=before) as r:
+                r.begun(3)
+                holds("its stamps are its own", abs(f.client().heard[-1].stamp - boottime() - shift * 1_000_000) < 1_000_000)
+                f.renews = False
+                until = f.until() - shift * 1_000_000
+                wait("the end of the lease", lambda: boottime() > until)
+                r.nothing_after(until, "in another time", beat_shift=shift * 1_000_000)
+                holds("lost", r.end() == 75, r.err)
+            f.clients = []
+
+
+@case
+def without_proc(_):
+    """Nothing can be listed there, but what has not left its group is killed all the same."""
+    if os.geteuid() != 0:
+        print("skipped: only root takes /proc away", file=sys.stderr)
+        return
+    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "bomb", "5", before=["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]) as r:
+        r.begun(5)
+        f.renews = False
+        holds("lost", r.end() == 75, r.err)
+        r.nothing_after(f.until(), "without /proc")
+
+
+@case
+def busy_machine(_):
+    """More who want to compute than there are processors, and nobody is late."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=claims.die_with_parent) for _ in range(4 * os.cpu_count())]
+    try:
+        with Fake() as f:
+            for mode in ("tree", "ignore", "chain", "memory") * 2:
+                f.renews = True
+                with Run(f, "--", HOSTILE, "BEAT", mode, "10") as r:
+                    r.begun(0 if mode == "ignore" else 1)
+                    f.renews = False
+                    holds(mode, r.end() == 75, r.err)
+                    holds("not after the deadline", r.beat()[0] <= f.until(), mode, r.beat()[0] - f.until())
+                    holds("nobody", not r.alive())
+                    f.client().until = 0
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+@case
+def dead_at_every_call(_):
+    """The runner is killed at each system call from its beginning to HOLD, GO, and the start; the keeper where it forks."""
+    if not shutil.which("strace"):
+        print("skipped: no strace", file=sys.stderr)
+        return
+    calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4", "clone",
+             "prctl", "close", "mmap", "rt_sigprocmask", "wait4", "write", "fcntl")
+    deaths = [([], call, nth) for call in calls for nth in (1, 2, 3, 4, 6, 9)]
+    deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # which the runner never calls
+    killed = 0
+    with Fake(lease=300_000, renewal=50_000) as f:
+        for follow, call, nth in deaths:
+            before = ["strace", *follow, "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={nth}"]
+            with Run(f, "-w", "2s", "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
+                wait("it begins, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
+                killed += r.process.poll() is not None
+                for runner in children(r.pid):  # of strace: it has not died so far
+                    os.kill(runner, signal.SIGKILL)
+                r.end()
+                wait(f"{call} {nth}: nobody", lambda: not r.alive())
+    holds("many died", killed > len(deaths) // 3, killed, len(deaths))
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

@@ -1,0 +1,192 @@
+"""What the tests of elect run have in common: one run against a daemon that is none, and everything that came from it."""
+
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import uuid
+
+sys.dont_write_bytecode = True
+from cases import many  # noqa: E402
+from cluster import LIMIT, Failure, wait  # noqa: E402
+from fake import boottime  # noqa: E402
+from place import CASES, ELECT, holds  # noqa: E402
+
+HOSTILE = os.path.join(os.path.dirname(ELECT), "test", "hostile")
+MARK = "ELECT_TEST_MARK"
+NOBODY = 65534
+
+
+def environ(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def is_elect(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/exe") == ELECT
+    except OSError:
+        return False
+
+
+def children(pid):
+    try:
+        return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def state(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
+
+
+def is_dying(pid):
+    """Killed, but without a processor so far to end on: it never comes back to its own code."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        flags = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6])
+    except OSError:
+        return True
+    pending = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(p >> (signal.SIGKILL - 1) & 1 for p in pending) or bool(flags & 4) or state(pid) in ("Z", "X")
+
+
+class Run:
+    """One elect run, and everything that came from it: found by a mark in the environment, wherever it went."""
+
+    def __init__(self, fake, *words, before=(), env=None, stdin=subprocess.DEVNULL, **how):
+        self.fake, self.mark = fake, uuid.uuid4().hex
+        self.beat_file = str(fake.folder / f"beat-{self.mark}")
+        words = [w.replace("BEAT", self.beat_file) for w in map(str, words)]
+        self.process = subprocess.Popen(
+            [*before, ELECT, "run", "-S", fake.status_path, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | {MARK: self.mark} | (env or {}), start_new_session=True, **how)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        for _ in range(100):
+            pids = self.alive()
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            if not pids:
+                break
+        self.process.kill()
+        _, err = self.process.communicate() if not self.process.stderr.closed else ("", b"")
+        if kind is not None:
+            print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
+
+    def alive(self):
+        """Whoever has the mark: the two processes of elect as well."""
+        wanted = f"{MARK}={self.mark}".encode()
+        return [int(p) for p in os.listdir("/proc") if p.isdigit() and wanted in environ(p)]
+
+    def workers(self):
+        return [p for p in self.alive() if not is_elect(p)]
+
+    def keeper(self):
+        return wait("the keeper", lambda: next((p for p in children(self.pid)), None))
+
+    def command(self):
+        keeper = self.keeper()
+        return wait("the command", lambda: next((p for p in children(keeper) if not is_elect(p)), None))
+
+    def beat(self):
+        """When one of the hostile ones was alive for the last time; how many were forked."""
+        try:
+            with open(self.beat_file, "rb") as f:
+                return struct.unpack("=qq", f.read(16))
+        except (OSError, struct.error):
+            return 0, 0
+
+    def begun(self, forked=0):
+        wait("the workload", lambda: self.beat()[0] > 0 and self.beat()[1] >= forked)
+        return self
+
+    def end(self, limit=LIMIT):
+        try:
+            out, err = self.process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"elect run has not ended within {limit} s") from None
+        self.out, self.err = out.decode(errors="replace"), err.decode(errors="replace")
+        return self.process.returncode
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def nothing_after(self, until, what, beat_shift=0):
+        """Nobody is alive from then on: by the clock, and by what they wrote themselves."""
+        wait("the end of the lease", lambda: boottime() > until)
+        survivors = [p for p in self.workers() if not is_dying(p)]
+        late = self.beat()[0] - beat_shift - until
+        holds(f"{what}: alive after the deadline:", not survivors and late <= 0,
+              *[pathlib.Path(f"/proc/{p}/cmdline").read_bytes() for p in survivors if os.path.exists(f"/proc/{p}")], late, "us late")
+
+
+def ran(fake, *words, **how):
+    with Run(fake, *words, **how) as r:
+        r.status = r.end()
+        return r
+
+
+def expect(what, r, status, err=(), out=()):
+    wrong = [f"exit {r.status}, not {status}"] if r.status != status else []
+    wrong += [f"no {w!r}" for w in ([err] if isinstance(err, str) else err) if w not in r.err]
+    wrong += [f"no {w!r}" for w in ([out] if isinstance(out, str) else out) if w not in r.out]
+    wrong += [f"not from elect: {line!r}" for line in r.err.splitlines() if err and not line.startswith("elect run: ")]
+    holds(f"{what}:", not wrong, "; ".join(wrong), "\n  stdout:", r.out, "\n  stderr:", r.err)
+    return r
+
+
+def empty(what, fake, times=1):
+    """The guardian was told, once for each HOLD; and so was the daemon."""
+    fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() for c in fake.clients if c.holders))
+    counts = [(len(c.holders), c.empty) for c in fake.clients]
+    holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
+
+
+RECORD = ("import os,signal,sys,time\nclock=lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME)//1000\n"
+          "def told(n,f):\n print('told',n,clock(),flush=True)\n {}\nsignal.signal(15,told)\nsignal.signal(2,told)\n"
+          "print('on',flush=True)\nwhile 1: time.sleep(9)")
+OBEYS, STAYS = RECORD.format("sys.exit(0)"), RECORD.format("pass")
+
+
+def begin(f, program, *words, **how):
+    r = Run(f, *words, "--", sys.executable, "-c", program, **how)
+    holds("begun", r.process.stdout.readline() == b"on\n")
+    f.wait("held", lambda: f.clients and f.clients[-1].holding)
+    return r
+
+
+def main(script):
+    words = sys.argv[1:]
+    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 2
+    elect, *wanted = [word for word in words if word != "--jobs"]
+    if wanted == ["--list"]:
+        print(*CASES, sep="\n")
+        return 0
+    if len(wanted) != 1:
+        return many(script, elect, wanted or list(CASES), jobs)
+    if wanted[0] not in CASES:
+        sys.exit(f"{wanted[0]}: no such case, see --list")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    try:
+        CASES[wanted[0]](None)
+    except (Failure, TimeoutError) as failure:
+        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
+        return 1
+    print(wanted[0])
+    return 0

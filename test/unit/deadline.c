@@ -1,0 +1,298 @@
+/* When a workload is told, when it is killed; and how everything below a process is found. */
+#include "../support.h"
+
+#include "../../src/run/deadline.h"
+#include "../../src/run/tree.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS 1000
+
+static struct deadline begun(int64_t until)
+{
+    struct deadline d;
+    char why[512] = "";
+    assert_true(deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
+                               sizeof why));
+    d.until = until;
+    return d;
+}
+
+static void what_fits_a_lease_is_the_default(void **state)
+{
+    static const struct {
+        int64_t lease, renewal, grace, margin;
+    } rows[] = {{979 * MS, 200 * MS, 529 * MS, 50 * MS},
+                {60 * MS, 12 * MS, 26 * MS, 10 * MS}, /* profile fast */
+                {300 * MS, 100 * MS, 50 * MS, 50 * MS},
+                {294 * MS, 80 * MS, 85 * MS, 49 * MS}};
+    struct deadline d;
+    char why[512];
+    (void)state;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_true(deadline_begin(&d, rows[i].lease, rows[i].renewal, DEADLINE_DEFAULT,
+                                   DEADLINE_DEFAULT, why, sizeof why));
+        assert_int_equal(d.grace, rows[i].grace);
+        assert_int_equal(d.margin, rows[i].margin);
+        assert_int_equal(d.grace + d.margin, rows[i].lease - 2 * rows[i].renewal);
+        assert_false(deadline_may_start(&d, 0)); /* nothing is granted */
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct deadline d;
+    char why[512];
+    (void)state;
+    assert_true(deadline_begin(&d, 979 * MS, 200 * MS, 529 * MS, 50 * MS, why, sizeof why));
+    assert_false(deadline_begin(&d, 979 * MS, 200 * MS, 529 * MS + 1, 50 * MS, why, sizeof why));
+    assert_false(
+        deadline_begin(&d, 979 * MS, 200 * MS, 530 * MS, DEADLINE_DEFAULT, why, sizeof why));
+    assert_string_equal(why, "grace 530 ms + kill margin 50 ms are more than the leader's lease "
+                             "979 ms - 2 x renewal 200 ms = 579 ms: less of -k or --kill-margin, "
+                             "or a longer lease");
+    assert_false(
+        deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, 580 * MS, why, sizeof why));
+    assert_true(
+        deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, 579 * MS, why, sizeof why));
+    assert_int_equal(d.grace, 0);
+    assert_false(deadline_begin(&d, 20 * MS, 10 * MS, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
+                                sizeof why)); /* nothing is left at all */
+}
+
+static void only_what_is_later_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(deadline_extended(0, 1000, 500, 600), 1500);
+    assert_int_equal(deadline_extended(1500, 900, 500, 600), 1500);
+    assert_int_equal(deadline_extended(1500, 1001, 500, 600), 1501);
+    assert_int_equal(deadline_extended(1500, 2000, 0, 600), 1500);
+    assert_int_equal(deadline_extended(1500, 2000, -1, 600), 1500);
+    assert_int_equal(deadline_extended(1500, 2000, INT64_MIN, 600), 1500);
+    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500); /* more than there is */
+    assert_int_equal(deadline_extended(1500, 2000, INT64_MAX, 600), 1500);
+    assert_int_equal(deadline_extended(1500, 2000, 600, 600), 2600);
+}
+
+static void not_renewed(void **state)
+{
+    struct deadline d = begun(2000 * MS);
+    (void)state;
+    assert_int_equal(deadline_term(&d), (2000 - 529 - 50) * MS);
+    assert_int_equal(deadline_kill(&d), 1950 * MS);
+    assert_int_equal(deadline_guard(&d), 1975 * MS);
+    assert_true(deadline_may_start(&d, deadline_term(&d) - 1));
+    assert_false(deadline_may_start(&d, deadline_term(&d)));
+    deadline_stop(&d, deadline_term(&d));
+    assert_int_equal(deadline_kill(&d), 1950 * MS);
+    assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* once */
+    deadline_stop(&d, 1800 * MS);
+    assert_int_equal(deadline_kill(&d), 1950 * MS); /* its grace does not begin again */
+}
+
+static void told_late(void **state)
+{
+    struct deadline d = begun(2000 * MS);
+    (void)state;
+    deadline_stop(&d, 1900 * MS); /* by a process that was late itself */
+    assert_int_equal(deadline_kill(&d), 1950 * MS);
+    assert_int_equal(deadline_guard(&d), 1975 * MS);
+}
+
+static void handed_over(void **state)
+{
+    struct deadline d = begun(2000 * MS);
+    (void)state;
+    deadline_stop(&d, 1100 * MS);
+    assert_false(deadline_may_start(&d, 1100 * MS));
+    assert_int_equal(deadline_kill(&d), 1629 * MS); /* the whole grace, and no more */
+    assert_int_equal(deadline_guard(&d), 1654 * MS);
+    d.until = 1500 * MS;
+    assert_int_equal(deadline_kill(&d), 1450 * MS);
+    d.until = 9000 * MS; /* renewed meanwhile */
+    assert_int_equal(deadline_kill(&d), 1629 * MS);
+}
+
+static void lost(void **state)
+{
+    struct deadline d = begun(2000 * MS);
+    (void)state;
+    deadline_lost(&d, 1100 * MS);
+    assert_int_equal(deadline_kill(&d), 1100 * MS);
+    assert_int_equal(deadline_guard(&d), 1125 * MS);
+    d = begun(2000 * MS);
+    deadline_stop(&d, 1100 * MS);
+    deadline_lost(&d, 1200 * MS);
+    assert_true(deadline_kill(&d) <= 1200 * MS);
+}
+
+/* ---- the tree ---- */
+
+struct reaped {
+    unsigned count;
+    pid_t last;
+};
+
+static void count(void *context, pid_t child, int status)
+{
+    struct reaped *r = context;
+    (void)status;
+    r->count++;
+    r->last = child;
+}
+
+/* A child, and below it another one with a session of its own; both wait for ever. */
+static pid_t grow(pid_t *below)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        pid_t inner = fork();
+        if (inner == 0) {
+            setsid();
+            inner = getpid();
+            if (write(ends[1], &inner, sizeof inner) != sizeof inner)
+                _exit(1);
+        }
+        for (;;)
+            pause();
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], below, sizeof *below), sizeof *below);
+    close(ends[0]);
+    return child;
+}
+
+static void children_are_found_in_both_ways(void **state)
+{
+    pid_t below, list[8], scanned[8], child = grow(&below);
+    struct reaped r = {0};
+    const struct tree t = {0};
+    (void)state;
+    assert_int_equal(tree_children(getpid(), list, 8), 1);
+    assert_int_equal(list[0], child);
+    assert_int_equal(tree_children_by_parent(getpid(), scanned, 8), 1);
+    assert_int_equal(scanned[0], child);
+    assert_int_equal(tree_children(child, list, 8), 1);
+    assert_int_equal(list[0], below);
+    assert_int_equal(tree_children_by_parent(child, scanned, 8), 1);
+    assert_int_equal(scanned[0], below);
+    tree_kill(&t, count, &r);
+    assert_int_equal(tree_children(getpid(), list, 8), 0);
+    assert_int_equal(kill(below, 0), -1);
+}
+
+static void orphans_are_killed_too(void **state)
+{
+    pid_t below, child = grow(&below);
+    struct reaped r = {0};
+    const struct tree t = {0};
+    (void)state;
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(kill(below, 0), 0);
+    tree_kill(&t, count, &r);
+    assert_int_equal(r.count, 1);
+    assert_int_equal(r.last, below);
+    assert_false(tree_reap(count, &r));
+}
+
+static char state_of(pid_t pid)
+{
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_non_null(fgets(line, sizeof line, in));
+    fclose(in);
+    return strrchr(line, ')')[2];
+}
+
+static void all_stand_still(void **state)
+{
+    pid_t below, child = grow(&below);
+    struct reaped r = {0};
+    const struct tree t = {0};
+    (void)state;
+    tree_stop(&t);
+    while (state_of(child) != 'T' || state_of(below) != 'T') /* as soon as they have a processor */
+        sched_yield();
+    tree_continue(&t);
+    assert_int_not_equal(state_of(child), 'T');
+    assert_int_not_equal(state_of(below), 'T');
+    tree_stop(&t);
+    tree_kill(&t, count, &r); /* also what stands still */
+    assert_int_equal(r.count, 2);
+}
+
+/* Somebody else's group in our session, which a descendant has joined, is left alone. */
+static void foreign_groups_live(void **state)
+{
+    int ends[2];
+    pid_t stranger;
+    struct reaped r = {0};
+    const struct tree t = {0};
+    char joined;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    stranger = fork(); /* a child of ours, but not of the one that kills */
+    assert_true(stranger >= 0);
+    if (stranger == 0)
+        for (;;)
+            pause();
+    assert_int_equal(setpgid(stranger, stranger), 0);
+    pid_t killer = fork();
+    assert_true(killer >= 0);
+    if (killer == 0) {
+        pid_t descendant = fork();
+        if (descendant == 0) {
+            setpgid(0, stranger);
+            if (write(ends[1], "j", 1) != 1)
+                _exit(1);
+            for (;;)
+                pause();
+        }
+        if (read(ends[0], &joined, 1) != 1)
+            _exit(1);
+        tree_kill(&t, count, &r);
+        _exit(r.count == 1 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(killer, &status, 0), killer);
+    assert_int_equal(status, 0);
+    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0); /* lives */
+    tree_kill(&t, count, &r);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static int adopt(void **state)
+{
+    (void)state;
+    return tree_adopt() ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fits_a_lease_is_the_default),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(only_what_is_later_counts),
+        cmocka_unit_test(not_renewed),
+        cmocka_unit_test(told_late),
+        cmocka_unit_test(handed_over),
+        cmocka_unit_test(lost),
+        cmocka_unit_test(children_are_found_in_both_ways),
+        cmocka_unit_test(orphans_are_killed_too),
+        cmocka_unit_test(all_stand_still),
+        cmocka_unit_test(foreign_groups_live),
+    };
+    return cmocka_run_group_tests(tests, adopt, NULL);
+}
