@@ -50,6 +50,8 @@ static void look(struct elect_client *client, struct elect_client_answer *answer
     else
         snprintf(line, sizeof line, "does not lead %s, but %s does", answer->group,
                  answer->leader[0] != '\0' ? answer->leader : "nobody");
+    if (!answer->leads) /* and nothing works: a successor need not wait */
+        elect_client_stopped(client, answer);
     tell(line);
 }
 
@@ -74,7 +76,9 @@ int main(int argc, char **argv)
         if (left > 0)
             work(&answer, left);
     }
-    if (elect_client_valid(&answer) && elect_client_resign(client, 10 * PATIENCE) != 0)
+    bool leads = elect_client_valid(&answer);
+    elect_client_stopped(client, &answer);
+    if (leads && elect_client_resign(client, 10 * PATIENCE) != ELECT_CLIENT_FINE)
         fprintf(stderr, "client: %s\n", elect_client_why(client));
     elect_client_close(client);
     return 0;

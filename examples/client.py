@@ -28,6 +28,7 @@ class Client:
             ("open", ctypes.c_int, [ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p, ctypes.c_char_p]),
             ("close", None, [ctypes.c_void_p]),
             ("ask", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(Answer)]),
+            ("stopped", None, [ctypes.c_void_p, ctypes.POINTER(Answer)]),
             ("resign", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64]),
             ("left", ctypes.c_int64, [ctypes.POINTER(Answer)]),
             ("fd", ctypes.c_int, [ctypes.c_void_p]),
@@ -57,7 +58,12 @@ class Client:
         """Of the daemon, for at most so many seconds. If that fails, the latest answer is as good as it was."""
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
+    def stopped(self):
+        """Nothing works any more under the latest answer, which is void: nobody waits for its deadline."""
+        self.library.elect_client_stopped(self.handle, self.answer)
+
     def resign(self, patience=1):
+        """Somebody else shall lead. Stop first."""
         self.check(self.library.elect_client_resign(self.handle, int(patience * 1e6)))
 
     def check(self, error):
@@ -78,7 +84,9 @@ def look(client):
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
-    return f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
+    line = f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
+    client.stopped()  # nothing works: a successor need not wait
+    return line
 
 
 def main():
@@ -95,7 +103,9 @@ def main():
             left = client.left
             if left > 0:  # only a leader may; whoever does it for us gets the token, and refuses a lower one
                 print(f"works with token {client.answer.token}, {left} us left", flush=True)
-        if client.left > 0:
+        leads = client.left > 0
+        client.stopped()
+        if leads:
             client.resign()
 
 
