@@ -50,9 +50,9 @@ static void look(struct elect_client *client, struct elect_client_answer *answer
     else
         snprintf(line, sizeof line, "does not lead %s, but %s does", answer->group,
                  answer->leader[0] != '\0' ? answer->leader : "nobody");
-    if (!answer->leads) /* and nothing works: a successor need not wait */
-        elect_client_stopped(client, answer);
     tell(line);
+    if (!answer->leads) /* nothing is under way here: whoever is next need not wait */
+        elect_client_stopped(client);
 }
 
 int main(int argc, char **argv)
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
             work(&answer, left);
     }
     bool leads = elect_client_valid(&answer);
-    elect_client_stopped(client, &answer);
+    elect_client_stopped(client);
     if (leads && elect_client_resign(client, 10 * PATIENCE) != ELECT_CLIENT_FINE)
         fprintf(stderr, "client: %s\n", elect_client_why(client));
     elect_client_close(client);

@@ -28,8 +28,9 @@ class Client:
             ("open", ctypes.c_int, [ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p, ctypes.c_char_p]),
             ("close", None, [ctypes.c_void_p]),
             ("ask", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(Answer)]),
-            ("stopped", None, [ctypes.c_void_p, ctypes.POINTER(Answer)]),
             ("resign", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64]),
+            ("span", None, [ctypes.c_void_p, ctypes.c_int64]),
+            ("stopped", None, [ctypes.c_void_p]),
             ("left", ctypes.c_int64, [ctypes.POINTER(Answer)]),
             ("fd", ctypes.c_int, [ctypes.c_void_p]),
             ("why", ctypes.c_char_p, [ctypes.c_void_p]),
@@ -58,12 +59,16 @@ class Client:
         """Of the daemon, for at most so many seconds. If that fails, the latest answer is as good as it was."""
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
+    def span(self, seconds):
+        """From now on, answers for no longer than that: after a crash nobody waits longer."""
+        self.library.elect_client_span(self.handle, int(seconds * 1e6))
+
     def stopped(self):
-        """Nothing works any more under the latest answer, which is void: nobody waits for its deadline."""
-        self.library.elect_client_stopped(self.handle, self.answer)
+        """Whatever was answered before is void: a hand-over need not wait."""
+        self.answer = Answer()
+        self.library.elect_client_stopped(self.handle)
 
     def resign(self, patience=1):
-        """Somebody else shall lead. Stop first."""
         self.check(self.library.elect_client_resign(self.handle, int(patience * 1e6)))
 
     def check(self, error):
@@ -84,9 +89,8 @@ def look(client):
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
-    line = f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
-    client.stopped()  # nothing works: a successor need not wait
-    return line
+    client.stopped()  # nothing is under way here: whoever is next need not wait
+    return f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
 
 
 def main():

@@ -15,8 +15,7 @@
  *
  * An answer says: this member leads, until `deadline`. That is a promise, and it holds whatever
  * becomes of the daemon: nobody else leads before. So a call that fails leaves the answer as it
- * was. When an answer says that it does not lead (any more), stop at once, and then say so with
- * elect_client_stopped(): whoever succeeds may be waiting for that. The deadline belongs to
+ * was. When an answer says that it does not lead (any more), stop at once. The deadline belongs to
  * CLOCK_BOOTTIME of this process, in microseconds, and is counted from before the question was
  * sent: a daemon that answers late makes it shorter, never longer.
  *
@@ -27,9 +26,9 @@
  *
  * What it costs: nobody succeeds this member before the deadlines it has given out are over. A
  * client that has one delays the successor after a crash, or a hand-over, until then at most; that
- * is never more than one lease from the latest question, and can be made less:
- * elect_client_limit(). After elect_client_stopped() nobody waits any more. Whoever only wants to
- * know who leads asks `elect leader`, which promises nothing.
+ * is never more than one lease from the latest question. Whoever needs less asks for less
+ * (elect_client_span), and whoever has stopped says so (elect_client_stopped): then nobody waits.
+ * Whoever only wants to know who leads asks `elect leader`, which promises nothing.
  *
  * One client belongs to one thread, and to the process that opened it: after a fork the child
  * leaves it alone and opens its own. Answers are plain values: copy them, look at them in any
@@ -94,6 +93,15 @@ void elect_client_close(struct elect_client *client); /* NULL is fine */
 enum elect_client_error elect_client_ask(struct elect_client *client, int64_t patience,
                                          struct elect_client_answer *answer);
 
+/* From now on, answers for no longer than that, in microseconds; 0: for as long as the lease lasts,
+ * which is so at first. A shorter one has to be asked for more often. */
+void elect_client_span(struct elect_client *client, int64_t span);
+
+/* The work has stopped: whatever was answered before is void, also in copies: do not look at it any
+ * more. So a hand-over need not wait for the deadline. Never waits; if it cannot be said the
+ * deadline is waited for. To ask again is to want another promise. */
+void elect_client_stopped(struct elect_client *client);
+
 /* True while it leads: call it before every use of the token. And how many microseconds are left,
  * for whoever must be done by then; 0: none. */
 bool elect_client_valid(const struct elect_client_answer *answer);
@@ -104,17 +112,8 @@ int64_t elect_client_left(const struct elect_client_answer *answer);
  * has come, the daemon is gone or may be back. Only that call makes it unreadable. */
 int elect_client_fd(const struct elect_client *client);
 
-/* From now on no answer promises more than so many microseconds from its question; 0: as much as
- * there is. Less means more questions: another one is due after half of it. */
-enum elect_client_error elect_client_limit(struct elect_client *client, int64_t span);
-
-/* Nothing works any more under what it was told, here or wherever the answer went: the answer is
- * void and becomes all zero, and nobody waits for its deadline. To ask again is to want another.
- * It does not wait; a daemon that does not hear it waits for the deadline. */
-void elect_client_stopped(struct elect_client *client, struct elect_client_answer *answer);
-
-/* Somebody else shall lead: this program, or its machine, is sick. Stop working first, and say so.
- * Fine: it is done, or under way. LATE: it was said, and what came of it another call may tell. */
+/* Somebody else shall lead: this program, or its machine, is sick. Stop first, and say so. Fine: it
+ * is done, or under way. LATE: it was said, and what came of it another call may tell. */
 enum elect_client_error elect_client_resign(struct elect_client *client, int64_t patience);
 
 /* In one line, without an end of line: what an error means; and what was wrong with the latest call

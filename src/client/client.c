@@ -39,7 +39,7 @@ struct elect_client {
     bool asked;     /* no answer yet to the question of `stamp` */
     bool resigning; /* nor to that */
     int64_t stamp;  /* of the latest question */
-    int64_t limit;  /* of what is promised; 0: there is none */
+    int64_t span;   /* what is promised is not longer; 0: it may be as long as it is */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -162,7 +162,7 @@ static enum elect_client_error reach(struct elect_client *c)
 }
 
 /* The stamp is read before each try: the answer counts from there. No two questions have the same
- * one: an answer that is not wanted any more must not pass for the next. */
+ * one: an answer that has become void must not pass for the next. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
@@ -170,7 +170,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     if (error != ELECT_CLIENT_FINE)
         return error;
     memcpy(t.group, c->group, sizeof t.group);
-    t.left = word == TALK_LEASE ? c->limit : 0;
+    t.left = word == TALK_LEASE ? c->span : 0;
     do {
         while ((t.stamp = now()) == c->stamp) {
         }
@@ -327,26 +327,6 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
     return error;
 }
 
-enum elect_client_error elect_client_limit(struct elect_client *c, int64_t span)
-{
-    if (span < 0)
-        return fail_plainly(c, ELECT_CLIENT_INVALID);
-    c->limit = span;
-    return ELECT_CLIENT_FINE;
-}
-
-/* It is said behind a question that is under way, whose answer is void as well. What a connection
- * that is gone was told cannot be taken back. */
-void elect_client_stopped(struct elect_client *c, struct elect_client_answer *answer)
-{
-    memset(answer, 0, sizeof *answer);
-    if (c->asked)
-        wake_at(c, now());
-    c->asked = false;
-    if (c->fd >= 0)
-        say(c, TALK_EMPTY, now());
-}
-
 /* An answer that comes in the meantime is dropped: the descriptor says that it is time to ask. */
 enum elect_client_error elect_client_resign(struct elect_client *c, int64_t patience)
 {
@@ -369,6 +349,17 @@ enum elect_client_error elect_client_resign(struct elect_client *c, int64_t pati
     }
     wake_at(c, now());
     return error;
+}
+
+void elect_client_span(struct elect_client *c, int64_t span) { c->span = span > 0 ? span : 0; }
+
+void elect_client_stopped(struct elect_client *c)
+{
+    if (c->asked)
+        wake_at(c, now());
+    c->asked = false; /* what is answered to an earlier question is void, too */
+    if (c->fd >= 0)
+        say(c, TALK_EMPTY, now());
 }
 
 int elect_client_fd(const struct elect_client *c) { return c->watch; }

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 import claims  # noqa: E402
 from cases import many  # noqa: E402
 from cluster import Failure, member_of, wait  # noqa: E402
-from place import CASES, Place, case, expect, holds, run  # noqa: E402
+from place import CASES, ELECT, Place, case, expect, holds, run  # noqa: E402
 from talk import LOOSE, NOW, FORMAT, Lookout, Talker, Words, clock  # noqa: E402
 
 LONG = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # nobody mistakes a testament for the end of that
@@ -349,6 +349,35 @@ def client(_):
             seen = look.wait()
             holds("what was promised is kept", seen and seen[0] >= until, seen, until)
             holds("and it is told", t.until_hears("NEWS") and t.ask("LEASE") == 0)
+
+
+@case
+def client_library(_):
+    """The examples, with a real daemon: they work while it leads, and nobody leads before they have stopped."""
+    built = os.path.dirname(os.path.abspath(ELECT))
+    programs = [[sys.executable, str(pathlib.Path(__file__).resolve().parent.parent.parent / "examples/client.py")],
+                [os.path.join(built, "examples/client")]]
+    with Watched() as p:
+        p.begin()
+        began, running = [], []
+        try:
+            for words in programs:
+                running.append(subprocess.Popen([*words, p.socket(p.first), "main"], stdout=subprocess.PIPE, text=True,
+                                                env=os.environ | {"LD_LIBRARY_PATH": built}))
+                began.append(running[-1].stdout.readline())
+                holds("it works", f"leads main with token {p.term}" in began[-1] and "works with" in running[-1].stdout.readline(), began)
+            look = p.lookout()
+            expect("resign", p.elect(p.first, "resign"), 0, out="leads")
+            seen = look.wait()
+            holds("nobody waits for what has stopped", seen and p.term >> 16 == 1, seen)
+            for program in running:
+                program.terminate()
+                said = program.communicate(timeout=20)[0].splitlines()
+                holds("it has stopped", any("does not lead main" in line for line in said), said[-5:])
+        finally:
+            for program in running:
+                program.kill()
+                program.wait()
 
 
 # ---- how it is configured ----
