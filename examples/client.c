@@ -76,7 +76,9 @@ int main(int argc, char **argv)
         if (left > 0)
             work(&answer, left);
     }
-    if (elect_client_valid(&answer) && elect_client_resign(client, 10 * PATIENCE) != 0)
+    bool leads = elect_client_valid(&answer);
+    elect_client_stopped(client);
+    if (leads && elect_client_resign(client, 10 * PATIENCE) != ELECT_CLIENT_FINE)
         fprintf(stderr, "client: %s\n", elect_client_why(client));
     elect_client_close(client);
     return 0;

@@ -89,7 +89,7 @@ def look(client):
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
-    client.library.elect_client_stopped(client.handle)  # nothing is under way here: whoever is next need not wait
+    client.stopped()  # nothing is under way here: whoever is next need not wait
     return f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
 
 
@@ -107,7 +107,9 @@ def main():
             left = client.left
             if left > 0:  # only a leader may; whoever does it for us gets the token, and refuses a lower one
                 print(f"works with token {client.answer.token}, {left} us left", flush=True)
-        if client.left > 0:
+        leads = client.left > 0
+        client.stopped()
+        if leads:
             client.resign()
 
 

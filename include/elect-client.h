@@ -97,8 +97,9 @@ enum elect_client_error elect_client_ask(struct elect_client *client, int64_t pa
  * which is so at first. A shorter one has to be asked for more often. */
 void elect_client_span(struct elect_client *client, int64_t span);
 
-/* The work has stopped: whatever was answered before is void, also in copies. So a hand-over need
- * not wait for the deadline. Never waits; if it cannot be said the deadline is waited for. */
+/* The work has stopped: whatever was answered before is void, also in copies: do not look at it any
+ * more. So a hand-over need not wait for the deadline. Never waits; if it cannot be said the
+ * deadline is waited for. To ask again is to want another promise. */
 void elect_client_stopped(struct elect_client *client);
 
 /* True while it leads: call it before every use of the token. And how many microseconds are left,
@@ -111,8 +112,8 @@ int64_t elect_client_left(const struct elect_client_answer *answer);
  * has come, the daemon is gone or may be back. Only that call makes it unreadable. */
 int elect_client_fd(const struct elect_client *client);
 
-/* Somebody else shall lead: this program, or its machine, is sick. Stop working first: fine means
- * that it is done, or under way. LATE: it was said, and what came of it another call may tell. */
+/* Somebody else shall lead: this program, or its machine, is sick. Stop first, and say so. Fine: it
+ * is done, or under way. LATE: it was said, and what came of it another call may tell. */
 enum elect_client_error elect_client_resign(struct elect_client *client, int64_t patience);
 
 /* In one line, without an end of line: what an error means; and what was wrong with the latest call

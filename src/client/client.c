@@ -38,7 +38,8 @@ struct elect_client {
     int timer;      /* it is time to ask */
     bool asked;     /* no answer yet to the question of `stamp` */
     bool resigning; /* nor to that */
-    int64_t stamp, span;
+    int64_t stamp;  /* of the latest question */
+    int64_t span;   /* what is promised is not longer; 0: it may be as long as it is */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -160,7 +161,8 @@ static enum elect_client_error reach(struct elect_client *c)
     return error;
 }
 
-/* The stamp is read before each try: the answer counts from there. */
+/* The stamp is read before each try: the answer counts from there. No two questions have the same
+ * one: an answer that has become void must not pass for the next. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
@@ -168,9 +170,10 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     if (error != ELECT_CLIENT_FINE)
         return error;
     memcpy(t.group, c->group, sizeof t.group);
-    t.left = c->span;
+    t.left = word == TALK_LEASE ? c->span : 0;
     do {
-        t.stamp = now();
+        while ((t.stamp = now()) == c->stamp) {
+        }
         if (send(c->fd, &t, sizeof t, MSG_NOSIGNAL) == (ssize_t)sizeof t) {
             c->asked = c->asked || word == TALK_LEASE;
             c->resigning = c->resigning || word == TALK_RESIGN;
@@ -241,12 +244,12 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
 }
 
 /* False if no daemon would say that. More than a lease nobody has left, unless the lease was made
- * shorter a moment ago. */
+ * shorter a moment ago; less than nothing, when it ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
     bool leads = t->left > 0;
-    if (t->left < 0 || (leads && (t->lease == 0 || t->term == 0)) ||
+    if ((leads && (t->lease == 0 || t->term == 0)) ||
         (c->group[0] != '\0' && strcmp(c->group, t->group) != 0))
         return false;
     memset(a, 0, sizeof *a);
@@ -352,11 +355,11 @@ void elect_client_span(struct elect_client *c, int64_t span) { c->span = span > 
 
 void elect_client_stopped(struct elect_client *c)
 {
-    const struct talk t = {.magic = TALK_MAGIC, .word = TALK_EMPTY};
+    if (c->asked)
+        wake_at(c, now());
     c->asked = false; /* what is answered to an earlier question is void, too */
-    c->stamp = 0;
     if (c->fd >= 0)
-        (void)!send(c->fd, &t, sizeof t, MSG_NOSIGNAL);
+        say(c, TALK_EMPTY, now());
 }
 
 int elect_client_fd(const struct elect_client *c) { return c->watch; }

@@ -1,7 +1,7 @@
-"""Programs beside a daemon: examples/client.c and client.py, with a daemon that can be stopped, killed, restarted, mute,
-and that can lie. It is this file, too, in a process of its own.
+"""Programs beside a daemon: examples/client.c and client.py, beside three real ones, and with a daemon that can be stopped,
+killed, restarted, mute, and that can lie. That one is this file, too, in a process of its own.
 
-    client.py LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
+    client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
 import contextlib
 import os
@@ -15,6 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+from cluster import Failure  # noqa: E402
+from place import Place as Cluster  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII64s64s64s160s")  # struct talk
 LEASE, RENEWAL, TOKEN = 400000, 80000, 65537
@@ -60,8 +64,16 @@ class Fake:
                 "endless": lambda: self.packet("TOLD", **lead, leader=b"b" * 64),
                 "word": lambda: self.packet("GO", **lead)}[self.mode]()
 
+    @staticmethod
+    def send(client, packet):
+        with contextlib.suppress(OSError):  # it has hung up, of which we shall hear
+            client.send(packet)
+
     def hear(self, client):
-        bytes_ = client.recv(4096)
+        try:
+            bytes_ = client.recv(4096)
+        except ConnectionError:
+            bytes_ = b""
         if not bytes_:
             self.clients.remove(client)
             client.close()
@@ -69,16 +81,15 @@ class Fake:
         word, stamp = PACKET.unpack(bytes_)[1], PACKET.unpack(bytes_)[3]
         if word == self.word["RESIGN"]:
             print("RESIGN", flush=True)
-            client.send(self.packet("DONE"))
+            self.send(client, self.packet("DONE"))
         elif word == self.word["LEASE"] and self.mode != "mute":
-            client.send(self.answer(stamp))
+            self.send(client, self.answer(stamp))
 
     def obey(self, line):
         self.mode, *term = line.split()
         self.term = int(term[0]) if term else self.term
         for client in self.clients:
-            with contextlib.suppress(OSError):  # it has hung up, of which we shall hear
-                client.send(self.packet("NEWS"))
+            self.send(client, self.packet("NEWS"))
 
     def run(self):
         print("listens", flush=True)
@@ -141,6 +152,11 @@ class Lines:
         return status
 
 
+def start(prefix, command, status_socket, *args):
+    environment = {**os.environ, "ELECT_SOCKET": status_socket, "LD_LIBRARY_PATH": os.path.dirname(LIBRARY)}
+    return Lines(*prefix, *command, *args, env=environment)
+
+
 class Place:
     """A folder with a daemon and a program beside it; all is gone at the end."""
 
@@ -167,9 +183,7 @@ class Place:
 
     def start_program(self, *args):
         """Without arguments: where the daemon is says the environment, as below elect run."""
-        environment = {**os.environ, "ELECT_SOCKET": self.path.replace(".run", ".status"),
-                       "LD_LIBRARY_PATH": os.path.dirname(LIBRARY)}
-        self.program = Lines(*self.prefix, *self.command, *args, env=environment)
+        self.program = start(self.prefix, self.command, self.path.replace(".run", ".status"), *args)
 
 
 def tokens(lines):
@@ -187,7 +201,7 @@ def works_while_it_leads(place):
     assert not tokens(place.program.until("^does not lead main, but b does"))
     place.daemon.say("lead")
     place.program.until("^works with token 65537,")
-    place.daemon.say("follow")
+    place.daemon.say("negative")  # its lease has ended while it was answering
     before = place.program.until("^does not lead")
     assert tokens(before) <= {TOKEN} and all(0 < left <= LEASE for left in spans(before)), before
     place.daemon.say("lead 131073")
@@ -240,7 +254,7 @@ def starts_before_the_daemon(place):
     place.program.until("^works")
 
 
-LIES = {"magic": "no daemon", "short": "no daemon", "long": "no daemon", "negative": "no daemon", "no-lease": "no daemon",
+LIES = {"magic": "no daemon", "short": "no daemon", "long": "no daemon", "no-lease": "no daemon",
         "no-token": "no daemon", "group": "no daemon", "endless": "no daemon", "word": "no daemon",
         "stamp": "not answered", "mute": "not answered", "refuse": "no such group"}
 
@@ -255,6 +269,50 @@ def believes_no_lie(place):
         place.daemon.say("follow")
         lines += place.program.until("^does not lead")
         assert not tokens(lines), (lie, lines)
+
+
+def one_of_three_works(cluster, programs):
+    """Beside real daemons. Resigned by hand, by the program, killed: always one works, with a token of its own."""
+    seen = {name: set() for name in programs}
+
+    def works(name, token):
+        seen[name] |= tokens(programs[name].until(f"^works with token {token},"))
+
+    def makes_room(name):
+        seen[name] |= tokens(programs[name].until("^does not lead"))
+
+    first, token = cluster.begin()
+    for name in programs:
+        programs[name] = start((), EXAMPLES["Python" if name == first else "C"], cluster.socket(name))
+    for name in programs:
+        works(name, token) if name == first else makes_room(name)
+    done = cluster.elect(first, "resign")
+    assert done.returncode == 0, done.stderr
+    makes_room(first)
+    second, token = cluster.leader(other_than=first)
+    works(second, token)
+    assert programs[second].end(signal.SIGTERM) == 0
+    third, token = cluster.leader(other_than=second)
+    works(third, token)
+    cluster.kill(third)
+    seen[third] |= tokens(programs[third].until("no daemon runs here"))
+    cluster.start(third)
+    last, token = cluster.leader()
+    if last != second:  # whose program has ended
+        works(last, token)
+    of_several = [t for name in seen for t in seen[name] if sum(t in other for other in seen.values()) > 1]
+    assert not of_several, (of_several, seen)
+
+
+def beside_real_daemons():
+    with Cluster() as cluster:
+        programs = dict.fromkeys(cluster.names)
+        try:
+            one_of_three_works(cluster, programs)
+        finally:
+            for program in programs.values():
+                if program is not None and program.process.returncode is None:
+                    program.end()
 
 
 CASES = [works_while_it_leads, stops_with_the_daemon, outlives_the_daemon, starts_before_the_daemon]
@@ -272,6 +330,12 @@ def main():
     else:
         print("no time namespaces here: not tested")
     failures = 0
+    try:
+        beside_real_daemons()
+        print("beside real daemons: fine", flush=True)
+    except (AssertionError, Failure) as why:
+        failures += 1
+        print(f"beside real daemons: FAILED: {why}", flush=True)
     for case, name, prefix in runs:
         with Place(EXAMPLES[name], prefix) as place:
             try:
@@ -288,6 +352,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "fake":
         Fake(*sys.argv[2:]).run()
     else:
-        LIBRARY, EXAMPLE, SCRIPT, HEADER = map(os.path.abspath, sys.argv[1:])
+        LIBRARY, EXAMPLE, SCRIPT, HEADER = map(os.path.abspath, sys.argv[2:])
         EXAMPLES = {"C": [EXAMPLE], "Python": [sys.executable, SCRIPT]}
         sys.exit(main())

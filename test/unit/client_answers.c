@@ -64,6 +64,38 @@ static void nobody_has_more_than_a_lease(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
+static void nobody_has_less_than_nothing(void **state)
+{
+    (void)state;
+    is_told(-1);
+    assert_false(answer.leads);
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+    daemon_tells(INT64_MIN);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_false(answer.leads);
+    assert_int_equal(answer.deadline, 0);
+}
+
+static void less_can_be_asked_for(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    assert_int_equal(heard.left, 0);
+    daemon_tells(0);
+    asks(0, ELECT_CLIENT_FINE);
+    elect_client_span(client, 100 * MS);
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+    assert_int_equal(heard.left, 100 * MS);
+    daemon_tells(0);
+    asks(0, ELECT_CLIENT_FINE);
+    elect_client_span(client, -1);
+    asks(0, ELECT_CLIENT_LATE);
+    daemon_hears(TALK_LEASE);
+    assert_int_equal(heard.left, 0);
+}
+
 static void what_was_promised_outlives_the_daemon(void **state)
 {
     (void)state;
@@ -192,17 +224,15 @@ static struct talk altered(unsigned how)
     case 1: t.word = TALK_WORD_COUNT; break;
     case 2: t.word = TALK_GO; break; /* not for a client */
     case 3: t.word = TALK_LEASE; break;
-    case 4: t.left = -1; break;
-    case 5: t.left = INT64_MIN; break;
-    case 6: t.lease = 0; break;
-    case 7: t.term = 0; break;
-    case 8: snprintf(t.group, sizeof t.group, "other"); break;
-    case 9: memset(t.node, 'x', sizeof t.node); break;
-    case 10: memset(t.leader, 'x', sizeof t.leader); break;
-    case 11: memset(t.group, 'x', sizeof t.group); break;
-    case 12: memset(t.why, 'x', sizeof t.why); break;
-    case 13: t.leader[0] = '\x1b'; break;
-    case 14: t.node[0] = '\x7f'; break;
+    case 4: t.lease = 0; break;
+    case 5: t.term = 0; break;
+    case 6: snprintf(t.group, sizeof t.group, "other"); break;
+    case 7: memset(t.node, 'x', sizeof t.node); break;
+    case 8: memset(t.leader, 'x', sizeof t.leader); break;
+    case 9: memset(t.group, 'x', sizeof t.group); break;
+    case 10: memset(t.why, 'x', sizeof t.why); break;
+    case 11: t.leader[0] = '\x1b'; break;
+    case 12: t.node[0] = '\x7f'; break;
     default: fail();
     }
     return t;
@@ -211,7 +241,7 @@ static struct talk altered(unsigned how)
 static void nonsense_ends_the_conversation(void **state)
 {
     (void)state;
-    for (unsigned how = 0; how < 15; how++) {
+    for (unsigned how = 0; how < 13; how++) {
         char byte;
         question_is_under_way();
         send_packet(altered(how));
@@ -315,6 +345,8 @@ int test_answers(void)
         TEST(who_does_not_lead_has_no_token),
         TEST(a_deadline_passes_by_itself),
         TEST(nobody_has_more_than_a_lease),
+        TEST(nobody_has_less_than_nothing),
+        TEST(less_can_be_asked_for),
         TEST(what_was_promised_outlives_the_daemon),
         TEST(no_call_takes_longer_than_it_may),
         TEST(a_late_promise_is_a_promise),

@@ -147,7 +147,53 @@ static void a_queue_before_the_door(void **state)
     question_is_under_way();
 }
 
-/* ---- resigning ---- */
+/* ---- stopping and resigning ---- */
+
+static void who_has_stopped_says_so(void **state)
+{
+    (void)state;
+    elect_client_stopped(client); /* there is nobody to say it to */
+    is_told(LEASE);
+    elect_client_stopped(client);
+    daemon_hears(TALK_EMPTY);
+    assert_false(readable_within(0));
+}
+
+/* Its answer was on the way when the daemon was told that it is void. */
+static void who_has_stopped_takes_no_earlier_answer(void **state)
+{
+    (void)state;
+    question_is_under_way();
+    struct talk told = packet(TALK_TOLD, LEASE);
+    elect_client_stopped(client);
+    daemon_hears(TALK_EMPTY);
+    assert_true(readable_within(0)); /* for no answer is awaited any more */
+    send_packet(told);
+    asks(0, ELECT_CLIENT_LATE);
+    assert_false(answer.leads);
+    daemon_hears(TALK_LEASE);
+    assert_int_not_equal(heard.stamp, told.stamp);
+    daemon_tells(LEASE);
+    asks(0, ELECT_CLIENT_FINE);
+    assert_int_equal(answer.deadline, heard.stamp + LEASE);
+}
+
+/* However fast they follow each other. */
+static void no_two_questions_have_the_same_stamp(void **state)
+{
+    int64_t before = 0;
+    (void)state;
+    asks(0, ELECT_CLIENT_LATE);
+    accept_client();
+    for (unsigned i = 0; i < 1000; i++) {
+        daemon_hears(TALK_LEASE);
+        assert_true(heard.stamp > before);
+        before = heard.stamp;
+        elect_client_stopped(client);
+        asks(0, ELECT_CLIENT_LATE);
+        daemon_hears(TALK_EMPTY);
+    }
+}
 
 static void resigns(int64_t patience, enum elect_client_error expected)
 {
@@ -409,6 +455,9 @@ int test_life(void)
         TEST(whoever_hangs_up_at_once_is_no_daemon),
         TEST(forked_children_do_not_disturb),
         TEST(a_queue_before_the_door),
+        TEST(who_has_stopped_says_so),
+        TEST(who_has_stopped_takes_no_earlier_answer),
+        TEST(no_two_questions_have_the_same_stamp),
         TEST(resigning_is_done_or_refused),
         TEST(resigning_does_not_swallow_answers),
         TEST(an_answer_to_a_resignation_is_none_to_a_question),
