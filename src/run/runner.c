@@ -109,6 +109,10 @@ static void hold(struct runner *r)
 /* What we hold, or wait for, without anything that works. */
 static void give_back(struct runner *r)
 {
+    struct talk unused;
+    while (r->state == WAITING && r->channel.holder < 0 &&
+           channel_hear(&r->channel, &unused) == HEARD_WORD) { /* the channel may just have come */
+    }
     if (r->state != AWAY)
         channel_say_empty(&r->channel, group_of(r));
 }

@@ -125,7 +125,7 @@ def waiting(_):
         expect("the arithmetic, before it leads", ran(f, "-k", "1s", "--", "true"), 125, err="grace 1000 ms")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             with Run(f, "--", "true") as r:
-                f.wait("HOLD", lambda: f.words()[-1] == "HOLD")
+                f.wait("HOLD", lambda: f.words()[-1] == "HOLD" and f.clients[-1].theirs is None)
                 for ignored in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM, signal.SIGPIPE, signal.SIGTSTP, signal.SIGCONT):
                     r.signal(ignored)
                 r.signal(number)
