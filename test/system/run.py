@@ -121,7 +121,7 @@ def waiting(_):
         begun = time.monotonic()
         expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err=("waits: b leads", "has not led within that time"))
         holds("max-wait", 0.3 <= time.monotonic() - begun < 5)
-        holds("it said so", f.words()[-2:] == ["HOLD", "EMPTY"], f.words())
+        f.wait("it said so", lambda: f.words()[-2:] == ["HOLD", "EMPTY"])
         expect("the arithmetic, before it leads", ran(f, "-k", "1s", "--", "true"), 125, err="grace 1000 ms")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             with Run(f, "--", "true") as r:
