@@ -46,6 +46,8 @@ struct talker {
     bool asked[STORE_GROUPS];          /* a client wants news */
 };
 
+static const char is_held[] = "another elect run works under it here";
+
 int holders_pid(const struct talker *t) { return (int)t->who.pid; }
 
 elect_term holders_term(const struct talker *t) { return t->term; }
@@ -284,6 +286,8 @@ static int group_of(struct talker *t, const struct talk *w)
 static void let_wait(struct talker *t)
 {
     struct talk w = words(t->d, TALK_WAIT, t->group);
+    if (t->d->group[t->group].work.holder != NULL)
+        snprintf(w.why, sizeof w.why, "%s", is_held);
     struct iovec part = {&w, sizeof w};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
@@ -307,7 +311,7 @@ static void take_hold(struct talker *t, const struct talk *w)
     t->group = (unsigned)group;
     if ((w->flags & TALK_NOW) != 0 && (!work_shown(t->d, t->group).leads || work->holder != NULL ||
                                        first_in_line(t->d, t->group) != NULL)) {
-        tell(t, TALK_NO, work->holder != NULL ? "another elect run works under it here" : "");
+        tell(t, TALK_NO, work->holder != NULL ? is_held : "");
         return;
     }
     t->loose = (w->flags & TALK_LOOSE) != 0;

@@ -22,7 +22,7 @@ bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t 
     d->margin = margin != DEADLINE_DEFAULT    ? margin
                 : lease / MARGIN_MAX < MARGIN ? lease / MARGIN_MAX
                                               : MARGIN;
-    d->grace = grace != DEADLINE_DEFAULT ? grace : most > d->margin ? most - d->margin : 0;
+    d->grace = grace != DEADLINE_DEFAULT ? grace : most > d->margin ? (most - d->margin) / 2 : 0;
     if (d->grace + d->margin <= most)
         return true;
     snprintf(why, room,

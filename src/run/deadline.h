@@ -27,7 +27,8 @@ struct deadline {
 int64_t deadline_now(void); /* the clock itself: everything else is told what time it is */
 
 /* Nothing is granted yet. False, with the arithmetic, if grace and margin leave less than two
- * renewals of the lease: then a single lost answer would cost the office. */
+ * renewals of the lease: then a single lost answer would cost the office. By default grace is half
+ * of what that leaves: the other half is for renewals that come late, as they do. */
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room);
 

@@ -122,7 +122,8 @@ static void ask(struct runner *r, int64_t now)
     struct talk t = {.stamp = now, .term = r->go.term};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
-    r->next_ask = now + r->go.renewal;
+    /* twice in a renewal: what was just not renewed when asked is when asked again */
+    r->next_ask = now + r->go.renewal / 2;
     channel_say(&r->channel, &t, TALK_ASK);
 }
 
@@ -319,11 +320,12 @@ static void wait_for_it(struct runner *r, const struct talk *t)
 {
     if (r->state != WAITING || (t->lease > 0 && !begin_deadline(r, t)))
         return;
-    if (!r->told_wait)
-        TELL(r, "waits: %s%s", t->leader[0] != '\0' ? t->leader : "nobody",
-             t->leader[0] != '\0' && strcmp(t->leader, t->node) == 0 ? " leads, another run has it"
-             : t->leader[0] != '\0'                                  ? " leads"
-                                                                     : " leads yet");
+    bool here = t->leader[0] != '\0' && strcmp(t->leader, t->node) == 0;
+    if (!r->told_wait && t->why[0] != '\0')
+        TELL(r, "waits: %s", t->why);
+    else if (!r->told_wait && !here) /* here: its turn comes at once */
+        TELL(r, "waits: %s leads%s", t->leader[0] != '\0' ? t->leader : "nobody",
+             t->leader[0] != '\0' ? "" : " yet");
     r->told_wait = true;
 }
 

@@ -125,7 +125,7 @@ def waiting(_):
         expect("the arithmetic, before it leads", ran(f, "-k", "1s", "--", "true"), 125, err="grace 1000 ms")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             with Run(f, "--", "true") as r:
-                f.wait("HOLD", lambda: f.words()[-1] == "HOLD" and f.clients[-1].theirs is None)
+                f.wait("HOLD", lambda: f.words()[-1] == "HOLD" and f.clients[-1].holders and f.clients[-1].theirs is None)
                 for ignored in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM, signal.SIGPIPE, signal.SIGTSTP, signal.SIGCONT):
                     r.signal(ignored)
                 r.signal(number)
@@ -135,7 +135,7 @@ def waiting(_):
         expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
     with Fake(answer=never) as f, Run(f, "--", "true") as r:
         first = f.client()
-        f.wait("HOLD", lambda: first.heard)
+        f.wait("HOLD", lambda: first.holders and first.theirs is None)
         first.say("GO", lease=0)
         holds("nonsense", r.end() == 125 and "names no lease" in r.err, r.err)
     with Fake(answer=lambda client, said: True) as f:
@@ -192,7 +192,7 @@ def signals_are_passed_on(_):
 def not_renewed(_):
     """TERM at U-k-m, KILL at U-m."""
     with Fake() as f:
-        with begin(f, OBEYS) as r:
+        with begin(f, OBEYS, "-k", "550ms") as r:
             f.renews = False
             holds("lost", r.end() == 75 and "was not renewed in time" in r.err, r.err)
             told = int(r.out.split()[2])
@@ -223,7 +223,7 @@ def told_to_stop(_):
         with begin(f, OBEYS) as r:
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and "leadership is handed over: preempted by b" in r.err and "told 15" in r.out, r.err)
-        with begin(f, STAYS) as r:  # the daemon renews: the grace counts in full
+        with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews: the grace counts in full
             said = boottime()
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and "did not end within 55" in r.err, r.err)
@@ -344,9 +344,9 @@ def resign(_):
 def health(_):
     with Fake() as f:
         sign = f.folder / "sick"
-        with begin(f, OBEYS, "--health", f"test ! -e {sign}", "--health-every", "100ms") as r:
+        with begin(f, OBEYS, "--health", f"test ! -e {sign}", "--health-every", "400ms") as r:
             begun = boottime()
-            wait("some checks", lambda: boottime() > begun + 600_000)
+            wait("some checks", lambda: boottime() > begun + 1_300_000)
             holds("it goes on", "RESIGN" not in f.words())
             sign.touch()
             holds("sick", r.end() == 75 and "the check of its health fails: resigns" in r.err and "handed over: it resigns" in r.err, r.err)

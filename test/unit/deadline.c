@@ -17,8 +17,8 @@ static struct deadline begun(int64_t until)
 {
     struct deadline d;
     char why[512] = "";
-    assert_true(deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
-                               sizeof why));
+    assert_true(
+        deadline_begin(&d, 979 * MS, 200 * MS, 529 * MS, DEADLINE_DEFAULT, why, sizeof why));
     d.until = until;
     return d;
 }
@@ -27,10 +27,10 @@ static void what_fits_a_lease_is_the_default(void **state)
 {
     static const struct {
         int64_t lease, renewal, grace, margin;
-    } rows[] = {{979 * MS, 200 * MS, 529 * MS, 50 * MS},
-                {60 * MS, 12 * MS, 26 * MS, 10 * MS}, /* profile fast */
-                {300 * MS, 100 * MS, 50 * MS, 50 * MS},
-                {294 * MS, 80 * MS, 85 * MS, 49 * MS}};
+    } rows[] = {{980 * MS, 200 * MS, 265 * MS, 50 * MS},
+                {60 * MS, 12 * MS, 13 * MS, 10 * MS}, /* profile fast */
+                {300 * MS, 100 * MS, 25 * MS, 50 * MS},
+                {294 * MS, 80 * MS, 42500, 49 * MS}};
     struct deadline d;
     char why[512];
     (void)state;
@@ -39,7 +39,7 @@ static void what_fits_a_lease_is_the_default(void **state)
                                    DEADLINE_DEFAULT, why, sizeof why));
         assert_int_equal(d.grace, rows[i].grace);
         assert_int_equal(d.margin, rows[i].margin);
-        assert_int_equal(d.grace + d.margin, rows[i].lease - 2 * rows[i].renewal);
+        assert_int_equal(2 * d.grace + d.margin, rows[i].lease - 2 * rows[i].renewal);
         assert_false(deadline_may_start(&d, 0)); /* nothing is granted */
     }
 }
