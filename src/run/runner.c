@@ -303,7 +303,7 @@ static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
         return;
-    r->d.until = deadline_extended(r->d.until, t->stamp, t->left, r->go.lease);
+    r->d.until = deadline_extended(r->d.until, t->stamp, t->left, t->lease);
     if (r->state == HELD)
         atomic_store(&r->page->until, r->d.until);
     else if (!deadline_may_start(&r->d, deadline_now()))
