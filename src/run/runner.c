@@ -271,11 +271,9 @@ static void lose(struct runner *r, enum note_kind kind, const char *what, const 
 static bool begin_deadline(struct runner *r, const struct talk *t)
 {
     char why[512] = "the daemon names no lease";
-    int64_t until = r->d.until;
     bool fine =
         t->lease > 0 && t->renewal > 0 &&
         deadline_begin(&r->d, t->lease, t->renewal, r->o->grace, r->o->margin, why, sizeof why);
-    r->d.until = until;
     if (fine)
         return true;
     tell("%s", why);
@@ -305,7 +303,7 @@ static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
         return;
-    r->d.until = deadline_extended(r->d.until, t->stamp, t->left, r->go.lease);
+    r->d.until = deadline_extended(r->d.until, t->stamp, t->left, t->lease);
     if (r->state == HELD)
         atomic_store(&r->page->until, r->d.until);
     else if (!deadline_may_start(&r->d, deadline_now()))
@@ -332,8 +330,10 @@ static void wait_for_it(struct runner *r, const struct talk *t)
 static void refused(struct runner *r, const struct talk *t)
 {
     tell("%s", t->why[0] != '\0' ? t->why : "the daemon refuses");
-    if (r->state == WAITING || r->state == READY)
+    if (r->state == WAITING || r->state == READY) {
+        give_back(r);
         r->result = RUN_FAILED;
+    }
 }
 
 static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind kind)
@@ -354,6 +354,7 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_NO:
         if (r->state == WAITING) {
             TELL(r, "%s leads", t->leader[0] != '\0' ? t->leader : "nobody");
+            give_back(r); /* whoever has the other end of the channel need not wonder */
             r->result = RUN_NOT_LEADER;
         }
         break;

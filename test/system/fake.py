@@ -87,7 +87,7 @@ class Fake:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-run-"))
         self.lease, self.renewal, self.term = lease, renewal, TERM
         self.answer, self.ask = answer, ask
-        self.clients, self.lock, self.changed = [], threading.Lock(), threading.Condition()
+        self.clients, self.changed = [], threading.Condition()
         self.renews = True
         self.paused = threading.Event()
         self.listen()

@@ -46,7 +46,8 @@ def hostile_workloads(_):
                 holds("it warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
         f.renews, f.lease, f.renewal = True, 1_000_000, 100_000
         with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # what it leaves behind, too
-            wait("all are there", lambda: (f.folder / "left").exists() and struct.unpack("=qq", (f.folder / "left").read_bytes()[:16])[1] >= 5)
+            left = f.folder / "left"
+            wait("all are there", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
             os.kill(next(p for p in children(r.command())), signal.SIGKILL)
             holds("its own status", r.end() == 3, r.process.returncode)
             holds("nobody", not r.alive())
@@ -209,11 +210,12 @@ def daemon_dies(_):
 @case
 def wrong_answers(_):
     """Stamps that are not ours, spans that cannot be, terms that are over: none of it starts or prolongs anything."""
-    lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": 1_000_000}, "foreign": lambda s: {"stamp": s.stamp - 1, "left": 1_000_000},
+    lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": 1_000_000},
+            "foreign": lambda s: {"stamp": s.stamp - 1, "left": 1_000_000}, "later": lambda s: {"stamp": 2**63 - 1, "left": 1_000_000},
             "no stamp": lambda s: {"stamp": 0, "left": 1_000_000}, "huge": lambda s: {"stamp": s.stamp, "left": 2**63 - 1},
             "more than a lease": lambda s: {"stamp": s.stamp, "left": 1_000_001}, "negative": lambda s: {"stamp": s.stamp, "left": -1},
             "least": lambda s: {"stamp": s.stamp, "left": -2**63}, "none": lambda s: {"stamp": s.stamp, "left": 0},
-            "older term": lambda s: {"stamp": s.stamp, "left": 1_000_000, "term": TERM - 65536}, "later": lambda s: {"stamp": 2**63 - 1, "left": 1_000_000}}
+            "older term": lambda s: {"stamp": s.stamp, "left": 1_000_000, "term": TERM - 65536}}
     for name, lie in lies.items():
         lying = {"on": True}
 
@@ -253,6 +255,28 @@ def late_words_of_another_office(_):
         holds("not started", not r.workers())
         f.answer = None
         holds("started", r.process.stdout.readline() == b"on\n")
+
+
+@case
+def a_shorter_office(_):
+    """What an office was granted before it was given back is over with it."""
+    with Fake() as f, Run(f, "--respawn", "-k", "100ms", "--", HOSTILE, "BEAT", "plain") as r:
+        r.begun()
+        f.wait("some answers", lambda: f.words().count("ASK") >= 3)
+        f.answer = lambda client, said: said.word in ("HOLD", "ASK")
+        f.wait("a question that nobody answers", lambda: f.words()[-1] == "ASK" and f.client().heard[-1].stamp + f.lease > f.until())
+        f.grant(f.client(), f.client().heard[-1].stamp)
+        f.client().say("STOP", why="")
+        f.wait("HOLD", lambda: f.words()[-1] == "HOLD")
+        before, beat = f.until(), r.beat()[0]
+        f.client().say("GO")
+        f.wait("ASK", lambda: f.words()[-1] == "ASK")
+        until = f.client().heard[-1].stamp + 400_000
+        f.client().say("TOLD", stamp=until - 400_000, left=400_000)
+        wait("the end of it", lambda: boottime() > until)
+        holds("it is the shorter one", until < before, before - until)
+        r.nothing_after(until, "the office before")
+        holds("it had begun again", r.beat()[0] > beat)
 
 
 @case
@@ -298,7 +322,8 @@ def without_proc(_):
     if os.geteuid() != 0:
         print("skipped: only root takes /proc away", file=sys.stderr)
         return
-    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "bomb", "5", before=["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]) as r:
+    before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
+    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
         r.begun(5)
         f.renews = False
         holds("lost", r.end() == 75, r.err)
@@ -308,7 +333,8 @@ def without_proc(_):
 @case
 def busy_machine(_):
     """More who want to compute than there are processors, and nobody is late."""
-    burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=claims.die_with_parent) for _ in range(4 * os.cpu_count())]
+    burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=claims.die_with_parent)
+               for _ in range(4 * os.cpu_count())]
     try:
         with Fake() as f:
             for mode in ("tree", "ignore", "chain", "memory") * 2:
@@ -332,8 +358,8 @@ def dead_at_every_call(_):
     if not shutil.which("strace"):
         print("skipped: no strace", file=sys.stderr)
         return
-    calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4", "clone",
-             "prctl", "close", "mmap", "rt_sigprocmask", "wait4", "write", "fcntl")
+    calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4",
+             "clone", "prctl", "close", "mmap", "rt_sigprocmask", "wait4", "write", "fcntl")
     deaths = [([], call, nth) for call in calls for nth in (1, 2, 3, 4, 6, 9)]
     deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # which the runner never calls
     killed = 0

@@ -157,9 +157,9 @@ def empty(what, fake, times=1):
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
 
 
-RECORD = ("import os,signal,sys,time\nclock=lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME)//1000\n"
-          "def told(n,f):\n print('told',n,clock(),flush=True)\n {}\nsignal.signal(15,told)\nsignal.signal(2,told)\n"
-          "print('on',flush=True)\nwhile 1: time.sleep(9)")
+# Commands that write down when they are told what.
+RECORD = ("import signal,sys,time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [2,15])\nprint('on',flush=True)\nwhile 1:\n"
+          " n=signal.sigwait([2,15])\n print('told',int(n),time.clock_gettime_ns(time.CLOCK_BOOTTIME)//1000,flush=True)\n {}")
 OBEYS, STAYS = RECORD.format("sys.exit(0)"), RECORD.format("pass")
 
 
