@@ -11,10 +11,13 @@
  *   memory   ... holds NUMBER MiB
  *   output   ... and fills its output
  *   threads  ... tree, but forked by a thread that is not the first one
- *   stopped  ... and stops itself */
+ *   stopped  ... and stops itself
+ *
+ *   stalls   is none: it notes for how long, at most, a processor of this machine stood still */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -127,6 +130,41 @@ static void in_thread(long *number)
         pthread_join(thread, NULL);
 }
 
+/* Bound to one processor, and urgent: whoever sleeps for a millisecond and wakes up much later was
+ * not let. */
+static void *watch_processor(void *number)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    const struct sched_param lowest = {.sched_priority = 1};
+    struct timespec before, after;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)(uintptr_t)number, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    pthread_setschedparam(pthread_self(), SCHED_RR, &lowest);
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        nanosleep(&moment, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        int64_t gap = (after.tv_sec - before.tv_sec) * 1000000 +
+                      (after.tv_nsec - before.tv_nsec) / 1000 - 1000;
+        int64_t seen = atomic_load(beat);
+        while (gap > seen && !atomic_compare_exchange_weak(beat, &seen, gap)) {
+        }
+    }
+    return NULL;
+}
+
+static _Noreturn void watch_all(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    pthread_t thread;
+    for (long i = 0; i < count; i++)
+        pthread_create(&thread, NULL, watch_processor, (void *)(uintptr_t)i);
+    for (;;)
+        pause();
+}
+
 int main(int argc, char **argv)
 {
     int fd = argc > 2 ? open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
@@ -137,6 +175,8 @@ int main(int argc, char **argv)
     beat = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (beat == MAP_FAILED)
         return 64;
+    if (strcmp(mode, "stalls") == 0)
+        watch_all();
     live_once();
     if (strcmp(mode, "plain") != 0)
         ignore_all();

@@ -6,9 +6,11 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import uuid
 
 sys.dont_write_bytecode = True
+import claims  # noqa: E402
 from cases import many  # noqa: E402
 from cluster import LIMIT, Failure, wait  # noqa: E402
 from fake import boottime  # noqa: E402
@@ -17,6 +19,7 @@ from place import CASES, ELECT, holds  # noqa: E402
 HOSTILE = os.path.join(os.path.dirname(ELECT), "test", "hostile")
 MARK = "ELECT_TEST_MARK"
 NOBODY = 65534
+TOLERATED = 20_000  # microseconds of a stall, of the 50 that there are to kill in
 
 
 def environ(pid):
@@ -56,6 +59,23 @@ def is_dying(pid):
         return True
     pending = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
     return any(p >> (signal.SIGKILL - 1) & 1 for p in pending) or bool(flags & 4) or state(pid) in ("Z", "X")
+
+
+class Stalls:
+    """For how many microseconds a processor of this machine stood still, at most: nobody can keep a deadline then."""
+
+    def __enter__(self):
+        self.file = tempfile.NamedTemporaryFile(prefix="elect-stalls-")
+        self.process = subprocess.Popen([HOSTILE, self.file.name, "stalls"], preexec_fn=claims.die_with_parent)
+        return self
+
+    def worst(self):
+        return struct.unpack("=q", pathlib.Path(self.file.name).read_bytes()[:8].ljust(8, b"\0"))[0]
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.file.close()
 
 
 class Run:
@@ -183,10 +203,15 @@ def main(script):
         sys.exit(f"{wanted[0]}: no such case, see --list")
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    try:
-        CASES[wanted[0]](None)
-    except (Failure, TimeoutError) as failure:
-        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
-        return 1
+    for once_more in (True, True, False):
+        with Stalls() as stalls:
+            try:
+                CASES[wanted[0]](None)
+                break
+            except (Failure, TimeoutError) as failure:
+                print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
+                if not once_more or stalls.worst() < TOLERATED:
+                    return 1
+                print(f"this machine stood still for {stalls.worst() // 1000} ms: once more", file=sys.stderr)
     print(wanted[0])
     return 0
