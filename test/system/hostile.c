@@ -12,6 +12,7 @@
  *   output   ... and fills its output
  *   threads  ... tree, but forked by a thread that is not the first one
  *   stopped  ... and stops itself
+ *   record   tree, with a file of its own below FILE, a folder: TOKEN-PID, which says when it began, too
  *
  *   stalls   is none: it notes for how long, at most, a processor of this machine stood still */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -165,10 +167,18 @@ static _Noreturn void watch_all(void)
         pause();
 }
 
+static int open_file(const char *path, const char *mode)
+{
+    char own[512];
+    const char *token = getenv("ELECT_TOKEN");
+    snprintf(own, sizeof own, "%s/%s-%ld", path, token != NULL ? token : "none", (long)getpid());
+    return open(strcmp(mode, "record") == 0 ? own : path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+}
+
 int main(int argc, char **argv)
 {
-    int fd = argc > 2 ? open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
     const char *mode = argc > 2 ? argv[2] : "";
+    int fd = argc > 2 ? open_file(argv[1], mode) : -1;
     long number = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
     if (fd < 0 || ftruncate(fd, 4096) != 0)
         return 64;
@@ -178,9 +188,10 @@ int main(int argc, char **argv)
     if (strcmp(mode, "stalls") == 0)
         watch_all();
     live_once();
+    beat[2] = beat[0];
     if (strcmp(mode, "plain") != 0)
         ignore_all();
-    if (strcmp(mode, "tree") == 0)
+    if (strcmp(mode, "tree") == 0 || strcmp(mode, "record") == 0)
         grow(&number);
     else if (strcmp(mode, "threads") == 0)
         in_thread(&number);

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
+
+Each of three members has an elect run, as a service manager would keep it, of a workload that ignores TERM, has
+grandchildren in sessions of their own, and writes down when each of them was last alive. Whatever happens to whom: work
+under a later token begins after the last sign of life under an earlier one. SECONDS and SEED are for `anything`."""
+
+import os
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+from cluster import Failure, member_of, wait  # noqa: E402
+from place import CASES, ELECT, Place, case, holds  # noqa: E402
+from runs import HOSTILE, children, is_elect, main  # noqa: E402
+from talk import clock  # noqa: E402
+
+
+def end(pid, number=signal.SIGKILL):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+class Works(Place):
+    def __init__(self, options="", words=(), **more):
+        super().__init__(options=options, **more)
+        self.records = self.folder / "records"
+        self.records.mkdir()
+        self.runs, self.words, self.lost = {}, list(words), []
+
+    def __exit__(self, *how):
+        for pid in self.lost:
+            end(pid)
+        for run in self.runs.values():  # whichever is left ends the rest
+            for pid in children(run.pid):
+                end(pid, signal.SIGCONT)
+            run.kill()
+            run.wait()
+        super().__exit__(*how)
+
+    def work(self, name):
+        with open(self.folder / f"{name}.log", "a") as log:
+            self.runs[name] = subprocess.Popen(
+                [ELECT, "run", "-c", str(self.conf), "--id", name, *self.words, "--", HOSTILE, str(self.records), "record", "3"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def begin(self):
+        self.start()
+        for name in self.names:
+            wait("its sockets", lambda: self.group(name))
+            self.work(name)
+        return self.working()
+
+    def look_after(self):
+        """As a service manager does."""
+        for name in self.names:
+            if self.daemons[name].poll() is not None:
+                self.start(name)
+            if self.runs[name].poll() is not None and self.group(name):
+                self.work(name)
+
+    def offices(self):
+        """(token, when it began, when its last sign of life was) of all that worked."""
+        found = []
+        for path in self.records.iterdir():
+            data = path.read_bytes()[:24]
+            last, _, first = struct.unpack("=qqq", data.ljust(24, b"\0"))
+            if first > 0:
+                found.append((int(path.name.split("-")[0]), first, last))
+        return sorted(found)
+
+    def working(self, above=0, since=0):
+        """Until somebody works, under a later token, and began later; whose that is."""
+        def found():
+            self.look_after()
+            now = clock()
+            alive = [o for o in self.offices() if o[0] > above and o[1] > since and now - o[2] < 20_000]
+            return alive[-1] if alive else None
+        token = wait("somebody works", found)[0]
+        return self.names[(token & 0xffff) - 1], token
+
+    def judge(self):
+        offices = self.offices()
+        for a in offices:
+            for b in offices:
+                if a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]):
+                    holds(f"{a[0] >> 16}.{a[0] & 0xffff} works after {b[0] >> 16}.{b[0] & 0xffff} has begun:", a[2] < b[1], a[2] - b[1], "us")
+        return offices
+
+    # ---- what may happen ----
+
+    def kill_member(self, name):
+        pid = member_of(self.daemons[name].pid)
+        if pid is not None:
+            end(pid)
+
+    def kill_guardian(self, name):
+        """And the member some time later: nobody else would restart it."""
+        member = member_of(self.daemons[name].pid)
+        self.daemons[name].kill()
+        self.daemons[name].wait()
+        if member is not None:
+            self.lost.append(member)
+            time.sleep(0.3)
+            end(member)
+            wait("it is gone", lambda: not os.path.exists(f"/proc/{member}"))
+
+    def kill_both(self, name):
+        self.kill(name)
+
+    def stop_member(self, name):
+        pid = member_of(self.daemons[name].pid)
+        if pid is not None:
+            end(pid, signal.SIGSTOP)
+            time.sleep(0.8)
+            end(pid, signal.SIGCONT)
+
+    def stop_guardian(self, name):
+        end(self.daemons[name].pid, signal.SIGSTOP)
+        self.kill_member(name)
+        time.sleep(0.2)
+        end(self.daemons[name].pid, signal.SIGCONT)
+
+    def restart(self, name):
+        self.daemons[name].terminate()
+        wait("it has ended", lambda: self.daemons[name].poll() is not None)
+
+    def resign(self, name):
+        self.elect(name, "resign")
+
+    def kill_runner(self, name):
+        end(self.runs[name].pid)
+
+    def kill_keeper(self, name):
+        for pid in children(self.runs[name].pid):
+            end(pid)
+
+    def stop_runner(self, name):
+        end(self.runs[name].pid, signal.SIGSTOP)
+        time.sleep(0.8)
+        end(self.runs[name].pid, signal.SIGCONT)
+
+    def stop_keeper(self, name):
+        """And what it keeps must end: the other one sees to it."""
+        for pid in children(self.runs[name].pid):
+            end(pid, signal.SIGSTOP)
+        self.kill_member(name)
+
+    def kill_work(self, name):
+        for keeper in children(self.runs[name].pid):
+            for pid in children(keeper):
+                if not is_elect(pid):
+                    end(pid)
+
+
+HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
+           "kill-runner": 1, "kill-keeper": 1, "stop-runner": 1, "stop-keeper": 1, "kill-work": 1}
+MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}  # the leader changes
+
+
+def happens(what):
+    def test(_):
+        with Works() as p:
+            name, token = p.begin()
+            for _ in range(2):
+                since = clock()
+                getattr(p, what.replace("-", "_"))(name)
+                name, token = p.working(token if what in MOVES else 0, since)
+            offices = p.judge()
+            holds("there was more than one", len(offices) > 1, offices)
+    return test
+
+
+for what in HAPPENS:
+    CASES[what] = happens(what)
+
+
+@case
+def on_loopback_and_in_other_times(_):
+    """A runner whose clock is years ahead."""
+    with Works() as p:
+        with open(p.folder / "x.log", "a") as log:
+            p.start()
+            leader, term = p.leader()
+            run = subprocess.Popen(["unshare", "--time", "--boottime", "100000000", ELECT, "run", "-c", str(p.conf), "--id", leader, "--",
+                                    HOSTILE, str(p.records), "record", "2"], stderr=log, preexec_fn=claims.die_with_parent)
+        try:
+            shift = 100_000_000 * 1_000_000
+            first = wait("it works", p.offices)[0]
+            holds("in its own time", first[1] > shift)
+            look = p.group(next(n for n in p.names if n != leader))
+            holds("it leads", look["leader"] == leader)
+            p.kill_member(leader)
+            run.wait(20)
+            wait("another one leads", lambda: any(p.group(n).get("leads") for n in p.names if n != leader))
+            last = p.offices()[0][2] - shift
+            time.sleep(0.1)
+            holds("and it has stopped", p.offices()[0][2] - shift == last and run.returncode == 75, run.returncode)
+        finally:
+            run.kill()
+            run.wait()
+
+
+@case
+def anything(_):
+    """Whatever may happen, to anybody, for a while."""
+    seed = int(os.environ.get("SEED", "1"))
+    dice, done = random.Random(seed), []
+    with Works(words=["--respawn"] if seed % 2 else []) as p:
+        p.begin()
+        over = time.monotonic() + float(os.environ.get("SECONDS", "20"))
+        while time.monotonic() < over:
+            what = dice.choices(list(HAPPENS), list(HAPPENS.values()))[0]
+            leaders = [n for n in p.names if p.group(n).get("leads")]
+            name = dice.choice(leaders if leaders and dice.random() < 0.7 else p.names)
+            done.append((what, name))
+            getattr(p, what.replace("-", "_"))(name)
+            time.sleep(dice.choice((0, 0.05, 0.3, 0.8)))
+            p.look_after()
+            if dice.random() < 0.3:
+                p.working()
+        p.working()
+        offices = p.judge()
+        print(f"seed {seed}: {len(done)} times something happened, {len(offices)} offices")
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))
