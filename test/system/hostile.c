@@ -12,7 +12,7 @@
  *   output   ... and fills its output
  *   threads  ... tree, but forked by a thread that is not the first one
  *   stopped  ... and stops itself
- *   record   tree, with a file of its own below FILE, a folder: TOKEN-PID, which says when it began, too
+ *   record   ... tree, with a file of its own in FILE, a folder: TOKEN-PID; it has its start, too
  *
  *   stalls   is none: it notes for how long, at most, a processor of this machine stood still */
 #include <errno.h>
