@@ -12,6 +12,7 @@
 
 static int file = -1;
 static bool leading, contending;
+static uint64_t last; /* claim */
 
 _Noreturn void claim_give_up(const char *what, const char *why)
 {
@@ -26,10 +27,10 @@ uint64_t claim_now(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static void note(char what)
+static void note(char what, uint64_t at)
 {
     char line[32];
-    int length = snprintf(line, sizeof line, "%c %" PRIu64 "\n", what, claim_now());
+    int length = snprintf(line, sizeof line, "%c %" PRIu64 "\n", what, at);
     if (write(file, line, (size_t)length) != length)
         claim_give_up("its claims", strerror(errno));
 }
@@ -40,23 +41,36 @@ void claim_open(const char *path)
     file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0)
         claim_give_up(path, strerror(errno));
-    note('b');
+    note('b', claim_now());
 }
 
 void claim_ready(void)
 {
     if (!contending)
-        note('r');
+        note('r', claim_now());
     contending = true;
+}
+
+static void sample(void)
+{
+    last = claim_now();
+    note('c', last);
 }
 
 void claim_set(bool leads)
 {
     if (leads)
-        note('c');
+        sample();
     else if (leading)
-        note('e');
+        note('e', claim_now());
     leading = leads;
+}
+
+void claim_end(uint64_t at)
+{
+    if (leading)
+        note('e', at > last ? at : last);
+    leading = false;
 }
 
 bool claim_leads(void) { return leading; }
@@ -67,6 +81,6 @@ int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience)
     struct timespec t = {.tv_sec = longest / 1000000000, .tv_nsec = longest % 1000000000};
     int found = ppoll(fds, count, longest < 0 ? NULL : &t, NULL);
     if (leading)
-        note('c');
+        sample();
     return found;
 }

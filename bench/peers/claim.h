@@ -22,6 +22,9 @@ void claim_ready(void); /* again and again is fine: the first one counts */
 void claim_set(bool leads);
 bool claim_leads(void);
 
+/* It ended then, which is found out now; a claim that was made stays made. */
+void claim_end(uint64_t at);
+
 /* poll() that samples while this contender leads; patience in nanoseconds, or -1 */
 int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience);
 

@@ -16,22 +16,24 @@ class Corosync(Peer):
 
     def prepare(self):
         self.conf = self.ground.folder / "corosync.conf"
-        (self.ground.folder / "state").mkdir()
+        for node in NODES:
+            (self.ground.folder / f"shared-{node}").mkdir()
         nodes = "".join(f"  node {{\n    name: {n}\n    nodeid: {i + 1}\n    ring0_addr: {self.ground.address(n)}\n  }}\n"
                         for i, n in enumerate(NODES))
         self.conf.write_text(
             f"totem {{\n  version: 2\n  cluster_name: bench\n  crypto_cipher: none\n  crypto_hash: none\n{self.totem}}}\n"
             "logging {\n  to_stderr: yes\n  to_logfile: no\n  to_syslog: no\n}\n"
             "quorum {\n  provider: corosync_votequorum\n}\n"
-            f"system {{\n  state_dir: {self.ground.folder / 'state'}\n}}\n"
+            "system {\n  state_dir: /run\n}\n"
             f"nodelist {{\n{nodes}}}\n")
 
     def boot(self, node):
-        self.process[node] = self.ground.spawn(node, "corosync", "-f", "-c", self.conf, own_run=True)
+        self.process[node] = self.ground.spawn(node, "corosync", "-f", "-c", self.conf.name, own_run=True, shared=f"shared-{node}")
 
     def contend(self, node, lane):
         self.process[node, lane] = self.ground.spawn(
-            node, self.program("cpg_elect").resolve(), self.claims_file(node, lane), f"lane-{lane}", len(NODES))
+            node, self.program("cpg_elect").resolve(), self.claims_file(node, lane).name, f"lane-{lane}", len(NODES),
+            shared=f"shared-{node}")
 
     def crash(self, node, lane):
         """kill -9 of corosync, and of the contender that is nothing without it."""
@@ -51,9 +53,10 @@ class Corosync(Peer):
 
 
 def rows(build):
-    fastest = "  transport: udpu\n  token: 60\n  token_coefficient: 0\n"
+    fastest = "  transport: udpu\n  token: 60\n  token_coefficient: 0\n  token_retransmits_before_loss_const: 1\n"
     return [
         Corosync(build, "corosync", "corosync, defaults, lowest of a process group"),
         Corosync(build, "corosync-fast", "corosync, token 60 ms, udpu", fastest),
         Corosync(build, "corosync-client", "corosync, defaults: kill -9 of the contender alone", fault="crash_client"),
+        Corosync(build, "corosync-cut", "corosync, defaults: cut", fault="cut"),
     ]

@@ -58,7 +58,7 @@ class Elect(Peer):
 
     def since(self, node, lane, struck):
         """A leader that resigns leads until it has: what counts is the time without any."""
-        return self.claims[node, lane].spans[-1][1] if self.fault == "resign" else struck
+        return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
     def mend_resign(self, node, lane):
         if self.process["resign"].wait(10) != 0:

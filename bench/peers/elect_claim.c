@@ -71,10 +71,13 @@ int main(int count, char **argument)
         if (leads)
             until = before + (uint64_t)number_in(answer, "\"left_us\":");
         else if (answered)
-            until = 0;
+            until = 0; /* a yes before it was one of that instant: its last */
         if (answered && strstr(answer, "\"known\":true") != NULL)
             claim_ready();
-        claim_set(claim_now() < until);
+        if (claim_now() < until)
+            claim_set(true);
+        else
+            claim_end(until);
         nanosleep(&pause, NULL);
     }
 }

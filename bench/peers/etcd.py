@@ -24,7 +24,6 @@ class Gateway:
         self.address, self.election, self.ttl = address, election, ttl
         self.until = 0.0        # CLOCK_BOOTTIME until which the lease holds for certain
         self.elected = self.lost = False
-        self.note("b")
 
     def note(self, kind):
         os.write(self.file, f"{kind} {time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000}\n".encode())
@@ -58,6 +57,7 @@ class Gateway:
         self.lost |= not self.elected
 
     def one_lease(self):
+        self.note("b")
         before = time.clock_gettime(time.CLOCK_BOOTTIME)
         said = self.call("/v3/lease/grant", 2, TTL=self.ttl)
         if said is None:
@@ -119,7 +119,11 @@ class EtcdCommand(Etcd):
     contenders = ("follow",)
     slow, lanes, phase, limit = True, 20, 20.0, 120
 
+    def prepare(self):
+        self.complete = set()   # lanes in which all contend
+
     def contend(self, node, lane):
+        self.complete.discard(lane)
         command = self.ground.spawn(node, "etcdctl", "--endpoints", f"http://{self.ground.address(node)}:{CLIENTS}", "elect",
                                     f"lane-{lane}", WORD, stdout=subprocess.PIPE)
         self.ground.spawn(node, self.program("follow").resolve(), self.claims_file(node, lane), WORD, stdin=command.stdout)
@@ -129,27 +133,32 @@ class EtcdCommand(Etcd):
     def settled(self, lane):
         """A command that waits says nothing: its key is what shows that it contends."""
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
-        if len(leaders) != 1:
-            return None
-        keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()
-        return leaders[0] if len(keys) >= len(NODES) else None
+        if len(leaders) == 1 and lane not in self.complete:
+            keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()
+            self.complete |= {lane} if len(keys) >= len(NODES) else set()
+        return leaders[0] if len(leaders) == 1 and lane in self.complete else None
 
 
 class EtcdGateway(Etcd):
     """The contender asks for a lease of one second; what it is granted is in the notes."""
-    phase = 2.0
+    phase, rest = 2.0, 1.0
 
-    def __init__(self, build, name, title, options=()):
+    def __init__(self, build, name, title, options=(), fault="crash"):
         super().__init__(build)
-        self.name, self.title, self.options = name, title, options
+        self.name, self.title, self.options, self.fault = name, title, options, fault
 
     def contend(self, node, lane):
         self.process[node, lane] = self.ground.spawn(
             node, sys.executable, os.path.abspath(__file__), self.claims_file(node, lane), self.ground.address(node),
             f"lane-{lane}", 1, log=f"{node}-contender.log")
 
-    def crash(self, node, lane):
-        super().crash(node, lane)
+    def settled(self, lane):
+        leader = super().settled(lane)
+        if leader is not None:
+            self.note_lease(leader)
+        return leader
+
+    def note_lease(self, node):
         said = (self.ground.folder / f"{node}-contender.log").read_text().split()
         note = f"asked for 1 s, granted {said[-1]} s"
         if note not in self.notes:
@@ -162,4 +171,5 @@ def rows(build):
         EtcdGateway(build, "etcd", "etcd, shortest lease, JSON gateway"),
         EtcdGateway(build, "etcd-raft-fast", "etcd, shortest lease, raft 10/100 ms",
                     ("--heartbeat-interval", "10", "--election-timeout", "100")),
+        EtcdGateway(build, "etcd-cut", "etcd, shortest lease, JSON gateway: cut", fault="cut"),
     ]

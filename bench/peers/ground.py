@@ -141,12 +141,15 @@ class Ground:
     def heal(self, node):
         self.inside(node, "nft", "delete", "table", "inet", "cut")
 
-    def spawn(self, node, *command, own_run=False, log=None, **more):
-        """A process on that machine; the leader of a group, so that it dies with all its children. `own_run`: with a
-        /run of its own, for daemons that keep one file there for the whole machine."""
+    def spawn(self, node, *command, own_run=False, shared=None, log=None, **more):
+        """A process on that machine, in our folder; the leader of a group, so that it dies with all its children. `own_run`:
+        with a /run of its own, for daemons that keep one file there for the whole machine. `shared`: a folder within ours
+        that is its /dev/shm; what it leaves there goes when ours does, and it finds its own files only by relative names."""
         words = list(map(str, command))
-        if own_run:
-            words = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh", *words]
+        mounts = ["mount -t tmpfs tmpfs /run"] if own_run else []
+        mounts += [f"mount --bind {shared} /dev/shm"] if shared else []
+        if mounts:
+            words = ["unshare", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh", *words]
         with open(self.folder / (log or f"{node}.log"), "ab") as file:
             process = subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{self.space(node)}", *words], cwd=self.folder, start_new_session=True,
@@ -283,6 +286,11 @@ class Peer:
     def arm(self, node, lane):
         """What can be done before the fault, so that it takes no time."""
         getattr(self, f"arm_{self.fault}", lambda *unused: None)(node, lane)
+
+    def disarm(self):
+        """It is another one's turn."""
+        if "cut" in self.process:
+            self.ground.kill(self.process.pop("cut"))
 
     def strike(self, node, lane):
         """When it was struck."""

@@ -7,6 +7,7 @@ from ground import NODES, Peer
 
 ADDRESS = "10.77.0.100"     # goes with the leader
 PRIORITIES = (150, 100, 50)
+MASTER = '" MASTER'         # or MASTER_RX_LOWER_PRI, after the name of the instance: it is one, and heard a lesser one
 
 
 class Keepalived(Peer):
@@ -14,10 +15,11 @@ class Keepalived(Peer):
     programs = ("keepalived",)
     contenders = ("follow",)
 
-    def __init__(self, build, name, title, lines="", priorities=PRIORITIES, fault="crash", **more):
+    def __init__(self, build, name, title, advert=None, priorities=PRIORITIES, fault="crash", **more):
         super().__init__(build)
         self.name, self.title, self.fault = name, title, fault
-        self.lines, self.priorities = lines, priorities
+        self.advert, self.priorities = advert, priorities
+        self.rest = 0.5 if advert else 5.0  # the one that was struck comes back, and takes over: not in the midst of a trial
         self.kills = self.left_behind = 0
         for key, value in more.items():
             setattr(self, key, value)
@@ -28,15 +30,16 @@ class Keepalived(Peer):
         pipe, conf = folder / f"{node}.pipe", folder / f"{node}.conf"
         if not pipe.exists():
             os.mkfifo(pipe, 0o600)
+        version, interval = ("  vrrp_version 3\n", f"  advert_int {self.advert}\n") if self.advert else ("", "")
         conf.write_text(
-            f"global_defs {{\n  router_id {node}\n  vrrp_notify_fifo {pipe}\n}}\n"
+            f"global_defs {{\n  router_id {node}\n  vrrp_notify_fifo {pipe}\n{version}}}\n"
             f"vrrp_instance one {{\n  interface net0\n  virtual_router_id 51\n  priority {self.priorities[NODES.index(node)]}\n"
-            f"{self.lines}  virtual_ipaddress {{\n    {ADDRESS}/24\n  }}\n}}\n")
+            f"{interval}  virtual_ipaddress {{\n    {ADDRESS}/24\n  }}\n}}\n")
         self.process[node, lane] = self.ground.spawn(
             node, "keepalived", "--dont-fork", "--log-console", "--vrrp", "--use-file", conf, own_run=True)
         # To open a pipe for reading is to wait for whoever writes into it.
         self.ground.spawn(node, "sh", "-c", 'pipe=$1; shift; exec "$@" <"$pipe"', "sh", pipe,
-                          self.program("follow").resolve(), self.claims_file(node, lane), " MASTER ")
+                          self.program("follow").resolve(), self.claims_file(node, lane), MASTER)
 
     def has_address(self, node):
         shown = self.ground.inside(node, "ip", "-4", "addr", "show", "dev", "net0").stdout
@@ -55,10 +58,9 @@ class Keepalived(Peer):
 
 
 def rows(build):
-    fastest = "  vrrp_version 3\n  advert_int 0.01\n"
     return [
         Keepalived(build, "keepalived", "keepalived, defaults"),
-        Keepalived(build, "keepalived-fast", "keepalived, advert_int 0.01", fastest),
-        Keepalived(build, "keepalived-close", "keepalived, advert_int 0.01, priorities 101, 100, 99", fastest, (101, 100, 99)),
+        Keepalived(build, "keepalived-fast", "keepalived, advert_int 0.01", 0.01),
+        Keepalived(build, "keepalived-close", "keepalived, advert_int 0.01, priorities 101, 100, 99", 0.01, (101, 100, 99)),
         Keepalived(build, "keepalived-cut", "keepalived, defaults: cut", fault="cut"),
     ]
