@@ -57,7 +57,7 @@ static int64_t number_in(const char *answer, const char *key)
 int main(int count, char **argument)
 {
     char question[256], answer[4096];
-    const struct timespec pause = {.tv_nsec = CLAIM_EVERY / 2};
+    const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
     uint64_t until = 0;
     if (count != 4 || strlen(argument[2]) >= sizeof where.sun_path)
         claim_give_up("usage", "elect_claim CLAIMS SOCKET GROUP");

@@ -62,5 +62,5 @@ def rows(build):
         Keepalived(build, "keepalived", "keepalived, defaults"),
         Keepalived(build, "keepalived-fast", "keepalived, advert_int 0.01", 0.01),
         Keepalived(build, "keepalived-close", "keepalived, advert_int 0.01, priorities 101, 100, 99", 0.01, (101, 100, 99)),
-        Keepalived(build, "keepalived-cut", "keepalived, defaults: cut", fault="cut"),
+        Keepalived(build, "keepalived-cut", "keepalived, defaults: cut", fault="cut", hold=3.0),
     ]
