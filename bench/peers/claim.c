@@ -80,7 +80,7 @@ int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience)
     int64_t longest = leading && (patience < 0 || patience > CLAIM_EVERY) ? CLAIM_EVERY : patience;
     struct timespec t = {.tv_sec = longest / 1000000000, .tv_nsec = longest % 1000000000};
     int found = ppoll(fds, count, longest < 0 ? NULL : &t, NULL);
-    if (leading)
+    if (leading && found == 0) /* what has happened may be its end */
         sample();
     return found;
 }

@@ -28,7 +28,8 @@ class Corosync(Peer):
             f"nodelist {{\n{nodes}}}\n")
 
     def boot(self, node):
-        self.process[node] = self.ground.spawn(node, "corosync", "-f", "-c", self.conf.name, own_run=True, shared=f"shared-{node}")
+        self.process[node] = self.ground.spawn(node, "corosync", "-f", "-c", self.conf.name, own_run=True,
+                                               shared=f"shared-{node}")
 
     def contend(self, node, lane):
         self.process[node, lane] = self.ground.spawn(

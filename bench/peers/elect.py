@@ -2,7 +2,8 @@
 
 import subprocess
 
-from ground import NODES, Failure, Peer
+from cluster import Failure  # where ground has said
+from ground import NODES, Peer
 
 PORT = 7400
 
@@ -27,7 +28,8 @@ class Elect(Peer):
         """States are made where nobody has to be asked; then the addresses are put where they belong."""
         self.conf = self.ground.folder / "elect.conf"
         words = [f"{node}=127.0.0.1:{PORT + i}" for i, node in enumerate(NODES)]
-        made = subprocess.run([self.binary, "init", "-q", "-c", self.conf, "--new-cluster", *words], capture_output=True, text=True)
+        made = subprocess.run([self.binary, "init", "-q", "-c", self.conf, "--new-cluster", *words], capture_output=True,
+                              text=True)
         if made.returncode != 0:
             raise Failure(f"elect init: {made.stderr.strip()}")
         text = self.conf.read_text().replace("[cluster]\n", f"[cluster]\n{self.settings}\n")

@@ -43,6 +43,6 @@ int main(int count, char **argument)
             break;
         take(text, (size_t)got, argument[2]);
     }
-    claim_set(false);
+    claim_end(0); /* with its last sample */
     return 0;
 }

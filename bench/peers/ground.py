@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test/system"))
 import claims  # noqa: E402
-from cluster import Failure, NotHere, home, need_namespaces, run  # noqa: E402,F401
+from cluster import Failure, home, run  # noqa: E402
 
 NODES = ("a", "b", "c")
 LOOK = 0.002  # seconds between two looks at the claims; when something happened is what the claims say
@@ -217,7 +217,8 @@ class Peer:
                 return f"there is no {program}: make deps-bench"
         for program in self.contenders:
             if not (self.build / "bench/peers" / program).exists():
-                return f"{program} was not built: make deps-bench, then meson configure {self.build} -Dbench=true; ninja -C {self.build}"
+                return (f"{program} was not built: make deps-bench, then meson configure {self.build} -Dbench=true; "
+                        f"ninja -C {self.build}")
         return None
 
     def version(self):
@@ -233,7 +234,8 @@ class Peer:
 
     def start(self, ground):
         self.ground = ground
-        self.claims = {(node, lane): Claims(ground.folder / f"{node}{lane}.claims") for node in NODES for lane in range(self.lanes)}
+        self.claims = {(node, lane): Claims(ground.folder / f"{node}{lane}.claims")
+                       for node in NODES for lane in range(self.lanes)}
         self.prepare()
         for node in NODES:
             self.boot(node)
