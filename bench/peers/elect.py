@@ -3,7 +3,7 @@
 import subprocess
 
 from cluster import Failure  # where ground has said
-from ground import NODES, Peer
+from ground import NODES, Peer, patiently
 
 PORT = 7400
 
@@ -63,8 +63,12 @@ class Elect(Peer):
         return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
     def mend_resign(self, node, lane):
-        if self.process["resign"].wait(10) != 0:
-            raise Failure("elect resign: it was refused")
+        """Another one leads: the command has nothing left to wait for."""
+        command = self.process.pop("resign")
+        patiently("the end of elect resign", lambda: command.poll() is not None, 10)
+        self.ground.processes.remove(command)
+        if command.returncode != 0:
+            raise Failure(f"elect resign: exit {command.returncode}")
 
 
 def rows(build):

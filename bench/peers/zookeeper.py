@@ -56,6 +56,8 @@ def rows(build):
         # Limits are ticks: an ensemble that has 500 ms to synchronise is not what is compared.
         ZooKeeper(build, "zookeeper-tick50", "ZooKeeper recipe, tickTime 50, shortest session 100 ms", 50, 100,
                   limits=(200, 100), phase=1.0),
+        # A server that was cut off answers its own clients for syncLimit ticks (10 s, as in Debian's zoo.cfg): longer than
+        # the session, whose end only the others see.
         ZooKeeper(build, "zookeeper-cut", "ZooKeeper recipe, tickTime 2000, shortest session 4 s: cut", 2000, 4000, fault="cut",
                   hold=10.0),
     ]
