@@ -18,72 +18,86 @@ WORD = "the-leader"
 
 # ---- the contender ----
 
-class Gateway:
+def call(address, path, patience, **body):
+    """The answer, or None."""
+    connection = http.client.HTTPConnection(address, CLIENTS, timeout=patience)
+    try:
+        connection.request("POST", path, json.dumps(body))
+        said = json.loads(connection.getresponse().readline())
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    return None if "error" in said else said.get("result", said)
+
+
+def boottime():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Lease:
+    """One, from its grant until it is lost; whoever loses it begins anew with another, and lets this one run out."""
+
+    def __init__(self, address, granted, before):
+        self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
+        self.until = before + self.ttl  # holds for certain: counted from before each question, not from its answer
+        self.elected = self.lost = False
+
+    def holds(self):
+        return not self.lost and boottime() < self.until
+
+    def renew(self):
+        while self.holds():
+            time.sleep(self.ttl / 3)
+            before = boottime()
+            said = call(self.address, "/v3/lease/keepalive", self.ttl / 3, ID=self.id) if self.holds() else None
+            if said is not None and int(said.get("TTL", 0)) == 0:
+                self.lost = True
+            elif said is not None and self.holds():
+                self.until = before + int(said["TTL"])
+
+    def campaign(self, election):
+        """Answered when it leads; without an answer it does not contend, and needs another lease."""
+        name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
+        self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
+        self.lost |= not self.elected
+
+
+class Contender:
     def __init__(self, claims, address, election, ttl):
         self.file = os.open(claims, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.address, self.election, self.ttl = address, election, ttl
-        self.until = 0.0        # CLOCK_BOOTTIME until which the lease holds for certain
-        self.elected = self.lost = False
 
     def note(self, kind):
         os.write(self.file, f"{kind} {time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000}\n".encode())
 
-    def call(self, path, patience, **body):
-        """The answer, or None."""
-        connection = http.client.HTTPConnection(self.address, CLIENTS, timeout=patience)
-        try:
-            connection.request("POST", path, json.dumps(body))
-            said = json.loads(connection.getresponse().readline())
-        except (OSError, ValueError, http.client.HTTPException):
-            return None
-        finally:
-            connection.close()
-        return None if "error" in said else said.get("result", said)
-
-    def renew(self, lease, granted):
-        """From before each question: when the answer came says nothing about when the lease began."""
-        while not self.lost:
-            time.sleep(granted / 3)
-            before = time.clock_gettime(time.CLOCK_BOOTTIME)
-            said = self.call("/v3/lease/keepalive", granted / 3, ID=lease)
-            if said is not None and int(said.get("TTL", 0)) == 0:
-                self.lost = True
-            elif said is not None:
-                self.until = before + int(said["TTL"])
-
-    def campaign(self, lease):
-        name, value = (base64.b64encode(text.encode()).decode() for text in (self.election, WORD))
-        self.elected = self.call("/v3/election/campaign", None, name=name, lease=lease, value=value) is not None
-        self.lost |= not self.elected
-
-    def one_lease(self):
+    def contend(self):
+        """With one lease, until it is lost."""
         self.note("b")
-        before = time.clock_gettime(time.CLOCK_BOOTTIME)
-        said = self.call("/v3/lease/grant", 2, TTL=self.ttl)
-        if said is None:
-            time.sleep(0.1)  # not there yet
+        before = boottime()
+        granted = call(self.address, "/v3/lease/grant", 2, TTL=self.ttl)
+        if granted is None:
+            time.sleep(0.1)  # etcd is not there yet, or has no quorum
             return
-        granted, self.elected, self.lost = int(said["TTL"]), False, False
-        print(f"granted {granted}", flush=True)
-        self.until = before + granted
-        for work in ((self.renew, said["ID"], granted), (self.campaign, said["ID"])):
-            threading.Thread(target=work[0], args=work[1:], daemon=True).start()
+        lease = Lease(self.address, granted, before)
+        print(f"granted {lease.ttl}", flush=True)
+        threading.Thread(target=lease.renew, daemon=True).start()
+        threading.Thread(target=lease.campaign, args=(self.election,), daemon=True).start()
         self.note("r")
         leads = False
-        while not self.lost and time.clock_gettime(time.CLOCK_BOOTTIME) < self.until:
-            leads = self.elected
+        while lease.holds():
+            leads = lease.elected
             if leads:
                 self.note("c")
             time.sleep(EVERY)
-        self.lost = True
         if leads:
             self.note("e")
 
 
 if __name__ == "__main__":
-    contender = Gateway(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    contender = Contender(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
     while True:
-        contender.one_lease()
+        contender.contend()
 
 from ground import NODES, Peer, patiently  # noqa: E402: the contender does without
 
