@@ -10,7 +10,7 @@ compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
 check = meson test -C $(1) --no-rebuild --print-errorlogs
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize verified coverage storm fuzz mutants chaos bench deps deps-test deps-bench install format clean
+.PHONY: all demo test test-plain test-sanitize verified coverage storm fuzz mutants chaos bench failover deps deps-test deps-bench install format clean
 
 all: deps
 	@$(call configure,build,)
@@ -78,6 +78,12 @@ bench: deps-bench
 	@build/bench_lab
 	@bench/verify/run 8
 	@bench/daemon build/elect build/flood
+
+# how long nobody leads, beside etcd, ZooKeeper, keepalived and corosync, as root: most of an hour
+failover: deps-bench
+	@$(call configure,build,-Dbench=true)
+	@$(call compile,build)
+	@bench/failover build --json build/failover.json
 
 install: deps
 	@$(call configure,build,-Dprefix=$(abspath $(PREFIX)))

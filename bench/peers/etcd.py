@@ -1,0 +1,189 @@
+"""etcd: its own command, and the shortest lease that it grants, through its JSON gateway.
+
+As a program this file is the contender of the second: etcd.py CLAIMS ADDRESS ELECTION TTL"""
+
+import base64
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+CLIENTS, PEERS = 2379, 2380
+EVERY = 0.0007      # seconds between two samples of a claim: with what Python adds, less than a millisecond
+WORD = "the-leader"
+
+
+# ---- the contender ----
+
+def call(address, path, patience, **body):
+    """The answer, or None."""
+    connection = http.client.HTTPConnection(address, CLIENTS, timeout=patience)
+    try:
+        connection.request("POST", path, json.dumps(body))
+        said = json.loads(connection.getresponse().readline())
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    return None if "error" in said else said.get("result", said)
+
+
+def boottime():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Lease:
+    """One, from its grant until it is lost; whoever loses it begins anew with another, and lets this one run out."""
+
+    def __init__(self, address, granted, before):
+        self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
+        self.until = before + self.ttl  # holds for certain: counted from before each question, not from its answer
+        self.elected = self.lost = False
+
+    def holds(self):
+        return not self.lost and boottime() < self.until
+
+    def renew(self):
+        while self.holds():
+            time.sleep(self.ttl / 3)
+            before = boottime()
+            said = call(self.address, "/v3/lease/keepalive", self.ttl / 3, ID=self.id) if self.holds() else None
+            if said is not None and int(said.get("TTL", 0)) == 0:
+                self.lost = True
+            elif said is not None and self.holds():
+                self.until = before + int(said["TTL"])
+
+    def campaign(self, election):
+        """Answered when it leads; without an answer it does not contend, and needs another lease."""
+        name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
+        self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
+        self.lost |= not self.elected
+
+
+class Contender:
+    def __init__(self, claims, address, election, ttl):
+        self.file = os.open(claims, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.address, self.election, self.ttl = address, election, ttl
+
+    def note(self, kind):
+        os.write(self.file, f"{kind} {time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000}\n".encode())
+
+    def contend(self):
+        """With one lease, until it is lost."""
+        self.note("b")
+        before = boottime()
+        granted = call(self.address, "/v3/lease/grant", 2, TTL=self.ttl)
+        if granted is None:
+            time.sleep(0.1)  # etcd is not there yet, or has no quorum
+            return
+        lease = Lease(self.address, granted, before)
+        print(f"granted {lease.ttl}", flush=True)
+        threading.Thread(target=lease.renew, daemon=True).start()
+        threading.Thread(target=lease.campaign, args=(self.election,), daemon=True).start()
+        self.note("r")
+        leads = False
+        while lease.holds():
+            leads = lease.elected
+            if leads:
+                self.note("c")
+            time.sleep(EVERY)
+        if leads:
+            self.note("e")
+
+
+if __name__ == "__main__":
+    contender = Contender(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    while True:
+        contender.contend()
+
+from ground import NODES, Peer, patiently  # noqa: E402: the contender does without
+
+
+# ---- the servers ----
+
+class Etcd(Peer):
+    package = "etcd-server"
+    programs = ("etcd",)
+    options = ()        # of the servers
+
+    def boot(self, node):
+        where = self.ground.address(node)
+        cluster = ",".join(f"{n}=http://{self.ground.address(n)}:{PEERS}" for n in NODES)
+        clients, peers = f"http://{where}:{CLIENTS}", f"http://{where}:{PEERS}"
+        self.process[node] = self.ground.spawn(
+            node, "etcd", "--name", node, "--data-dir", self.ground.folder / f"etcd-{node}", "--log-level", "error",
+            "--listen-client-urls", clients, "--advertise-client-urls", clients, "--listen-peer-urls", peers,
+            "--initial-advertise-peer-urls", peers, "--initial-cluster", cluster, *self.options)
+
+    def control(self, node, *words):
+        return self.ground.inside(node, "etcdctl", "--endpoints", f"http://{self.ground.address(node)}:{CLIENTS}", *words,
+                                  check=False)
+
+    def ripen(self):
+        for node in NODES:
+            patiently(f"the etcd of {node}", lambda: self.control(node, "endpoint", "health").returncode == 0, self.limit)
+
+
+class EtcdCommand(Etcd):
+    name, title = "etcdctl", "etcd, etcdctl elect, defaults (60 s lease)"
+    programs = ("etcd", "etcdctl")
+    contenders = ("follow",)
+    slow, lanes, phase, limit = True, 20, 20.0, 120
+
+    def prepare(self):
+        self.complete = set()   # lanes in which all contend
+
+    def contend(self, node, lane):
+        self.complete.discard(lane)
+        command = self.ground.spawn(node, "etcdctl", "--endpoints", f"http://{self.ground.address(node)}:{CLIENTS}", "elect",
+                                    f"lane-{lane}", WORD, stdout=subprocess.PIPE)
+        self.ground.spawn(node, self.program("follow").resolve(), self.claims_file(node, lane), WORD, stdin=command.stdout)
+        command.stdout.close()
+        self.process[node, lane] = command
+
+    def settled(self, lane):
+        """A command that waits says nothing: its key is what shows that it contends."""
+        leaders = [node for node in NODES if self.claims[node, lane].read().leads]
+        if len(leaders) == 1 and lane not in self.complete:
+            keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()
+            self.complete |= {lane} if len(keys) >= len(NODES) else set()
+        return leaders[0] if len(leaders) == 1 and lane in self.complete else None
+
+
+class EtcdGateway(Etcd):
+    """The contender asks for a lease of one second; what it is granted is in the notes."""
+    phase, rest = 2.0, 1.0
+
+    def __init__(self, build, name, title, options=(), fault="crash"):
+        super().__init__(build)
+        self.name, self.title, self.options, self.fault = name, title, options, fault
+
+    def contend(self, node, lane):
+        self.process[node, lane] = self.ground.spawn(
+            node, sys.executable, os.path.abspath(__file__), self.claims_file(node, lane), self.ground.address(node),
+            f"lane-{lane}", 1, log=f"{node}-contender.log")
+
+    def settled(self, lane):
+        leader = super().settled(lane)
+        if leader is not None:
+            self.note_lease(leader)
+        return leader
+
+    def note_lease(self, node):
+        said = (self.ground.folder / f"{node}-contender.log").read_text().split()
+        note = f"asked for 1 s, granted {said[-1]} s"
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def rows(build):
+    return [
+        EtcdCommand(build),
+        EtcdGateway(build, "etcd", "etcd, shortest lease, JSON gateway"),
+        EtcdGateway(build, "etcd-raft-fast", "etcd, shortest lease, raft 10/100 ms",
+                    ("--heartbeat-interval", "10", "--election-timeout", "100")),
+        EtcdGateway(build, "etcd-cut", "etcd, shortest lease, JSON gateway: cut", fault="cut"),
+    ]
