@@ -1,21 +1,23 @@
-"""Elect itself: a daemon on each machine, asked again and again whether it leads."""
+"""Elect itself: a daemon on each machine, and an elect run beside it. Who leads says the daemon, asked again and again; or
+what is run."""
 
+import os
+import signal
 import subprocess
 
-from cluster import Failure  # where ground has said
+from cluster import Failure, member_of  # where ground has said
 from ground import NODES, Peer, patiently
 
 PORT = 7400
 
 
 class Elect(Peer):
-    contenders = ("elect_claim",)
-    settings = ""       # lines for [cluster]
+    contenders = ("elect_claim", "work_claim")
     rest = 2.0          # who has just started grants nothing for a lease: that is not what is measured
 
-    def __init__(self, build, name, title, fault="crash", settings=""):
+    def __init__(self, build, name, title, fault="crash", settings="", works=False):
         super().__init__(build)
-        self.name, self.title, self.fault, self.settings = name, title, fault, settings
+        self.name, self.title, self.fault, self.settings, self.works = name, title, fault, settings, works
         self.binary = self.build / "elect"
 
     def missing(self):
@@ -40,18 +42,43 @@ class Elect(Peer):
     def boot(self, node):
         self.process[node] = self.ground.spawn(node, self.binary.resolve(), "daemon", "-c", self.conf, "--id", node)
 
+    def socket(self, node, which):
+        return self.ground.folder / "state" / f"member-{NODES.index(node) + 1}.{which}"
+
+    def ripen(self):
+        patiently("their sockets", lambda: all(self.socket(node, "run").exists() for node in NODES), 10)
+
     def contend(self, node, lane):
-        """The one who asks is no part of the system: it outlives the daemon, and believes a yes to its end."""
-        if (node, lane) not in self.process:
-            socket = self.ground.folder / "state" / f"member-{NODES.index(node) + 1}.status"
-            self.process[node, lane] = self.ground.spawn(
-                node, self.program("elect_claim").resolve(), self.claims_file(node, lane), socket, "main")
+        """Whoever asks, and whatever is run, outlives the daemon; the run waits for the next one."""
+        if (node, lane) in self.process:
+            return
+        asks = [self.program("elect_claim").resolve(), self.claims_file(node, lane), self.socket(node, "status"), "main"]
+        work = [self.program("work_claim").resolve(), self.claims_file(node, lane)] if self.works else ["sleep", "infinity"]
+        runs = [self.binary.resolve(), "run", "-q", "--respawn", "-c", self.conf, "--id", node, "--", *work]
+        self.process["run", node, lane] = self.ground.spawn(node, *runs)
+        self.process[node, lane] = self.process["run", node, lane] if self.works else self.ground.spawn(node, *asks)
+
+    def settled(self, lane):
+        """What is run says nothing while it is not run."""
+        if not self.works:
+            return super().settled(lane)
+        leaders = [node for node in NODES if self.claims[node, lane].read().leads]
+        return leaders[0] if len(leaders) == 1 else None
 
     def crash(self, node, lane):
-        """kill -9 of the daemon."""
-        self.ground.kill(self.process.pop(node))
+        """kill -9 of the member; what it leaves to its guardian is what is measured."""
+        os.kill(member_of(self.process[node].pid), signal.SIGKILL)
 
     def mend_crash(self, node, lane):
+        self.process[node].wait()
+        self.ground.kill(self.process.pop(node))
+        self.boot(node)
+
+    def crash_of_both(self, node, lane):
+        """kill -9 of member and guardian together: one group of processes, one word."""
+        self.ground.kill(self.process.pop(node))
+
+    def mend_crash_of_both(self, node, lane):
         self.boot(node)
 
     def resign(self, node, lane):
@@ -72,9 +99,14 @@ class Elect(Peer):
 
 
 def rows(build):
+    fast = "profile = fast"
     return [
-        Elect(build, "elect", "Elect, defaults (lease 1 s): kill -9 of the member"),
-        Elect(build, "elect-cut", "Elect, defaults (lease 1 s): cut", "cut"),
-        Elect(build, "elect-resign", "Elect, defaults (lease 1 s): resign", "resign"),
-        Elect(build, "elect-fast", "Elect, profile fast (lease 60 ms): kill -9 of the member", settings="profile = fast"),
+        Elect(build, "elect", "Elect, defaults (lease 1 s): kill -9 of the member, with work under it"),
+        Elect(build, "elect-work", "Elect, the same: until the successor's work runs", works=True),
+        Elect(build, "elect-both", "Elect, defaults: kill -9 of member and guardian", "crash_of_both"),
+        Elect(build, "elect-cut", "Elect, defaults: cut", "cut"),
+        Elect(build, "elect-cut-work", "Elect, the same: until the successor's work runs", "cut", works=True),
+        Elect(build, "elect-resign", "Elect, defaults: resign, with work under it", "resign"),
+        Elect(build, "elect-fast-both", "Elect, profile fast (lease 60 ms): kill -9 of member and guardian", "crash_of_both", fast),
+        Elect(build, "elect-fast-cut", "Elect, profile fast (lease 60 ms): cut", "cut", fast),
     ]

@@ -1,7 +1,6 @@
 /* Asks a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
  *
- * A yes holds for what was left of it when it was said, counted from before the question, even if
- * the daemon answers no more. */
+ * A yes is about the moment of the question, and promises nothing; so is a claim. */
 #include "claim.h"
 
 #include <stdio.h>
@@ -12,20 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 1000000 /* microseconds for an answer */
+#define PATIENCE 1000 /* milliseconds for an answer */
 
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-/* Milliseconds, rounded up, to wait for an answer: no longer than the last yes holds. */
-static int patience(uint64_t until)
-{
-    uint64_t now = claim_now();
-    uint64_t longest = until > now && until - now < PATIENCE ? until - now : PATIENCE;
-    return (int)((longest + 999) / 1000);
-}
-
 /* One question, one answer, one connection. */
-static bool ask(const char *question, char *answer, size_t size, uint64_t until)
+static bool ask(const char *question, char *answer, size_t size)
 {
     size_t length = 0;
     int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -35,7 +26,7 @@ static bool ask(const char *question, char *answer, size_t size, uint64_t until)
         close(s);
         return false;
     }
-    while (length < size - 1 && poll(&readable, 1, patience(until)) == 1) {
+    while (length < size - 1 && poll(&readable, 1, PATIENCE) == 1) {
         ssize_t got = recv(s, answer + length, size - 1 - length, 0);
         if (got <= 0)
             break;
@@ -48,36 +39,24 @@ static bool ask(const char *question, char *answer, size_t size, uint64_t until)
     return length > 0 && answer[length - 1] == '\n';
 }
 
-static int64_t number_in(const char *answer, const char *key)
-{
-    const char *at = strstr(answer, key);
-    return at == NULL ? 0 : strtoll(at + strlen(key), NULL, 10);
-}
-
 int main(int count, char **argument)
 {
     char question[256], answer[4096];
     const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
-    uint64_t until = 0;
     if (count != 4 || strlen(argument[2]) >= sizeof where.sun_path)
         claim_give_up("usage", "elect_claim CLAIMS SOCKET GROUP");
     memcpy(where.sun_path, argument[2], strlen(argument[2]) + 1);
     snprintf(question, sizeof question, "{\"verb\":\"is-leader\",\"group\":\"%s\"}\n", argument[3]);
     claim_open(argument[1]);
     for (;;) {
-        uint64_t before = claim_now();
-        bool answered = ask(question, answer, sizeof answer, until);
-        bool leads = answered && strstr(answer, "\"leads\":true") != NULL;
-        if (leads)
-            until = before + (uint64_t)number_in(answer, "\"left_us\":");
-        else if (answered)
-            until = 0; /* a yes before it was one of that instant: its last */
+        uint64_t before = claim_now(); /* it is between that and now that a yes was true */
+        bool answered = ask(question, answer, sizeof answer);
         if (answered && strstr(answer, "\"known\":true") != NULL)
             claim_ready();
-        if (claim_now() < until)
-            claim_set(true);
+        if (answered && strstr(answer, "\"leads\":true") != NULL)
+            claim_at(claim_leads() ? before : claim_now());
         else
-            claim_end(until);
+            claim_end(0);
         nanosleep(&pause, NULL);
     }
 }
