@@ -1,6 +1,7 @@
 /* elect run: its command line. The work is in src/run/. */
 #include "member.h"
 
+#include "../model/numbers.h"
 #include "../run/run.h"
 
 #include <signal.h>
@@ -81,14 +82,20 @@ static bool read_time(const struct words *w, enum own which, int64_t *to)
 {
     char name[32];
     uint32_t value;
-    if (w->value[which] == NULL)
+    uint64_t count;
+    const char *text = w->value[which];
+    if (text == NULL)
         return true;
-    if (config_duration(w->value[which], &value)) {
+    if (config_duration(text, &value)) {
         *to = value;
         return true;
     }
+    if (number_scan(&text, 10000, &count) && (strcmp(text, "h") == 0 || strcmp(text, "m") == 0)) {
+        *to = (int64_t)count * (*text == 'h' ? 3600 : 60) * 1000000;
+        return true;
+    }
     snprintf(name, sizeof name, "--%s", own[which].name);
-    complain(name, "no time: expected such as 200ms, 1s or 2m");
+    complain(name, "no time: expected such as 200ms, 1s, 2m or 3h");
     return false;
 }
 

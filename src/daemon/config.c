@@ -502,7 +502,10 @@ static bool check_times(struct config *c)
     struct elect_config unused;
     char text[160];
     switch (config_elect(c, &unused)) {
-    case ELECT_FINE: return true;
+    case ELECT_FINE:
+        return c->testament_delay < c->lease ||
+               complain(c, "too long a testament-delay", NULL,
+                        ": after a lease nobody waits for a testament; see testament = no");
     case ELECT_NO_SUCH_ROLE:
         return complain(c, "nobody may lead", NULL, ": some role must be member");
     case ELECT_TOO_LONG:
@@ -702,6 +705,12 @@ int config_group(const struct config *c, const char *name, struct text *why)
     text_clean(text);
     text_add(why, text);
     return -1;
+}
+
+uint32_t config_office(const struct elect_config *e)
+{
+    int64_t million = 1000000, lease = e->lease;
+    return (uint32_t)(lease * (million - e->drift) / (million + e->drift) - e->grain);
 }
 
 bool config_has_hooks(const struct config *c)

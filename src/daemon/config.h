@@ -116,6 +116,9 @@ bool config_parse(struct config *c, const char *path, const char *text);
 /* What the members agree upon, in microseconds: the same for each group. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
+/* How long an office lasts unless it is renewed: a little less than the lease, in microseconds. */
+uint32_t config_office(const struct elect_config *e);
+
 /* By its name, or its number; NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);

@@ -211,6 +211,7 @@ static void ticks(uv_timer_t *timer)
     d->ticks++;
     if (d->member == NULL || d->over)
         return;
+    holders_listen(d);
     if (d->deposits_again) {
         d->deposits_again = false;
         work_configure(d);

@@ -1,5 +1,6 @@
 #include "guarded.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -46,6 +47,8 @@ ssize_t guarded_take(int channel, struct guard_packet *p, int *fd)
                        .msg_control = d.bytes,
                        .msg_controllen = CMSG_LEN(sizeof *fd)}; /* one, not two */
     ssize_t got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == ECONNRESET) /* it has left something unread: but also something said */
+        got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0 && m.msg_controllen >= sizeof d.head && d.head.cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(&d.head), sizeof *fd);
     return got;

@@ -29,6 +29,7 @@ static const int64_t send_after[SENDS] = {0, 10000, 50000};
 struct holder {
     int fd;
     uint8_t group;
+    uint32_t serial;
 };
 
 /* What a group leaves behind. */
@@ -37,6 +38,8 @@ struct estate {
     elect_time doubtful;     /* until then somebody may work of whom nobody knows */
     bool led;                /* on-leader was run, and on-follower was not since */
     pid_t keeper;            /* of the hook that runs */
+    bool cancelled;          /* it is to end */
+    bool killed;             /* it was, and what it kept may have survived */
     struct guard_note hook;  /* which one */
     struct guard_note ended; /* the one that ended its leadership: for on-follower */
     unsigned sent;
@@ -112,15 +115,34 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guarded_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
+/* Nobody else leads yet: what only a leader does may begin, or go on. */
+static bool in_office(const struct guardian *g, const struct guard_note *note)
+{
+    const struct guard_page *page = g->guard.page;
+    return !g->dead && elect_uv_now() < page->until[note->group] &&
+           note->term >= page->office[note->group];
+}
+
+static bool is_for_leaders(const struct guard_note *note)
+{
+    return note->hook == HOOK_PRE_LEADER || note->hook == HOOK_ON_LEADER;
+}
+
 static void start_hook(struct guardian *g, const struct guard_note *note)
 {
     struct estate *e = &g->estate[note->group];
+    if (is_for_leaders(note) && !in_office(g, note)) {
+        answer(g, note, HOOK_CANCELLED);
+        return;
+    }
     e->hook = *note;
+    e->cancelled = false;
     e->keeper = hook_start(g->config, g->me, note);
     if (note->hook == HOOK_ON_LEADER) {
         e->led = true;
         e->ended = *note;
         e->ended.hook = HOOK_ON_FOLLOWER;
+        e->ended.leader[0] = '\0';
     }
     if (e->keeper < 0) {
         e->keeper = 0;
@@ -149,10 +171,26 @@ static void hold(struct guardian *g, const struct guard_note *note, int fd)
 {
     bool fine = fd >= 0 && g->holders < HOLDERS;
     if (fine)
-        g->holder[g->holders++] = (struct holder){fd, note->group};
+        g->holder[g->holders++] = (struct holder){fd, note->group, note->serial};
     else if (fd >= 0)
         close(fd);
     answer(g, note, fine ? 0 : ENOSPC);
+}
+
+static void drop(struct guardian *g, uint32_t serial)
+{
+    for (unsigned i = g->holders; i-- > 0;)
+        if (g->holder[i].serial == serial) {
+            close(g->holder[i].fd);
+            g->holder[i] = g->holder[--g->holders];
+        }
+}
+
+static void cancel(struct estate *e)
+{
+    if (e->keeper > 0 && !e->cancelled)
+        kill(e->keeper, SIGTERM);
+    e->cancelled = true;
 }
 
 /* False if there is no more. */
@@ -181,6 +219,7 @@ static bool take_note(struct guardian *g)
         hold(g, &p.note, fd);
         fd = -1;
         break;
+    case GUARD_DROP: drop(g, p.note.serial); break;
     case GUARD_HOOK:
         if (p.note.hook < HOOK_COUNT && e->keeper == 0)
             start_hook(g, &p.note);
@@ -188,8 +227,8 @@ static bool take_note(struct guardian *g)
             answer(g, &p.note, HOOK_FAILED);
         break;
     case GUARD_CANCEL:
-        if (e->keeper > 0 && e->hook.serial == p.note.serial)
-            kill(e->keeper, SIGTERM);
+        if (e->hook.serial == p.note.serial)
+            cancel(e);
         break;
     case GUARD_DONE: break;
     }
@@ -209,9 +248,52 @@ static void reaped(void *context, pid_t child, int status)
         g->died = elect_uv_now();
         return;
     }
+    for (unsigned i = 0; i < g->config->groups; i++) {
+        struct estate *e = &g->estate[i];
+        if (e->keeper == child && WIFSIGNALED(status) && !g->dead) /* else it was us */
+            e->killed = true;
+        else if (e->keeper == child)
+            hook_ended(g, e, hook_outcome(status));
+    }
+}
+
+static bool is_known(const struct guardian *g, pid_t child)
+{
+    bool known = child == g->member;
     for (unsigned i = 0; i < g->config->groups; i++)
-        if (g->estate[i].keeper == child)
-            hook_ended(g, &g->estate[i], hook_outcome(status));
+        known = known || (g->estate[i].keeper == child && !g->estate[i].killed);
+    return known;
+}
+
+/* What a keeper that was killed has left to us: until nothing of it is there. */
+static void kill_strays(struct guardian *g)
+{
+    static pid_t child[256];
+    for (bool some = true; some;) {
+        size_t count = tree_children(getpid(), child, sizeof child / sizeof child[0]);
+        some = false;
+        for (size_t i = 0; i < count; i++)
+            if (!is_known(g, child[i])) {
+                pid_t group = getpgid(child[i]);
+                if (group == child[i])
+                    kill(-group, SIGKILL);
+                kill(child[i], SIGKILL);
+                some = waitpid(child[i], NULL, 0) >= 0 || some;
+            }
+    }
+    for (unsigned i = 0; i < g->config->groups; i++)
+        if (g->estate[i].killed) {
+            g->estate[i].killed = false;
+            hook_ended(g, &g->estate[i], HOOK_FAILED);
+        }
+}
+
+static bool one_was_killed(const struct guardian *g)
+{
+    bool some = false;
+    for (unsigned i = 0; i < g->config->groups; i++)
+        some = some || g->estate[i].killed;
+    return some;
 }
 
 static void take_signals(struct guardian *g)
@@ -219,11 +301,33 @@ static void take_signals(struct guardian *g)
     struct signalfd_siginfo s;
     while (read(g->signals, &s, sizeof s) == sizeof s) {
         int number = (int)s.ssi_signo;
-        if (number == SIGCHLD)
+        if (number == SIGCHLD) {
             tree_reap(reaped, g);
-        else if (!g->dead) /* a service manager that has waited for long enough: let it be dead */
+            if (one_was_killed(g))
+                kill_strays(g);
+        }
+        if (number != SIGCHLD &&
+            !g->dead) /* a service manager that has waited for long enough: let it be dead */
             kill(g->member, number == SIGABRT ? SIGKILL : number);
     }
+}
+
+/* What only a leader does ends with its lease, though the member may stand still. When to look
+ * again, in milliseconds; -1: there is nothing to wait for. */
+static int end_late_hooks(struct guardian *g)
+{
+    int64_t soonest = INT64_MAX;
+    for (unsigned i = 0; i < g->config->groups; i++) {
+        struct estate *e = &g->estate[i];
+        int64_t rest = g->guard.page->until[i] - elect_uv_now();
+        if (e->keeper <= 0 || !is_for_leaders(&e->hook) || e->cancelled)
+            continue;
+        if (rest <= 0)
+            cancel(e);
+        else if (rest < soonest)
+            soonest = rest;
+    }
+    return soonest == INT64_MAX ? -1 : (int)(soonest / 1000) + 1;
 }
 
 static void watch(struct guardian *g)
@@ -234,7 +338,7 @@ static void watch(struct guardian *g)
         unsigned holders = g->holders;
         for (unsigned i = 0; i < holders; i++)
             fds[2 + i] = (struct pollfd){.fd = g->holder[i].fd, .events = POLLIN};
-        if (poll(fds, 2 + holders, -1) < 0)
+        if (poll(fds, 2 + holders, end_late_hooks(g)) <= 0)
             continue;
         hear_holders(g, fds + 2, holders);
         if (fds[0].revents != 0 && !take_note(g))
@@ -300,7 +404,7 @@ static elect_time next_of(struct guardian *g, unsigned group)
     if (e->first == 0) {
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     }
-    return e->first + send_after[e->sent];
+    return e->first < end ? e->first + send_after[e->sent] : ELECT_UNSET;
 }
 
 /* False if that was all. */
@@ -399,6 +503,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&signals, numbers[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
+    signal(SIGCHLD, SIG_DFL); /* ignored, as it may be inherited, nobody could be waited for */
     g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     g.member = fork();
     if (g.member == 0)

@@ -24,6 +24,7 @@
 /* What both see, in a page that they share. Times by the clock of leases. */
 struct guard_page {
     _Atomic int64_t until[STORE_GROUPS];      /* of the office; 0: there is none */
+    _Atomic uint64_t office[STORE_GROUPS];    /* its first term */
     _Atomic int64_t not_before[STORE_GROUPS]; /* what was promised to clients is over then */
     _Atomic int64_t delay, lease;             /* as configured, in microseconds */
 };
@@ -34,6 +35,7 @@ enum guard_word {
     GUARD_VOID,    /* that group has none from now on; acknowledged */
     GUARD_FORGET,  /* none has: the member ends in good order */
     GUARD_HOLD,    /* with a descriptor: the channel of a holder of that group; acknowledged */
+    GUARD_DROP,    /* the holder of that serial is empty, or never worked */
     GUARD_HOOK,    /* run it; answered with its outcome */
     GUARD_CANCEL,  /* the hook of that serial is to end */
     GUARD_DONE     /* the guardian's: acknowledged, or the outcome */
@@ -42,9 +44,9 @@ enum guard_word {
 /* One packet of the channel; behind DEPOSIT comes struct elect_testament, as far as it is used. */
 struct guard_note {
     uint8_t word, group, hook; /* enum guard_word, enum hook */
-    bool tried;                /* HOOK: again */
     int32_t outcome;           /* DONE: 0, or what went wrong */
     uint32_t serial;
+    uint32_t lease; /* HOOK: how long an office lasts unless it is renewed, in microseconds */
     elect_term term;
     char leader[CONFIG_NAME];
 };

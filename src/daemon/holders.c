@@ -17,7 +17,7 @@
 
 #define TALKERS 256
 #define OF_USER (TALKERS / 2)
-#define AT_ONCE 8 /* packets of one that are taken in a turn */
+#define AT_ONCE 2 /* packets of one that are taken in a turn */
 #define BACKLOG 64
 #define PAUSE   100000 /* microseconds until a guardian that stands still is told again */
 
@@ -37,6 +37,7 @@ struct talker {
     uint8_t stage; /* enum stage */
     bool closing;
     bool loose, voids; /* nobody can say when it has stopped; so there is no testament */
+    bool registered;   /* the guardian has its channel, by this serial: */
     bool told;         /* that it must stop */
     unsigned group;
     uint32_t serial;
@@ -74,8 +75,7 @@ static struct talk words(const struct daemon *d, enum talk_word word, unsigned g
     struct talk w = {.magic = TALK_MAGIC, .word = (uint8_t)word};
     const struct elect_config *c = elect_member_config(d->member, group);
     struct elect_news news = work_shown(d, group);
-    elect_time million = 1000000, lease = c->lease;
-    w.lease = (uint32_t)(lease * (million - c->drift) / (million + c->drift) - c->grain);
+    w.lease = config_office(c);
     w.renewal = c->renewal;
     w.term = news.term;
     snprintf(w.group, sizeof w.group, "%s", d->config.group[group]);
@@ -87,8 +87,9 @@ static struct talk words(const struct daemon *d, enum talk_word word, unsigned g
 
 static void send_words(struct talker *t, const struct talk *w)
 {
-    if (send(t->fd, w, sizeof *w, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof *w)
-        let_go(t); /* it is gone, or does not listen */
+    /* who is gone may have said something before: that is read first */
+    if (send(t->fd, w, sizeof *w, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
+        let_go(t); /* it does not listen */
 }
 
 static void tell(struct talker *t, enum talk_word word, const char *why)
@@ -128,6 +129,16 @@ static void bequeath(struct talker *t)
     }
 }
 
+/* Its channel need not be listened to: it is empty, or never worked. */
+static void release_channel(struct talker *t)
+{
+    struct guard_note note = {
+        .word = GUARD_DROP, .group = (uint8_t)t->group, .hook = HOOK_COUNT, .serial = t->serial};
+    if (t->registered)
+        work_tell_guardian(t->d, &note, -1);
+    t->registered = false;
+}
+
 static void leave_office(struct talker *t)
 {
     struct work *w = &t->d->group[t->group].work;
@@ -155,6 +166,8 @@ static void let_go(struct talker *t)
     if (held) { /* without a word: something may have survived, and thinks that it may work */
         daemon_log(d, JOURNAL_WORK, (int)group, "elect run has ended without a word");
         w->last = t->until > w->last ? t->until : w->last;
+    } else {
+        release_channel(t);
     }
     leave_office(t);
     bequeath(t);
@@ -200,7 +213,18 @@ static void register_holder(struct talker *t)
     close(t->channel);
     t->channel = -1;
     t->serial = note.serial;
+    t->registered = true;
     t->stage = TALKER_REGISTERS;
+}
+
+void holders_unguarded(struct daemon *d)
+{
+    for (struct talker *t = d->talkers; t != NULL; t = t->next) {
+        t->registered = false;
+        if (t->stage == TALKER_REGISTERS)
+            t->stage = TALKER_WAITS;
+    }
+    work_wake(d, elect_uv_now());
 }
 
 void holders_acknowledged(struct daemon *d, const struct guard_note *note)
@@ -234,7 +258,22 @@ static void stop_holder(struct daemon *d, unsigned group)
     if (t->told)
         return;
     t->told = true;
+    if (t->until == 0) /* it has not asked yet, and will hear that it must not begin */
+        t->until = elect_uv_now() + PAUSE;
     tell(t, in_office ? TALK_STOP : TALK_LOST, d->group[group].because);
+}
+
+void holders_look(struct daemon *d, unsigned group)
+{
+    struct talker *t = d->group[group].work.holder;
+    if (t == NULL || !t->told)
+        return;
+    if (elect_uv_now() < t->until) {
+        work_wake(d, t->until);
+        return;
+    }
+    daemon_log(d, JOURNAL_WORK, (int)group, "elect run stands still: it is not waited for");
+    let_go(t);
 }
 
 void holders_turn(struct daemon *d, unsigned group)
@@ -304,14 +343,22 @@ static void let_wait(struct talker *t)
 
 static void take_hold(struct talker *t, const struct talk *w)
 {
-    int group = t->stage == TALKER_IDLE ? group_of(t, w) : -1;
+    if (t->stage != TALKER_IDLE) { /* it has not said that it is empty */
+        let_go(t);
+        return;
+    }
+    int group = group_of(t, w);
     if (group < 0)
         return;
     const struct work *work = &t->d->group[group].work;
     t->group = (unsigned)group;
+    bool doubtful = elect_uv_now() < work->last;
     if ((w->flags & TALK_NOW) != 0 && (!work_shown(t->d, t->group).leads || work->holder != NULL ||
-                                       first_in_line(t->d, t->group) != NULL)) {
-        tell(t, TALK_NO, work->holder != NULL ? is_held : "");
+                                       doubtful || first_in_line(t->d, t->group) != NULL)) {
+        tell(t, TALK_NO,
+             work->holder != NULL ? is_held
+             : doubtful           ? "what worked under it here may not have stopped yet"
+                                  : "");
         return;
     }
     t->loose = (w->flags & TALK_LOOSE) != 0;
@@ -362,6 +409,7 @@ static void take_empty(struct talker *t)
     unsigned group = t->group;
     if (t->stage == TALKER_HOLDS)
         daemon_log(d, JOURNAL_WORK, (int)group, "nothing works under it any more");
+    release_channel(t);
     leave_office(t);
     for (unsigned i = 0; i < d->config.groups; i++) {
         t->promised[i] = 0;
@@ -417,11 +465,15 @@ static void readable(uv_poll_t *poll, int status, int events)
 {
     struct talker *t = poll->data;
     (void)events;
-    for (unsigned i = 0; i < AT_ONCE && !t->closing; i++) {
+    /* Who is gone without having read all is an error, after which libuv does not look again; what
+     * it said before is there all the same. */
+    for (unsigned i = 0; (i < AT_ONCE || status != 0) && !t->closing; i++) {
         struct talk w;
         /* no room for descriptors: whoever sends some keeps them */
-        ssize_t got = status == 0 ? recv(t->fd, &w, sizeof w, MSG_DONTWAIT | MSG_TRUNC) : 0;
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        ssize_t got = recv(t->fd, &w, sizeof w, MSG_DONTWAIT | MSG_TRUNC);
+        if (got < 0 && errno == ECONNRESET)
+            got = recv(t->fd, &w, sizeof w, MSG_DONTWAIT | MSG_TRUNC);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR) && status == 0)
             return;
         if (got <= 0 || t->d->over || !is_valid(&w, (size_t)got)) {
             let_go(t);
@@ -450,6 +502,8 @@ static void connected(uv_poll_t *poll, int status, int events)
     socklen_t size = sizeof(struct ucred);
     (void)events;
     int fd = status == 0 ? accept4(d->run_socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+    if (fd < 0 && (status != 0 || errno == EMFILE || errno == ENFILE))
+        uv_poll_stop(poll); /* until holders_listen() */
     struct talker *t = fd >= 0 ? calloc(1, sizeof *t) : NULL;
     if (t == NULL || uv_poll_init(&d->loop, &t->poll, fd) != 0) {
         if (fd >= 0)
@@ -464,8 +518,16 @@ static void connected(uv_poll_t *poll, int status, int events)
     bool fine = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &t->who, &size) == 0 && !is_one_too_many(t);
     t->next = d->talkers;
     d->talkers = t;
+    if (!fine)
+        tell(t, TALK_REFUSED, "too many talk to this daemon already");
     if (!fine || uv_poll_start(&t->poll, UV_READABLE, readable) != 0)
         let_go(t);
+}
+
+void holders_listen(struct daemon *d)
+{
+    if (d->run_poll.data != NULL && !uv_is_active((uv_handle_t *)&d->run_poll))
+        uv_poll_start(&d->run_poll, UV_READABLE, connected);
 }
 
 /* By the local file alone: looking further would load half a megabyte of name services. */
@@ -493,7 +555,8 @@ static bool give_to_group(const struct daemon *d, const char *path, struct text 
                              ": make it, or change run-group");
     return chown(path, (uid_t)-1, gid) == 0 ||
            text_complain(complaint, name, strerror(errno),
-                         ": the user that the daemon runs as must be in run-group");
+                         ": the user that the daemon runs as must be in run-group, and allowed to "
+                         "chown");
 }
 
 bool holders_open(struct daemon *d, struct text *complaint)

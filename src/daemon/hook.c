@@ -58,7 +58,7 @@ static void fill(struct environment *e, const struct config *c, const struct con
     add(e, "ELECT_TERM", number);
     snprintf(number, sizeof number, "%llu", (unsigned long long)note->term);
     add(e, "ELECT_TOKEN", number);
-    snprintf(number, sizeof number, "%u", c->lease / 1000);
+    snprintf(number, sizeof number, "%u", note->lease / 1000);
     add(e, "ELECT_LEASE_MS", number);
     add(e, "ELECT_SOCKET", socket);
 }
@@ -131,6 +131,7 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_SETMASK, &signals, NULL);
+    setsid(); /* what a terminal says is not for it */
     tree_adopt();
     close_range(STDERR_FILENO + 1, ~0u, 0); /* what is the guardian's ends with it */
     prctl(PR_SET_PDEATHSIG, SIGTERM);

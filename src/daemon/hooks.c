@@ -21,9 +21,8 @@ bool hooks_rest(const struct daemon *d, unsigned group)
 static void leave_undone(struct daemon *d, unsigned group)
 {
     struct work *w = &d->group[group].work;
-    elect_time until = d->guard.page->until[group];
     w->hooks.led = false;
-    w->last = until > w->last ? until : w->last;
+    w->last = w->until > w->last ? w->until : w->last;
 }
 
 /* What is to be run now; HOOK_COUNT: nothing. */
@@ -56,6 +55,7 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
     struct elect_news news = elect_member_status(d->member, group);
     struct guard_note note = {.word = GUARD_HOOK, .group = (uint8_t)group, .hook = (uint8_t)hook};
     bool own = hook != HOOK_ON_LEADER_CHANGE && hook != HOOK_ON_FOLLOWER;
+    note.lease = config_office(&d->elect);
     note.term = own ? node->mandate.token : hook == HOOK_ON_FOLLOWER ? h->term : news.term;
     snprintf(note.leader, sizeof note.leader, "%s",
              own          ? d->me->name

@@ -48,6 +48,7 @@ static void guardian_is_gone(struct daemon *d)
     uv_poll_stop(&d->guard_poll);
     close(d->guard.channel);
     d->guard.channel = -1;
+    holders_unguarded(d);
     if (config_has_hooks(&d->config))
         daemon_fail(d, "its guardian is dead, and nobody else can run its hooks");
     else
@@ -99,10 +100,19 @@ void work_begin(struct daemon *d, const struct guard *guard)
     uv_poll_start(&d->guard_poll, UV_READABLE, guardian_speaks);
 }
 
+/* A term that was asked for, and is neither won nor lost: its testament says that it is over. */
+static bool asks_for_one(const struct daemon *d)
+{
+    bool asks = false;
+    for (unsigned i = 0; i < d->config.groups && d->member != NULL; i++)
+        asks = asks || elect_member_node(d->member, i)->mandate.candidacy == ELECT_CONFIRMING;
+    return asks;
+}
+
 void work_end(struct daemon *d, bool in_good_order)
 {
     struct guard_note note = {.word = GUARD_FORGET, .hook = HOOK_COUNT};
-    if (in_good_order)
+    if (in_good_order && !asks_for_one(d))
         work_tell_guardian(d, &note, -1);
     uv_close((uv_handle_t *)&d->wake, NULL);
     uv_close((uv_handle_t *)&d->guard_poll, NULL);
@@ -135,8 +145,12 @@ void work_news(struct daemon *d, const struct elect_news *news)
     struct work *w = &d->group[news->group].work;
     const struct elect_node *node = elect_member_node(d->member, news->group);
     bool in_office = node->mandate.token != 0;
-    d->guard.page->until[news->group] = in_office ? node->mandate.time[ELECT_UNTIL] : 0;
+    w->until = in_office ? node->mandate.time[ELECT_UNTIL] : w->until;
+    d->guard.page->until[news->group] = in_office                        ? w->until
+                                        : news->leads && !node->mandated ? INT64_MAX
+                                                                         : 0;
     if (news->leads && !w->office) {
+        d->guard.page->office[news->group] = node->mandate.token;
         w->agreed = d->config.hook[HOOK_PRE_LEADER][0] == '\0';
         w->hooks.served = false;
     }
@@ -148,6 +162,7 @@ void work_news(struct daemon *d, const struct elect_news *news)
 static void stop(struct daemon *d, unsigned group)
 {
     struct work *w = &d->group[group].work;
+    holders_look(d, group);
     elect_time now = elect_uv_now(), free = later(w->last, holders_promised(d, group));
     struct elect_input in = elect_happens(ELECT_STOPPED, now);
     if (!elect_member_node(d->member, group)->mandate.working || w->holder != NULL ||

@@ -32,9 +32,10 @@ struct hooked {
 };
 
 struct work {
-    bool agreed;     /* pre-leader does, or there is none: it is shown that it leads */
-    bool office;     /* it leads, whether that is shown or not */
-    elect_time last; /* until when it was told that it leads, whoever may not have stopped */
+    bool agreed;      /* pre-leader does, or there is none: it is shown that it leads */
+    bool office;      /* it leads, whether that is shown or not */
+    elect_time until; /* of its latest office */
+    elect_time last;  /* until when it was told that it leads, whoever may not have stopped */
     struct talker *holder;
     bool is_void; /* it has no testament: nobody can say when its holder has stopped */
     struct hooked hooks;
@@ -69,6 +70,11 @@ void holders_close(struct daemon *d);
 void holders_turn(struct daemon *d, unsigned group);
 void holders_acknowledged(struct daemon *d, const struct guard_note *note);
 void holders_news(struct daemon *d, unsigned group); /* it is not what it was */
+/* Whoever was told to stop, and asks no more, stands still: it is not waited for longer than it was
+ * promised. Whoever still asks is not empty yet. */
+void holders_look(struct daemon *d, unsigned group);
+void holders_unguarded(struct daemon *d); /* the guardian is dead: nobody is asked any more */
+void holders_listen(struct daemon *d);    /* again, if there were too many */
 /* Until when clients were told that it leads. */
 elect_time holders_promised(const struct daemon *d, unsigned group);
 unsigned holders_waiting(const struct daemon *d, unsigned group);

@@ -49,6 +49,8 @@ long packet_receive(int fd, void *bytes, size_t length, int passed[2])
                        .msg_controllen = sizeof control.room};
     passed[0] = passed[1] = -1;
     ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == ECONNRESET) /* it has left something unread: but also something said */
+        got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     for (struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c != NULL; c = CMSG_NXTHDR(&m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));

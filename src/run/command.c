@@ -58,16 +58,17 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
 {
     const struct run_options *o = job->options;
     stand_alone(job);
-    /* Who gains privileges is out of reach of our signals, but for a control group's. */
-    if (geteuid() != 0 && job->cgroup->fd < 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    /* Who gains privileges is out of reach of our signals; and of a control group's, if it leaves
+     * that first. */
+    if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         fail(report, RUN_FAILED, errno, "no new privileges");
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, RUN_FAILED, errno, "the loss descriptor");
     be_ordinary();
     /* Who was held up so far has nothing to begin: B will come, or A. */
-    while (deadline_now() >=
-           atomic_load(&job->page->until) - job->deadline.grace - job->deadline.margin)
-        pause();
+    while (deadline_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
+                                 atomic_load(&job->page->margin))
+        usleep(1000);
     if (o->shell)
         execl("/bin/sh", "sh", "-c", o->command[0], (char *)NULL);
     else

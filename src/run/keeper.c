@@ -55,6 +55,13 @@ static bool is(const struct keeper *k, enum phase phase)
     return atomic_load(&k->page->phase) == (int)phase;
 }
 
+static void look_at_page(struct keeper *k)
+{
+    k->d.until = atomic_load(&k->page->until);
+    k->d.grace = atomic_load(&k->page->grace);
+    k->d.margin = atomic_load(&k->page->margin);
+}
+
 /* ---- the end ---- */
 
 static void ended(void *context, pid_t child, int status)
@@ -89,7 +96,7 @@ static _Noreturn void finish(struct keeper *k)
     tree_kill(&k->tree, ended, k);
     tell_why_not(k);
     if (k->job->terminal)
-        tcsetpgrp(STDIN_FILENO, getpgrp());
+        tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     if (k->alone)
         cgroup_remove(k->job->cgroup);
     atomic_store(&k->page->status, k->status);
@@ -160,7 +167,7 @@ static void look_at_clock(struct keeper *k)
     int64_t now = deadline_now();
     if (!is(k, PHASE_WORKING))
         return;
-    k->d.until = atomic_load(&k->page->until);
+    look_at_page(k);
     if (k->o->on_lose != LOSE_FREEZE && now >= deadline_term(&k->d)) {
         begin_to_stop(k, now);
         note(k, NOTE_STOPPING, 0);
@@ -193,7 +200,7 @@ static void thaw(struct keeper *k, const int channel[2])
     k->job->channel = (struct channel){channel[0], channel[1]};
     k->d.since = DEADLINE_NEVER;
     k->d.over = false;
-    k->d.until = atomic_load(&k->page->until);
+    look_at_page(k);
     if (!deadline_may_start(&k->d, now)) {
         freeze(k);
         return;
@@ -280,6 +287,7 @@ static void begin(struct keeper *k)
 {
     sigset_t child;
     int ends[2];
+    setpgid(0, 0); /* who kills a whole group (timeout -s KILL, kill %1) kills only one of us */
     urgent_again();
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
@@ -294,7 +302,7 @@ static void begin(struct keeper *k)
     k->loss = ends[1];
     tell_term(k->job, ends[0]);
     k->alone = !runner_lives(k);
-    k->d.until = atomic_load(&k->page->until);
+    look_at_page(k);
     if (k->alone || !deadline_may_start(&k->d, deadline_now())) {
         k->status = RUN_NOTHING;
         finish(k);

@@ -61,6 +61,7 @@ enum phase {
 /* Both write, so that the one who is left knows. */
 struct page {
     _Atomic int64_t until;
+    _Atomic int64_t grace, margin; /* as the lease allows; it may be configured anew */
     _Atomic int phase;
     _Atomic int lost;   /* its end was our doing */
     _Atomic int status; /* exit status; RUN_NOTHING: it was too late to begin */
@@ -93,9 +94,10 @@ struct keeper_job {
     struct channel channel;
     struct cgroup *cgroup;
     struct deadline deadline;
-    struct talk go; /* what the command is told */
-    int runner;     /* our end of the pair */
-    bool terminal;  /* is to be handed over */
+    struct talk go;     /* what the command is told */
+    int runner;         /* our end of the pair */
+    bool terminal;      /* is to be handed over */
+    pid_t runner_group; /* whose it was */
 };
 _Noreturn void keeper(struct keeper_job *job);
 

@@ -144,7 +144,8 @@ static void start(struct runner *r)
     int pair[2], error = 0;
     if (r->cgroup.fd < 0)
         cgroup_make(&r->cgroup, false, unused, sizeof unused); /* where it is at hand */
-    *r->page = (struct page){.until = r->d.until, .status = RUN_FAILED};
+    *r->page = (struct page){
+        .until = r->d.until, .grace = r->d.grace, .margin = r->d.margin, .status = RUN_FAILED};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         error = errno;
     TELL(r, "leads %s in term %llu.%u: starts %s", group_of(r),
@@ -160,13 +161,15 @@ static void start(struct runner *r)
                                   .deadline = r->d,
                                   .go = r->go,
                                   .runner = pair[1],
-                                  .terminal = r->terminal};
+                                  .terminal = r->terminal,
+                                  .runner_group = getpgrp()};
         close(r->timer);
         close(r->signals);
         keeper(&job);
     }
     if (child < 0) {
         tell("fork: %s", strerror(error != 0 ? error : errno));
+        give_back(r);
         r->result = RUN_FAILED;
         return;
     }
@@ -284,8 +287,14 @@ static bool begin_deadline(struct runner *r, const struct talk *t)
 
 static void go(struct runner *r, const struct talk *t)
 {
-    if (r->state != WAITING || r->channel.holder < 0 || !begin_deadline(r, t))
+    if (r->state != WAITING || !begin_deadline(r, t))
         return;
+    if (r->channel.holder < 0) { /* no descriptor was left for it */
+        tell("nobody could say when it has stopped: no descriptor");
+        give_back(r);
+        r->result = RUN_FAILED;
+        return;
+    }
     r->go = *t;
     r->state = READY;
     r->told_wait = false;
@@ -297,12 +306,36 @@ static void go(struct runner *r, const struct talk *t)
     ask(r, deadline_now());
 }
 
+/* The lease was configured anew. What was asked for may not fit any more: then as much as does. */
+static void fit_again(struct runner *r, const struct talk *t)
+{
+    const struct run_options *o = r->o;
+    struct deadline d;
+    char why[512];
+    if (t->lease == 0 || t->renewal == 0 ||
+        (t->lease == r->go.lease && t->renewal == r->go.renewal))
+        return;
+    r->go.lease = t->lease;
+    r->go.renewal = t->renewal;
+    if (!deadline_begin(&d, t->lease, t->renewal, o->grace, o->margin, why, sizeof why) &&
+        !deadline_begin(&d, t->lease, t->renewal, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
+                        sizeof why))
+        return; /* it must end: there is no time to end it in */
+    r->d.grace = d.grace;
+    r->d.margin = d.margin;
+    atomic_store(&r->page->grace, d.grace);
+    atomic_store(&r->page->margin, d.margin);
+    TELL(r, "the lease is %.6g ms now: its grace is %.6g ms", (double)t->lease / 1000,
+         (double)d.grace / 1000);
+}
+
 /* A stamp that is not one of ours, of this office, says nothing: no more does the time at which an
  * answer comes. The term may have grown, when an office succeeds itself. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
         return;
+    fit_again(r, t);
     r->d.until = deadline_extended(r->d.until, t->stamp, t->left, t->lease);
     if (r->state == HELD)
         atomic_store(&r->page->until, r->d.until);
@@ -353,7 +386,10 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_REFUSED: refused(r, t); break;
     case TALK_NO:
         if (r->state == WAITING) {
-            TELL(r, "%s leads", t->leader[0] != '\0' ? t->leader : "nobody");
+            if (t->why[0] != '\0')
+                TELL(r, "%s", t->why);
+            else
+                TELL(r, "%s leads", t->leader[0] != '\0' ? t->leader : "nobody");
             give_back(r); /* whoever has the other end of the channel need not wonder */
             r->result = RUN_NOT_LEADER;
         }

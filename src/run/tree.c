@@ -230,7 +230,7 @@ void tree_stop(const struct tree *t)
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&moment);
-    while (!has_cgroup(t) && walk(t, stop_one))
+    while (walk(t, stop_one)) /* what has left the control group, or could not be frozen there */
         rest(&moment);
 }
 
@@ -238,6 +238,5 @@ void tree_continue(const struct tree *t)
 {
     if (has_cgroup(t))
         cgroup_freeze(t->cgroup, false);
-    else
-        walk(t, continue_one);
+    walk(t, continue_one);
 }

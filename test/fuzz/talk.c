@@ -16,7 +16,6 @@ static elect_time now;
 static struct talker *crowd[CROWD];
 static int their[CROWD];
 static struct guard_note asked;
-static unsigned held; /* channels that the guardian has */
 
 elect_time elect_uv_now(void) { return now; }
 
@@ -57,7 +56,6 @@ bool work_tell_guardian(struct daemon *daemon, const struct guard_note *note, in
 {
     (void)daemon;
     asked = hears && note->word == GUARD_HOLD ? *note : asked;
-    held += hears && note->word == GUARD_HOLD;
     assert((note->word == GUARD_HOLD) == (fd >= 0));
     return hears;
 }

@@ -306,6 +306,91 @@ def told_to_stop(_):
             holds("it ends well", p.daemons[p.first].wait(10) == 0 and not p.testament_came())
 
 
+@case
+def stands_still(_):
+    """What was told to stop, and neither does so nor asks, is waited for as long as it was promised, and no longer."""
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            t.hold()
+            until = t.ask()
+            look = p.lookout()
+            p.daemons[p.first].terminate()
+            seen = look.wait()
+            holds("then another one leads", seen and seen[0] >= until, seen, until)
+            holds("it ends", p.daemons[p.first].wait(10) == 0 and "stands still" in p.log(p.first), p.log(p.first))
+
+
+@case
+def guardian_dies_while_it_is_told(_):
+    """Who waited for its word works all the same: there are no testaments any more."""
+    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+        p.begin()
+        member = p.pid(p.first)
+        p.daemons[p.first].send_signal(signal.SIGSTOP)
+        try:
+            with Talker(p.run_socket()) as t, Talker(p.run_socket()) as second:
+                t.say("HOLD", group="main")
+                holds("it waits", t.until_hears("WAIT") and t.until_hears("GO", patience=0.3) is None)
+                p.daemons[p.first].kill()
+                holds("go", t.until_hears("GO"))
+                t.empty()
+                holds("and the next one", second.hold().word == "GO")
+        finally:
+            end(member)
+
+
+@case
+def says_so_and_is_gone(_):
+    """What was said is heard, though an answer was left unread; and a channel is given back with it."""
+    with Watched() as p:
+        p.begin()
+        for _ in range(20):
+            t = Talker(p.run_socket())
+            holds("go", t.hold() and t.ask())
+            os.kill(p.pid(p.first), signal.SIGSTOP)
+            t.say("ASK", stamp=1)
+            t.empty()
+            t.close()
+            os.kill(p.pid(p.first), signal.SIGCONT)
+        holds("every one was heard", p.log(p.first).count("nothing works under it any more") == 20 and
+              "without a word" not in p.log(p.first), p.log(p.first)[-900:])
+        kept = [Talker(p.run_socket()) for _ in range(3)]
+        channels = []
+        for i in range(300):  # more than the guardian has room for
+            t = kept[i % 3]
+            holds("go", t.hold().word == "GO", i)
+            channels.append(t.channel)
+            t.channel = None
+            t.say("EMPTY")
+        for t in kept + channels:
+            t.close()
+        look = p.lookout()
+        p.kill_member()
+        holds("nothing is doubtful", look.wait() and p.testament_came())
+
+
+@case
+def children_ignored(_):
+    """As some supervisors have it, who do not want to hear of theirs."""
+    with Watched() as p:
+        for name in p.names:
+            with open(p.folder / f"{name}.log", "a") as log:
+                p.daemons[name] = subprocess.Popen(
+                    ["sh", "-c", "trap '' CHLD; exec \"$@\"", "sh", ELECT, "daemon", "-c", str(p.conf), "--id", name],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=ignore_children)
+        p.first, p.term = p.leader()
+        look = p.lookout()
+        p.kill_member()
+        holds("it is sent", look.wait() and p.testament_came())
+        holds("and it ends", p.daemons[p.first].wait(10) == 128 + signal.SIGKILL)
+
+
+def ignore_children():
+    claims.die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
 # ---- whoever was told for how long ----
 
 @case
@@ -397,7 +482,7 @@ def configured(_):
         holds("after a while", seen and seen[0] - killed >= 700_000 and p.testament_came(), seen, killed)
     with Place() as p:
         for line, why in (("testament = maybe", "one of no, yes"), ("testament-delay = soon", "no time"), ("run-group = a b", "no name"),
-                          ("on-leader = hook", "from / on"), ("hook-timeout = 0ms", "nothing can be that fast")):
+                          ("on-leader = hook", "from / on"), ("testament-delay = 1s", "too long a testament-delay"), ("hook-timeout = 0ms", "nothing can be that fast")):
             text = p.conf.read_text()
             p.conf.write_text(text.replace("[cluster]\n", f"[cluster]\n{line}\n", 1))
             done = run("config", "check", "-c", p.conf)
@@ -464,7 +549,7 @@ def refused(_):
                 crowd.append(Talker(p.run_socket()))
             crowd[-1].say("LEASE", group="main")
             said = crowd[-1].hear()
-            holds("too many are let go", said.word == "END", said)
+            holds("too many are let go", said.word == "REFUSED" and "too many" in said.why, said)
             holds("the first one is not", crowd[0].ask("LEASE", "main") is not None)
         finally:
             for t in crowd:

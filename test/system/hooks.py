@@ -257,6 +257,47 @@ def guardian_killed(_):
 
 
 @case
+def too_late_to_begin(_):
+    """A guardian that wakes up when the office is over begins nothing for it: another one leads."""
+    with Hooked(("on-leader",)) as p:
+        p.start()
+        leader, term = p.settled()
+        other = [n for n in p.names if n != leader][-1]
+        guardian, member = p.daemons[other].pid, member_of(p.daemons[other].pid)
+        os.kill(guardian, signal.SIGSTOP)
+        try:
+            expect("transfer", p.elect(leader, "transfer", other), 0, out=f"{other} leads")
+            os.kill(member, signal.SIGSTOP)
+            third = wait("another one leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
+            os.kill(guardian, signal.SIGCONT)
+            wait("it has heard", lambda: pathlib.Path(f"/proc/{guardian}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S")
+            time.sleep(0.2)
+            holds("nothing began", other not in {n[0] for n in p.notes()}, p.notes())
+        finally:
+            os.kill(member, signal.SIGCONT)
+        wait("it follows", lambda: p.group(other).get("leader") == third)
+        holds("and nothing began", other not in {n[0] for n in p.notes()} or p.group(other)["leads"], p.notes())
+
+
+@case
+def keeper_killed(_):
+    """Whatever the hook began goes with its keeper."""
+    with Hooked() as p:
+        p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $! > {p.hooks}/left; sleep 60")
+        p.start()
+        leader, term = p.leader()
+        pid = wait("it began something", lambda: (p.hooks / "left").exists() and (p.hooks / "left").read_text().strip())
+        wait("it runs", lambda: is_sleep(pid))
+        member = member_of(p.daemons[leader].pid)
+        keeper = next(c for c in pathlib.Path(f"/proc/{p.daemons[leader].pid}/task/{p.daemons[leader].pid}/children").read_text().split()
+                      if int(c) != member)
+        os.kill(int(keeper), signal.SIGKILL)
+        p.does("on-leader", "true")
+        wait("it is gone", lambda: not is_sleep(pid))
+        wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader))
+
+
+@case
 def not_undone_when_it_resigns(_):
     with Hooked() as p:
         p.does("on-follower", "status=2")
@@ -357,7 +398,7 @@ def environment(_):
         known = {"PATH", "ELECT_HOOK", "ELECT_GROUP", "ELECT_NODE", "ELECT_LEADER", "ELECT_TERM", "ELECT_TOKEN", "ELECT_LEASE_MS",
                  "ELECT_SOCKET", "PWD", "SHLVL", "_", "OLDPWD"}
         holds("nothing else", set(found) <= known, found)
-        holds("what it says", found["ELECT_TOKEN"] == str(term) and found["ELECT_LEASE_MS"] == "500" and
+        holds("what it says", found["ELECT_TOKEN"] == str(term) and found["ELECT_LEASE_MS"] == "490" and
               found["ELECT_SOCKET"].endswith(".status") and found["ELECT_HOOK"] == "pre-leader", found)
         holds("no input", (p.hooks / "input").read_text() == "")
 

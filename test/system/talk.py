@@ -62,7 +62,10 @@ class Talker:
         if not select.select([self.socket], [], [], patience)[0]:
             return None
         try:
-            data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
+            try:
+                data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
+            except ConnectionResetError:  # it has left something unread: but also something said
+                data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
         except OSError:
             return Words("END")
         for _, kind, found in extra:
