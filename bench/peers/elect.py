@@ -1,5 +1,4 @@
-"""Elect itself: a daemon on each machine, and an elect run beside it. Who leads says the daemon, asked again and again; or
-what is run."""
+"""Elect itself: a daemon on each machine, and an elect run beside it. Who leads says the daemon; or what is run."""
 
 import os
 import signal
@@ -52,7 +51,7 @@ class Elect(Peer):
         """Whoever asks, and whatever is run, outlives the daemon; the run waits for the next one."""
         if (node, lane) in self.process:
             return
-        asks = [self.program("elect_claim").resolve(), self.claims_file(node, lane), self.socket(node, "status"), "main"]
+        asks = [self.program("elect_claim").resolve(), self.claims_file(node, lane), self.socket(node, "run"), "main"]
         work = [self.program("work_claim").resolve(), self.claims_file(node, lane)] if self.works else ["sleep", "infinity"]
         runs = [self.binary.resolve(), "run", "-q", "--respawn", "-c", self.conf, "--id", node, "--", *work]
         self.process["run", node, lane] = self.ground.spawn(node, *runs)

@@ -1,62 +1,69 @@
-/* Asks a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
+/* Is told by a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
  *
- * A yes is about the moment of the question, and promises nothing; so is a claim. */
+ * It asks for a promise of a microsecond, which nobody has to wait for, and again whenever there are
+ * news: so it knows what the daemon knows, and believes nothing longer than that. */
 #include "claim.h"
 
+#include "../../src/client/talk.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 1000 /* milliseconds for an answer */
-
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-/* One question, one answer, one connection. */
-static bool ask(const char *question, char *answer, size_t size)
+/* A daemon that is not there (yet) is looked for again. */
+static int reach(void)
 {
-    size_t length = 0;
-    int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct pollfd readable = {.fd = s, .events = POLLIN};
-    if (s < 0 || connect(s, (struct sockaddr *)&where, sizeof where) != 0 ||
-        send(s, question, strlen(question), MSG_NOSIGNAL) < 0) {
+    const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
+    for (;;) {
+        int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (s >= 0 && connect(s, (struct sockaddr *)&where, sizeof where) == 0)
+            return s;
         close(s);
-        return false;
+        nanosleep(&pause, NULL);
     }
-    while (length < size - 1 && poll(&readable, 1, PATIENCE) == 1) {
-        ssize_t got = recv(s, answer + length, size - 1 - length, 0);
-        if (got <= 0)
-            break;
-        length += (size_t)got;
-        if (answer[length - 1] == '\n')
-            break;
+}
+
+static bool ask(int s, const char *group)
+{
+    struct talk question = {
+        .magic = TALK_MAGIC, .word = TALK_LEASE, .stamp = (int64_t)claim_now(), .left = 1};
+    snprintf(question.group, sizeof question.group, "%s", group);
+    return send(s, &question, sizeof question, MSG_NOSIGNAL) == sizeof question;
+}
+
+static void listen_to(int s, const char *group)
+{
+    struct pollfd readable = {.fd = s, .events = POLLIN};
+    struct talk said;
+    bool there = ask(s, group);
+    while (there) {
+        if (claim_poll(&readable, 1, -1) <= 0)
+            continue;
+        there = recv(s, &said, sizeof said, 0) == sizeof said;
+        if (there && said.leader[0] != '\0')
+            claim_ready();
+        if (there && said.word == TALK_TOLD)
+            claim_set(said.left > 0);
+        else if (there && said.word == TALK_NEWS)
+            there = ask(s, group);
     }
-    close(s);
-    answer[length] = '\0';
-    return length > 0 && answer[length - 1] == '\n';
+    claim_end(0);
 }
 
 int main(int count, char **argument)
 {
-    char question[256], answer[4096];
-    const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
     if (count != 4 || strlen(argument[2]) >= sizeof where.sun_path)
         claim_give_up("usage", "elect_claim CLAIMS SOCKET GROUP");
     memcpy(where.sun_path, argument[2], strlen(argument[2]) + 1);
-    snprintf(question, sizeof question, "{\"verb\":\"is-leader\",\"group\":\"%s\"}\n", argument[3]);
     claim_open(argument[1]);
     for (;;) {
-        uint64_t before = claim_now(); /* it is between that and now that a yes was true */
-        bool answered = ask(question, answer, sizeof answer);
-        if (answered && strstr(answer, "\"known\":true") != NULL)
-            claim_ready();
-        if (answered && strstr(answer, "\"leads\":true") != NULL)
-            claim_at(claim_leads() ? before : claim_now());
-        else
-            claim_end(0);
-        nanosleep(&pause, NULL);
+        int s = reach();
+        listen_to(s, argument[3]);
+        close(s);
     }
 }
