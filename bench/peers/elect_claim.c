@@ -1,6 +1,6 @@
 /* Is told by a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
  *
- * It asks for a promise of a microsecond, which nobody has to wait for, and again whenever there are
+ * It asks for a promise of a microsecond, which nobody waits for, and again whenever there are
  * news: so it knows what the daemon knows, and believes nothing longer than that. */
 #include "claim.h"
 
