@@ -1,8 +1,11 @@
 """The quick start of the README, as it stands there: its commands, and the shape of what it says they print."""
 
 import contextlib
+import json
+import os
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -37,7 +40,7 @@ class Story:
     def __init__(self, folder):
         readme = (pathlib.Path(ROOT) / "README.md").read_text()
         section = readme[readme.index("### Three members on this machine"):readme.index("### Three machines")]
-        self.folder = folder
+        self.folder, self.text = folder, section
         self.ports = dict(zip(("7401", "7402", "7403"), map(str, free_ports(3))))
         self.commands = re.findall(r"^build/elect (.*)$", section, re.M)
         blocks = re.findall(r"^```(\w*)\n(.*?)^```$", section, re.M | re.S)
@@ -78,8 +81,30 @@ class Story:
         for daemon in self.daemons.values():
             daemon.terminate()
         for name, daemon in self.daemons.items():
-            check(f"exit of {name}", daemon.wait(PATIENCE) in (0, -signal.SIGKILL), daemon.returncode)
+            check(f"exit of {name}", daemon.wait(PATIENCE) in (0, 128 + signal.SIGKILL), daemon.returncode)
             daemon.stderr.close()
+
+
+def run_all(story, known, leader):
+    """The work of the README, by each that is there: one works, the others wait."""
+    lines = [shlex.split(command) for command in story.commands if command.startswith("run ")]
+    check("the README runs work on each", len(lines) == 3, lines)
+    running = {}
+    for words in lines:
+        name = words[words.index("--id") + 1]
+        if story.daemons[name].poll() is None:
+            running[name] = subprocess.Popen([ELECT, *words], cwd=story.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for name, run in running.items():
+            said = story.await_line(run.stdout, "works with token" if name == leader else "waits")
+            for line in shape("".join(said)):
+                check("a line of it is in the README", line in known, line)
+    finally:
+        for run in running.values():
+            run.terminate()
+        for run in running.values():
+            check("its end", run.wait(PATIENCE) == 128 + signal.SIGTERM, run.returncode)
+            run.stdout.close()
 
 
 def play(story):
@@ -104,12 +129,16 @@ def play(story):
     watch = [re.sub(r"^a$", other, word) for word in story.command("watch")]
     with subprocess.Popen(watch, cwd=story.folder, stdout=subprocess.PIPE, text=True) as watching:
         story.await_line(watching.stdout, f"follows {leader}")
-        story.daemons[leader].kill()
+        status = json.loads(story.ask("status", "--id", leader, "-o", "json").stdout)
+        check("the README says how to find it", "`elect status -o json` has as `pid`" in story.text)
+        os.kill(status["pid"], signal.SIGKILL)
         said = story.await_line(watching.stdout, f"leads in term|follows [^{leader}] in term")
-        check("the leader is missed", any("hears nothing of" in line for line in said), said)
+        check("its guardian says so", any(line in known for line in shape("".join(said)) if "is dead" in line), said)
         watching.kill()
+    check("its guardian ends, too", story.daemons[leader].wait(PATIENCE) == 128 + signal.SIGKILL)
     successor = story.ask("leader", "--id", other).stdout.strip()
     check("another one leads", successor in tuple("abc") and successor != leader, successor)
+    run_all(story, known, successor)
     handed = story.ask("resign", "--id", successor)
     check("resign", handed.returncode == 0 and shape(handed.stdout)[0] in known, handed.stdout, handed.stderr)
 
