@@ -66,6 +66,13 @@ void claim_set(bool leads)
     leading = leads;
 }
 
+void claim_at(uint64_t at)
+{
+    last = at;
+    note('c', at);
+    leading = true;
+}
+
 void claim_end(uint64_t at)
 {
     if (leading)

@@ -22,6 +22,9 @@ void claim_ready(void); /* again and again is fine: the first one counts */
 void claim_set(bool leads);
 bool claim_leads(void);
 
+/* It was so at that time, which may be a moment ago. */
+void claim_at(uint64_t at);
+
 /* It ended then, which is found out now; a claim that was made stays made. */
 void claim_end(uint64_t at);
 

@@ -1,7 +1,7 @@
 /* Is told by a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
  *
- * It asks for a promise of a microsecond, which nobody waits for, and again whenever there are
- * news: so it knows what the daemon knows, and believes nothing longer than that. */
+ * It asks for a promise of a microsecond, which nobody waits for: when there are news, and all the
+ * time while it leads. A yes is about a moment, between the question and its answer, and no more. */
 #include "claim.h"
 
 #include "../../src/client/talk.h"
@@ -39,16 +39,21 @@ static bool ask(int s, const char *group)
 static void listen_to(int s, const char *group)
 {
     struct pollfd readable = {.fd = s, .events = POLLIN};
+    const struct timespec moment = {.tv_nsec = CLAIM_EVERY};
     struct talk said;
     bool there = ask(s, group);
     while (there) {
-        if (claim_poll(&readable, 1, -1) <= 0)
+        if (ppoll(&readable, 1, claim_leads() ? &moment : NULL, NULL) <= 0) {
+            there = ask(s, group);
             continue;
+        }
         there = recv(s, &said, sizeof said, 0) == sizeof said;
         if (there && said.leader[0] != '\0')
             claim_ready();
-        if (there && said.word == TALK_TOLD)
-            claim_set(said.left > 0);
+        if (there && said.word == TALK_TOLD && said.left > 0)
+            claim_at(claim_leads() ? (uint64_t)said.stamp : claim_now());
+        else if (there && said.word == TALK_TOLD)
+            claim_end(0);
         else if (there && said.word == TALK_NEWS)
             there = ask(s, group);
     }
