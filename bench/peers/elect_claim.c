@@ -1,7 +1,7 @@
 /* Is told by a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
  *
  * It asks for a promise of a microsecond, which nobody waits for: when there are news, and all the
- * time while it leads. A yes is about a moment, between the question and its answer, and no more. */
+ * time while it leads. A yes is about a moment between the question and its answer, no more. */
 #include "claim.h"
 
 #include "../../src/client/talk.h"
