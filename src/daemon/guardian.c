@@ -21,9 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOT_NOW 75 /* exit status */
-#define HOLDERS 256
-#define SENDS   3 /* of a testament; when, in microseconds after the first: */
+#define NOT_NOW   75 /* exit status */
+#define HOLDERS   256
+#define LONG_WAIT INT64_C(1000000000) /* microseconds: as good as for ever */
+#define SENDS     3                   /* of a testament; when, in microseconds after the first: */
 static const int64_t send_after[SENDS] = {0, 10000, 50000};
 
 struct holder {
@@ -221,7 +222,7 @@ static bool take_note(struct guardian *g)
         break;
     case GUARD_DROP: drop(g, p.note.serial); break;
     case GUARD_HOOK:
-        if (p.note.hook < HOOK_COUNT && e->keeper == 0)
+        if (!g->dead && p.note.hook < HOOK_COUNT && e->keeper == 0)
             start_hook(g, &p.note);
         else
             answer(g, &p.note, HOOK_FAILED);
@@ -306,8 +307,8 @@ static void take_signals(struct guardian *g)
             if (one_was_killed(g))
                 kill_strays(g);
         }
-        if (number != SIGCHLD &&
-            !g->dead) /* a service manager that has waited for long enough: let it be dead */
+        /* ABRT: a service manager that has waited for long enough; let it be dead */
+        if (number != SIGCHLD && !g->dead)
             kill(g->member, number == SIGABRT ? SIGKILL : number);
     }
 }
@@ -316,7 +317,7 @@ static void take_signals(struct guardian *g)
  * again, in milliseconds; -1: there is nothing to wait for. */
 static int end_late_hooks(struct guardian *g)
 {
-    int64_t soonest = INT64_MAX;
+    int64_t soonest = LONG_WAIT;
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
         int64_t rest = g->guard.page->until[i] - elect_uv_now();
@@ -327,7 +328,7 @@ static int end_late_hooks(struct guardian *g)
         else if (rest < soonest)
             soonest = rest;
     }
-    return soonest == INT64_MAX ? -1 : (int)(soonest / 1000) + 1;
+    return soonest == LONG_WAIT ? -1 : (int)(soonest / 1000) + 1;
 }
 
 static void watch(struct guardian *g)

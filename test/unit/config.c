@@ -62,6 +62,29 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
+static void guardians_and_hooks(void **state)
+{
+    (void)state;
+    assert_true(config_parse(&c, "x.conf", WHOLE));
+    assert_true(c.testament && c.testament_delay == 0 && c.hook_timeout == 10000000);
+    assert_false(config_has_hooks(&c));
+    assert_true(config_parse(&c, "x.conf",
+                             WHOLE "[cluster]\ntestament = no\ntestament-delay = 5ms\n"
+                                   "run-group = workers\non-leader = /a/b\nhook-timeout = 2s\n"));
+    assert_true(!c.testament && c.testament_delay == 5000 && c.hook_timeout == 2000000);
+    assert_string_equal(c.run_group, "workers");
+    assert_string_equal(c.hook[HOOK_ON_LEADER], "/a/b");
+    assert_true(config_has_hooks(&c));
+    refused(WHOLE "[cluster]\non-leader = b\n",
+            "x.conf:13: no path \"b\": expected a program, from / on");
+    refused(WHOLE "[cluster]\ntestament = maybe\n", "x.conf:13: unknown \"maybe\": one of no, yes");
+    refused(WHOLE "[cluster]\nhook-timeout = 0s\n",
+            "x.conf:13: no time \"0s\": nothing can be that fast");
+    refused(WHOLE "[cluster]\ntestament-delay = 1s\n",
+            "x.conf: too long a testament-delay: after a lease nobody waits for a testament; see "
+            "testament = no");
+}
+
 static void addresses_may_be_names(void **state)
 {
     (void)state;
@@ -210,7 +233,8 @@ static void the_first_mistake_is_told_with_its_line(void **state)
     refused("[cluster]\n\x1b[31mid\x07 = 1\n",
             "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
             "state-dir, run-dir, profile, lease, renewal, max-lease, delay, rho, "
-            "algorithm, mandate, preempt");
+            "algorithm, mandate, preempt, testament, testament-delay, run-group, pre-leader, "
+            "on-leader, on-follower, on-leader-change, hook-timeout");
     refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
 }
 
@@ -250,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_configuration_is_read),
         cmocka_unit_test(settings_of_the_cluster),
+        cmocka_unit_test(guardians_and_hooks),
         cmocka_unit_test(addresses_may_be_names),
         cmocka_unit_test(names_may_be_long),
         cmocka_unit_test(where_things_are),
