@@ -17,7 +17,7 @@ import time
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
 from cluster import Failure, member_of, wait  # noqa: E402
-from place import CASES, ELECT, Place, case, holds  # noqa: E402
+from place import CASES, ELECT, Place, case, expect, holds  # noqa: E402
 from runs import HOSTILE, children, is_elect, main  # noqa: E402
 from talk import clock  # noqa: E402
 
@@ -207,6 +207,33 @@ def on_loopback_and_in_other_times(_):
         finally:
             run.kill()
             run.wait()
+
+
+@case
+def bad_input(_):
+    """One line each, that says what and what to do; and an exit status that means elect, not the command."""
+    with Place(options="profile = fast\n", groups=("main", "other")) as p:
+        text = p.conf.read_text()
+        for line in ("lease = 500ms\n", "renewal = 80ms\n", "delay = 10ms\n"):
+            text = text.replace(line, "", 1)
+        p.conf.write_text(text)
+        def elect(name, *words):
+            return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=60)
+        expect("no daemon", elect("a", "main", "--", "true"), 125, err="no daemon runs here: elect daemon starts it")
+        p.start()
+        leader, _ = p.leader()
+        follower = next(n for n in p.names if n != leader)
+        expect("no such group", elect(leader, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
+        expect("which group", elect(leader, "--", "true"), 125, err="there are several groups: say which with -g GROUP")
+        expect("no --", elect(leader, "main", "true"), 125, err="--")
+        expect("nothing behind it", elect(leader, "main", "--"), 125, err="elect run: ")
+        done = elect(follower, "main", "-k", "1s", "--", "true")
+        holds("the arithmetic", done.returncode == 125 and "grace 1000 ms + kill margin" in done.stderr and "2 x renewal 12 ms" in done.stderr, done.stderr)
+        expect("-n", elect(follower, "main", "-n", "--", "true"), 1, err=f"{leader} leads")
+        for words, code in ((("/nowhere/at/all",), 127), ((str(p.conf),), 126), (("sh", "-c", "exit 7"), 7), (("sh", "-c", "kill -9 $$"), 137)):
+            done = wait("it leads", lambda: [d for d in [elect(p.leader()[0], "main", "-n", "--", *words)] if d.returncode != 1])[0]
+            holds(words, done.returncode == code, done.returncode, done.stderr)
+            holds("what protects", "is killed" in done.stderr and "ms before the lease ends" in done.stderr, done.stderr)
 
 
 @case
