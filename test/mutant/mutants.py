@@ -610,7 +610,7 @@ MUTANTS = {
     "a testament after the lease": (
         "daemon/guardian.c", "    bool over = now >= end;", "    bool over = false;", "guardian guardian-too-late"),
     "until when it leads is not written down": (
-        "daemon/work.c", "in_office ? node->mandate.time[ELECT_UNTIL] : 0;", "0;", "guardian guardian-too-late"),
+        "daemon/work.c", "    w->until = in_office ? node->mandate.time[ELECT_UNTIL] : w->until;\n", "    w->until = 0;\n", "guardian guardian-too-late"),
     "who ends without a word is not waited for": (
         "daemon/guardian.c", "page->not_before[group]), e->doubtful)", "page->not_before[group]), now)", "guardian holder-without-a-word"),
     "what was not undone is sent": (

@@ -353,8 +353,8 @@ def says_so_and_is_gone(_):
             t.empty()
             t.close()
             os.kill(p.pid(p.first), signal.SIGCONT)
-        holds("every one was heard", p.log(p.first).count("nothing works under it any more") == 20 and
-              "without a word" not in p.log(p.first), p.log(p.first)[-900:])
+        wait("every one was heard", lambda: p.log(p.first).count("nothing works under it any more") == 20)
+        holds("and nothing else", "without a word" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
         for i in range(300):  # more than the guardian has room for

@@ -203,6 +203,7 @@ def main(script):
         sys.exit(f"{wanted[0]}: no such case, see --list")
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs us may have had it ignored
     for once_more in (True, True, False):
         with Stalls() as stalls:
             try:
