@@ -341,9 +341,11 @@ static void watch(struct guardian *g)
             fds[2 + i] = (struct pollfd){.fd = g->holder[i].fd, .events = POLLIN};
         if (poll(fds, 2 + holders, end_late_hooks(g)) <= 0)
             continue;
-        hear_holders(g, fds + 2, holders);
-        if (fds[0].revents != 0 && !take_note(g))
+        if (fds[0].revents != 0 && take_note(g))
+            continue; /* what the member says of a holder comes before the holder's end */
+        if (fds[0].revents != 0)
             fds[0].fd = -1; /* it is dead, or as good as that: SIGCHLD will tell */
+        hear_holders(g, fds + 2, holders);
         if (fds[1].revents != 0)
             take_signals(g);
     }
@@ -391,21 +393,20 @@ static void send_letters(const struct guardian *g, const struct elect_testament 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
 /* When there is something to do for a group; ELECT_UNSET: nothing any more. */
-static elect_time next_of(struct guardian *g, unsigned group)
+static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
     const struct guard_page *page = g->guard.page;
-    int64_t until = page->until[group], now = elect_uv_now();
+    int64_t until = page->until[group];
     elect_time end = until != 0 ? until : g->died + page->lease;
-    bool over = now >= end; /* whoever waits need not wait any longer */
-    if (!e->deposited || e->burnt || over || e->sent == SENDS)
+    if (!e->deposited || e->burnt || e->sent == SENDS)
         return ELECT_UNSET;
     if (has_holder(g, group))
-        return end;
-    if (e->first == 0) {
+        return now < end ? end : ELECT_UNSET;
+    if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
-    }
-    return e->first < end ? e->first + send_after[e->sent] : ELECT_UNSET;
+    elect_time at = e->first + send_after[e->sent];
+    return later(at, now) < end ? at : ELECT_UNSET; /* then nobody need wait any longer */
 }
 
 /* False if that was all. */
@@ -414,12 +415,12 @@ static bool execute(struct guardian *g, elect_time *next)
     *next = ELECT_UNSET;
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
-        elect_time at = next_of(g, i);
-        if (at != ELECT_UNSET && at <= elect_uv_now()) {
+        elect_time now = elect_uv_now(), at = next_of(g, i, now);
+        if (at != ELECT_UNSET && at <= now) {
             send_letters(g, &e->testament);
             if (e->sent++ == 0)
                 say(g, (int)i, "nothing of it works any more: its testament is sent");
-            at = next_of(g, i);
+            at = next_of(g, i, now);
         }
         *next = *next == ELECT_UNSET || (at != ELECT_UNSET && at < *next) ? at : *next;
     }

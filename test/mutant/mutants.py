@@ -604,17 +604,17 @@ MUTANTS = {
     "who ends without a word is empty": (
         "daemon/guardian.c", "    if (got != 1 || word != TALK_IS_EMPTY) {", "    if (false) {", "guardian holder-without-a-word"),
     "what works is not waited for": (
-        "daemon/guardian.c", "    if (has_holder(g, group))\n        return end;\n", "", "guardian killed-with-a-holder"),
+        "daemon/guardian.c", "    if (has_holder(g, group))\n        return now < end ? end : ELECT_UNSET;\n", "", "guardian killed-with-a-holder"),
     "what was promised is not waited for": (
         "daemon/guardian.c", "later(now, page->not_before[group])", "now", "guardian client"),
     "a testament after the lease": (
-        "daemon/guardian.c", "    bool over = now >= end;", "    bool over = false;", "guardian guardian-too-late"),
+        "daemon/guardian.c", "    return later(at, now) < end ? at :", "    return true ? at :", "guardian guardian-too-late"),
     "until when it leads is not written down": (
         "daemon/work.c", "    w->until = in_office ? node->mandate.time[ELECT_UNTIL] : w->until;\n", "    w->until = 0;\n", "guardian guardian-too-late"),
     "who ends without a word is not waited for": (
         "daemon/guardian.c", "page->not_before[group]), e->doubtful)", "page->not_before[group]), now)", "guardian holder-without-a-word"),
     "what was not undone is sent": (
-        "daemon/guardian.c", "    if (!e->deposited || e->burnt || over", "    if (!e->deposited || over", "hooks member-killed-and-not-undone"),
+        "daemon/guardian.c", "    if (!e->deposited || e->burnt ||", "    if (!e->deposited ||", "hooks member-killed-and-not-undone"),
     "a void testament is kept": (
         "daemon/guardian.c", "    case GUARD_VOID:\n        e->deposited = false;\n", "    case GUARD_VOID:\n", "guardian loose-holder"),
     "hooks are not undone": (

@@ -363,6 +363,7 @@ def says_so_and_is_gone(_):
             channels.append(t.channel)
             t.channel = None
             t.say("EMPTY")
+        wait("all are empty", lambda: p.log(p.first).count("nothing works under it any more") == 320)
         for t in kept + channels:
             t.close()
         look = p.lookout()
