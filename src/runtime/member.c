@@ -379,6 +379,14 @@ void member_turn(struct elect_member *m)
 
 /* ---- what comes in ---- */
 
+/* Of who has lost its state: a life that it had is remembered also if all that was heard of it was
+ * an answer, which does not name it. It may have been a grant. */
+static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
+{
+    uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
+    *met = known > *met ? known : *met;
+}
+
 static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, const uint8_t *bytes,
                         size_t length)
 {
@@ -388,8 +396,10 @@ static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, co
         if (g->mark != mark || !elect_decode(&g->config, bytes, length, &message) ||
             (m->event.lost && message.type != ELECT_FORGOT))
             continue;
-        struct elect_input in =
-            elect_received(elect_rank(&g->config, m->peer[peer].id), &message, elect_uv_now());
+        uint8_t from = elect_rank(&g->config, m->peer[peer].id);
+        struct elect_input in = elect_received(from, &message, elect_uv_now());
+        if (m->event.lost)
+            recall(m, peer, &g->node.saved.met[from]);
         member_step(m, i, &in);
     }
 }
