@@ -30,7 +30,7 @@ DEATHS = int(os.environ.get("DEATHS", "120"))
 def hostile_workloads(_):
     with Fake() as f:
         for mode, number, lease in (("ignore", 0, 1_000_000), ("tree", 20, 1_000_000), ("threads", 10, 1_000_000), ("chain", 2, 1_000_000),
-                                    ("bomb", 100, 1_000_000), ("memory", 100, 1_000_000), ("output", 0, 1_000_000),
+                                    ("bomb", 100, 1_000_000), ("memory", 1024, 1_000_000), ("output", 0, 1_000_000),
                                     ("stopped", 0, 1_000_000),
                                     ("tree", 10, 60_000), ("ignore", 0, 60_000)):
             f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
