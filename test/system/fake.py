@@ -168,10 +168,11 @@ class Fake:
             client.connection.close()
             return
         said = Said.of(data)
-        client.heard.append(said)
-        if said.word == "HOLD":
+        if said.word == "HOLD":  # before anybody sees that it was said, and answers
             ours, client.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             client.holders.append([ours, b""])
+        client.heard.append(said)
+        if said.word == "HOLD":
             client.holding = True
         if said.word == "EMPTY":
             client.holding, client.empty = False, client.empty + 1
