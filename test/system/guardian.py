@@ -16,9 +16,8 @@ import time
 
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
-from cases import many  # noqa: E402
 from cluster import Failure, member_of, wait  # noqa: E402
-from place import CASES, ELECT, Place, case, expect, holds, run  # noqa: E402
+from place import ELECT, Place, case, expect, holds, main, run  # noqa: E402
 from talk import LOOSE, NOW, FORMAT, Lookout, Talker, Words, clock  # noqa: E402
 
 LONG = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # nobody mistakes a testament for the end of that
@@ -696,27 +695,5 @@ def guardian_killed_at_every_call_loosely(_):
     killed_at_every_call("guardian", LOOSE)
 
 
-def main():
-    words = sys.argv[1:]
-    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
-    elect, *wanted = [word for word in words if word != "--jobs"]
-    if wanted == ["--list"]:
-        print(*CASES, sep="\n")
-        return 0
-    if len(wanted) != 1:
-        return many(__file__, elect, wanted or list(CASES), jobs)
-    if wanted[0] not in CASES:
-        sys.exit(f"{wanted[0]}: no such case, see --list")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    try:
-        CASES[wanted[0]](None)
-    except Failure as failure:
-        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
-        return 1
-    print(wanted[0])
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__file__))

@@ -12,9 +12,8 @@ import time
 
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
-from cases import many  # noqa: E402
 from cluster import Failure, member_of, wait  # noqa: E402
-from place import CASES, ELECT, Place, case, expect, holds, run  # noqa: E402,F401
+from place import Place, case, expect, holds, main  # noqa: E402
 from talk import Lookout, Talker, clock  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
@@ -403,27 +402,5 @@ def environment(_):
         holds("no input", (p.hooks / "input").read_text() == "")
 
 
-def main():
-    words = sys.argv[1:]
-    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
-    elect, *wanted = [word for word in words if word != "--jobs"]
-    if wanted == ["--list"]:
-        print(*CASES, sep="\n")
-        return 0
-    if len(wanted) != 1:
-        return many(__file__, elect, wanted or list(CASES), jobs)
-    if wanted[0] not in CASES:
-        sys.exit(f"{wanted[0]}: no such case, see --list")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    try:
-        CASES[wanted[0]](None)
-    except Failure as failure:
-        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
-        return 1
-    print(wanted[0])
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__file__))

@@ -11,6 +11,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
+from cases import many  # noqa: E402
 from cluster import LIMIT, Failure, signal_both, wait  # noqa: E402
 
 CASES = {}
@@ -24,13 +25,17 @@ def case(function):
 
 
 def free_ports(count):
-    """Of nobody at this moment."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
+    """Of nobody at this moment; and not among those that the kernel gives to whoever asks for any, nor where a case that runs
+    beside this one begins to look: else another one might have it before it is used."""
+    ports, port = [], 10000 + os.getpid() % 1370 * 16
+    while len(ports) < count:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                ports.append(port)
+            except OSError:
+                pass
+        port += 1
     return ports
 
 
@@ -61,6 +66,33 @@ def expect(what, done, code=0, out=(), err=(), lines=None):
 def holds(what, condition, *details):
     if not condition:
         raise Failure(" ".join(map(str, (what, *details))))
+
+
+def play(case):
+    case(None)
+
+
+def main(script, jobs=4, play=play):
+    """ELECT [CASE ... | --list] [--jobs N]: one case here, or many, each in a process of its own."""
+    words = sys.argv[1:]
+    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else jobs
+    elect, *wanted = [word for word in words if word != "--jobs"]
+    if wanted == ["--list"]:
+        print(*CASES, sep="\n")
+        return 0
+    if len(wanted) != 1:
+        return many(script, elect, wanted or list(CASES), jobs)
+    if wanted[0] not in CASES:
+        sys.exit(f"{wanted[0]}: no such case, see --list")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    try:
+        play(CASES[wanted[0]])
+    except (Failure, TimeoutError) as failure:
+        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
+        return 1
+    print(wanted[0])
+    return 0
 
 
 class Place:

@@ -18,9 +18,8 @@ import time
 
 sys.dont_write_bytecode = True
 import claims  # noqa: E402
-from cases import many  # noqa: E402
 from cluster import LIMIT, Failure, member_of, signal_both, wait  # noqa: E402
-from place import CASES, ELECT, Place, case, expect, free_ports, holds, run  # noqa: E402
+from place import ELECT, Place, case, expect, free_ports, holds, main, run  # noqa: E402
 
 
 @case
@@ -811,27 +810,5 @@ def many_watch(_):
         holds("there is something", len(pages) > 0 and {"ago_us", "event"} <= set(pages[0]))
 
 
-def main():
-    words = sys.argv[1:]
-    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
-    elect, *wanted = [word for word in words if word != "--jobs"]
-    if wanted == ["--list"]:
-        print(*CASES, sep="\n")
-        return 0
-    if len(wanted) != 1:
-        return many(__file__, elect, wanted or list(CASES), jobs)
-    if wanted[0] not in CASES:
-        sys.exit(f"{wanted[0]}: no such case, see --list")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    try:
-        CASES[wanted[0]](None)
-    except Failure as failure:
-        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
-        return 1
-    print(wanted[0])
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__file__))
