@@ -21,7 +21,7 @@ deps-test: ; @tools/deps test
 deps-bench: ; @tools/deps bench
 
 demo: all
-	@tools/demo build/elect
+	@build/elect demo
 
 test: test-plain test-sanitize
 

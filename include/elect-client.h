@@ -24,6 +24,11 @@
  * leader; whoever is worked upon remembers the highest one that it has seen, and refuses lower
  * ones.
  *
+ * What was promised holds also after a "no": nobody else leads before the deadlines that were given
+ * out are over, or it is said that the work has stopped. And the token is of the office, not of the
+ * program: one that is started again beside the same leader gets the same token, and must wait
+ * until whatever it has promised to others in its former life is over.
+ *
  * What it costs: nobody succeeds this member before the deadlines it has given out are over. A
  * client that has one delays the successor after a crash, or a hand-over, until then at most; that
  * is never more than one lease from the latest question. Whoever needs less asks for less

@@ -38,7 +38,8 @@ extern "C" {
 #define ELECT_UV_NAME    64 /* of a group, with its NUL */
 #define ELECT_UV_CLUSTER 16
 #define ELECT_UV_KEY     32
-#define ELECT_UV_KEYS    2 /* while one replaces the other */
+#define ELECT_UV_KEYS    2    /* while one replaces the other */
+#define ELECT_UV_NOTE    1120 /* bytes, at most */
 
 /* AF_UNSPEC: not known (yet). */
 union elect_address {
@@ -136,6 +137,8 @@ struct elect_member_options {
     void (*readmitted)(void *context); /* lost: the file is there; stop it, and start anew */
     void (*deposit)(void *context, const struct elect_testament *testament); /* instead of the one
                                             before of that group; then it asks for that term */
+    void (*note)(void *context, uint16_t from, const uint8_t *bytes,
+                 size_t length); /* what another host has to say: elect_member_note() */
     void *context;
 };
 
@@ -166,6 +169,10 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
  * like with elect_uv_now(). What came of it is the rule of that step. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
+
+/* What the host has to say to that of another member, in a datagram that may be lost; nothing if
+ * there is no session with it. One that has not gone out yet is replaced. */
+void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length);
 
 /* The testament of that group is deposited once more, if there is one. */
 void elect_member_deposit(struct elect_member *m, unsigned group);

@@ -109,8 +109,7 @@ bool args_output(const char *value, bool *json, struct text *complaint)
 #define HELP_COLUMN 33
 #define HELP_WIDTH  80
 
-/* Word by word, from that column on, never beyond the last one. */
-static void print_wrapped(const char *text, int indent)
+void args_wrapped(const char *text, int indent)
 {
     const char *gap = "";
     for (size_t column = (size_t)indent; *text != '\0'; gap = " ") {
@@ -129,7 +128,7 @@ static void print_wrapped(const char *text, int indent)
     putchar('\n');
 }
 
-void args_help_text(const char *text) { print_wrapped(text, 0); }
+void args_help_text(const char *text) { args_wrapped(text, 0); }
 
 void args_help_options(const struct option_spec *specs, size_t count)
 {
@@ -143,6 +142,6 @@ void args_help_options(const struct option_spec *specs, size_t count)
             printf("%s\n%*s", left, HELP_COLUMN, "");
         else
             printf("%-*s", HELP_COLUMN, left);
-        print_wrapped(specs[i].help, HELP_COLUMN);
+        args_wrapped(specs[i].help, HELP_COLUMN);
     }
 }

@@ -32,6 +32,8 @@ int args_complain(const char *verb, const char *what, const char *why);
 /* -o text|json */
 bool args_output(const char *value, bool *json, struct text *complaint);
 
+/* Word by word, from that column on, never beyond the last one, and a new line at the end. */
+void args_wrapped(const char *text, int indent);
 /* Wrapped; a new line where there is one. */
 void args_help_text(const char *text);
 void args_help_options(const struct option_spec *specs, size_t count);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_OPTIONS 32
@@ -249,11 +250,12 @@ static bool send_request(int fd, json_t *request)
     return fine;
 }
 
-json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
-            int *status)
+json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+                int *status, struct text *why)
 {
     json_error_t error;
     json_t *answer = NULL;
+    text_clear(why);
     int fd = connect_to(a, socket, seconds, status);
     if (fd >= 0 && a->group != NULL)
         json_object_set_new(request, "group", json_string(a->group));
@@ -267,16 +269,23 @@ json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsi
         fclose(in);
     else
         close(fd);
-    if (answer == NULL) {
-        *status = ask_complain(a->verb, EXIT_NO_DAEMON, "the daemon does not answer");
-        return NULL;
-    }
     if (json_is_true(json_object_get(answer, "ok")))
         return answer;
-    const char *why = json_string_value(json_object_get(answer, "error"));
-    *status = ask_complain(a->verb, EXIT_NO, why != NULL ? why : "refused");
+    const char *said = json_string_value(json_object_get(answer, "error"));
+    *status = answer == NULL ? EXIT_NO_DAEMON : EXIT_NO;
+    text_add(why, answer == NULL ? "the daemon does not answer" : said != NULL ? said : "refused");
     json_decref(answer);
     return NULL;
+}
+
+json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+            int *status)
+{
+    struct text why;
+    json_t *answer = ask_try(a, socket, request, seconds, status, &why);
+    if (answer == NULL && why.length > 0)
+        ask_complain(a->verb, *status, why.bytes);
+    return answer;
 }
 
 int ask_stream(const struct asked_for *a, json_t *request,
@@ -321,4 +330,22 @@ void ask_print_json(json_t *o)
 {
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     putchar('\n');
+}
+
+const char *ask_text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s != NULL ? s : "";
+}
+
+json_int_t ask_number(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+int64_t ask_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }

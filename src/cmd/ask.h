@@ -25,7 +25,7 @@ struct asked_for {
         {"id", 0, "MEMBER", "which member, if several run here: its name or number"},              \
         {"group", 'g', "GROUP", "which group, if there are several"},                              \
         {"socket", 'S', "SOCKET", "the daemon's status socket; or $ELECT_SOCKET"},                 \
-        {"output", 'o', "FORMAT", "text, or json for scripts"},                                    \
+        {"output", 'o', "text|json", "text, or json for scripts"},                                 \
         {"quiet", 'q', NULL, "print nothing but errors"},                                          \
     {                                                                                              \
         "help", 'h', NULL, "print this"                                                            \
@@ -69,6 +69,9 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
 /* The answer, or NULL with an exit status, after having complained. Takes the request. */
 json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
             int *status);
+/* The same, without complaining of the answer: why; empty if there was nobody to ask. */
+json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+                int *status, struct text *why);
 /* Calls back with every line that comes, until there is no more, or it says false. */
 int ask_stream(const struct asked_for *a, json_t *request,
                bool (*take)(void *context, json_t *line), void *context);
@@ -79,5 +82,12 @@ int ask_complain(const char *verb, int status, const char *what);
 /* "5.1": the fifth term, which belongs to 1. */
 const char *ask_term(json_int_t term, char text[32]);
 void ask_print_json(json_t *o);
+
+/* What an answer has there; "" and 0 if it has not. */
+const char *ask_text(const json_t *o, const char *key);
+json_int_t ask_number(const json_t *o, const char *key);
+
+/* The clock of leases: CLOCK_BOOTTIME in microseconds. */
+int64_t ask_now(void);
 
 #endif

@@ -44,11 +44,9 @@ static void print_text(const struct config *c, const struct meaning *m)
            m->lease / MILLISECOND, m->renewal / MILLISECOND, m->office / MILLISECOND);
     printf("Somebody leads as long as %u of %u voters can talk to each other: %u may fail.\n",
            m->voters - m->tolerated, m->voters, m->tolerated);
-    printf("A leader that is lost, or cut off, is replaced within %.0f ms, if nothing else has "
-           "failed\n"
-           "for a lease and a message takes no longer than delay (%.0f ms). Whatever has failed: "
-           "within\n"
-           "%.1f s from when a majority is connected again.\n",
+    printf("A leader that is lost, or cut off, is replaced within %.0f ms, if nothing else\n"
+           "has failed for a lease and a message takes no longer than delay (%.0f ms).\n"
+           "Whatever has failed: within %.1f s from when a majority is connected again.\n",
            m->replaced / MILLISECOND, c->delay / MILLISECOND, m->bound / 1e6);
     printf("One that resigns is replaced after at most %.0f ms, once its work has stopped.\n",
            m->hand_over / MILLISECOND);
@@ -56,9 +54,8 @@ static void print_text(const struct config *c, const struct meaning *m)
            "  - the rates of any two clocks differ by at most %g %%, and none stands still;\n"
            "  - every member has one state, which never goes back to an earlier one;\n"
            "  - no lease was ever longer than max-lease (%.0f ms).\n"
-           "If a clock is worse than that, two may lead for a while; who checks their tokens takes "
-           "the\n"
-           "larger one only.\n",
+           "If a clock is worse than that, two may lead for a while; who checks their\n"
+           "tokens takes the larger one only.\n",
            c->rho / 1e4, c->max_lease / MILLISECOND);
     if (m->voters % 2 == 0)
         printf("\nNote: %u voters tolerate no more failures than %u. A witness would help.\n",

@@ -2,16 +2,27 @@
 #include "../daemon/daemon.h"
 #include "member.h"
 
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 struct started {
     const struct asked_for *a;
     const struct config *c;
     const struct config_member *me;
     struct enrolment *e;
+    pid_t parent; /* it dies with that one; 0: it does not */
 };
+
+static void die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* too late to be told */
+        raise(SIGKILL);
+}
 
 /* In a process of its own: its guardian has no key. */
 static int run_member(const struct guard *guard, void *context)
@@ -19,6 +30,8 @@ static int run_member(const struct guard *guard, void *context)
     const struct started *s = context;
     struct keys keys;
     struct text why;
+    if (s->parent != 0)
+        die_with(s->parent);
     text_clear(&why);
     if (sodium_init() < 0 || !keys_read(&keys, s->c->key_file, KEYS_OWN, &why))
         return ask_complain(s->a->verb, EXIT_CONFIG, why.bytes);
@@ -32,21 +45,36 @@ static int run_member(const struct guard *guard, void *context)
     return status;
 }
 
+static void take(void *context, int option, const char *value)
+{
+    bool *with_parent = context;
+    (void)option;
+    (void)value;
+    *with_parent = true;
+}
+
 int cmd_daemon(int argc, char **argv)
 {
+    static const struct option_spec own[] = {
+        {"with-parent", 0, NULL, "end, at once, when whoever started it ends; for demonstrations"}};
     static struct config c;
     static struct enrolment e;
-    static const struct verb_spec spec = {
+    bool with_parent = false;
+    struct verb_spec spec = {
         .name = "daemon",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET,
-        .usage = "daemon [-c FILE] [--id MEMBER] [OPTIONS]",
+        .usage = "daemon [-c FILE] [--id MEMBER] [--with-parent] [OPTIONS]",
         .text = "Runs one member, in the foreground: systemd, or whatever runs it, restarts it. "
                 "What changes, and why, is logged on standard error (-o json: a line of JSON each, "
                 "-q: nothing). SIGTERM hands over and stops, SIGHUP is elect reload.\nExit: 0 told "
                 "to stop; 64 bad usage, 74 the state cannot be written any more, 75 it cannot "
                 "start now (its address, its lock), 78 the "
                 "configuration, the key or the state is refused: a restart would not help. 128 and "
-                "the number of a signal that has killed it."};
+                "the number of a signal that has killed it.",
+        .own = own,
+        .owns = 1,
+        .take = take,
+        .context = &with_parent};
     struct asked_for a;
     struct text why;
     char text[512];
@@ -63,6 +91,8 @@ int cmd_daemon(int argc, char **argv)
         return ask_complain(a.verb, EXIT_NOT_NOW, why.bytes);
     if (!elect_member_bind(e.peer, c.members, me->peer.id, sockets, text, sizeof text))
         return ask_complain(a.verb, EXIT_NOT_NOW, text);
-    struct started s = {&a, &c, me, &e};
+    if (with_parent)
+        die_with(getppid());
+    struct started s = {&a, &c, me, &e, with_parent ? getpid() : 0};
     return guardian_run(&c, me, sockets, a.json, a.quiet, run_member, &s);
 }

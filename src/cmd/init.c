@@ -329,7 +329,8 @@ int cmd_init(int argc, char **argv)
         .text = "Makes the state of a member that never ran: of the one whose address is this "
                 "machine's, or of all such ones. Refused if another member remembers it: a state "
                 "that was lost is not made anew, see elect readmit.\nExit: 0; 1 refused, with the "
-                "reason; 64 bad usage, 78 the configuration or the key is refused.",
+                "reason; 64 bad usage, 74 what is to be made cannot be written, 78 the "
+                "configuration or the key is refused.",
         .max = 64,
         .own = own,
         .owns = 1,

@@ -45,21 +45,23 @@ bool keep_can(const char *save)
     return true;
 }
 
-bool keep_story(const char *verb, const char *save, const char *script, const char *story)
+bool keep_story(const char *verb, const char *option, const char *save, const char *script,
+                const char *story)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
     FILE *out = open_beside(save, file, name, sizeof name);
     bool written = out != NULL && fprintf(out, "%s----\n%s", script, story) > 0;
     if (out != NULL && fclose(out) == 0 && written && rename(name, file) == 0)
         return true;
-    args_complain(verb, "--save", strerror(errno));
+    args_complain(verb, option, strerror(errno));
     if (out != NULL)
         unlink(name);
     return false;
 }
 
 /* Plays it once more from its text: that is what everybody else will do with it. */
-char *keep_replay(const char *script, enum property property, struct text *complaint)
+char *keep_replay(const char *script, enum property property, struct text *complaint,
+                  struct outcome *end)
 {
     static struct scenario scenario;
     static struct play play;
@@ -76,7 +78,9 @@ char *keep_replay(const char *script, enum property property, struct text *compl
     text_clear(&outcome);
     story_outcome(&play, &outcome);
     story_collect(&story, outcome.bytes, outcome.length);
-    bool shown = false;
+    if (end != NULL)
+        outcome_of_play(end, &play);
+    bool shown = property == PROPERTY_COUNT;
     for (unsigned i = 0; i < play.violations; i++)
         shown = shown || play.violation[i].property == property;
     if (!shown) {

@@ -16,6 +16,7 @@ static const struct verb verbs[] = {
     {"members", cmd_members, "the members, on each network"},
     {"watch", cmd_watch, "every change, as it happens"},
     {"history", cmd_history, "what has changed, and why"},
+    {"explain", cmd_explain, "how it came to the last change of leader"},
     {"resign", cmd_resign, "the member here leads no more"},
     {"transfer", cmd_transfer, "the member here hands over to another one"},
     {"pause", cmd_pause, "no change of leader by itself"},
@@ -24,6 +25,7 @@ static const struct verb verbs[] = {
     {"key", cmd_key, "replace the key of the cluster, without a stop"},
     {"config", cmd_config, "check a configuration, or show an example"},
     {"readmit", cmd_readmit, "a member that has lost its state comes back"},
+    {"demo", cmd_demo, "real daemons on this machine, to look at and to disturb"},
     {"sim", cmd_sim, "simulate an election: one, told step by step, or thousands"},
     {"verify", cmd_verify, "explore every possible history of a small cluster"},
 };

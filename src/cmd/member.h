@@ -11,6 +11,7 @@ int cmd_status(int argc, char **argv);
 int cmd_members(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_history(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_resign(int argc, char **argv);
 int cmd_transfer(int argc, char **argv);
@@ -22,5 +23,6 @@ int cmd_config(int argc, char **argv);
 int cmd_init(int argc, char **argv);
 int cmd_readmit(int argc, char **argv);
 int cmd_daemon(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
 
 #endif

@@ -35,7 +35,7 @@ enum own {
 };
 
 static const struct option_spec own[OWN_COUNT] = {
-    [OWN_ON_LOSE] = {"on-lose", 0, "WHAT", "stop, signal or freeze; default: stop"},
+    [OWN_ON_LOSE] = {"on-lose", 0, "stop|signal|freeze", "what becomes of it; default: stop"},
     [OWN_SIGNAL] = {"signal", 's', "SIGNAL", "what it is told first; default: TERM"},
     [OWN_GRACE] = {"grace", 'k', "TIME", "from there to KILL; default: what fits the lease"},
     [OWN_KILL_MARGIN] =

@@ -74,10 +74,12 @@ void progress_clear(void);
 /* Before the work starts: what cannot be written is refused now. */
 bool keep_can(const char *save);
 /* The script of a scenario, and the story that it tells. False after having complained. */
-bool keep_story(const char *verb, const char *save, const char *script, const char *story);
+bool keep_story(const char *verb, const char *option, const char *save, const char *script,
+                const char *story);
 /* The story that a script tells, which the caller frees; NULL with a complaint if it does not show
- * the violation. */
-char *keep_replay(const char *script, enum property property, struct text *complaint);
+ * the violation (PROPERTY_COUNT: any). `end`, unless it is NULL: how it ended. */
+char *keep_replay(const char *script, enum property property, struct text *complaint,
+                  struct outcome *end);
 
 int sim_scenario(const struct request *r);
 int sim_storm(const struct request *r, struct play *p);

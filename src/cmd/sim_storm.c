@@ -154,10 +154,10 @@ static bool save(const char *file, const char *script, enum property property)
 {
     struct text complaint;
     text_clear(&complaint);
-    char *story = keep_replay(script, property, &complaint);
+    char *story = keep_replay(script, property, &complaint, NULL);
     if (story == NULL)
         args_complain("sim", "the history that shows it", complaint.bytes);
-    bool saved = story != NULL && keep_story("sim", file, script, story);
+    bool saved = story != NULL && keep_story("sim", "--save", file, script, story);
     free(story);
     return saved;
 }

@@ -1,23 +1,12 @@
 /* The verbs that ask a daemon what it knows. */
+#include "export.h"
 #include "member.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PATIENCE 1 /* seconds */
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s != NULL ? s : "";
-}
-
-static json_int_t number_of(const json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
 
 static bool is_true(const json_t *o, const char *key)
 {
@@ -27,13 +16,6 @@ static bool is_true(const json_t *o, const char *key)
 static json_t *question(const char *verb) { return json_pack("{s:s}", "verb", verb); }
 
 /* ---- is-leader ---- */
-
-static int64_t boottime(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 int cmd_is_leader(int argc, char **argv)
 {
@@ -48,23 +30,23 @@ int cmd_is_leader(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    int64_t asked = boottime();
+    int64_t asked = ask_now();
     json_t *o = ask(&a, "status", question("is-leader"), PATIENCE, &status);
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status; /* no such group: not an answer */
     /* Counted from before the question: whoever stood still in between is not fooled. */
-    bool leads = is_true(o, "leads") && boottime() < asked + number_of(o, "left_us");
+    bool leads = is_true(o, "leads") && ask_now() < asked + ask_number(o, "left_us");
     bool known = is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
     json_object_del(o, "ok");
     if (a.json && !a.quiet)
         ask_print_json(o);
-    else if (!a.quiet && leads && number_of(o, "term") == 0)
+    else if (!a.quiet && leads && ask_number(o, "term") == 0)
         puts("yes, without a mandate");
     else if (!a.quiet && leads)
-        printf("yes, in term %s\n", ask_term(number_of(o, "term"), term));
+        printf("yes, in term %s\n", ask_term(ask_number(o, "term"), term));
     else if (!a.quiet && known)
-        printf("no, %s leads\n", text_of(o, "leader"));
+        printf("no, %s leads\n", ask_text(o, "leader"));
     else if (!a.quiet)
         puts("no, and no leader is known");
     json_decref(o);
@@ -92,7 +74,7 @@ int cmd_leader(int argc, char **argv)
     if (a.json && !a.quiet)
         ask_print_json(o);
     else if (known && !a.quiet)
-        puts(text_of(o, "leader"));
+        puts(ask_text(o, "leader"));
     else if (!known)
         ask_complain(a.verb, 0, "no leader is known");
     json_decref(o);
@@ -104,20 +86,20 @@ int cmd_leader(int argc, char **argv)
 static void print_group(const json_t *g)
 {
     char term[32];
-    printf("group %s: ", text_of(g, "group"));
-    if (is_true(g, "leads") && number_of(g, "term") == 0)
-        printf("leads since %s, without a mandate", text_of(g, "since"));
+    printf("group %s: ", ask_text(g, "group"));
+    if (is_true(g, "leads") && ask_number(g, "term") == 0)
+        printf("leads since %s, without a mandate", ask_text(g, "since"));
     else if (is_true(g, "leads"))
-        printf("leads in term %s since %s, %.0f ms of its lease left",
-               ask_term(number_of(g, "term"), term), text_of(g, "since"),
+        printf("leads in term %s since %s, lease left: %.0f ms",
+               ask_term(ask_number(g, "term"), term), ask_text(g, "since"),
                json_real_value(json_object_get(g, "lease_left_ms")));
     else if (json_object_get(g, "leader") != NULL)
-        printf("follows %s%s%s since %s", text_of(g, "leader"),
-               number_of(g, "term") != 0 ? " in term " : "",
-               number_of(g, "term") != 0 ? ask_term(number_of(g, "term"), term) : "",
-               text_of(g, "since"));
+        printf("follows %s%s%s since %s", ask_text(g, "leader"),
+               ask_number(g, "term") != 0 ? " in term " : "",
+               ask_number(g, "term") != 0 ? ask_term(ask_number(g, "term"), term) : "",
+               ask_text(g, "since"));
     else
-        printf("%s, no leader is known", text_of(g, "state"));
+        printf("%s, no leader is known", ask_text(g, "state"));
     puts(is_true(g, "paused") ? "; elections are paused" : "");
 }
 
@@ -135,16 +117,16 @@ static void print_members(const json_t *o)
     size_t i, k;
     json_t *p, *link;
     printf("  %-16s %5s  %-5s %-12s%s\n", "member", "id", "state", "heard", "networks");
-    printf("  %-16s %5lld  %-5s %-12s\n", text_of(o, "member"), (long long)number_of(o, "id"),
+    printf("  %-16s %5lld  %-5s %-12s\n", ask_text(o, "member"), (long long)ask_number(o, "id"),
            "here", "");
     json_array_foreach(json_object_get(o, "members"), i, p)
     {
-        printf("  %-16s %5lld  %-5s ", text_of(p, "member"), (long long)number_of(p, "id"),
+        printf("  %-16s %5lld  %-5s ", ask_text(p, "member"), (long long)ask_number(p, "id"),
                is_true(p, "up") ? "up" : "down");
         print_heard(p);
         json_array_foreach(json_object_get(p, "links"), k, link)
         {
-            printf("%s%s %s", k > 0 ? ", " : "", text_of(link, "address"),
+            printf("%s%s %s", k > 0 ? ", " : "", ask_text(link, "address"),
                    is_true(link, "up") ? "up" : "down");
         }
         json_t *same = json_object_get(p, "same_configuration");
@@ -158,11 +140,11 @@ static void print_status(const json_t *o)
 {
     size_t i;
     json_t *g;
-    printf("member %s (%lld), incarnation %lld, up for %.0f s, elect %s, cluster %s\n",
-           text_of(o, "member"), (long long)number_of(o, "id"),
-           (long long)number_of(o, "incarnation"),
-           json_real_value(json_object_get(o, "up_seconds")), text_of(o, "version"),
-           text_of(o, "cluster"));
+    printf("member %s (%lld), incarnation %lld, up for %.0f s, elect %s\ncluster %s\n",
+           ask_text(o, "member"), (long long)ask_number(o, "id"),
+           (long long)ask_number(o, "incarnation"),
+           json_real_value(json_object_get(o, "up_seconds")), ask_text(o, "version"),
+           ask_text(o, "cluster"));
     json_array_foreach(json_object_get(o, "groups"), i, g) { print_group(g); }
     print_members(o);
 }
@@ -192,8 +174,8 @@ int cmd_status(int argc, char **argv)
         .name = "status",
         .usage = "status [-g GROUP] [OPTIONS]",
         .text = "Who leads, since when, in which term, how much of the lease is left, and what is "
-                "known of every other member, on each network.\nExit: 0; 3 no daemon answers, 64 "
-                "bad usage, 78 no configuration."};
+                "known of every other member, on each network.\nExit: 0; 1 no such group, 3 "
+                "no daemon answers, 64 bad usage, 78 no configuration."};
     return show_status(&spec, argc, argv, print_status, NULL);
 }
 
@@ -214,29 +196,27 @@ int cmd_members(int argc, char **argv)
 
 static void print_entry(const json_t *e)
 {
-    const char *group = text_of(e, "group");
-    printf("%s %s%s%s\n", text_of(e, "time"), group, *group != '\0' ? ": " : "",
-           text_of(e, "text"));
+    const char *group = ask_text(e, "group");
+    printf("%s %s%s%s\n", ask_text(e, "time"), group, *group != '\0' ? ": " : "",
+           ask_text(e, "text"));
 }
 
 static void print_message(const json_t *m)
 {
-    char term[32];
     bool sent = json_object_get(m, "to") != NULL;
-    printf("%12.3f ms ago  ", (double)number_of(m, "ago_us") / 1000);
+    const char *message = ask_text(m, "message");
+    printf("%12.3f ms ago  ", (double)ask_number(m, "ago_us") / 1000);
     if (sent)
-        printf("> %s ", text_of(m, "to"));
+        printf("> %s ", ask_text(m, "to"));
     else if (json_object_get(m, "from") != NULL)
-        printf("< %s ", text_of(m, "from"));
-    fputs(text_of(m, "event"), stdout);
-    if (json_object_get(m, "term") != NULL)
-        printf("(%s)", ask_term(number_of(m, "term"), term));
-    printf("%s%s\n", sent ? "" : ": ", text_of(m, "because"));
+        printf("< %s ", ask_text(m, "from"));
+    printf("%s%s%s\n", *message != '\0' ? message : ask_text(m, "event"), sent ? "" : ": ",
+           ask_text(m, "because"));
 }
 
 struct history_options {
     bool messages;
-    const char *seconds;
+    const char *seconds, *export;
 };
 
 static void take_history(void *context, int option, const char *value)
@@ -244,8 +224,10 @@ static void take_history(void *context, int option, const char *value)
     struct history_options *h = context;
     if (option == 0)
         h->messages = true;
-    else
+    else if (option == 1)
         h->seconds = value;
+    else
+        h->export = value;
 }
 
 static json_t *history(const struct asked_for *a, int *status)
@@ -261,6 +243,7 @@ static json_t *messages(const struct asked_for *a, json_int_t seconds, int *stat
 {
     json_t *all = json_array();
     json_int_t next = 0;
+    bool more;
     do {
         json_t *o =
             ask(a, "status",
@@ -271,9 +254,10 @@ static json_t *messages(const struct asked_for *a, json_int_t seconds, int *stat
             return NULL;
         }
         json_array_extend(all, json_object_get(o, "messages"));
-        next = number_of(o, "next");
+        next = ask_number(o, "next");
+        more = is_true(o, "more");
         json_decref(o);
-    } while (next > 0);
+    } while (more);
     return all;
 }
 
@@ -281,16 +265,17 @@ int cmd_history(int argc, char **argv)
 {
     static const struct option_spec own[] = {
         {"messages", 0, NULL, "what the flight recorder has: every step, and every message"},
-        {"last", 0, "SECONDS", "with --messages: how far back; default: 60"}};
+        {"last", 0, "SECONDS", "with --messages: how far back; default: 60"},
+        {"export", 0, "FILE", "what befell the cluster, as a scenario for elect sim"}};
     struct history_options h = {0};
     struct verb_spec spec = {
         .name = "history",
-        .usage = "history [-g GROUP] [--messages [--last SECONDS]] [OPTIONS]",
+        .usage = "history [-g GROUP] [--messages | --export FILE] [OPTIONS]",
         .text =
             "What has changed lately, and why.\nExit: 0; 1 refused, 3 no daemon answers, 64 bad "
             "usage, 78 no configuration.",
         .own = own,
-        .owns = 2,
+        .owns = 3,
         .take = take_history,
         .context = &h};
     struct asked_for a;
@@ -304,6 +289,9 @@ int cmd_history(int argc, char **argv)
         return args_complain(a.verb, "--last",
                              h.messages ? "expected a number of seconds, up to 86400"
                                         : "it goes with --messages");
+    if (h.export != NULL)
+        return h.messages ? args_complain(a.verb, "--export", "it does not go with --messages")
+                          : export_history(&a, h.export);
     json_t *all = h.messages ? messages(&a, (json_int_t)seconds, &status) : history(&a, &status);
     if (all == NULL)
         return status;
@@ -318,7 +306,7 @@ int cmd_history(int argc, char **argv)
 static bool show_line(void *context, json_t *line)
 {
     const struct asked_for *a = context;
-    const char *group = text_of(line, "group");
+    const char *group = ask_text(line, "group");
     if (a->group != NULL && *group != '\0' && strcmp(a->group, group) != 0)
         return true;
     if (a->json) {
@@ -337,8 +325,8 @@ int cmd_watch(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "watch",
         .usage = "watch [-g GROUP] [OPTIONS]",
-        .text = "What is, then every change, a line each, until interrupted.\nExit: 0; 3 no daemon "
-                "answers, or it has ended; 64 bad usage, 78 no configuration."};
+        .text = "What is, then every change, a line each, until interrupted.\nExit: 0; 1 no such "
+                "group, 3 no daemon answers, or it has ended; 64 bad usage, 78 no configuration."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)

@@ -553,7 +553,7 @@ static char *tell_witness(struct space *s, const struct outcome_of_exploration *
     struct text complaint;
     char *script = witness_script(s, o);
     text_clear(&complaint);
-    *story = script != NULL ? keep_replay(script, o->worst, &complaint) : NULL;
+    *story = script != NULL ? keep_replay(script, o->worst, &complaint, NULL) : NULL;
     if (*story != NULL)
         return script;
     args_complain("verify", "the history that shows it",
@@ -594,7 +594,7 @@ static int run(struct asked *a)
     bool bad = explore_violated(&o);
     char *story = NULL, *script = bad ? tell_witness(&space, &o, &story) : NULL;
     bool tried = script != NULL && a->save != NULL;
-    bool saved = tried && keep_story("verify", a->save, script, story);
+    bool saved = tried && keep_story("verify", "--save", a->save, script, story);
     report(a, &o, saved ? a->save : NULL);
     if (story != NULL && a->save == NULL && !a->json && !a->quiet)
         printf("\n%s", story);

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #define MILLISECOND 1000
+#define SECOND      1000000
 #define LONG_WAIT   60 /* seconds of the flight recorder that are shown unless more are asked for */
+#define PAGE        64 /* entries of it */
 
 static json_t *refusal(const char *why) { return json_pack("{s:b, s:s}", "ok", 0, "error", why); }
 
@@ -140,6 +142,28 @@ static json_t *keys_json(const struct daemon *d)
     return all;
 }
 
+static json_t *settings_json(const struct daemon *d)
+{
+    const struct config *c = &d->config;
+    json_t *o =
+        json_pack("{s:s, s:s, s:f, s:f, s:f, s:f}", "algorithm",
+                  elect_algorithm_name((enum elect_algorithm)c->algorithm), "mandate",
+                  c->mandate == ELECT_NO_MANDATE ? "none" : "majority", "lease_ms",
+                  (double)c->lease / MILLISECOND, "renewal_ms", (double)c->renewal / MILLISECOND,
+                  "delay_ms", (double)c->delay / MILLISECOND, "rho", (double)c->rho / 1e6);
+    if (c->preempt)
+        json_object_set_new(o, "preempt_ms", milliseconds(c->preempt_after));
+    return o;
+}
+
+/* What the configuration says of one. */
+static void add_role(const struct daemon *d, uint16_t id, json_t *o)
+{
+    const struct config_member *m = config_member_with(&d->config, id);
+    json_object_set_new(o, "role", json_string(config_role(m)));
+    json_object_set_new(o, "priority", json_integer(m->priority));
+}
+
 static json_t *traffic_json(const struct daemon *d)
 {
     struct elect_traffic t = elect_member_traffic(d->member);
@@ -164,17 +188,21 @@ static void answer_status(struct daemon *d, struct control_client *client, json_
     for (unsigned i = 0; i < d->config.groups; i++)
         if (only == NULL || i == (unsigned)one)
             json_array_append_new(groups, group_json(d, i));
-    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
-        json_array_append_new(members, peer_json(d, &p));
+    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++) {
+        json_t *peer = peer_json(d, &p);
+        add_role(d, p.id, peer);
+        json_array_append_new(members, peer);
+    }
     sodium_bin2hex(cluster, sizeof cluster, d->config.cluster, SEAL_CLUSTER);
-    control_answer(client,
-                   json_pack("{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o}",
-                             "ok", 1, "version", ELECT_VERSION, "cluster", cluster, "member",
-                             d->me->name, "id", d->me->peer.id, "pid", (int)getpid(),
-                             "guardian_pid", work_is_guarded(d) ? (int)getppid() : 0, "incarnation",
-                             (json_int_t)elect_member_incarnation(d->member), "up_seconds",
-                             (double)(elect_uv_now() - d->began) / 1e6, "groups", groups, "members",
-                             members, "keys", keys_json(d), "traffic", traffic_json(d)));
+    json_t *o = json_pack(
+        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "ok", 1,
+        "version", ELECT_VERSION, "cluster", cluster, "member", d->me->name, "id", d->me->peer.id,
+        "pid", (int)getpid(), "guardian_pid", work_is_guarded(d) ? (int)getppid() : 0,
+        "incarnation", (json_int_t)elect_member_incarnation(d->member), "up_seconds",
+        (double)(elect_uv_now() - d->began) / 1e6, "groups", groups, "members", members, "keys",
+        keys_json(d), "traffic", traffic_json(d), "settings", settings_json(d));
+    add_role(d, d->me->peer.id, o);
+    control_answer(client, o);
 }
 
 /* For an instant: whoever asks compares `left_us`, from when it asked, with its own clock. */
@@ -205,21 +233,52 @@ static void answer_history(struct daemon *d, struct control_client *client, json
     control_answer(client, json_pack("{s:b, s:o}", "ok", 1, "history", all));
 }
 
+/* It was heard of lately: it can answer, or take an office, at once. */
+static bool is_there(const struct daemon *d, uint16_t id)
+{
+    uint32_t suspicion = d->elect.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    struct elect_peer_info p;
+    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
+        if (p.id == id)
+            return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
+    return true; /* this one: refused for another reason */
+}
+
 static void answer_messages(struct daemon *d, struct control_client *client, json_t *request)
 {
     json_t *seconds = json_object_get(request, "seconds");
-    struct words words = daemon_words(d);
+    const char *whom = json_string_value(json_object_get(request, "member"));
+    const struct config_member *m = whom != NULL ? config_member(&d->config, whom) : d->me;
     int group = group_of(d, client, request);
     if (group < 0)
         return;
+    if (m == NULL) {
+        refuse(client, "there is no such member");
+        return;
+    }
     json_int_t last = json_is_integer(seconds) ? json_integer_value(seconds) : LONG_WAIT;
     last = last < 0 ? 0 : last > 86400 ? 86400 : last;
-    json_int_t from = json_integer_value(json_object_get(request, "from"));
-    uint64_t next = from > 0 ? (uint64_t)from : 0;
-    json_t *page = recorder_json(&d->recorder, &words, elect_rank(&d->elect, d->me->peer.id),
-                                 (unsigned)group, elect_uv_now(), (unsigned)last, &next);
-    control_answer(
-        client, json_pack("{s:b, s:I, s:o}", "ok", 1, "next", (json_int_t)next, "messages", page));
+    struct recorder_question q = {.group = (unsigned)group,
+                                  .loud = json_is_true(json_object_get(request, "loud")),
+                                  .from = json_integer_value(json_object_get(request, "from")),
+                                  .most = PAGE,
+                                  .bytes = SIZE_MAX};
+    q.since = q.loud ? 0 : elect_uv_now() - last * SECOND;
+    if (m != d->me && !q.loud) {
+        refuse(client, "of another member only what changed something can be had");
+        return;
+    }
+    if (m != d->me && !is_there(d, m->peer.id)) {
+        refuse(client, "nothing is heard of it");
+        return;
+    }
+    if (m != d->me) {
+        inquiry_ask(d, client, m->peer.id, &q);
+        return;
+    }
+    json_t *page = inquiry_answer(d, &q);
+    json_object_set_new(page, "ok", json_true());
+    control_answer(client, page);
 }
 
 static void answer_watch(struct daemon *d, struct control_client *client, json_t *request)
@@ -251,7 +310,8 @@ void answer_news(struct daemon *d, const struct elect_news *news)
 {
     for (struct control_client *c = d->control.clients, *next; c != NULL; c = next) {
         next = c->next;
-        if (!c->waits || c->group != news->group || !news->known || news->term <= c->term)
+        if (!c->waits || c->asks != 0 || c->group != news->group || !news->known ||
+            news->term <= c->term)
             continue;
         const char *leader = daemon_name(d, news->leader);
         if (news->leads) {
@@ -287,7 +347,8 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
     text_clear(&why);
     client->group = (unsigned)group;
     client->term = news.term;
-    control_wait(client, d->elect.lease / MILLISECOND * 3 + 2000);
+    control_wait(client, d->elect.lease / MILLISECOND * 3 + 2000,
+                 "it is under way, but not done yet: see elect status");
     struct elect_rule rule = elect_member_tell(d->member, (unsigned)group, &in);
     if (rule.number == ELECT_RULE_RESIGNS || !client->waits)
         return;
@@ -303,17 +364,6 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
 static void answer_resign(struct daemon *d, struct control_client *client, json_t *request)
 {
     hand_over(d, client, request, ELECT_NOBODY);
-}
-
-/* It was heard of lately, so that it can take an office at once. */
-static bool is_there(const struct daemon *d, uint16_t id)
-{
-    uint32_t suspicion = d->elect.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
-    struct elect_peer_info p;
-    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
-        if (p.id == id)
-            return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
-    return true; /* this one: refused for another reason */
 }
 
 static void answer_transfer(struct daemon *d, struct control_client *client, json_t *request)

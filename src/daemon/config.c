@@ -439,6 +439,8 @@ void config_socket_path(const struct config *c, uint16_t id, const char *which,
     snprintf(path, CONFIG_FILE, "%s/member-%u.%s", c->run_dir, id, which);
 }
 
+const char *config_role(const struct config_member *m) { return roles[m->role]; }
+
 /* A process takes no longer to answer, with a write, than a message does. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {

@@ -43,7 +43,7 @@
       "majority; or none: a textbook election, for lessons: two may lead at once")                 \
     X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
     X(CLUSTER, TESTAMENT, "testament", "YES",                                                      \
-      "yes, or no: whoever dies is not waited for, as its guardian says that it is dead")          \
+      "yes, or no: whoever dies is not waited for, as its guardian says so")                       \
     X(CLUSTER, TESTAMENT_DELAY, "testament-delay", "TIME",                                         \
       "so long after all has stopped, for what checks no token; default: 0ms")                     \
     X(CLUSTER, RUN_GROUP, "run-group", "NAME",                                                     \
@@ -57,7 +57,7 @@
       "how long one of those may take; default: 10s")                                              \
     X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
     X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
-      "one for each network that it is on; or dynamic: it is where its packets come from")         \
+      "one for each network; or dynamic: it is where its packets come from")                       \
     X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \
     X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")
 
@@ -135,6 +135,9 @@ bool config_address(const char *text, union elect_address *address, struct confi
 int config_group(const struct config *c, const char *name, struct text *why);
 
 bool config_has_hooks(const struct config *c);
+
+/* member, witness or observer */
+const char *config_role(const struct config_member *m);
 
 /* All keys, with what they mean: a file to begin with. */
 void config_example(struct text *t);

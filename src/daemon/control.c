@@ -44,15 +44,15 @@ static void impatient(uv_timer_t *timer)
 {
     struct control_client *client = timer->data;
     if (client->waits)
-        control_answer(client, json_pack("{s:b, s:s}", "ok", 0, "error",
-                                         "it is under way, but not done yet: see elect status"));
+        control_answer(client, json_pack("{s:b, s:s}", "ok", 0, "error", client->late));
     else
         let_go(client);
 }
 
-void control_wait(struct control_client *client, uint64_t patience)
+void control_wait(struct control_client *client, uint64_t patience, const char *late)
 {
     client->waits = true;
+    client->late = late;
     uv_timer_start(&client->patience, impatient, patience, 0);
 }
 

@@ -41,6 +41,10 @@ struct control_client {
     unsigned group;
     uint64_t term;
     const char *whom; /* who is to lead; NULL: anybody */
+    const char *late; /* what is said if there is none */
+    uint32_t asks;    /* another member (inquiry.c); 0: for a change of leader */
+    uint16_t peer;    /* that one */
+    int64_t since;    /* when that was */
 };
 
 struct control {
@@ -67,8 +71,8 @@ void control_answer(struct control_client *client, json_t *answer);
 bool control_watch(struct control_client *client);
 /* One line of many. */
 void control_tell(struct control_client *client, json_t *line);
-/* Within this time, in milliseconds, there is an answer or none. */
-void control_wait(struct control_client *client, uint64_t patience);
+/* Within this time, in milliseconds, there is an answer, or this one. */
+void control_wait(struct control_client *client, uint64_t patience, const char *late);
 void control_close(struct control *c);
 
 #endif

@@ -27,9 +27,10 @@ const char *daemon_name(const struct daemon *d, uint16_t id)
     return m != NULL ? m->name : "nobody";
 }
 
-void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text)
+static void log_as_of(struct daemon *d, enum journal_event event, int group, const char *text,
+                      elect_time at)
 {
-    struct journal_entry e = {.event = (uint8_t)event};
+    struct journal_entry e = {.event = (uint8_t)event, .at = at};
     if (group >= 0) {
         const struct elect_news *news = &d->group[group].news;
         snprintf(e.group, sizeof e.group, "%s", d->config.group[group]);
@@ -39,6 +40,11 @@ void daemon_log(struct daemon *d, enum journal_event event, int group, const cha
     }
     snprintf(e.text, sizeof e.text, "%s", text);
     journal_write(&d->journal, &e);
+}
+
+void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text)
+{
+    log_as_of(d, event, group, text, 0);
 }
 
 static void tell_service(const struct daemon *d)
@@ -91,7 +97,8 @@ void daemon_show(struct daemon *d, unsigned group)
                  news->known ? "says that it leads" : "is not heard of any more");
     if (before.leads && !news->leads) {
         snprintf(text, sizeof text, "leads no more: %s", w->because);
-        daemon_log(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text);
+        log_as_of(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text,
+                  d->config.mandate == ELECT_MAJORITY ? before.until : 0);
     }
     char term[64] = "";
     if (news->term != 0)
@@ -121,7 +128,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     struct daemon *d = context;
     struct words words = daemon_words(d);
     struct text t;
-    recorder_step(&d->recorder, group, in, out);
+    recorder_step(&d->recorder, group, in, out,
+                  d->member != NULL ? elect_member_node(d->member, group) : NULL);
     if (d->member != NULL &&
         elect_paused(elect_member_node(d->member, group)) != d->group[group].paused) {
         d->group[group].paused = !d->group[group].paused;
@@ -163,6 +171,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     char text[JOURNAL_TEXT];
     if (is_repeated(d, id, news))
         return;
+    recorder_heard(&d->recorder, elect_rank(&d->elect, id), (uint8_t)news, elect_uv_now());
     snprintf(text, sizeof text, "member %s %s", daemon_name(d, id), texts[news]);
     daemon_log(d, JOURNAL_MEMBER, -1, text);
 }
@@ -308,6 +317,7 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
     e->options.step = stepped;
     e->options.peer_news = heard_of;
     e->options.deposit = work_deposit;
+    e->options.note = inquiry_note;
     e->options.context = d;
     for (unsigned link = 0; link < d->me->peer.links; link++)
         d->family[link] = e->peer[d->me - d->config.member].link[link].any.sa_family;
@@ -325,6 +335,7 @@ static void begin(struct daemon *d, const struct config *config, const struct co
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     d->config = *config;
+    recorder_begin(&d->recorder);
     d->me = &d->config.member[me - config->member];
     config_elect(&d->config, &d->elect);
     for (unsigned i = 0; i < d->config.members; i++)

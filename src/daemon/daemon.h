@@ -41,6 +41,10 @@ struct daemon {
     struct journal journal;
     struct recorder recorder;
     struct control control;
+    uint32_t inquiries;
+    struct {
+        unsigned tick, count;
+    } told[SESSION_PEERS]; /* of the recorder, to each, in this second */
     struct resolver resolver;
     sa_family_t family[ELECT_UV_LINKS]; /* of the own sockets */
     struct watched group[STORE_GROUPS];
@@ -86,6 +90,16 @@ void answer(void *context, struct control_client *client, json_t *request);
 /* Somebody may be waiting for this. */
 void answer_news(struct daemon *d, const struct elect_news *news);
 void answer_watchers(void *context, const struct journal_entry *e);
+
+/* ---- inquiry.c ---- */
+
+/* What the recorder here has. */
+json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
+/* What that of another member has: the client gets an answer when there is one. */
+void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
+                 const struct recorder_question *q);
+/* Another member asks, or answers. */
+void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
 
 /* ---- resolve.c ---- */
 

@@ -78,7 +78,8 @@ json_t *journal_json(const struct journal_entry *e)
 {
     char date[JOURNAL_DATE];
     journal_date(e->date, date);
-    json_t *o = json_pack("{s:s, s:s, s:s}", "time", date, "event", word_of(e), "text", e->text);
+    json_t *o = json_pack("{s:s, s:I, s:s, s:s}", "time", date, "at_us", (json_int_t)e->at, "event",
+                          word_of(e), "text", e->text);
     if (e->group[0] != '\0')
         json_object_set_new(o, "group", json_string(e->group));
     if (e->leader[0] != '\0')
@@ -108,14 +109,21 @@ static void print_entry(struct journal *j, const struct journal_entry *e)
     print(j, line, (size_t)length);
 }
 
+static int64_t clock_of(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 void journal_write(struct journal *j, const struct journal_entry *e)
 {
     struct journal_entry *to = &j->entry[j->count++ % JOURNAL_ENTRIES];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t now = clock_of(CLOCK_BOOTTIME);
     *to = *e;
     text_clean(to->text); /* it may have been cut in the middle of a letter */
-    to->date = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    to->at = e->at != 0 && e->at < now ? e->at : now;
+    to->date = clock_of(CLOCK_REALTIME);
     if (!j->quiet)
         print_entry(j, to);
     if (j->written != NULL)

@@ -37,6 +37,7 @@ enum journal_event {
 
 struct journal_entry {
     int64_t date;  /* microseconds since 1970 */
+    int64_t at;    /* of elect_uv_now(): when it was so, if it was not at that moment */
     uint8_t event; /* enum journal_event */
     char group[64];
     char leader[64];

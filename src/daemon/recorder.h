@@ -1,5 +1,5 @@
 /* The flight recorder: every step of the last minutes, in memory, for whoever asks afterwards how
- * it came to that. */
+ * it came to that; and, of a much longer time, those steps that changed something. */
 #ifndef ELECT_RECORDER_H
 #define ELECT_RECORDER_H
 
@@ -7,28 +7,60 @@
 
 #include <jansson.h>
 
-#define RECORDER_ENTRIES 8192
+#define RECORDER_ENTRIES 6144
+#define RECORDER_LOUD    1024
+
+enum record_kind { RECORD_STEP, RECORD_SENT, RECORD_HEARD };
+enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_LEADS_NO_MORE };
 
 struct record {
     elect_time at;
-    elect_set to; /* whom it was sent to; 0: it is a step */
+    elect_set set;   /* whom it was sent to; or the list in what came in */
+    elect_time over; /* LEADS_NO_MORE: since when, at the latest */
     elect_term term;
     uint32_t round;
-    uint8_t group, event, from; /* of what came in, or went out */
-    struct elect_rule rule;     /* a step's */
+    uint8_t group, event, from, origin; /* of what came in, or went out */
+    uint8_t kind;                       /* enum record_kind */
+    uint8_t change;                     /* enum record_change: what a step made of this one */
+    uint8_t reason;                     /* REFUSE; or what was heard */
+    struct elect_rule rule;             /* a step's */
+};
+
+struct reel {
+    uint64_t count; /* that were ever recorded */
+    unsigned room;
+    struct record *entry;
 };
 
 struct recorder {
-    uint64_t count;
-    struct record entry[RECORDER_ENTRIES];
+    struct reel all, loud;
+    struct record entries[RECORDER_ENTRIES], loud_entries[RECORDER_LOUD];
+    struct record sign[64]; /* of life, by group: the leader's, or of those who made it one */
+    struct {
+        bool leads;
+        elect_time until; /* if it is not renewed */
+    } led[64];
 };
 
+void recorder_begin(struct recorder *r);
+/* Something was heard of a member, by `news` (enum elect_peer_news), whatever the group. */
+void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now);
+/* `node`: as it is after the step; NULL: it is just being started. */
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,
-                   const struct elect_output *out);
-/* The last `seconds` of one group, the oldest first, from entry number `*next` on: an array of at
- * most RECORDER_PAGE, so that nobody keeps the daemon busy. `*next`: where it goes on; or 0. */
-#define RECORDER_PAGE 128
+                   const struct elect_output *out, const struct elect_node *node);
+
+/* What is asked of it. */
+struct recorder_question {
+    unsigned group;
+    bool loud;          /* only what changed something, and the last sign of life before that */
+    elect_time since;   /* nothing older */
+    int64_t from;       /* entry number; below 0: so many from the end */
+    size_t most, bytes; /* entries, and their text: so that nobody keeps the daemon busy */
+};
+
+/* The oldest first; `next`: where it goes on, `more`: now. */
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
-                      unsigned group, elect_time now, unsigned seconds, uint64_t *next);
+                      const struct recorder_question *q, elect_time now, uint64_t *next,
+                      bool *more);
 
 #endif

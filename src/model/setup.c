@@ -576,6 +576,13 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     return fault_rank(c, copy, &fault->rank, complaint);
 }
 
+static bool ends_a_life(const struct fault *f) { return f->kind == CRASH || f->kind == TESTAMENT; }
+
+static bool is_about_lives(const struct fault *f)
+{
+    return ends_a_life(f) || f->kind == RECOVER || f->kind == READMIT;
+}
+
 /* Crashes and recoveries of one process take turns; this one has its place among those to come. */
 static bool takes_its_turn(const struct world *w, const struct fault *fault, struct text *complaint)
 {
@@ -583,17 +590,17 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
     for (uint32_t i = w->next_fault; i <= w->fault_count; i++) {
         const struct fault *next = i < w->fault_count ? &w->fault[i] : NULL;
         if (!placed && (next == NULL || next->time > fault->time)) {
-            if (up != (fault->kind == CRASH))
+            if (up != ends_a_life(fault))
                 return complain_number(complaint, w->config.id[fault->rank],
                                        up ? " is not down then" : " is down already");
             up = !up;
             placed = true;
         }
-        if (next != NULL && next->rank == fault->rank && next->kind <= RECOVER) {
-            if (placed && up != (next->kind == CRASH))
+        if (next != NULL && next->rank == fault->rank && is_about_lives(next)) {
+            if (placed && up != ends_a_life(next))
                 return complain_number(complaint, w->config.id[fault->rank],
                                        up ? " would recover twice" : " would crash twice");
-            up = next->kind == RECOVER;
+            up = !ends_a_life(next);
         }
     }
     return true;
@@ -626,7 +633,7 @@ bool setup_sensible(const struct world *w, const struct fault *fault, struct tex
 {
     if (!can_be_copied(w, fault, complaint))
         return false;
-    if (fault->kind <= RECOVER && !takes_its_turn(w, fault, complaint))
+    if (is_about_lives(fault) && !takes_its_turn(w, fault, complaint))
         return false;
     return w->fault_count < WORLD_MAX_FAULTS || complain(complaint, "too many faults: at most 512");
 }

@@ -85,3 +85,13 @@ const char *text_nearest(const char *word, size_t length, const char *const *wor
     }
     return nearest;
 }
+
+size_t text_fits(const char *s, size_t width)
+{
+    size_t length = strlen(s), at = width;
+    if (length <= width)
+        return length;
+    while (at > 0 && s[at] != ' ')
+        at--;
+    return at > 0 ? at : width;
+}

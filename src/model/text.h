@@ -20,6 +20,8 @@ void text_add_bytes(struct text *t, const char *s, size_t length);
 bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
 void text_clean(char *s); /* what is no plain letter becomes a question mark */
 void text_number(struct text *t, uint64_t value);
+/* How much of it goes into a line of that width: up to a blank, if there is one. */
+size_t text_fits(const char *s, size_t width);
 
 /* The nearest of `count` words to a mistyped one, NULL if none is near. */
 const char *text_nearest(const char *word, size_t length, const char *const *words, size_t count);

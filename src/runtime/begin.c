@@ -15,8 +15,9 @@ static uint32_t mark_of(const char *name)
 {
     uint8_t hash[crypto_generichash_BYTES_MIN];
     crypto_generichash(hash, sizeof hash, (const uint8_t *)name, strlen(name), NULL, 0);
-    return (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
-           (uint32_t)hash[3] << 24;
+    uint32_t mark = (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
+                    (uint32_t)hash[3] << 24;
+    return mark != 0 ? mark : 1; /* none of a group: notes */
 }
 
 static void draw(void *context, uint8_t *bytes, size_t length)

@@ -27,6 +27,12 @@ struct outbox {
     uint8_t bytes[OUTBOX_ROOM];
 };
 
+/* From host to host: one at a time, so that it takes no room from what the members say. */
+struct note {
+    size_t length; /* 0: none */
+    uint8_t bytes[ELECT_UV_NOTE];
+};
+
 struct self_message {
     uint8_t group;
     struct elect_message message;
@@ -43,6 +49,7 @@ struct elect_member {
     struct sessions *sessions; /* keys: not to be swapped out or dumped */
     struct session_event event;
     struct outbox out[SESSION_PEERS], out_lost[SESSION_PEERS];
+    struct note note[SESSION_PEERS];
     struct self_message self[SELF_ROOM];
     unsigned selves;
     bool dirty, turning, over;

@@ -10,6 +10,9 @@
 
 #define RECORD_HEAD     6 /* which group, how long */
 #define TESTAMENT_BYTES 16
+#define NOTE_MARK       0 /* in place of a group's: from host to host */
+
+_Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
 
 /* ---- the end ---- */
 
@@ -156,11 +159,28 @@ static void empty(struct elect_member *m, unsigned peer, struct outbox *box,
     box->used = 0;
 }
 
+/* By itself in a datagram. */
+static void send_note(struct elect_member *m, unsigned peer)
+{
+    uint8_t content[SESSION_ROOM], packet[SEAL_MAX_PACKET];
+    struct bytes b = {content, content + sizeof content, true};
+    struct note *note = &m->note[peer];
+    put_number(&b, NOTE_MARK, 4);
+    put_number(&b, note->length, 2);
+    put_bytes(&b, note->bytes, note->length);
+    size_t length = RECORD_HEAD + note->length;
+    note->length = 0;
+    send_packet(m, peer, packet,
+                sessions_seal(m->sessions, m->session_of[peer], content, length, packet));
+}
+
 static void flush(struct elect_member *m)
 {
     for (unsigned i = 0; i < m->peers; i++) {
         empty(m, i, &m->out[i], sessions_seal);
         empty(m, i, &m->out_lost[i], sessions_seal_lost);
+        if (m->note[i].length > 0)
+            send_note(m, i);
     }
 }
 
@@ -299,7 +319,7 @@ static bool is_quiet(const struct elect_member *m)
         quiet = quiet && !m->group[i].announced && !m->group[i].deposits &&
                 m->group[i].news.until == m->group[i].node.mandate.time[ELECT_UNTIL];
     for (unsigned i = 0; i < m->peers; i++)
-        quiet = quiet && m->out[i].used == 0 && m->out_lost[i].used == 0;
+        quiet = quiet && m->out[i].used == 0 && m->out_lost[i].used == 0 && m->note[i].length == 0;
     return quiet;
 }
 
@@ -387,9 +407,23 @@ static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
     *met = known > *met ? known : *met;
 }
 
+/* What is answered goes out when all of what came in is taken. */
+static void take_note(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
+{
+    if (m->options.note == NULL || m->event.lost)
+        return;
+    m->turning = true;
+    m->options.note(m->options.context, m->peer[peer].id, bytes, length);
+    m->turning = false;
+}
+
 static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, const uint8_t *bytes,
                         size_t length)
 {
+    if (mark == NOTE_MARK) {
+        take_note(m, peer, bytes, length);
+        return;
+    }
     for (unsigned i = 0; i < m->groups; i++) {
         struct group *g = &m->group[i];
         struct elect_message message;
@@ -407,7 +441,7 @@ static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, co
 static void take_data(struct elect_member *m, unsigned peer)
 {
     struct bytes b = {m->event.content, m->event.content + m->event.length, true};
-    while (b.at < b.end) {
+    while (b.at < b.end && !m->over) {
         uint32_t mark = (uint32_t)take_number(&b, 4);
         size_t length = (size_t)take_number(&b, 2);
         const uint8_t *at = b.at;
@@ -605,6 +639,16 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
         member_turn(m);
     }
     return rule;
+}
+
+void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length)
+{
+    unsigned peer = peer_with(m, to);
+    if (m->over || peer == m->peers || peer == m->me || length == 0 || length > ELECT_UV_NOTE)
+        return;
+    memcpy(m->note[peer].bytes, bytes, length);
+    m->note[peer].length = length;
+    member_turn(m);
 }
 
 void elect_member_deposit(struct elect_member *m, unsigned group)

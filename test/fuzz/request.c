@@ -39,9 +39,10 @@ bool control_watch(struct control_client *client)
     return true;
 }
 
-void control_wait(struct control_client *client, uint64_t patience)
+void control_wait(struct control_client *client, uint64_t patience, const char *late)
 {
     (void)patience;
+    (void)late;
     client->waits = true;
 }
 
@@ -67,10 +68,16 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
     return (struct elect_rule){ELECT_RULE_HAS_NO_OFFICE, ELECT_NOBODY, ELECT_NOBODY};
 }
 
+void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length)
+{
+    (void)m;
+    assert(to == 2 && bytes != NULL && length > 0 && length <= ELECT_UV_NOTE);
+}
+
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info)
 {
     (void)m;
-    *info = (struct elect_peer_info){.id = 2, .links = 1};
+    *info = (struct elect_peer_info){.id = 2, .links = 1, .session = true, .heard = elect_uv_now()};
     return i == 0;
 }
 
@@ -162,6 +169,23 @@ static void begin(void)
     d.me = &d.config.member[0];
     d.name[0] = "a";
     d.name[1] = "b";
+    recorder_begin(&d.recorder);
+    for (unsigned i = 0; i < 40; i++) { /* something to ask for */
+        const struct elect_message said = {.type = ELECT_GRANT, .term = 65538, .round = i};
+        struct elect_input in = elect_received(1, &said, i);
+        struct elect_output out = {.rule = {ELECT_RULE_TAKES_OFFICE, 1, ELECT_NOBODY}};
+        recorder_step(&d.recorder, i % 2, &in, &out, &node);
+        recorder_heard(&d.recorder, 1, ELECT_PEER_TESTAMENT, i);
+    }
+}
+
+/* What another member says: a question, or an answer to whoever waits for one. */
+static void note(const uint8_t *bytes, size_t length)
+{
+    struct control_client client = {.waits = true, .asks = 1, .peer = 2};
+    d.control.clients = &client;
+    inquiry_note(&d, 2, bytes, length);
+    d.control.clients = NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -174,8 +198,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         struct control_client client = {.which = (enum control_which)which};
         answers = 0;
         answer(&d, &client, request);
-        assert(answers == 1 || client.watches); /* each question has one answer */
+        /* each question has one answer, at once or when another member has */
+        assert(client.asks != 0 ? answers == 0 : answers == 1 || client.watches);
     }
     json_decref(request);
+    note(bytes, length);
     return 0;
 }

@@ -592,6 +592,24 @@ MUTANTS = {
         "runtime/saved.c", "    if (ELECT_LAST_START(state->incarnation))", "    if (false)", "runtime the starts of an era do not run into the next one"),
     "a slot in another's place": (
         "runtime/store.c", " || at != place)", ")", "runtime one whole copy is enough and none is said"),
+    # notes
+    "a note of who has lost its state is taken": (
+        "runtime/member.c", "    if (m->options.note == NULL || m->event.lost)", "    if (m->options.note == NULL)",
+        "member nobody takes notes of who is lost"),
+    "a note is not sent": (
+        "runtime/member.c", "        if (m->note[i].length > 0)\n            send_note(m, i);\n", "        m->note[i].length = 0;\n",
+        "member notes go from host to host"),
+    "a note that is too long is sent": (
+        "runtime/member.c", " || length == 0 || length > ELECT_UV_NOTE)", " || length == 0)", "member notes go from host to host"),
+    # the flight recorder, and what is asked of it
+    "the last sign of life is not kept": (
+        "daemon/recorder.c", "        if (sign->at != 0)\n            add(&r->loud, sign);\n", "", "explain the-machine-is-lost"),
+    "what is heard of members is not recorded": (
+        "daemon/recorder.c", "    add(&r->loud, &heard);\n", "", "explain the-process-dies"),
+    "only one page of a recorder is asked for": (
+        "cmd/gather.c", "        more = json_is_true(json_object_get(page, \"more\"))", "        more = false", "explain the-process-dies"),
+    "nobody answers another member": (
+        "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
     # testaments, and whoever works
     "a testament is not deposited": (
         "runtime/member.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),

@@ -198,7 +198,8 @@ def begin(f, program, *words, **how):
 
 def play(case):
     """Once more if the machine stood still: for what was too late a little counts, for all else only what is long."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs us may have had it ignored
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # who runs us may have had them ignored
     for once_more in (True, True, False):
         with Stalls() as stalls:
             try:

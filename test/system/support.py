@@ -32,8 +32,11 @@ def complains(args, *words, code=64):
         check(what, word in done.stderr, f"no {word!r} in", done.stderr)
 
 
-def report():
+def report(skipped=""):
+    """And the end; 77, loudly, if something could not be looked at."""
     for failure in failures:
         print(failure, file=sys.stderr)
     print(f"{count - len(failures)} passed, {len(failures)} failed")
-    sys.exit(1 if failures else 0)
+    if skipped:
+        print(f"SKIPPED: {skipped}", file=sys.stderr)
+    sys.exit(1 if failures else 77 if skipped else 0)

@@ -321,6 +321,19 @@ def stolen_key(_):
 
 
 @case
+def eighty_columns(_):
+    """What is printed for people fits a terminal; a line of the log is a line, however long."""
+    with Place() as p:
+        leader, _term = p.begin()
+        for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
+            text = p.elect(leader, *words).stdout
+            holds(" ".join(words), text and max(map(len, text.splitlines())) <= 80, max(text.splitlines(), key=len, default=""))
+        for words in (["config", "check", p.conf], ["config", "example"], ["--help"]):
+            text = run(*words).stdout.replace(str(p.conf), "elect.conf")
+            holds(" ".join(map(str, words)), text and max(map(len, text.splitlines())) <= 80, max(text.splitlines(), key=len, default=""))
+
+
+@case
 def config_verbs(_):
     with Place() as p:
         expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",

@@ -36,6 +36,12 @@ static struct {
     struct elect_testament testament[MEMBERS][2];
     unsigned deposits[MEMBERS];
     bool rule[MEMBERS][ELECT_RULE_COUNT]; /* it was followed */
+    struct {
+        unsigned count;
+        uint16_t from;
+        size_t length;
+        uint8_t last;
+    } note[MEMBERS];
 } c;
 
 static unsigned index_of(void *context) { return (unsigned)(uintptr_t)context; }
@@ -114,6 +120,18 @@ static void deposited(void *context, const struct elect_testament *t)
         c.testament[i][t->group] = *t;
 }
 
+/* The third one answers whatever it is told. */
+static void noted(void *context, uint16_t from, const uint8_t *bytes, size_t length)
+{
+    unsigned i = index_of(context);
+    c.note[i].count++;
+    c.note[i].from = from;
+    c.note[i].length = length;
+    c.note[i].last = bytes[length - 1];
+    if (i == 2)
+        elect_member_note(c.member[i], from, bytes, length);
+}
+
 static struct elect_member_options options_of(unsigned i)
 {
     return (struct elect_member_options){.loop = &c.loop,
@@ -131,6 +149,7 @@ static struct elect_member_options options_of(unsigned i)
                                          .step = stepped,
                                          .readmitted = readmitted,
                                          .deposit = deposited,
+                                         .note = noted,
                                          .context = (void *)(uintptr_t)i};
 }
 
@@ -435,6 +454,59 @@ static void a_member_without_its_state_is_readmitted(void **state)
     assert_int_equal(elect_member_incarnation(c.member[0]), ELECT_STARTS + 1);
 }
 
+static bool is_answered(void) { return c.note[0].count > 0; }
+
+static void tell_the_third(uint8_t last, size_t length)
+{
+    uint8_t bytes[ELECT_UV_NOTE + 1] = {0};
+    bytes[length - 1] = last;
+    c.note[0].count = 0;
+    elect_member_note(c.member[0], c.peer[2].id, bytes, length);
+}
+
+static void notes_go_from_host_to_host(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    tell_the_third(7, 1);
+    wait_for(is_answered);
+    tell_the_third(8, ELECT_UV_NOTE); /* the longest */
+    wait_for(is_answered);
+    assert_int_equal(c.note[0].from, c.peer[2].id);
+    assert_int_equal(c.note[0].length, ELECT_UV_NOTE);
+    assert_int_equal(c.note[0].last, 8);
+    elect_member_note(c.member[0], c.peer[0].id, (const uint8_t *)"", 1);
+    elect_member_note(c.member[0], 999, (const uint8_t *)"", 1);
+    tell_the_third(9, ELECT_UV_NOTE + 1);
+    tell_the_third(10, 2); /* what came before has come, or never will */
+    wait_for(is_answered);
+    assert_int_equal(c.note[2].last, 10);
+    assert_int_equal(c.note[2].count, 3);
+    assert_int_equal(c.note[1].count, 0);
+}
+
+/* Who has lost its state can only ask what others remember. */
+static void nobody_takes_notes_of_who_is_lost(void **state)
+{
+    struct elect_member_options options = options_of(0);
+    (void)state;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    stop(0);
+    unlink(c.path[0]);
+    options.lost = true;
+    start_with(0, &options);
+    while (!c.readmitted) {
+        tell_the_third(1, 1);
+        uv_run(&c.loop, UV_RUN_ONCE);
+        assert_true(elect_uv_now() - c.began < GIVE_UP);
+    }
+    assert_int_equal(c.note[2].count, 0);
+}
+
 static bool all_accept(void)
 {
     struct elect_peer_info p;
@@ -694,6 +766,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(renewals_of_all_groups_go_together, set_up, clean_up),
         cmocka_unit_test_setup_teardown(groups_that_look_alike_are_refused, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_without_its_state_is_readmitted, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(notes_go_from_host_to_host, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(nobody_takes_notes_of_who_is_lost, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_key_is_replaced_without_a_stop, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_may_be_anywhere, set_up, clean_up),
         cmocka_unit_test_setup_teardown(one_network_is_enough, set_up, clean_up),

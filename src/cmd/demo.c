@@ -1,0 +1,168 @@
+/* elect demo: five real daemons on this machine, to look at and to disturb. */
+#include "../demo/demo.h"
+#include "member.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct demo_options {
+    const char *algorithm, *members, *mandate;
+    bool script;
+};
+
+static void take(void *context, int option, const char *value)
+{
+    struct demo_options *o = context;
+    switch (option) {
+    case 0: o->algorithm = value; break;
+    case 1: o->members = value; break;
+    case 2: o->mandate = value; break;
+    case 3: o->script = true; break;
+    default: break;
+    }
+}
+
+static bool choose(struct ground *g, const struct demo_options *o)
+{
+    static const char *const algorithms[] = {
+#define X(name, word, text) word,
+        ELECT_ALGORITHMS(X)
+#undef X
+    };
+    static const char *const mandates[] = {"none", "majority"};
+    struct text why;
+    uint64_t members = 5;
+    text_clear(&why);
+    g->mandate = ELECT_MAJORITY;
+    if (o->algorithm != NULL &&
+        !setup_choose(o->algorithm, algorithms, ELECT_ALGORITHM_COUNT, &g->algorithm, &why)) {
+        args_complain("demo", "--algorithm", why.bytes);
+        return false;
+    }
+    if (o->mandate != NULL && !setup_choose(o->mandate, mandates, 2, &g->mandate, &why)) {
+        args_complain("demo", "--mandate", why.bytes);
+        return false;
+    }
+    if (o->members != NULL &&
+        (!number_parse(o->members, GROUND_MEMBERS, &members) || members < GROUND_FEWEST)) {
+        args_complain("demo", "--members", "expected a number from 3 to 9");
+        return false;
+    }
+    g->members = (unsigned)members;
+    return true;
+}
+
+static json_t *milliseconds(int64_t took)
+{
+    return took < 0 ? json_null() : json_real((double)took / 1000);
+}
+
+static void print_json(const struct demo *d, const struct demo_measured *m)
+{
+    json_t *o = json_pack(
+        "{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "members",
+        (int)d->ground.members, "algorithm",
+        elect_algorithm_name((enum elect_algorithm)d->ground.algorithm), "mandate",
+        ground_mandate(&d->ground), "first_leader_ms", milliseconds(m->started), "machine_lost_ms",
+        milliseconds(m->crashed), "recovered_ms", milliseconds(m->recovered), "process_killed_ms",
+        milliseconds(m->killed), "old_leader_stopped_ms", milliseconds(m->stopped), "new_leader_ms",
+        milliseconds(m->parted), "healed_ms", milliseconds(m->healed), "two_at_once_ms",
+        milliseconds(m->two));
+    ask_print_json(o);
+    json_decref(o);
+}
+
+/* Of the terminal, if somebody looks at one and can press keys. */
+static bool is_live(const struct demo_options *o, const struct asked_for *a)
+{
+    const char *kind = getenv("TERM");
+    return !o->script && !a->json && !a->quiet && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+           kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
+}
+
+/* As if it had not waited to clean up. */
+static void die_of(int number)
+{
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    signal(number, SIG_DFL);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
+static int play(struct demo *d, const struct asked_for *a, bool live)
+{
+    struct demo_measured m;
+    struct text why;
+    bool fine = true;
+    text_clear(&why);
+    if (live)
+        demo_live(d);
+    else
+        fine = demo_script(d, a->quiet || a->json, &m, &why);
+    if (!live && fine && a->json)
+        print_json(d, &m);
+    else if (!live && fine && !a->quiet)
+        demo_print(d, &m);
+    fflush(stdout);
+    demo_end(d);
+    if (why.length > 0)
+        return ask_complain(a->verb, EXIT_NO, why.bytes);
+    if (d->ended != 0)
+        die_of(d->ended);
+    if (d->lost)
+        return ask_complain(a->verb, EXIT_IO,
+                            d->why.length > 0 ? d->why.bytes
+                                              : "the process that keeps the daemons is gone");
+    return EXIT_FINE;
+}
+
+int cmd_demo(int argc, char **argv)
+{
+    static const struct option_spec own[] = {
+        {"algorithm", 0, "NAME", "bully, ring, active-ring or chang-roberts; default: bully"},
+        {"members", 0, "N", "how many processes, 3 to 9; default: 5"},
+        {"mandate", 0, "none|majority",
+         "majority; or none: a textbook election, in which two may lead at once"},
+        {"script", 0, NULL, "play a crash, a recovery and a partition, and tell what happens"},
+    };
+    static struct demo d;
+    struct demo_options o = {0};
+    struct verb_spec spec = {
+        .name = "demo",
+        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_CONFIG_FILE | 1 << ASK_ID,
+        .usage = "demo [--algorithm NAME] [--members N] [--script] [OPTIONS]",
+        .text =
+            "Real daemons on this machine, with temporary state: watch them elect a leader, and "
+            "kill, stop and cut them off from the keyboard. Without a terminal, or with --script, "
+            "it plays by itself, within 30 s, and prints what it measured. It leaves nothing "
+            "behind, whatever ends it.\nExit: 0; 1 something did not happen in time, 64 bad "
+            "usage, 74 no folder, sockets or processes, 128 and the number of a signal.",
+        .own = own,
+        .owns = sizeof own / sizeof own[0],
+        .take = take,
+        .context = &o};
+    struct asked_for a;
+    struct text why;
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    if (!choose(&d.ground, &o))
+        return EXIT_USAGE;
+    bool live = is_live(&o, &a);
+    /* opened anew: whoever else uses it may wait */
+    d.ground.terminal =
+        live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    live = d.ground.terminal >= 0;
+    const char *plain = getenv("NO_COLOR");
+    d.colour = plain == NULL || *plain == '\0';
+    text_clear(&why);
+    if (!demo_begin(&d, &why))
+        return ask_complain(a.verb, EXIT_IO, why.bytes);
+    return play(&d, &a, live);
+}

@@ -1,0 +1,208 @@
+/* elect explain: how it came to the last change of leader, in the words of those who took part. */
+#include "explain.h"
+#include "member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MARGIN 15
+
+static double milliseconds(int64_t us) { return (double)us / 1000; }
+
+/* A date of the wall clock for one of the other. */
+static void date_of(int64_t at, char text[JOURNAL_DATE])
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t wall = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    journal_date(wall - (ask_now() - at), text);
+}
+
+/* ---- text ---- */
+
+/* Whether who took office then leads still, as the member here knows. */
+static bool leads_now(const struct gathered *g, const struct change *c)
+{
+    return c->lasts && strcmp(ask_text(gather_group(g), "leader"), g->name[c->takes->member]) == 0;
+}
+
+/* How long nobody led, if that is more than clocks can tell, is its own word. */
+static bool is_exact(const struct change *c) { return c->how == END_OWN && c->gap > c->error; }
+
+static void print_head(const struct gathered *g, const struct change *c)
+{
+    const char *leader = json_string_value(json_object_get(gather_group(g), "leader"));
+    char date[JOURNAL_DATE], term[48] = "", number[32];
+    bool now = leads_now(g, c);
+    date_of(c->takes->at, date);
+    json_int_t latest = now ? ask_number(gather_group(g), "term") : 0; /* who succeeds itself */
+    if (latest != 0 || c->takes->term != 0)
+        snprintf(term, sizeof term, " in term %s",
+                 ask_term(latest != 0 ? latest : (json_int_t)c->takes->term, number));
+    printf("group %s: %s %s%s, %s %s.\n", g->group, g->name[c->takes->member],
+           now ? "leads" : "took office", term, now ? "since" : "at", date);
+    if (!now && leader == NULL)
+        puts("No leader is known now.");
+    else if (!now)
+        printf("%s leads now; how it came to that is not recorded by whoever answers.\n", leader);
+    if (c->old == NULL)
+        puts("Nobody led before it, as far as is recorded.");
+    else if (c->before != NULL && c->how == END_OWN)
+        printf("Before it %s led, for %.1f s.\n", c->old,
+               (double)(c->end->over - c->before->at) / 1e6);
+    else
+        printf("Before it %s led.\n", c->old);
+    putchar('\n');
+}
+
+static void print_line(const struct gathered *g, const struct change *c, const struct told *l)
+{
+    const struct recorded *s = l->first;
+    struct text t;
+    char ms[32];
+    text_clear(&t);
+    if (strcmp(s->event, "member") == 0) {
+        text_add(&t, g->name[s->member]);
+        text_add(&t, " hears: ");
+    }
+    text_add(&t, s == c->sign ? "the last sign of life of " : s->because);
+    if (s == c->sign)
+        text_add(&t, c->old);
+    if (l->others > 0) {
+        text_add(&t, l->others == 1 ? "; so does " : "; so do ");
+        explain_names(g, l->who & ~((uint64_t)1 << s->member), &t);
+        snprintf(ms, sizeof ms, ", up to %.1f ms later", milliseconds(l->last - s->at));
+        text_add(&t, l->last - s->at >= 100 ? ms : "");
+    }
+    printf("%11.1f ms ", milliseconds(s->at - c->takes->at));
+    args_wrapped(t.bytes, MARGIN);
+}
+
+static void print_end(const struct gathered *g, const struct change *c)
+{
+    if (c->old == NULL)
+        return;
+    if (c->how == END_OWN)
+        printf("%s stopped: %s.\n", c->old, c->end->because);
+    else if (c->how == END_GUARDIAN)
+        printf("%s is dead, says its guardian.\n", c->old);
+    else if (c->how == END_RELEASED)
+        printf("%s said that it was over; %s heard it.\n", c->old, g->name[c->end->member]);
+    else if (gather_mandated(g))
+        printf("%s did not say that it stopped: nobody took its place before its lease was over.\n",
+               c->old);
+    else
+        printf("Without a mandate nobody waits for %s: it may have led on.\n", c->old);
+}
+
+static void print_tail(const struct gathered *g, const struct change *c)
+{
+    uint64_t silent = 0;
+    struct text t;
+    if (c->left_out > 0)
+        printf("%15s%u more steps: elect history --messages\n", "", c->left_out);
+    putchar('\n');
+    print_end(g, c);
+    if (c->measured && c->gap >= -c->error)
+        printf("Nobody led for %s%.1f ms.\n", is_exact(c) ? "" : "at most ",
+               milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
+    else if (c->measured)
+        printf("Both led for %.1f ms.\n", milliseconds(-c->gap));
+    for (unsigned i = 0; i < g->members; i++)
+        silent |= (uint64_t)!g->told[i] << i;
+    text_clear(&t);
+    explain_names(g, silent, &t);
+    if (silent != 0)
+        printf("%s did not answer: what was seen there is missing.\n", t.bytes);
+    if (g->error >= 100)
+        printf("Times of other members are right to within %.1f ms.\n", milliseconds(g->error));
+}
+
+/* ---- JSON ---- */
+
+static json_t *line_json(const struct gathered *g, const struct change *c, const struct told *l)
+{
+    json_t *also = json_array();
+    for (unsigned i = 0; i < g->members; i++)
+        if ((l->who >> i & 1) != 0 && i != l->first->member)
+            json_array_append_new(also, json_string(g->name[i]));
+    return json_pack("{s:f, s:f, s:s, s:o, s:s, s:s}", "ms",
+                     milliseconds(l->first->at - c->takes->at), "until_ms",
+                     milliseconds(l->last - c->takes->at), "member", g->name[l->first->member],
+                     "also", also, "rule", l->first->rule, "text", l->first->because);
+}
+
+static json_t *change_json(const struct gathered *g, const struct change *c)
+{
+    static const char *const ways[] = {[END_UNKNOWN] = "nobody",
+                                       [END_OWN] = "itself",
+                                       [END_GUARDIAN] = "guardian",
+                                       [END_RELEASED] = "others"};
+    char date[JOURNAL_DATE];
+    json_t *steps = json_array(), *missing = json_array();
+    date_of(c->takes->at, date);
+    for (unsigned i = 0; i < c->lines; i++)
+        json_array_append_new(steps, line_json(g, c, &c->line[i]));
+    for (unsigned i = 0; i < g->members; i++)
+        if (!g->told[i])
+            json_array_append_new(missing, json_string(g->name[i]));
+    json_t *o =
+        json_pack("{s:s, s:s, s:I, s:s}", "group", g->group, "leader", g->name[c->takes->member],
+                  "term", (json_int_t)c->takes->term, "since", date);
+    if (c->old != NULL)
+        json_object_set_new(o, "before", json_string(c->old));
+    json_object_set_new(o, "leads_now", json_boolean(leads_now(g, c)));
+    if (c->old != NULL)
+        json_object_set_new(o, "known_by", json_string(ways[c->how]));
+    if (c->end != NULL)
+        json_object_set_new(o, "stopped", json_string(c->end->because));
+    if (c->measured && c->gap >= -c->error)
+        json_object_set_new(o, "nobody_led_ms",
+                            json_real(milliseconds(is_exact(c) ? c->gap : c->gap + c->error)));
+    else if (c->measured)
+        json_object_set_new(o, "both_led_ms", json_real(milliseconds(-c->gap)));
+    if (c->measured)
+        json_object_set_new(o, "exactly", json_boolean(is_exact(c)));
+    json_object_set_new(o, "steps", steps);
+    json_object_set_new(o, "left_out", json_integer(c->left_out));
+    json_object_set_new(o, "missing", missing);
+    json_object_set_new(o, "clock_error_ms", json_real(milliseconds(g->error)));
+    return o;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+    static const struct verb_spec spec = {
+        .name = "explain",
+        .usage = "explain [-g GROUP] [OPTIONS]",
+        .text = "How it came to the last change of leader: what was noticed, when, by whom, by "
+                "which rule, why the old one stopped, and how long nobody led; from the flight "
+                "recorders of all members that can be reached. Times are counted from when the "
+                "new one leads.\nExit: 0; 1 no change is recorded, 3 no daemon answers, 64 bad "
+                "usage, 78 no configuration."};
+    static struct change c;
+    struct asked_for a;
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    struct gathered *g = gather(&a, &status);
+    if (g == NULL)
+        return status;
+    bool found = explain_find(g, &c);
+    if (!found) {
+        status = ask_complain(a.verb, EXIT_NO, "no change of leader is recorded");
+    } else if (a.json && !a.quiet) {
+        json_t *o = change_json(g, &c);
+        ask_print_json(o);
+        json_decref(o);
+    } else if (!a.quiet) {
+        print_head(g, &c);
+        for (unsigned i = 0; i < c.lines; i++)
+            print_line(g, &c, &c.line[i]);
+        print_tail(g, &c);
+    }
+    gather_end(g);
+    return found ? EXIT_FINE : status;
+}

@@ -1,0 +1,72 @@
+/* elect history --export. */
+#include "export.h"
+
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *leader_of(const struct gathered *g)
+{
+    return json_string_value(json_object_get(gather_group(g), "leader"));
+}
+
+static unsigned id_of(const struct gathered *g, const char *name)
+{
+    const json_t *p, *others = json_object_get(g->status, "members");
+    const char *here = json_string_value(json_object_get(g->status, "member"));
+    size_t i;
+    if (strcmp(here, name) == 0)
+        return (unsigned)json_integer_value(json_object_get(g->status, "id"));
+    json_array_foreach(others, i, p)
+    {
+        if (strcmp(json_string_value(json_object_get(p, "member")), name) == 0)
+            return (unsigned)json_integer_value(json_object_get(p, "id"));
+    }
+    return 0;
+}
+
+/* Whether the replay ends as the history did. */
+static void compare(const struct gathered *g, const char *file, unsigned leads, bool known)
+{
+    const char *now = leader_of(g);
+    printf("%s: elect sim replays it", file);
+    if (now == NULL)
+        puts("; nobody is known to lead here now");
+    else if (known && leads == id_of(g, now))
+        printf(", and ends as it did: %s leads\n", now);
+    else if (known)
+        printf(", but ends otherwise: %u leads there, and %s here\n", leads, now);
+    else
+        printf(", but ends otherwise: nobody leads there, and %s here\n", now);
+}
+
+int export_history(struct asked_for *a, const char *file)
+{
+    int status;
+    struct text why;
+    struct outcome outcome;
+    if (!keep_can(file))
+        return args_complain(a->verb, "--export", "cannot be written there");
+    struct gathered *g = gather(a, &status);
+    if (g == NULL)
+        return status;
+    char *script = gather_mandated(g) ? export_script(g) : NULL;
+    text_clear(&why);
+    char *story = script != NULL ? keep_replay(script, PROPERTY_COUNT, &why, &outcome) : NULL;
+    if (script == NULL)
+        status = ask_complain(a->verb, EXIT_NO,
+                              gather_mandated(g) ? "no leader is recorded"
+                                                 : "only the history of a cluster with a mandate");
+    else if (story == NULL)
+        status = ask_complain(a->verb, EXIT_NO, why.bytes);
+    else
+        status = keep_story(a->verb, "--export", file, script, story) ? EXIT_FINE : EXIT_IO;
+    if (status == EXIT_FINE && !a->quiet)
+        compare(g, file, outcome.leader, outcome.agreed);
+    free(script);
+    free(story);
+    gather_end(g);
+    return status;
+}

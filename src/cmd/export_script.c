@@ -1,0 +1,380 @@
+/*
+ * Recorders know what each member did, not what befell it: that is concluded. Who has started
+ * again was down before, since its guardian said so, or since it was missed; who lost its mandate
+ * while it lived, or missed its leader for a while, was cut off, or stood still. The simulator has
+ * a network of its own, so that messages of the replay are not those of the history; who leads, and
+ * why, should be.
+ */
+#include "export.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MILLISECOND 1000
+#define AWAKE       (200 * MILLISECOND) /* who stood still hears again at once */
+#define MOST_FAULTS 512
+
+struct fault_line {
+    int64_t at; /* microseconds */
+    int64_t lasts;
+    char text[2 * GATHER_MEMBERS * 6 + 16];
+};
+
+struct script {
+    const struct gathered *g;
+    int64_t began; /* when the first leader took office */
+    unsigned first;
+    int64_t lease, renewal, delay;
+    unsigned faults;
+    struct fault_line fault[MOST_FAULTS];
+};
+
+/* ---- who is who ---- */
+
+static const json_t *about(const struct gathered *g, unsigned member)
+{
+    return member == 0 ? g->status
+                       : json_array_get(json_object_get(g->status, "members"), member - 1);
+}
+
+static unsigned id_of(const struct gathered *g, unsigned member)
+{
+    return (unsigned)json_integer_value(json_object_get(about(g, member), "id"));
+}
+
+static const char *role_of(const struct gathered *g, unsigned member)
+{
+    return json_string_value(json_object_get(about(g, member), "role"));
+}
+
+static int priority_of(const struct gathered *g, unsigned member)
+{
+    return (int)json_integer_value(json_object_get(about(g, member), "priority"));
+}
+
+static bool is(const struct recorded *r, const char *rule) { return strcmp(r->rule, rule) == 0; }
+
+static bool takes(const struct recorded *r) { return r->leads > 0; }
+
+/* ---- faults ---- */
+
+__attribute__((format(printf, 3, 4))) static void add(struct script *s, int64_t at,
+                                                      const char *format, ...)
+{
+    va_list rest;
+    if (s->faults == MOST_FAULTS)
+        return;
+    s->fault[s->faults].at = at > s->began ? at : s->began; /* what led to it is not replayed */
+    va_start(rest, format);
+    vsnprintf(s->fault[s->faults++].text, sizeof s->fault[0].text, format, rest);
+    va_end(rest);
+}
+
+/* Offices that it resigned, as others heard it; and when the last one was, 0 if it did not. */
+static int64_t add_resigned(struct script *s, unsigned member, int64_t since, int64_t until)
+{
+    const struct gathered *g = s->g;
+    int64_t at = 0;
+    uint64_t term = 0;
+    for (const struct recorded *r = g->step; r < g->step + g->steps; r++) {
+        bool over = is(r, "OFFICE_RELEASED") || is(r, "CERTIFIED");
+        if (over && strcmp(r->from, g->name[member]) == 0 && r->at > since && r->at < until &&
+            r->term > term) { /* each of the others has heard it */
+            at = r->at;
+            term = r->term;
+            add(s, at, "resign %u", id_of(g, member));
+        }
+    }
+    return at;
+}
+
+/* When somebody heard of it for the last time, or must have, who missed it. The member here also
+ * knows when it heard of those who are silent now. */
+static int64_t last_heard(const struct script *s, unsigned member, int64_t since, int64_t until)
+{
+    const struct gathered *g = s->g;
+    const json_t *ago = json_object_get(about(g, member), "heard_ms_ago");
+    int64_t here = g->asked - (int64_t)(json_number_value(ago) * MILLISECOND);
+    int64_t last = ago != NULL && here < until && here > since ? here : since;
+    for (const struct recorded *r = g->step; r < g->step + g->steps; r++) {
+        int64_t at = is(r, "MISSES") && strcmp(r->a, g->name[member]) == 0 ? r->at - 3 * s->renewal
+                     : strcmp(r->from, g->name[member]) == 0               ? r->at
+                                                                           : 0;
+        if (r->member != member && r->at < until && at > last)
+            last = at;
+    }
+    return last;
+}
+
+/* A life of which nothing but what others heard is left. Who resigns and is silent at once has
+ * ended in good order. */
+static void add_end(struct script *s, unsigned member, int64_t since, int64_t until, bool testament)
+{
+    int64_t resigned = add_resigned(s, member, since, until);
+    int64_t heard = last_heard(s, member, since, until);
+    int64_t silent = resigned + 4 * s->delay;
+    if (testament)
+        add(s, until, "testament %u", id_of(s->g, member));
+    else
+        add(s, resigned != 0 && silent > heard ? silent : heard + MILLISECOND, "crash %u",
+            id_of(s->g, member));
+}
+
+/* What others heard of it, and its own starts. */
+static void add_lives(struct script *s, unsigned member)
+{
+    const struct gathered *g = s->g;
+    int64_t up = s->began; /* since when; 0: it is down */
+    for (const struct recorded *r = g->step; r < g->step + g->steps; r++) {
+        bool about = strcmp(r->a, g->name[member]) == 0 && r->member != member && r->at > s->began;
+        bool starts = r->member == member && r->at > s->began && strcmp(r->event, "START") == 0;
+        bool dead = about && is(r, "TESTAMENT");
+        if (up != 0 && (dead || starts)) {
+            add_end(s, member, up, r->at, dead);
+            up = 0;
+        }
+        if (up == 0 && (starts || (about && is(r, "OPENED")))) {
+            add(s, r->at, "recover %u", id_of(g, member));
+            up = r->at;
+        }
+    }
+    if (!g->told[member] && up != 0)
+        add_end(s, member, up, INT64_MAX, false);
+}
+
+static unsigned member_called(const struct gathered *g, const char *name)
+{
+    unsigned i = 0;
+    while (i < g->members && strcmp(g->name[i], name) != 0)
+        i++;
+    return i;
+}
+
+/* What its host was told. */
+static void add_told(struct script *s, const struct recorded *r)
+{
+    const struct gathered *g = s->g;
+    unsigned id = id_of(g, r->member), to = member_called(g, r->from);
+    if (is(r, "RESIGNS") && to < g->members)
+        add(s, r->at, "transfer %u %u", id, id_of(g, to));
+    else if (is(r, "RESIGNS"))
+        add(s, r->at, "resign %u", id);
+    else if (is(r, "PAUSES") && strcmp(r->event, "PAUSE") == 0)
+        add(s, r->at, "pause-elections %u", id);
+    else if (is(r, "RESUMES") && strcmp(r->event, "RESUME") == 0)
+        add(s, r->at, "resume-elections %u", id);
+}
+
+/* Who was heard, in that time, by `member`, and by whom it heard: those are together. */
+static bool talked(const struct gathered *g, unsigned a, unsigned b, int64_t from, int64_t until)
+{
+    for (unsigned i = 0; i < g->steps; i++) {
+        const struct recorded *r = &g->step[i];
+        if (r->at > from && r->at < until &&
+            ((r->member == a && strcmp(r->from, g->name[b]) == 0) ||
+             (r->member == b && strcmp(r->from, g->name[a]) == 0)))
+            return true;
+    }
+    return false;
+}
+
+static void add_cut(struct script *s, unsigned member, int64_t from, int64_t until)
+{
+    const struct gathered *g = s->g;
+    char mine[GATHER_MEMBERS * 6 + 1] = "", others[sizeof mine] = "";
+    for (unsigned i = 0; i < g->members; i++) {
+        bool together = i == member || talked(g, member, i, from + s->renewal, until);
+        char *side = together ? mine : others;
+        size_t length = strlen(side);
+        snprintf(side + length, sizeof mine - length, " %u", id_of(g, i));
+    }
+    if (*others == '\0')
+        return;
+    add(s, from, "cut%s /%s", mine, others);
+    if (until != INT64_MAX)
+        add(s, until, "heal");
+}
+
+static bool is_office(const struct gathered *g, uint64_t term)
+{
+    for (unsigned i = 0; i < g->steps; i++)
+        if (takes(&g->step[i]) && g->step[i].term == term)
+            return true;
+    return false;
+}
+
+/* Until then it was renewed, or renewed another one. */
+static int64_t last_sign(const struct script *s, const struct recorded *r)
+{
+    for (size_t i = (size_t)(r - s->g->step); i-- > 0;) {
+        const struct recorded *b = &s->g->step[i];
+        if (b->member == r->member && (is(b, "RENEWED") || is(b, "GRANTS_AGAIN") || takes(b)))
+            return b->at;
+    }
+    return r->at - (is(r, "MANDATE_OVER") ? s->lease : 3 * s->renewal);
+}
+
+static void add_pause(struct script *s, unsigned member, int64_t from, int64_t until)
+{
+    add(s, from, "pause %u %lld", id_of(s->g, member), (long long)((until - from) / MILLISECOND));
+    if (s->faults > 0)
+        s->fault[s->faults - 1].lasts = until - from;
+}
+
+/* It lost its mandate, or its leader, and lived. When did it hear of the others again? */
+static void add_silence(struct script *s, const struct recorded *r)
+{
+    const struct gathered *g = s->g;
+    int64_t until = INT64_MAX, from = last_sign(s, r);
+    bool looked = false;
+    for (const struct recorded *n = r + 1; n < g->step + g->steps && until == INT64_MAX; n++) {
+        if (n->member != r->member)
+            continue;
+        /* who has slept finds all that was said to it meanwhile */
+        looked = looked || ((is(n, "STANDS_BACK") || is(n, "NO_MAJORITY")) && *n->from == '\0');
+        if (is(n, "IS_TOLD") || takes(n) ||
+            (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term)))
+            until = n->at;
+    }
+    bool slept = until != INT64_MAX && until - r->at < AWAKE && !looked;
+    if (is(r, "MANDATE_OVER") && slept)
+        add_pause(s, r->member, from, r->at);
+    else if (is(r, "MANDATE_OVER") || looked)
+        add_cut(s, r->member, from, until);
+}
+
+static int earlier(const void *x, const void *y)
+{
+    const struct fault_line *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static void find_faults(struct script *s)
+{
+    for (unsigned i = 0; i < s->g->members; i++)
+        add_lives(s, i);
+    for (const struct recorded *r = s->g->step; r < s->g->step + s->g->steps; r++) {
+        if (r->at < s->began)
+            continue;
+        add_told(s, r);
+        if (is(r, "MANDATE_OVER") || is(r, "MISSES"))
+            add_silence(s, r);
+    }
+    qsort(s->fault, s->faults, sizeof s->fault[0], earlier);
+}
+
+/* ---- the text ---- */
+
+static void write_list(const struct gathered *g, const char *setting, const char *role, FILE *out)
+{
+    const char *gap = " ";
+    bool any = false;
+    for (unsigned i = 0; i < g->members; i++)
+        any = any || role == NULL || strcmp(role_of(g, i), role) == 0;
+    if (!any)
+        return;
+    fputs(setting, out);
+    for (unsigned i = 0; i < g->members; i++)
+        if (role == NULL || strcmp(role_of(g, i), role) == 0) {
+            fprintf(out, "%s%u", gap, id_of(g, i));
+            gap = ",";
+        }
+    fputc('\n', out);
+}
+
+static void write_priorities(const struct gathered *g, FILE *out)
+{
+    const char *gap = "priority ";
+    for (unsigned i = 0; i < g->members; i++)
+        if (priority_of(g, i) != 0) {
+            fprintf(out, "%s%u:%d", gap, id_of(g, i), priority_of(g, i));
+            gap = ",";
+        }
+    fputs(*gap == ',' ? "\n" : "", out);
+}
+
+/* The longest time that a message may take is kept, as a bound; those of the replay take one. */
+static void write_settings(const struct script *s, FILE *out)
+{
+    const json_t *settings = json_object_get(s->g->status, "settings");
+    int64_t bound = 3 * s->delay / MILLISECOND - 2;
+    fprintf(out, "algorithm %s\n", json_string_value(json_object_get(settings, "algorithm")));
+    write_list(s->g, "processes", NULL, out);
+    write_list(s->g, "witnesses", "witness", out);
+    write_list(s->g, "observers", "observer", out);
+    write_priorities(s->g, out);
+    fprintf(out, "processing %lld\nmandate majority\nlease %lld\nrenewal %lld\ndrift %g\n",
+            (long long)(bound > 0 ? bound : 0), (long long)(s->lease / MILLISECOND),
+            (long long)(s->renewal / MILLISECOND),
+            json_real_value(json_object_get(settings, "rho")));
+    if (json_number_value(json_object_get(settings, "preempt_ms")) > 0)
+        fprintf(out, "preempt %.0f\n", json_number_value(json_object_get(settings, "preempt_ms")));
+    else if (json_object_get(settings, "preempt_ms") != NULL)
+        fputs("preempt yes\n", out);
+}
+
+static void write_script(const struct script *s, FILE *out)
+{
+    const struct gathered *g = s->g;
+    int64_t lead = 4 * s->lease / MILLISECOND, last = lead, longest = 0;
+    fprintf(out,
+            "# What happened to group %s, as its members recorded it. A tick is a millisecond.\n",
+            g->group);
+    for (unsigned i = 0; i < g->members; i++)
+        fprintf(out, "# %u is %s%s\n", id_of(g, i), g->name[i],
+                g->told[i] ? "" : ", which did not answer");
+    write_settings(s, out);
+    fprintf(out, "wins %u\nrun until %lld\n", id_of(g, s->first), (long long)(lead / 2));
+    for (unsigned i = 0; i < s->faults; i++) {
+        last = lead + (s->fault[i].at - s->began) / MILLISECOND;
+        fprintf(out, "%s at %lld\n", s->fault[i].text, (long long)last);
+        longest = longest > s->fault[i].lasts ? longest : s->fault[i].lasts;
+    }
+    last += longest / MILLISECOND;
+    fprintf(out, "run until %lld\n", (long long)(last + 10 * s->lease / MILLISECOND));
+    fputs("check one-leader\ncheck one-per-term\ncheck rising-tokens\n", out);
+}
+
+/* Who took office, or is said to have led, before anything else is recorded. */
+static bool find_first(const struct gathered *g, struct script *s)
+{
+    for (unsigned i = 0; i < g->steps; i++) {
+        const struct recorded *r = &g->step[i];
+        bool of_another = is(r, "GRANTS_AGAIN") || is(r, "MISSES") || is(r, "OFFICE_RELEASED") ||
+                          is(r, "TESTAMENT") || is(r, "IS_TOLD");
+        s->began = r->at;
+        s->first = takes(r)     ? r->member
+                   : of_another ? member_called(g, is(r, "IS_TOLD") ? r->b : r->a)
+                                : g->members;
+        if (s->first < g->members)
+            return true;
+    }
+    return false;
+}
+
+static int64_t microseconds(const json_t *settings, const char *key)
+{
+    return (int64_t)(json_number_value(json_object_get(settings, key)) * MILLISECOND);
+}
+
+char *export_script(const struct gathered *g)
+{
+    const json_t *settings = json_object_get(g->status, "settings");
+    struct script *s = calloc(1, sizeof *s);
+    char *text = NULL;
+    size_t size;
+    FILE *out = s != NULL && find_first(g, s) ? open_memstream(&text, &size) : NULL;
+    if (out != NULL) {
+        s->g = g;
+        s->lease = microseconds(settings, "lease_ms");
+        s->renewal = microseconds(settings, "renewal_ms");
+        s->delay = microseconds(settings, "delay_ms");
+        find_faults(s);
+        write_script(s, out);
+        fclose(out);
+    }
+    free(s);
+    return text;
+}

@@ -1,0 +1,222 @@
+#include "demo.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define TICK   100000 /* microseconds: how often everybody is asked, and drawn */
+#define OTHERS 2      /* descriptors besides those of the eyes, and the keyboard */
+
+/* ---- beginning and end ---- */
+
+static int take_signals(void)
+{
+    static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGTSTP,
+                                  SIGCONT, SIGPIPE, SIGWINCH, SIGCHLD};
+    sigset_t set;
+    sigemptyset(&set);
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool demo_begin(struct demo *d, struct text *complaint)
+{
+    d->signals = take_signals();
+    d->began = ground_now();
+    if (!ground_begin(&d->ground, complaint))
+        return false;
+    eyes_begin(&d->eyes, &d->ground);
+    for (unsigned i = 0; i < d->ground.members; i++)
+        demo_order(d, ORDER_START, i);
+    return true;
+}
+
+void demo_end(struct demo *d)
+{
+    if (d->ground.terminal >= 0)
+        screen_leave(&d->ground);
+    eyes_end(&d->eyes);
+    ground_end(&d->ground);
+}
+
+/* ---- hands ---- */
+
+void demo_order(struct demo *d, enum order order, unsigned member)
+{
+    assert(member < d->ground.members);
+    static const char *const texts[] = {
+        [ORDER_START] = "%u starts",
+        [ORDER_KILL] = "kill -9 of %u: its guardian says that it is dead",
+        [ORDER_CRASH] = "kill -9 of %u and of its guardian, as if the machine were lost",
+        [ORDER_STOP] = "%u is stopped (SIGSTOP), and its guardian",
+        [ORDER_CONTINUE] = "%u goes on",
+    };
+    char text[EYES_TEXT];
+    bool runs = atomic_load(&d->ground.page->runs[member]);
+    if (order == ORDER_CONTINUE && !runs)
+        order = ORDER_START;
+    if (runs != (order != ORDER_START))
+        return;
+    if (!ground_order(&d->ground, order, member)) {
+        d->lost = true;
+        return;
+    }
+    int64_t at = atomic_load(&d->ground.page->done[member]);
+    snprintf(text, sizeof text, texts[order], member + 1);
+    eyes_note(&d->eyes, at, text);
+    if (order == ORDER_KILL || order == ORDER_CRASH)
+        eyes_killed(&d->eyes, member, at);
+}
+
+static void demo_part(struct demo *d, unsigned member, bool off)
+{
+    char text[EYES_TEXT];
+    atomic_store(&d->ground.page->part[member], (uint8_t)(off ? member + 1 : 0));
+    snprintf(text, sizeof text, off ? "%u is cut off from all others" : "%u is connected again",
+             member + 1);
+    eyes_note(&d->eyes, ground_now(), text);
+}
+
+void demo_heal(struct demo *d)
+{
+    for (unsigned i = 0; i < d->ground.members; i++)
+        atomic_store(&d->ground.page->part[i], 0);
+    eyes_note(&d->eyes, ground_now(), "the network is whole again");
+}
+
+/* All end, and begin again with it. */
+static void next_algorithm(struct demo *d)
+{
+    char text[EYES_TEXT];
+    d->changing = true;
+    d->ground.algorithm = (uint8_t)((d->ground.algorithm + 1) % ELECT_ALGORITHM_COUNT);
+    for (unsigned i = 0; i < d->ground.members; i++)
+        demo_order(d, ORDER_CRASH, i);
+    for (unsigned i = 0; i < d->ground.members && !d->lost; i++)
+        while (atomic_load(&d->ground.page->runs[i]) && demo_turn(d)) {
+        }
+    d->lost = d->lost || !ground_configure(&d->ground, &d->why);
+    snprintf(text, sizeof text, "all begin anew with %s: %.100s",
+             elect_algorithm_name((enum elect_algorithm)d->ground.algorithm),
+             elect_algorithm_text((enum elect_algorithm)d->ground.algorithm));
+    eyes_note(&d->eyes, ground_now(), text);
+    for (unsigned i = 0; i < d->ground.members && !d->lost && !d->quits; i++)
+        demo_order(d, ORDER_START, i);
+    d->changing = false;
+}
+
+/* ---- a turn ---- */
+
+static void stand_still(struct demo *d) /* ^Z: the daemons go on */
+{
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, SIGTSTP);
+    if (d->ground.terminal >= 0)
+        screen_leave(&d->ground);
+    raise(SIGTSTP);
+    /* Here it stops, unless there is no shell to go back to. */
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    sigprocmask(SIG_BLOCK, &only, NULL);
+    if (d->ground.terminal >= 0)
+        screen_enter(&d->ground);
+}
+
+static void take_signal(struct demo *d)
+{
+    struct signalfd_siginfo info;
+    while (read(d->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int number = (int)info.ssi_signo;
+        if (number == SIGTSTP)
+            stand_still(d);
+        else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT ||
+                 number == SIGPIPE)
+            d->ended = number;
+    }
+}
+
+static void press(struct demo *d, char key)
+{
+    unsigned number = (unsigned)(key - '1'), c = d->chosen;
+    if (d->changing && key != 'q')
+        return;
+    bool off = atomic_load(&d->ground.page->part[c]) != 0;
+    switch (key) {
+    case 'k': demo_order(d, ORDER_KILL, c); break;
+    case 'K': demo_order(d, ORDER_CRASH, c); break;
+    case 's': demo_order(d, ORDER_STOP, c); break;
+    case 'c': demo_order(d, ORDER_CONTINUE, c); break;
+    case 'x': demo_part(d, c, !off); break;
+    case 'h': demo_heal(d); break;
+    case 'r': eyes_resign(&d->eyes, c); break;
+    case 'a': d->next_algorithm = true; break;
+    case 'q': d->quits = true; break;
+    default:
+        if (number < d->ground.members)
+            d->chosen = number;
+    }
+}
+
+static void take_keys(struct demo *d)
+{
+    char keys[64];
+    ssize_t got = read(STDIN_FILENO, keys, sizeof keys);
+    if (got < 0 && errno != EAGAIN && errno != EINTR)
+        d->ended = SIGHUP;
+    for (ssize_t i = 0; i < got; i++)
+        if (keys[i] == '\x1b') /* an arrow, or the like: nothing that is meant */
+            return;
+        else
+            press(d, keys[i]);
+}
+
+static int wait_for(const struct demo *d, struct pollfd *fd)
+{
+    int64_t left = (d->next - ground_now()) / 1000 + 1;
+    unsigned count = OTHERS;
+    fd[0] = (struct pollfd){.fd = d->signals, .events = POLLIN};
+    fd[1] = (struct pollfd){.fd = d->ground.channel, .events = 0};
+    if (d->ground.terminal >= 0)
+        fd[count++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+    count += eyes_poll(&d->eyes, fd + count);
+    return poll(fd, count, left > 0 ? (int)left : 0);
+}
+
+bool demo_turn(struct demo *d)
+{
+    struct pollfd fd[OTHERS + 1 + GROUND_MEMBERS * EYES_ASKS];
+    if (wait_for(d, fd) > 0) {
+        if (fd[0].revents != 0)
+            take_signal(d);
+        d->lost = d->lost || fd[1].revents != 0;
+        eyes_take(&d->eyes);
+        if (d->ground.terminal >= 0 && (fd[OTHERS].revents & (POLLHUP | POLLERR)) != 0)
+            d->ended = SIGHUP;
+        else if (d->ground.terminal >= 0 && fd[OTHERS].revents != 0)
+            take_keys(d);
+    }
+    if (ground_now() >= d->next) {
+        d->next = ground_now() + TICK;
+        eyes_look(&d->eyes);
+        const struct view view = {&d->ground, &d->eyes, d->chosen, d->began, d->colour};
+        if (d->ground.terminal >= 0 && !screen_draw(&view))
+            d->ended = SIGHUP;
+    }
+    return d->ended == 0 && !d->quits && !d->lost;
+}
+
+void demo_live(struct demo *d)
+{
+    screen_enter(&d->ground);
+    while (demo_turn(d)) {
+        if (d->next_algorithm)
+            next_algorithm(d);
+        d->next_algorithm = false; /* of keys that were pressed meanwhile, too */
+    }
+}

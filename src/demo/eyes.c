@@ -1,0 +1,413 @@
+#include "eyes.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define FIRST_ROOM 16384
+#define MOST_ROOM  (1 << 20)
+#define SECOND     1000000
+#define PATIENCE   SECOND /* with an answer; a watch lasts */
+#define TOGETHER   SECOND /* the same, that soon, is told once */
+
+/* ---- conversations ---- */
+
+static void hang_up(struct conversation *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    c->length = 0;
+}
+
+static void call(struct eyes *e, unsigned member, enum eyes_ask what)
+{
+    struct conversation *c = &e->talk[member][what];
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    static const char *const verbs[] = {[EYES_STATUS] = "status",
+                                        [EYES_STORY] = "messages",
+                                        [EYES_WATCH] = "watch",
+                                        [EYES_TELL] = "resign"};
+    char request[128];
+    int length =
+        snprintf(request, sizeof request, "{\"verb\": \"%s\", \"loud\": true, \"from\": %lld}\n",
+                 verbs[what], (long long)e->story_next[member]);
+    ground_socket(e->ground, member, what == EYES_TELL ? "admin" : "status", at.sun_path,
+                  sizeof at.sun_path);
+    c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    c->began = ground_now();
+    if (c->fd >= 0 && (connect(c->fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+                       send(c->fd, request, (size_t)length, MSG_NOSIGNAL) != length))
+        hang_up(c);
+}
+
+void eyes_look(struct eyes *e)
+{
+    int64_t now = ground_now();
+    for (unsigned i = 0; i < e->ground->members; i++) {
+        bool runs = atomic_load(&e->ground->page->runs[i]);
+        for (unsigned k = 0; k < EYES_ASKS; k++) {
+            struct conversation *c = &e->talk[i][k];
+            if (c->fd >= 0 && k < EYES_WATCH && now - c->began > PATIENCE)
+                hang_up(c);
+            if (c->fd < 0 && runs && k != EYES_TELL)
+                call(e, i, (enum eyes_ask)k);
+        }
+        if (!runs) /* its next life counts anew */
+            e->story_next[i] = 0;
+    }
+}
+
+unsigned eyes_poll(const struct eyes *e, struct pollfd *fd)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < e->ground->members; i++)
+        for (unsigned k = 0; k < EYES_ASKS; k++)
+            if (e->talk[i][k].fd >= 0)
+                fd[count++] = (struct pollfd){.fd = e->talk[i][k].fd, .events = POLLIN};
+    return count;
+}
+
+/* ---- the chronicle ---- */
+
+static bool is_one_of(const char *rule, const char *const *rules, size_t count)
+{
+    size_t i = 0;
+    while (i < count && strcmp(rule, rules[i]) != 0)
+        i++;
+    return i < count;
+}
+
+/* Who stands, and who leads, is told of each. */
+static bool is_same(const struct line *a, const struct line *b)
+{
+    static const char *const alone[] = {"PREVOTES", "CONFIRMS", "CERTIFIED", "TAKES_OFFICE"};
+    return a->rule[0] != '\0' && strcmp(a->rule, b->rule) == 0 && strcmp(a->a, b->a) == 0 &&
+           strcmp(a->b, b->b) == 0 && b->at - a->at < TOGETHER && a->at - b->at < TOGETHER &&
+           !is_one_of(a->rule, alone, sizeof alone / sizeof alone[0]);
+}
+
+/* In order of time: what one member says comes later than what another one has said already. */
+static void add_line(struct eyes *e, const struct line *new)
+{
+    for (unsigned k = e->lines; k-- > 0;)
+        if (is_same(&e->line[k], new)) {
+            e->line[k].others |= 1u << new->member;
+            return;
+        }
+    if (e->lines == EYES_LINES)
+        memmove(&e->line[0], &e->line[1], --e->lines * sizeof e->line[0]);
+    unsigned i = e->lines++;
+    for (; i > 0 && e->line[i - 1].at > new->at; i--)
+        e->line[i] = e->line[i - 1];
+    e->line[i] = *new;
+    text_clean(e->line[i].text);
+}
+
+void eyes_note(struct eyes *e, int64_t at, const char *text)
+{
+    struct line hand = {.at = at, .member = GROUND_MEMBERS};
+    snprintf(hand.text, sizeof hand.text, "%s", text);
+    add_line(e, &hand);
+}
+
+void eyes_line(const struct line *l, char *text, size_t room)
+{
+    unsigned others = l->member < GROUND_MEMBERS ? l->others & ~(1u << l->member) : 0;
+    size_t length = (size_t)snprintf(text, room, "%s%s", l->text,
+                                     others == 0                    ? ""
+                                     : (others & (others - 1)) == 0 ? "; so does"
+                                                                    : "; so do");
+    for (unsigned i = 0; i < GROUND_MEMBERS && length < room; i++)
+        if ((others >> i & 1) != 0)
+            length += (size_t)snprintf(text + length, room - length, " %u", i + 1);
+}
+
+static void open_office(struct eyes *e, unsigned member, int64_t from)
+{
+    if (e->offices == EYES_OFFICES)
+        memmove(&e->office[0], &e->office[1], --e->offices * sizeof e->office[0]);
+    e->office[e->offices++] = (struct office){.member = member, .from = from};
+}
+
+static void close_office(struct eyes *e, unsigned member, int64_t until)
+{
+    for (unsigned i = 0; i < e->offices; i++)
+        if (e->office[i].member == member && e->office[i].until == 0)
+            e->office[i].until = until > e->office[i].from ? until : e->office[i].from;
+}
+
+void eyes_killed(struct eyes *e, unsigned member, int64_t at)
+{
+    close_office(e, member, at);
+    e->seen[member].at = 0;
+    e->story_next[member] = 0;
+    for (unsigned k = 0; k < EYES_ASKS; k++)
+        hang_up(&e->talk[member][k]);
+}
+
+/* ---- what they say ---- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s != NULL ? s : "";
+}
+
+static json_int_t number_of(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static unsigned member_called(const struct eyes *e, const char *name)
+{
+    unsigned number = (unsigned)strtoul(name, NULL, 10);
+    return number >= 1 && number <= e->ground->members ? number - 1 : GROUND_MEMBERS;
+}
+
+static void count_traffic(struct seen *s, const json_t *traffic, int64_t now)
+{
+    uint64_t sent = (uint64_t)number_of(traffic, "sent");
+    uint64_t taken = (uint64_t)number_of(traffic, "taken");
+    double seconds = (double)(now - s->counted) / SECOND;
+    if (s->counted != 0 && seconds < 1 && sent >= s->sent)
+        return;
+    bool counts = s->counted != 0 && sent >= s->sent && taken >= s->taken;
+    s->sends = counts ? (double)(sent - s->sent) / seconds : 0;
+    s->takes = counts ? (double)(taken - s->taken) / seconds : 0;
+    s->sent = sent;
+    s->taken = taken;
+    s->counted = now;
+}
+
+static void take_status(struct eyes *e, unsigned member, const json_t *o)
+{
+    struct seen *s = &e->seen[member];
+    const json_t *g = json_array_get(json_object_get(o, "groups"), 0);
+    s->at = e->talk[member][EYES_STATUS].began;
+    s->leads = json_is_true(json_object_get(g, "leads"));
+    s->leader = member_called(e, text_of(g, "leader"));
+    s->term = (uint64_t)number_of(g, "term");
+    s->until = s->at;
+    if (s->leads && json_object_get(g, "lease_left_ms") != NULL)
+        s->until += (int64_t)(json_real_value(json_object_get(g, "lease_left_ms")) * 1000);
+    snprintf(s->state, sizeof s->state, "%s", text_of(g, "state"));
+    count_traffic(s, json_object_get(o, "traffic"), s->at);
+}
+
+static void take_story(struct eyes *e, unsigned member, const json_t *o)
+{
+    size_t i;
+    json_t *m;
+    json_array_foreach(json_object_get(o, "messages"), i, m)
+    {
+        /* Signs of life, and what changes nothing. */
+        static const char *const dull[] = {"GRANTS_AGAIN", "RENEWED",      "HEARD_LEADER",
+                                           "OK_TOO_LATE",  "TERM_IS_OVER", "WAITS_ALREADY"};
+        struct line l = {.at = number_of(m, "at_us"), .member = member};
+        const char *message = text_of(m, "message");
+        snprintf(l.rule, sizeof l.rule, "%s", text_of(m, "rule"));
+        snprintf(l.a, sizeof l.a, "%s", text_of(m, "a"));
+        snprintf(l.b, sizeof l.b, "%s", text_of(m, "b"));
+        if (is_one_of(l.rule, dull, sizeof dull / sizeof dull[0]))
+            continue;
+        if (*message != '\0' && json_object_get(m, "from") != NULL)
+            snprintf(l.text, sizeof l.text, "%u < %s %s: ", member + 1, text_of(m, "from"),
+                     message);
+        size_t length = strlen(l.text);
+        snprintf(l.text + length, sizeof l.text - length, "%s", text_of(m, "because"));
+        add_line(e, &l);
+    }
+    e->story_next[member] = number_of(o, "next");
+}
+
+static void take_change(struct eyes *e, unsigned member, const json_t *o)
+{
+    const char *event = text_of(o, "event");
+    if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
+        e->seen[member].settled = number_of(o, "at_us");
+    if (json_object_get(o, "state") != NULL) { /* how it is when the watch begins */
+        bool leads = json_is_true(json_object_get(o, "leads")), open = false;
+        for (unsigned i = 0; i < e->offices; i++)
+            open = open || (e->office[i].member == member && e->office[i].until == 0);
+        if (!leads)
+            close_office(e, member, ground_now());
+        else if (!open)
+            open_office(e, member, ground_now());
+    } else if (strcmp(event, "leads") == 0) {
+        close_office(e, member, number_of(o, "at_us"));
+        open_office(e, member, number_of(o, "at_us"));
+    } else if (strcmp(event, "leads-no-more") == 0) {
+        close_office(e, member, number_of(o, "at_us"));
+    }
+}
+
+static void take_answer(struct eyes *e, unsigned member, const json_t *o)
+{
+    char text[EYES_TEXT];
+    const char *why = text_of(o, "error");
+    snprintf(text, sizeof text, "%u %s%s%s", member + 1,
+             *why != '\0' ? "does not resign: " : "has handed over to ", why,
+             *why != '\0' ? "" : text_of(o, "leader"));
+    eyes_note(e, ground_now(), text);
+}
+
+void eyes_resign(struct eyes *e, unsigned member)
+{
+    if (e->talk[member][EYES_TELL].fd < 0)
+        call(e, member, EYES_TELL);
+}
+
+static void take_line(struct eyes *e, unsigned member, enum eyes_ask what, const char *line,
+                      size_t length)
+{
+    json_error_t error;
+    json_t *o = json_loadb(line, length, 0, &error);
+    if (o != NULL && what == EYES_STATUS)
+        take_status(e, member, o);
+    else if (o != NULL && what == EYES_STORY)
+        take_story(e, member, o);
+    else if (o != NULL && what == EYES_WATCH)
+        take_change(e, member, o);
+    else if (o != NULL)
+        take_answer(e, member, o);
+    json_decref(o);
+}
+
+static bool make_room(struct conversation *c)
+{
+    if (c->length < c->room)
+        return true;
+    size_t room = c->room == 0 ? FIRST_ROOM : 2 * c->room;
+    char *bytes = room <= MOST_ROOM ? realloc(c->bytes, room) : NULL;
+    if (bytes == NULL)
+        return false;
+    c->bytes = bytes;
+    c->room = room;
+    return true;
+}
+
+static void listen_to(struct eyes *e, unsigned member, enum eyes_ask what)
+{
+    struct conversation *c = &e->talk[member][what];
+    char *end;
+    ssize_t got = make_room(c) ? recv(c->fd, c->bytes + c->length, c->room - c->length, 0) : 0;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        hang_up(c);
+        return;
+    }
+    c->length += (size_t)got;
+    while (c->fd >= 0 && (end = memchr(c->bytes, '\n', c->length)) != NULL) {
+        size_t length = (size_t)(end - c->bytes);
+        take_line(e, member, what, c->bytes, length);
+        c->length -= length + 1;
+        memmove(c->bytes, end + 1, c->length);
+        if (what != EYES_WATCH)
+            hang_up(c);
+    }
+}
+
+void eyes_take(struct eyes *e)
+{
+    for (unsigned i = 0; i < e->ground->members; i++)
+        for (unsigned k = 0; k < EYES_ASKS; k++) {
+            struct pollfd fd = {.fd = e->talk[i][k].fd, .events = POLLIN};
+            if (fd.fd >= 0 && poll(&fd, 1, 0) == 1)
+                listen_to(e, i, (enum eyes_ask)k);
+        }
+}
+
+void eyes_begin(struct eyes *e, const struct ground *g)
+{
+    memset(e, 0, sizeof *e);
+    e->ground = g;
+    for (unsigned i = 0; i < GROUND_MEMBERS; i++) {
+        e->seen[i].leader = GROUND_MEMBERS;
+        for (unsigned k = 0; k < EYES_ASKS; k++)
+            e->talk[i][k].fd = -1;
+    }
+}
+
+void eyes_end(struct eyes *e)
+{
+    for (unsigned i = 0; i < GROUND_MEMBERS; i++)
+        for (unsigned k = 0; k < EYES_ASKS; k++) {
+            hang_up(&e->talk[i][k]);
+            free(e->talk[i][k].bytes);
+        }
+}
+
+/* ---- what follows from it ---- */
+
+bool eyes_answers(const struct eyes *e, unsigned member)
+{
+    const struct ground_page *page = e->ground->page;
+    return atomic_load(&page->runs[member]) && !atomic_load(&page->stands[member]) &&
+           e->seen[member].at != 0 && ground_now() - e->seen[member].at < PATIENCE;
+}
+
+/* An answer holds until the lease is over; without one, until the next is due. */
+bool eyes_leads(const struct eyes *e, unsigned member)
+{
+    return eyes_answers(e, member) && e->seen[member].leads &&
+           (e->ground->mandate == ELECT_NO_MANDATE || ground_now() < e->seen[member].until);
+}
+
+unsigned eyes_leaders(const struct eyes *e, unsigned leader[GROUND_MEMBERS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < e->ground->members; i++)
+        if (eyes_leads(e, i))
+            leader[count++] = i;
+    return count;
+}
+
+unsigned eyes_agreed(const struct eyes *e, unsigned part)
+{
+    unsigned leader = GROUND_MEMBERS;
+    for (unsigned i = 0; i < e->ground->members; i++) {
+        const struct ground_page *page = e->ground->page;
+        if (atomic_load(&page->part[i]) != part || !atomic_load(&page->runs[i]) ||
+            atomic_load(&page->stands[i]))
+            continue;
+        unsigned follows = e->seen[i].leads ? i : e->seen[i].leader;
+        if (!eyes_answers(e, i) || follows == GROUND_MEMBERS ||
+            (leader != GROUND_MEMBERS && follows != leader))
+            return GROUND_MEMBERS;
+        leader = follows;
+    }
+    return leader != GROUND_MEMBERS && eyes_leads(e, leader) ? leader : GROUND_MEMBERS;
+}
+
+const struct office *eyes_office(const struct eyes *e, unsigned member, int64_t since)
+{
+    const struct office *first = NULL;
+    for (unsigned i = 0; i < e->offices; i++)
+        if (e->office[i].from > since &&
+            (member == GROUND_MEMBERS || e->office[i].member == member) &&
+            (first == NULL || e->office[i].from < first->from))
+            first = &e->office[i];
+    return first;
+}
+
+int64_t eyes_two_at_once(const struct eyes *e, int64_t since, int64_t now)
+{
+    int64_t longest = 0;
+    for (unsigned i = 0; i < e->offices; i++)
+        for (unsigned j = 0; j < e->offices; j++) {
+            const struct office *a = &e->office[i], *b = &e->office[j];
+            int64_t end_a = a->until != 0 ? a->until : now, end_b = b->until != 0 ? b->until : now;
+            int64_t from = a->from > b->from ? a->from : b->from;
+            int64_t until = end_a < end_b ? end_a : end_b;
+            if (a->member < b->member && from >= since && until - from > longest)
+                longest = until - from;
+        }
+    return longest;
+}

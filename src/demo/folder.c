@@ -1,0 +1,142 @@
+/* Where they are others may write, too, and put a link in place of anything: whatever is removed is
+ * reached from folder to folder, never by a path, and never over a link. */
+#include "folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PREFIX  "elect-demo-"
+#define LONGEST 48 /* of where they are: the path of a socket has little room */
+#define DEPTH   4
+#define LOCK    "lock"
+#define LONG    60 /* seconds in which one that is being made gets its lock */
+
+static const char *place(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder != NULL && folder[0] == '/' && strlen(folder) < LONGEST ? folder : "/tmp";
+}
+
+static int open_folder(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Nobody else's, and nobody else could put something in. */
+static bool is_ours(int folder)
+{
+    struct stat is;
+    return fstat(folder, &is) == 0 && is.st_uid == geteuid() && (is.st_mode & 0777) == 0700;
+}
+
+/* What cannot be removed keeps nothing else from it. Takes the descriptor. */
+static void empty(int folder, unsigned depth)
+{
+    DIR *all = fdopendir(folder);
+    const struct dirent *entry;
+    if (all == NULL) {
+        close(folder);
+        return;
+    }
+    while ((entry = readdir(all)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (depth == DEPTH && strcmp(entry->d_name, LOCK) == 0))
+            continue;
+        int below = depth > 0 ? open_folder(folder, entry->d_name) : -1;
+        if (below >= 0)
+            empty(below, depth - 1);
+        unlinkat(folder, entry->d_name, below >= 0 ? AT_REMOVEDIR : 0);
+    }
+    closedir(all);
+}
+
+static void remove_from(int above, const char *name)
+{
+    int folder = open_folder(above, name);
+    if (folder < 0)
+        return;
+    if (!is_ours(folder)) {
+        close(folder);
+        return;
+    }
+    int again = dup(folder);
+    empty(folder, DEPTH);
+    if (again >= 0) {
+        unlinkat(again, LOCK, 0); /* last: who is killed before leaves what the next one removes */
+        close(again);
+    }
+    unlinkat(above, name, AT_REMOVEDIR);
+}
+
+void folder_remove(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    char above[LONGEST + 2];
+    snprintf(above, sizeof above, "%.*s", (int)(name - path), path);
+    int folder = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    remove_from(folder, name);
+    close(folder);
+}
+
+/* Whoever made it is gone, as its lock is. */
+static bool is_left(int above, const char *name)
+{
+    int folder = open_folder(above, name);
+    int lock = folder >= 0 && is_ours(folder)
+                   ? openat(folder, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+                   : -1;
+    struct stat is;
+    bool old = folder >= 0 && is_ours(folder) && fstat(folder, &is) == 0 &&
+               time(NULL) - is.st_mtime > LONG;
+    bool left = lock >= 0 ? flock(lock, LOCK_EX | LOCK_NB) == 0 : old;
+    if (lock >= 0)
+        close(lock);
+    if (folder >= 0)
+        close(folder);
+    return left;
+}
+
+void folder_clean_up(void)
+{
+    int above = open(place(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *all = above >= 0 ? fdopendir(above) : NULL;
+    const struct dirent *entry;
+    while (all != NULL && (entry = readdir(all)) != NULL)
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 && is_left(above, entry->d_name))
+            remove_from(above, entry->d_name);
+    if (all != NULL)
+        closedir(all);
+    else if (above >= 0)
+        close(above);
+}
+
+/* Locked before it has its name: whoever cleans up sees it locked. */
+int folder_make(char *path, size_t room, struct text *complaint)
+{
+    char new[LONGEST + 32], name[sizeof new];
+    snprintf(path, room, "%s/" PREFIX "XXXXXX", place());
+    if (mkdtemp(path) == NULL) {
+        text_complain(complaint, path, strerror(errno), ": set TMPDIR to a folder");
+        return -1;
+    }
+    snprintf(new, sizeof new, "%s/new", path);
+    snprintf(name, sizeof name, "%s/" LOCK, path);
+    int lock = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (lock >= 0 && flock(lock, LOCK_EX) == 0 && rename(new, name) == 0)
+        return lock;
+    text_complain(complaint, path, strerror(errno), "");
+    if (lock >= 0)
+        close(lock);
+    folder_remove(path);
+    return -1;
+}

@@ -1,0 +1,206 @@
+#include "ground.h"
+
+#include "../daemon/keys.h"
+#include "../run/tree.h"
+#include "elect-uv.h"
+#include "folder.h"
+#include "keeper.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEEPER_SECONDS 5 /* to carry out an order, or to end */
+
+int64_t ground_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+const char *ground_mandate(const struct ground *g)
+{
+    return g->mandate == ELECT_NO_MANDATE ? "none" : "majority";
+}
+
+void ground_socket(const struct ground *g, unsigned member, const char *which, char *path,
+                   size_t room)
+{
+    snprintf(path, room, "%s/member-%u.%s", g->folder, member + 1, which);
+}
+
+/* ---- the network ---- */
+
+static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
+{
+    socklen_t size = sizeof *at;
+    *at = (struct sockaddr_in){.sin_family = AF_INET};
+    inet_pton(AF_INET, host, &at->sin_addr);
+    *fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *fd >= 0 && bind(*fd, (struct sockaddr *)at, sizeof *at) == 0 &&
+           getsockname(*fd, (struct sockaddr *)at, &size) == 0;
+}
+
+/* Every member sees every other one at an address of its own, which is the keeper's. */
+static bool make_network(struct ground *g, struct text *complaint)
+{
+    bool fine = true;
+    for (unsigned i = 0; i < g->members && fine; i++) {
+        int probe = -1;
+        for (unsigned j = 0; j < g->members && fine; j++)
+            fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
+        fine = fine && bind_at("127.0.0.1", &g->place[i], &probe);
+        if (probe >= 0)
+            close(probe); /* the daemon's, in a moment */
+    }
+    return fine || text_complain(complaint, "127.0.0.1", strerror(errno), ": no sockets");
+}
+
+/* ---- files ---- */
+
+static bool write_config(const struct ground *g, unsigned me, const char *cluster,
+                         struct text *complaint)
+{
+    char path[GROUND_PATH + 16];
+    snprintf(path, sizeof path, "%s/%u.conf", g->folder, me + 1);
+    FILE *out = fopen(path, "we");
+    if (out == NULL)
+        return text_complain(complaint, path, strerror(errno), "");
+    fprintf(out,
+            "[cluster]\nid = %s\nkey-file = key\nstate-dir = state\nrun-dir = .\n"
+            "algorithm = %s\nmandate = %s\n",
+            cluster, elect_algorithm_name((enum elect_algorithm)g->algorithm), ground_mandate(g));
+    for (unsigned i = 0; i < g->members; i++) {
+        const struct sockaddr_in *at = i == me ? &g->place[i] : &g->seen[me][i];
+        fprintf(out, "\n[member %u]\nid = %u\naddress = 127.0.0.1:%u\n", i + 1, i + 1,
+                ntohs(at->sin_port));
+    }
+    fputs("\n[group main]\n", out);
+    return fclose(out) == 0 || text_complain(complaint, path, strerror(errno), "");
+}
+
+/* States are made once. */
+bool ground_configure(struct ground *g, struct text *complaint)
+{
+    char hex[2 * ELECT_UV_CLUSTER + 1];
+    if (sodium_is_zero(g->cluster, sizeof g->cluster))
+        randombytes_buf(g->cluster, sizeof g->cluster);
+    sodium_bin2hex(hex, sizeof hex, g->cluster, sizeof g->cluster);
+    bool fine = true;
+    for (unsigned i = 0; i < g->members && fine; i++)
+        fine = write_config(g, i, hex, complaint);
+    for (unsigned i = 0; i < g->members && fine; i++) {
+        char path[GROUND_PATH + 32], why[256];
+        snprintf(path, sizeof path, "%s/state/member-%u.state", g->folder, i + 1);
+        if (access(path, F_OK) == 0)
+            continue;
+        fine = elect_member_create(path, g->cluster, (uint16_t)(i + 1), why, sizeof why) ||
+               text_complain(complaint, path, why, "");
+    }
+    return fine;
+}
+
+static bool make_files(struct ground *g, struct text *complaint)
+{
+    struct keys keys = {.count = 1};
+    char path[GROUND_PATH + 8];
+    snprintf(path, sizeof path, "%s/state", g->folder);
+    if (mkdir(path, 0700) != 0)
+        return text_complain(complaint, path, strerror(errno), "");
+    snprintf(path, sizeof path, "%s/key", g->folder);
+    keys_draw(&(struct keys){0}, &keys.key[0]);
+    bool fine = keys_write(&keys, path, true, complaint);
+    keys_wipe(&keys);
+    return fine && ground_configure(g, complaint);
+}
+
+/* ---- the keeper ---- */
+
+static bool fork_keeper(struct ground *g, struct text *complaint)
+{
+    const struct timeval patience = {.tv_sec = KEEPER_SECONDS};
+    int pair[2];
+    void *page =
+        mmap(NULL, sizeof *g->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    g->page = page != MAP_FAILED ? page : NULL;
+    if (g->page == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return text_complain(complaint, "demo", strerror(errno), "");
+    if (g->terminal >= 0)
+        tcgetattr(g->terminal, &g->page->before);
+    g->channel = pair[0];
+    setsockopt(g->channel, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    g->keeper = fork();
+    if (g->keeper == 0) {
+        close(pair[0]);
+        keeper_run(g, pair[1]);
+    }
+    close(pair[1]);
+    return g->keeper > 0 || text_complain(complaint, "fork", strerror(errno), "");
+}
+
+/* Whatever is made from here on, somebody cleans up. */
+bool ground_begin(struct ground *g, struct text *complaint)
+{
+    g->lock = g->channel = -1;
+    signal(SIGCHLD, SIG_DFL); /* else nobody's end would be seen */
+    if (sodium_init() < 0)
+        return text_complain(complaint, "demo", "no memory", "");
+    tree_adopt(); /* of what a keeper leaves that is killed */
+    folder_clean_up();
+    g->lock = folder_make(g->folder, sizeof g->folder, complaint);
+    if (g->lock < 0)
+        return false;
+    bool fine = make_network(g, complaint) && fork_keeper(g, complaint);
+    for (unsigned i = 0; i < g->members && fine; i++)
+        for (unsigned j = 0; j < g->members; j++)
+            if (i != j)
+                close(g->relay[i][j]); /* they are the keeper's */
+    if (fine && make_files(g, complaint))
+        return true;
+    ground_end(g);
+    return false;
+}
+
+bool ground_order(struct ground *g, enum order order, unsigned member)
+{
+    const uint8_t packet[2] = {(uint8_t)order, (uint8_t)member};
+    uint8_t done;
+    return send(g->channel, packet, sizeof packet, MSG_NOSIGNAL) == (ssize_t)sizeof packet &&
+           recv(g->channel, &done, 1, 0) == 1;
+}
+
+/* It ends by itself, unless it cannot. */
+static bool keeper_has_cleaned_up(const struct ground *g)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    int64_t until = ground_now() + (int64_t)KEEPER_SECONDS * 1000000;
+    int status = 1;
+    pid_t ended = 0;
+    while (g->keeper > 0 && (ended = waitpid(g->keeper, &status, WNOHANG)) == 0) {
+        if (ground_now() > until)
+            kill(g->keeper, SIGKILL); /* and the daemons with it */
+        nanosleep(&moment, NULL);
+    }
+    return g->keeper > 0 && ended == g->keeper && status == 0;
+}
+
+void ground_end(struct ground *g)
+{
+    if (g->channel >= 0)
+        close(g->channel);
+    if (!keeper_has_cleaned_up(g))
+        keeper_clean_up(g);
+    close(g->lock);
+}

@@ -1,0 +1,344 @@
+#include "screen.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define ROWS        24 /* at least; a smaller terminal shows a part */
+#define COLUMNS     80
+#define RING_MIDDLE 17
+#define RING_WIDTH  14
+#define RING_TOP    7 /* its middle */
+#define RING_HEIGHT 5
+#define TABLE       36
+#define STORY       14
+#define STORY_TEXT  10
+#define KEYS        2 /* lines */
+#define LEASE_WIDTH 20
+#define SECOND      1000000
+
+#define FRAME_PATIENCE 50 /* milliseconds */
+
+enum style { PLAIN, BOLD, GOOD, BAD, WARNING, FAINT, BAR };
+
+struct canvas {
+    unsigned rows, columns;
+    char *cell;
+    uint8_t *style;
+};
+
+/* ---- the terminal ---- */
+
+static void say(const struct ground *g, const char *text)
+{
+    (void)!write(g->terminal, text, strlen(text));
+}
+
+void screen_enter(struct ground *g)
+{
+    struct termios raw = g->page->before;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    tcsetattr(g->terminal, TCSANOW, &raw); /* who is in the background stops here */
+    atomic_store(&g->page->terminal, true);
+    say(g, "\x1b[?1049h\x1b[?25l");
+}
+
+void screen_leave(struct ground *g)
+{
+    sigset_t set, before;
+    if (!atomic_exchange(&g->page->terminal, false))
+        return;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &set, &before); /* also from the background */
+    say(g, "\x1b[0m\x1b[?25h\x1b[?1049l");
+    tcsetattr(g->terminal, TCSANOW, &g->page->before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- a canvas ---- */
+
+__attribute__((format(printf, 5, 6))) static void
+put(struct canvas *c, unsigned row, unsigned column, enum style style, const char *format, ...)
+{
+    char text[256];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(text, sizeof text, format, rest);
+    va_end(rest);
+    for (size_t i = 0; text[i] != '\0' && row < c->rows && column + i < c->columns; i++) {
+        c->cell[row * c->columns + column + i] = text[i];
+        c->style[row * c->columns + column + i] = (uint8_t)style;
+    }
+}
+
+static const char *escape(enum style style, bool colour)
+{
+    static const char *const codes[] = {
+        [PLAIN] = "\x1b[0m",    [BOLD] = "\x1b[0;1m",     [GOOD] = "\x1b[0;1;32m",
+        [BAD] = "\x1b[0;1;31m", [WARNING] = "\x1b[0;33m", [FAINT] = "\x1b[0;2m",
+        [BAR] = "\x1b[0;7m"};
+    return colour ? codes[style] : "";
+}
+
+/* A terminal that takes nothing (^S) must not stop who looks after the daemons: then the rest of
+ * this frame is left out. */
+static bool write_frame(int fd, const char *frame, size_t length)
+{
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    while (length > 0) {
+        ssize_t put = write(fd, frame, length);
+        if (put < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
+        if (put < 0 && poll(&room, 1, FRAME_PATIENCE) == 0)
+            return true;
+        frame += put > 0 ? put : 0;
+        length -= put > 0 ? (size_t)put : 0;
+    }
+    return true;
+}
+
+static bool show(const struct canvas *c, bool colour, int fd)
+{
+    char *frame = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&frame, &length);
+    if (out == NULL)
+        return false;
+    fputs("\x1b[H", out);
+    for (unsigned row = 0; row < c->rows; row++) {
+        unsigned end = c->columns, style = PLAIN;
+        while (end > 0 && c->cell[row * c->columns + end - 1] == ' ' &&
+               c->style[row * c->columns + end - 1] == PLAIN)
+            end--;
+        for (unsigned i = 0; i < end; i++) {
+            if (c->style[row * c->columns + i] != style)
+                fputs(escape((enum style)(style = c->style[row * c->columns + i]), colour), out);
+            fputc(c->cell[row * c->columns + i], out);
+        }
+        fprintf(out, "%s\x1b[K%s", escape(PLAIN, colour), row + 1 < c->rows ? "\r\n" : "");
+    }
+    bool fine = fclose(out) == 0 && write_frame(fd, frame, length);
+    free(frame);
+    return fine;
+}
+
+/* ---- what each does ---- */
+
+static bool is_cut(const struct view *v, unsigned a, unsigned b)
+{
+    const struct ground_page *page = v->ground->page;
+    return atomic_load(&page->part[a]) != atomic_load(&page->part[b]);
+}
+
+static bool runs(const struct view *v, unsigned member)
+{
+    return atomic_load(&v->ground->page->runs[member]);
+}
+
+static bool stands(const struct view *v, unsigned member)
+{
+    return atomic_load(&v->ground->page->stands[member]);
+}
+
+static bool leads(const struct view *v, unsigned member) { return eyes_leads(v->eyes, member); }
+
+static enum style style_of(const struct view *v, unsigned member)
+{
+    const struct seen *s = &v->eyes->seen[member];
+    return !runs(v, member)                            ? BAD
+           : stands(v, member)                         ? WARNING
+           : leads(v, member)                          ? GOOD
+           : s->at != 0 && s->leader != GROUND_MEMBERS ? PLAIN
+                                                       : WARNING;
+}
+
+static void add_term(char *text, size_t room, uint64_t term)
+{
+    size_t length = strlen(text);
+    if (term != 0)
+        snprintf(text + length, room - length, " in term %llu.%u", (unsigned long long)(term >> 16),
+                 (unsigned)(term & 0xffff));
+}
+
+static void describe(const struct view *v, unsigned member, char *text, size_t room)
+{
+    const struct seen *s = &v->eyes->seen[member];
+    if (!runs(v, member))
+        snprintf(text, room, "is dead");
+    else if (stands(v, member))
+        snprintf(text, room, "is stopped");
+    else if (s->at == 0)
+        snprintf(text, room, "starts");
+    else if (!eyes_answers(v->eyes, member))
+        snprintf(text, room, "does not answer");
+    else if (leads(v, member))
+        snprintf(text, room, "LEADS");
+    else if (s->leader != GROUND_MEMBERS)
+        snprintf(text, room, "follows %u", s->leader + 1);
+    else
+        snprintf(text, room, "%s", s->state);
+    if (eyes_answers(v->eyes, member) && s->leader != GROUND_MEMBERS)
+        add_term(text, room, s->term);
+}
+
+/* ---- the parts ---- */
+
+static void place(const struct view *v, double at, unsigned *row, unsigned *column)
+{
+    double angle = 2 * M_PI * at / v->ground->members - M_PI / 2;
+    *row = (unsigned)lround(RING_TOP + RING_HEIGHT * sin(angle));
+    *column = (unsigned)lround(RING_MIDDLE + RING_WIDTH * cos(angle));
+}
+
+static void draw_ring(const struct view *v, struct canvas *c)
+{
+    unsigned n = v->ground->members, row, column;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 1; k < 12 && !is_cut(v, i, (i + 1) % n); k++) {
+            place(v, i + k / 12.0, &row, &column);
+            put(c, row, column, FAINT, ".");
+        }
+    for (unsigned i = 0; i < n; i++) {
+        place(v, i, &row, &column);
+        put(c, row, column - 2, style_of(v, i),
+            !runs(v, i)    ? " x%ux "
+            : stands(v, i) ? "(z%uz)"
+            : leads(v, i)  ? "[*%u*]"
+                           : "( %u )",
+            i + 1);
+    }
+}
+
+static void draw_table(const struct view *v, struct canvas *c)
+{
+    char text[64];
+    put(c, 2, TABLE, FAINT, "process                       sends takes/s");
+    for (unsigned i = 0; i < v->ground->members; i++) {
+        const struct seen *s = &v->eyes->seen[i];
+        bool there = runs(v, i) && !stands(v, i);
+        describe(v, i, text, sizeof text);
+        put(c, 3 + i, TABLE, style_of(v, i), "%c%u %.27s", i == v->chosen ? '>' : ' ', i + 1, text);
+        put(c, 3 + i, TABLE + 31, PLAIN, "%5.0f %5.0f", there ? s->sends : 0, there ? s->takes : 0);
+    }
+}
+
+static void draw_lease(const struct view *v, struct canvas *c)
+{
+    static const char full[] = "####################";
+    unsigned row = 3 + v->ground->members, leader[GROUND_MEMBERS];
+    int64_t now = ground_now();
+    if (eyes_leaders(v->eyes, leader) != 1 || v->ground->mandate == ELECT_NO_MANDATE)
+        return;
+    const struct seen *s = &v->eyes->seen[leader[0]];
+    double left = s->until > now ? (double)(s->until - now) / SECOND : 0;
+    int width = left < 1 ? (int)(left * LEASE_WIDTH) : LEASE_WIDTH;
+    put(c, row, TABLE, PLAIN, " lease [%.*s%*s] %.2f s", width, full, LEASE_WIDTH - width, "",
+        left);
+}
+
+static void draw_state(const struct view *v, struct canvas *c)
+{
+    unsigned leader[GROUND_MEMBERS], count = eyes_leaders(v->eyes, leader);
+    char text[COLUMNS] = "nobody leads";
+    size_t length = 0;
+    for (unsigned i = 0; i < count; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%u",
+                                   i == 0           ? ""
+                                   : i + 1 == count ? " and "
+                                                    : ", ",
+                                   leader[i] + 1);
+    if (count == 1) {
+        snprintf(text + length, sizeof text - length, " leads");
+        add_term(text, sizeof text, v->eyes->seen[leader[0]].term);
+    } else if (count > 1) {
+        snprintf(text + length, sizeof text - length, " LEAD AT ONCE: split brain");
+    }
+    put(c, 1, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
+}
+
+/* How many lines of the screen it takes; drawn from that row on, if it is there. */
+static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
+                          const struct line *line)
+{
+    enum style style = line->member == GROUND_MEMBERS ? BOLD : PLAIN;
+    unsigned width = c->columns - STORY_TEXT - 1, lines = 0;
+    char text[EYES_TEXT + 32];
+    const char *rest = text;
+    eyes_line(line, text, sizeof text);
+    do {
+        size_t length = text_fits(rest, width);
+        if (row < c->rows) {
+            if (lines == 0)
+                put(c, row, 0, FAINT, "%8.3f", (double)(line->at - v->began) / SECOND);
+            put(c, row + lines, STORY_TEXT, style, "%.*s", (int)length, rest);
+        }
+        lines++;
+        rest += length;
+        rest += *rest == ' ';
+    } while (*rest != '\0');
+    return lines;
+}
+
+static void draw_story(const struct view *v, struct canvas *c)
+{
+    unsigned room = c->rows > STORY + KEYS + 1 ? c->rows - STORY - KEYS - 1 : 0;
+    unsigned first = v->eyes->lines, used = 0, row = STORY;
+    while (first > 0) {
+        unsigned lines = draw_line(c, c->rows, v, &v->eyes->line[first - 1]);
+        if (used + lines > room)
+            break;
+        used += lines;
+        first--;
+    }
+    for (; first < v->eyes->lines; first++)
+        row += draw_line(c, row, v, &v->eyes->line[first]);
+}
+
+static void draw_keys(const struct view *v, struct canvas *c)
+{
+    unsigned row = c->rows - KEYS;
+    put(c, row, 0, BAR,
+        " 1-%u choose  k kill -9  K kill -9, and its guardian  s stop  c continue, start %20s",
+        v->ground->members, "");
+    put(c, row + 1, 0, BAR, " x cut off  h heal  r resign  a algorithm  q quit %*s%u is chosen  ",
+        15, "", v->chosen + 1);
+}
+
+bool screen_draw(const struct view *v)
+{
+    struct winsize size = {0};
+    struct canvas c = {.rows = ROWS, .columns = COLUMNS};
+    if (ioctl(v->ground->terminal, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+        c.rows = size.ws_row > KEYS ? size.ws_row : KEYS + 1;
+        c.columns = size.ws_col > 2 * STORY_TEXT ? size.ws_col : 2 * STORY_TEXT;
+    }
+    c.cell = malloc((size_t)c.rows * c.columns);
+    c.style = calloc(c.rows, c.columns);
+    bool fine = c.cell != NULL && c.style != NULL;
+    if (fine) {
+        memset(c.cell, ' ', (size_t)c.rows * c.columns);
+        put(&c, 0, 0, BAR, " elect demo: %u processes, %s, mandate %s %60s", v->ground->members,
+            elect_algorithm_name((enum elect_algorithm)v->ground->algorithm),
+            ground_mandate(v->ground), "");
+        draw_state(v, &c);
+        draw_ring(v, &c);
+        draw_table(v, &c);
+        draw_lease(v, &c);
+        draw_story(v, &c);
+        draw_keys(v, &c);
+        fine = show(&c, v->colour, v->ground->terminal);
+    }
+    free(c.cell);
+    free(c.style);
+    return fine;
+}

@@ -1,0 +1,22 @@
+/* The live view: the ring of processes, what each does, the lease, the story, the keys. */
+#ifndef ELECT_DEMO_SCREEN_H
+#define ELECT_DEMO_SCREEN_H
+
+#include "eyes.h"
+
+struct view {
+    const struct ground *ground;
+    const struct eyes *eyes;
+    unsigned chosen;
+    int64_t began;
+    bool colour;
+};
+
+/* The terminal becomes ours, and as it was before. */
+void screen_enter(struct ground *g);
+void screen_leave(struct ground *g);
+
+/* False: there is nobody to look at it any more. */
+bool screen_draw(const struct view *v);
+
+#endif

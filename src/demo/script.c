@@ -1,0 +1,248 @@
+/* The demonstration without hands: what happens is told, and how long it took. */
+#include "demo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE 8000000  /* microseconds for one thing to happen */
+#define ALL      27000000 /* and for everything */
+#define SETTLE   300000   /* so that what the last ones say is there, too */
+#define WIDTH    80
+#define MARGIN   11
+
+struct script {
+    struct demo *d;
+    bool quiet;
+    int64_t act; /* when this one began */
+    unsigned leader;
+};
+
+/* ---- telling ---- */
+
+static void print_wrapped(const char *text)
+{
+    size_t room = WIDTH - MARGIN;
+    for (bool first = true; *text != '\0' || first; first = false) {
+        size_t length = text_fits(text, room);
+        printf("%*s%.*s\n", first ? 0 : MARGIN, "", (int)length, text);
+        text += length;
+        text += *text == ' ';
+    }
+}
+
+static void tell_story(struct script *s)
+{
+    const struct eyes *e = &s->d->eyes;
+    for (unsigned i = 0; i < e->lines && !s->quiet; i++) {
+        const struct line *line = &e->line[i];
+        if (line->at < s->act)
+            continue;
+        char text[EYES_TEXT + 32];
+        eyes_line(line, text, sizeof text);
+        printf("%7.1f ms ", (double)(line->at - s->act) / 1000);
+        print_wrapped(text);
+    }
+    fflush(stdout);
+}
+
+static void begin_act(struct script *s, const char *title)
+{
+    s->act = ground_now();
+    if (!s->quiet)
+        printf("\n%s\n", title);
+    fflush(stdout);
+}
+
+/* ---- waiting ---- */
+
+typedef bool condition(const struct script *s);
+
+static bool agreed(const struct script *s) { return eyes_agreed(&s->d->eyes, 0) != GROUND_MEMBERS; }
+
+static bool agreed_anew(const struct script *s)
+{
+    unsigned leader = eyes_agreed(&s->d->eyes, 0);
+    return leader != GROUND_MEMBERS && leader != s->leader &&
+           eyes_office(&s->d->eyes, leader, s->act) != NULL;
+}
+
+static const struct office *office_of(const struct script *s, unsigned member)
+{
+    const struct office *last = NULL;
+    for (unsigned i = 0; i < s->d->eyes.offices; i++)
+        if (s->d->eyes.office[i].member == member)
+            last = &s->d->eyes.office[i];
+    return last;
+}
+
+/* The majority has its leader; the old one has stopped, or, without a mandate, goes on. */
+static bool parted(const struct script *s)
+{
+    const struct office *old = office_of(s, s->leader);
+    return agreed_anew(s) &&
+           (s->d->ground.mandate == ELECT_NO_MANDATE || (old != NULL && old->until != 0));
+}
+
+/* Until it holds, and still does a moment later. */
+static bool wait_for(struct script *s, condition *holds, const char *what, struct text *complaint)
+{
+    int64_t until = ground_now() + PATIENCE, all = s->d->began + ALL, since = 0;
+    while (since == 0 || ground_now() < since + SETTLE) {
+        if (!demo_turn(s->d))
+            return false;
+        if (!holds(s))
+            since = 0;
+        else if (since == 0)
+            since = ground_now();
+        if (ground_now() > until || ground_now() > all)
+            return text_complain(complaint, what, "did not happen in time", "");
+    }
+    return true;
+}
+
+/* From then until the last of them had settled, by its own word. */
+static int64_t settled_since(const struct script *s, int64_t since)
+{
+    int64_t last = since;
+    for (unsigned i = 0; i < s->d->ground.members; i++)
+        last = s->d->eyes.seen[i].settled > last ? s->d->eyes.seen[i].settled : last;
+    return last - since;
+}
+
+/* ---- acts ---- */
+
+static bool start(struct script *s, struct demo_measured *m, struct text *complaint)
+{
+    begin_act(s, "All start.");
+    s->act = s->d->began;
+    if (!wait_for(s, agreed, "a first leader", complaint))
+        return false;
+    s->leader = eyes_agreed(&s->d->eyes, 0);
+    m->started = s->d->eyes.office[0].from - s->d->began;
+    tell_story(s);
+    return true;
+}
+
+/* The leader is killed, with its guardian or without: another one leads. */
+static bool crash(struct script *s, enum order order, int64_t *took, struct text *complaint)
+{
+    unsigned victim = s->leader;
+    char title[80];
+    snprintf(title, sizeof title, "The leader, %u, %s.", victim + 1,
+             order == ORDER_CRASH ? "is lost: kill -9 of its process and of its guardian"
+                                  : "crashes: kill -9 of its process");
+    begin_act(s, title);
+    demo_order(s->d, order, victim);
+    int64_t killed = atomic_load(&s->d->ground.page->done[victim]);
+    if (!wait_for(s, agreed_anew, "a successor", complaint))
+        return false;
+    *took = eyes_office(&s->d->eyes, GROUND_MEMBERS, s->act)->from - killed;
+    s->leader = eyes_agreed(&s->d->eyes, 0);
+    tell_story(s);
+    return true;
+}
+
+/* Whoever is dead starts again. */
+static bool recover(struct script *s, int64_t *took, struct text *complaint)
+{
+    begin_act(s, "It starts again.");
+    for (unsigned i = 0; i < s->d->ground.members; i++)
+        while (atomic_load(&s->d->ground.page->runs[i]) == false) {
+            demo_order(s->d, ORDER_START, i);
+            if (!demo_turn(s->d))
+                return false;
+        }
+    int64_t began = s->act;
+    if (!wait_for(s, agreed, "agreement after a recovery", complaint))
+        return false;
+    *took = settled_since(s, began);
+    s->leader = eyes_agreed(&s->d->eyes, 0);
+    tell_story(s);
+    return true;
+}
+
+/* The leader, and as many others as leave a majority, are cut off. */
+static void cut(struct script *s)
+{
+    struct demo *d = s->d;
+    unsigned n = d->ground.members, off = (n - 1) / 2;
+    char text[EYES_TEXT] = "the network parts:";
+    size_t length = strlen(text);
+    for (unsigned i = 0; i < n; i++)
+        if (((i + n - s->leader) % n) < off)
+            atomic_store(&d->ground.page->part[i], 1);
+    for (unsigned part = 0; part < 2; part++) {
+        for (unsigned i = 0; i < n; i++)
+            if (atomic_load(&d->ground.page->part[i]) == 1 - part)
+                length += (size_t)snprintf(text + length, sizeof text - length, " %u", i + 1);
+        if (part == 0)
+            length += (size_t)snprintf(text + length, sizeof text - length, " |");
+    }
+    eyes_note(&d->eyes, ground_now(), text);
+}
+
+static bool part(struct script *s, struct demo_measured *m, struct text *complaint)
+{
+    char title[80];
+    snprintf(title, sizeof title, "The network parts: the leader, %u, is with the fewer.",
+             s->leader + 1);
+    begin_act(s, title);
+    int64_t parts = ground_now();
+    cut(s);
+    if (!wait_for(s, parted, "a leader of the majority", complaint))
+        return false;
+    const struct office *old = office_of(s, s->leader);
+    m->stopped = old->until != 0 ? old->until - parts : -1;
+    m->parted = eyes_office(&s->d->eyes, eyes_agreed(&s->d->eyes, 0), s->act)->from - parts;
+    s->leader = eyes_agreed(&s->d->eyes, 0);
+    tell_story(s);
+    begin_act(s, "The network is whole again.");
+    int64_t heals = ground_now();
+    demo_heal(s->d);
+    if (!wait_for(s, agreed, "agreement after a partition", complaint))
+        return false;
+    m->healed = settled_since(s, heals);
+    m->two = eyes_two_at_once(&s->d->eyes, parts, ground_now());
+    s->leader = eyes_agreed(&s->d->eyes, 0);
+    tell_story(s);
+    return true;
+}
+
+bool demo_script(struct demo *d, bool quiet, struct demo_measured *m, struct text *complaint)
+{
+    struct script s = {.d = d, .quiet = quiet};
+    int64_t unused;
+    *m = (struct demo_measured){-1, -1, -1, -1, -1, -1, -1, -1};
+    return start(&s, m, complaint) && crash(&s, ORDER_CRASH, &m->crashed, complaint) &&
+           recover(&s, &m->recovered, complaint) && crash(&s, ORDER_KILL, &m->killed, complaint) &&
+           recover(&s, &unused, complaint) && part(&s, m, complaint);
+}
+
+/* ---- what was measured ---- */
+
+static void print_row(const char *what, int64_t took, const char *never)
+{
+    if (took < 0)
+        printf("%-66s %10s\n", what, never);
+    else
+        printf("%-66s %7.1f ms\n", what, (double)took / 1000);
+}
+
+void demo_print(const struct demo *d, const struct demo_measured *m)
+{
+    bool mandate = d->ground.mandate != ELECT_NO_MANDATE;
+    printf("\nMeasured, with %u processes, %s, mandate %s:\n", d->ground.members,
+           elect_algorithm_name((enum elect_algorithm)d->ground.algorithm),
+           ground_mandate(&d->ground));
+    print_row("from the start until somebody leads", m->started, "");
+    print_row("from the loss of the leader's machine until another one leads", m->crashed, "");
+    print_row("from its start again until it agrees with the others", m->recovered, "");
+    print_row("from kill -9 of the leader's process until another one leads", m->killed, "");
+    print_row("from the partition until the old leader, cut off, has stopped", m->stopped,
+              "it did not");
+    print_row("from the partition until the majority has a new leader", m->parted, "");
+    print_row("from the end of the partition until all agree", m->healed, "");
+    print_row("two led at once, for", m->two > 0 ? m->two : -1, "never");
+    if (!mandate)
+        puts("\nWithout a mandate two may lead at once: see --mandate majority.");
+}

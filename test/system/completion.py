@@ -1,0 +1,298 @@
+"""Completion in bash, zsh and fish: what each offers, asked as the shell asks; and what a TAB does in a terminal."""
+
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+sys.dont_write_bytecode = True
+from said import options, verbs  # noqa: E402
+from support import ELECT, ROOT, check, report, run  # noqa: E402
+
+SOURCE = pathlib.Path(ROOT) / "packaging/completion"
+HELPER = "/usr/libexec/elect/candidates"
+PATIENCE = 60  # seconds, for what takes none
+ALGORITHMS = {"bully", "ring", "active-ring", "chang-roberts"}
+MEMBERS, GROUPS = {"anna", "bert", "carl"}, {"scheduler", "mailer"}
+INSTALLED = {"elect.bash": "bash-completion/completions/elect", "_elect": "zsh/site-functions/_elect",
+             "elect.fish": "fish/vendor_completions.d/elect.fish"}
+LOADER = "/usr/share/bash-completion/bash_completion"
+
+
+class Stage:
+    """A folder with a configuration, the command, and the scripts where they are installed, as of the tree."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/elect").symlink_to(ELECT)
+        for name, place in INSTALLED.items():
+            path = self.folder / "share" / place
+            path.parent.mkdir(parents=True)
+            script = (SOURCE / name).read_text()
+            check(f"{name} asks candidates", HELPER in script)
+            path.write_text(script.replace(HELPER, str(SOURCE / "candidates")))
+        self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": folder, "TERM": "dumb",
+                    "LC_ALL": "C.UTF-8", "XDG_DATA_HOME": f"{folder}/share", "XDG_CONFIG_HOME": f"{folder}/config"}
+        run("init", "--new-cluster", *[f"{name}=127.0.0.1:{7401 + i}" for i, name in enumerate(sorted(MEMBERS))],
+            "-g", "scheduler", "-c", "demo/elect.conf", cwd=folder)
+        (self.folder / "demo/conf.d").mkdir()
+        (self.folder / "demo/conf.d/more.conf").write_text("[group mailer]\n")
+
+    def script(self, name):
+        return str(self.folder / "share" / INSTALLED[name])
+
+    def run(self, *words):
+        return subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+
+
+# ---- a shell in a terminal ----
+
+class Terminal:
+    def __init__(self, stage, *words):
+        master, slave = pty.openpty()
+        self.master, self.seen, self.closed = master, "", False
+        self.process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, cwd=stage.folder, env=stage.env,
+                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        os.close(self.master)
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def await_text(self, pattern):
+        end = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.seen):
+            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
+                return False
+            try:
+                self.seen += os.read(self.master, 4096).decode(errors="replace")
+            except OSError:
+                return False
+        return True
+
+
+def typed(stage, words, init, keys, result):
+    """A line is typed, with a TAB at its end, and executed by an elect that only says what it was given."""
+    with Terminal(stage, *words) as terminal:
+        terminal.type(init + "\n")
+        ready = terminal.await_text(r"\[ready\]")
+        terminal.type(keys + "\t\n")
+        wanted = "".join(f"<{word}>" for word in result)
+        done = ready and terminal.await_text(re.escape(wanted))
+        check(f"{words[0]}: {keys} and TAB", done, wanted, repr(terminal.seen[-400:]))
+
+
+TYPED = [("elect st", ["status"]), ("elect sim --alg", ["sim", "--algorithm"]),
+         ("elect sim --algorithm ch", ["sim", "--algorithm", "chang-roberts"]),
+         ("elect sim demo/ele", ["sim", "demo/elect.conf"]), ("elect -c demo/ele", ["-c", "demo/elect.conf"]),
+         ("elect sim --trace-file=demo/ele", ["sim", "--trace-file=demo/elect.conf"]),
+         ("elect status -c demo/elect.conf --id b", ["status", "-c", "demo/elect.conf", "--id", "bert"])]
+BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # there begins another command line
+
+
+# ---- each shell ----
+
+class Bash:
+    name = "bash"
+    CALL = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _elect; printf "%s\\n" "${COMPREPLY[@]}"'
+
+    def __init__(self, stage):
+        self.stage = stage
+
+    def offers(self, line):
+        """As readline calls the function: a = is a word of its own."""
+        words = re.findall(r"[^\s=]+|=", line) + ([""] if line[-1:] in (" ", "=") else [])
+        if line.endswith("="):
+            words = words[:-1]
+        done = self.stage.run("bash", "--norc", "-c", self.CALL, "bash", self.stage.script("elect.bash"), *words)
+        check(f"bash: {line}", done.stderr == "" and done.returncode == 0, done.stderr)
+        return set(filter(None, done.stdout.splitlines()))
+
+    def type_all(self):
+        elect = 'elect() { printf "<%s>" "$@"; echo; }; PS1=; printf "[%s]\\n" ready'
+        script = self.stage.script("elect.bash")
+        for keys, result in TYPED:
+            typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {script}; {elect}", keys, result)
+        if os.path.exists(LOADER):  # it finds the script by itself, where it is installed
+            for keys, result in (*TYPED, BEHIND):
+                typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {LOADER}; {elect}", keys, result)
+
+
+class Zsh:
+    name = "zsh"
+    # A widget that completes the line in a file, and says through a pipe what would have been offered.
+    CAPTURE = """
+        PROMPT= ; unsetopt prompt_sp prompt_cr
+        fpath=(%(folder)s/share/zsh/site-functions $fpath)
+        autoload -Uz compinit && compinit -u -D
+        typeset -ga offered
+        compadd() {
+            if [[ " ${(j: :)@[1,(i)(-|--)]} " == *\\ -[a-zA-Z]#[OAD]\\ * ]]; then
+                builtin compadd "$@"
+                return
+            fi
+            local -a hits
+            builtin compadd -O hits "$@"
+            offered+=("${hits[@]}")
+            (( $#hits ))
+        }
+        offer() {
+            offered=()
+            BUFFER="$(<%(folder)s/line)"
+            CURSOR=$#BUFFER
+            zle list-choices
+            BUFFER=
+            print -rl -- "${offered[@]}" >%(folder)s/offered
+        }
+        setopt extended_glob
+        zle -N offer
+        bindkey '^X^O' offer
+        printf '[%%s]\\n' ready
+    """
+
+    def __init__(self, stage):
+        self.stage = stage
+        os.mkfifo(stage.folder / "offered")
+        (stage.folder / "capture.zsh").write_text(self.CAPTURE % {"folder": stage.folder})
+        self.terminal = Terminal(stage, "zsh", "-f", "-i")
+        self.terminal.type("source capture.zsh\n")
+        check("zsh begins", self.terminal.await_text(r"\[ready\]"), self.terminal.seen)
+        threading.Thread(target=self.terminal.await_text, args=("what it says is not awaited",), daemon=True).start()
+
+    def offers(self, line):
+        (self.stage.folder / "line").write_text(line)
+        self.terminal.type("\x18\x0f")
+        with open(os.open(self.stage.folder / "offered", os.O_RDONLY | os.O_NONBLOCK)) as pipe:
+            return self.take(pipe)
+
+    def take(self, pipe):
+        """All that comes until whoever writes closes it; nobody has opened it at first."""
+        said, end = "", time.monotonic() + PATIENCE
+        watch = select.poll()
+        watch.register(pipe, select.POLLIN)
+        while time.monotonic() < end:
+            events = watch.poll(1000 * PATIENCE)
+            if events and events[0][1] & select.POLLIN:
+                chunk = os.read(pipe.fileno(), 65536).decode()
+                said += chunk
+            elif events:
+                break
+        return set(filter(None, said.splitlines()))
+
+    def type_all(self):
+        self.terminal.__exit__()
+        init = f"""fpath=({self.stage.folder}/share/zsh/site-functions $fpath); autoload -Uz compinit && compinit -u -D;
+            elect() {{ printf '<%s>' "$@"; echo }}; PROMPT=; printf '[%s]\\n' ready"""
+        for keys, result in (*TYPED, BEHIND):
+            typed(self.stage, ("zsh", "-f", "-i"), init.replace("\n", " "), keys, result)
+
+
+class Fish:
+    name = "fish"
+
+    def __init__(self, stage):
+        self.stage = stage
+
+    def offers(self, line):
+        done = self.stage.run("fish", "--no-config", "-c", 'source $argv[1]; complete -C $argv[2]',
+                              self.stage.script("elect.fish"), line)
+        check(f"fish: {line}", done.stderr == "" and done.returncode == 0, done.stderr)
+        return {text.split("\t")[0] for text in done.stdout.splitlines()}
+
+    def type_all(self):
+        init = f"""source {self.stage.script("elect.fish")};
+            function elect; printf '<%s>' $argv; echo; end; function fish_prompt; end; printf '[%s]\\n' ready"""
+        for keys, result in (*TYPED, BEHIND):
+            typed(self.stage, ("fish", "--no-config", "-i"), init.replace("\n", " "), keys, result)
+
+
+# ---- what is asked ----
+
+def exactly(shell, line, wanted):
+    offered = shell.offers(line)
+    check(f"{shell.name}: {line!r} offers", offered == set(wanted), "missing:", *sorted(set(wanted) - offered),
+          "too many:", *sorted(offered - set(wanted)))
+
+
+def asked(shell):
+    exactly(shell, "elect st", {"status"})
+    exactly(shell, "elect ", verbs())
+    exactly(shell, "elect help ver", {"verify"})
+    exactly(shell, "bin/elect hel", {"help"})
+    exactly(shell, "elect --", {name for name in options("help") if name.startswith("--")})
+    exactly(shell, "elect -o js", {"json"})
+    exactly(shell, "elect sim --al", {"--algorithm"})
+    exactly(shell, "elect sim --algorithm ", ALGORITHMS)
+    exactly(shell, "elect verify --algorithm ", ALGORITHMS)
+    attached = "" if shell.name == "bash" else "--algorithm="
+    exactly(shell, "elect sim --algorithm=", {attached + name for name in ALGORITHMS})
+    exactly(shell, "elect sim --algorithm=c", {attached + "chang-roberts"})
+    exactly(shell, "elect sim --processes 3 --mandate ", {"none", "majority"})
+    exactly(shell, "elect sim --begin ", {"all"})
+    exactly(shell, "elect sim --processes ", ())
+    exactly(shell, "elect status -o ", {"text", "json"})
+    exactly(shell, "elect run --on-lose ", {"stop", "signal", "freeze"})
+    exactly(shell, "elect run -s TER", {"TERM"})
+    exactly(shell, "elect verify --property one", {"one-leader", "one-per-term"})
+    exactly(shell, "elect key ", {"new", "install", "use", "remove", "list"})
+    exactly(shell, "elect key use ", ())
+    exactly(shell, "elect config ", {"check", "example"})
+    exactly(shell, "elect status ", options("status"))
+    exactly(shell, "elect history ", options("history"))
+    exactly(shell, "elect -c demo/elect.conf daemon --id ", MEMBERS)
+    exactly(shell, "elect daemon --config demo/elect.conf --id b", {"bert"})
+    exactly(shell, "elect transfer -c demo/elect.conf ", MEMBERS)
+    exactly(shell, "elect status -c demo/elect.conf -g ", GROUPS)
+    exactly(shell, "elect run -c demo/elect.conf ", GROUPS)
+    exactly(shell, "elect status -c nowhere.conf --id ", ())
+    for verb in verbs():
+        if verb != "help":
+            exactly(shell, f"elect {verb} -", options(verb))
+
+
+def installed():
+    """Where each shell looks for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["meson", "install", "-C", os.path.dirname(ELECT), "--no-rebuild", "--quiet", "--destdir",
+                               folder], capture_output=True, text=True, timeout=PATIENCE)
+        check("meson install", done.returncode == 0, done.stderr, done.stdout)
+        there = [str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if path.is_file()]
+        helper = [path for path in there if path.endswith("libexec/elect/candidates")]
+        check("candidates is installed", len(helper) == 1 and os.access(f"{folder}/{helper[0]}", os.X_OK), there)
+        for place in ("share/bash-completion/completions/elect", "share/zsh/(site-functions|vendor-completions)/_elect",
+                      "share/fish/vendor_completions.d/elect.fish"):
+            found = [path for path in there if re.search(f"(^|/){place}$", path)]
+            check(f"{place} is installed", len(found) == 1, there)
+            script = pathlib.Path(folder, found[0]).read_text() if found else ""
+            check(f"{place} asks what is installed", helper and f"/{helper[0]} " in script, script)
+
+
+missing = []
+installed()
+for kind in (Bash, Zsh, Fish):
+    if shutil.which(kind.name) is None:
+        missing.append(kind.name)
+        continue
+    with tempfile.TemporaryDirectory() as folder:
+        shell = kind(Stage(folder))
+        asked(shell)
+        shell.type_all()
+report(skipped=f"completion is NOT CHECKED for want of {' and '.join(missing)}: make deps-test" if missing else "")

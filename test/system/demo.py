@@ -1,0 +1,476 @@
+#!/usr/bin/env python3
+"""The demonstration, as a user meets it: demo.py ELECT [CASE ... | --list] [--jobs N]
+
+In a terminal, through tmux: keys are sent, the screen is captured and looked at. In a pipe. And whatever ends it, nothing is
+left behind: no process, no file, no socket."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from cluster import Failure, wait  # noqa: E402
+from place import ELECT, case, expect, holds, main, run  # noqa: E402
+
+MEMBERS = "12345"
+
+
+def processes(folder):
+    """Of a demonstration, wherever they are: all of them have its folder in their environment."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            mine = f"TMPDIR={folder}".encode() in (path / "environ").read_bytes().split(b"\0")
+            if mine and b"elect" in (path / "cmdline").read_bytes().split(b"\0")[0]:
+                found.append(int(path.name))
+        except OSError:
+            pass
+    return found
+
+
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def children(pid):
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+class Theatre:
+    """A terminal of its own in which the demonstration is played, with a folder for what it leaves."""
+
+    def __init__(self, *words, columns=80, rows=24, env=(), jobs=False):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-theatre-", dir="/tmp"))
+        self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs  # jobs: the shell controls them
+
+    def __enter__(self):
+        columns, rows = self.size
+        status = self.folder / "status"
+        job = f"env TMPDIR={self.folder} {' '.join(self.env)} {ELECT} demo {' '.join(self.words)}"
+        back = f"while [ $s = 148 ]; do touch {self.folder}/away; until [ -e {self.folder}/back ]; do :; done; fg; s=$?; done"
+        line = f"trap : INT QUIT; set {'-m' if self.jobs else '+m'}; {job}; s=$?; {back}; echo $s > {status}; exec cat"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows, "-s", "demo", line)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            print("the screen:", self.screen(), sep="\n", file=sys.stderr)
+        self.tmux("kill-server")
+        while pids := processes(self.folder):
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def tmux(self, *words):
+        done = subprocess.run(["tmux", "-S", str(self.folder / "tmux"), *map(str, words)], capture_output=True, text=True,
+                              timeout=30, env=os.environ | {"TERM": "xterm"})
+        return done.stdout
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p", "-t", "demo")
+
+    def press(self, *keys):
+        self.tmux("send-keys", "-t", "demo", *keys)
+
+    def shows(self, *patterns):
+        """Once all of these are to be seen at the same time."""
+        def seen():
+            screen = self.screen()
+            return screen if all(re.search(p, screen, re.M) for p in patterns) else None
+        return wait(f"to be seen: {patterns}", seen)
+
+    def status(self):
+        path = self.folder / "status"
+        return wait("it has ended", lambda: path.read_text().strip() if path.exists() and path.read_text().endswith("\n") else None)
+
+    def leftovers(self):
+        return [p.name for p in self.folder.glob("elect-demo-*")]
+
+    def gone(self):
+        wait("no process is left", lambda: not processes(self.folder))
+        holds("no folder is left:", not self.leftovers(), self.leftovers())
+
+    def leader(self, other_than=None):
+        def found():
+            leads = set(re.findall(r"(\d) LEADS", self.screen()))
+            return leads.pop() if len(leads) == 1 and leads != {other_than} else None
+        return wait("a leader is to be seen", found)
+
+
+@case
+def keys(_):
+    """Each key does what it says, and it is to be seen."""
+    with Theatre(rows=60) as t:
+        first = t.leader()
+        t.shows(r"elect demo: 5 processes, bully, mandate majority", rf"{first} leads in term \d+\.{first}", r"lease \[#+ *\] 0\.\d\d s",
+                rf"\[\*{first}\*\]", r"a majority has granted")
+        t.press(first, "k")
+        t.shows(rf"kill -9 of {first}: its guardian", rf">{first} is dead", rf"x{first}x")
+        second = t.leader(first)
+        t.press("c")
+        t.shows(rf"^ +\d+\.\d+ +{first} starts", rf">{first} follows {second}")
+        t.press(second, "r")
+        third = t.leader(second)
+        t.shows(rf"{second} has handed over to {third}")
+        t.press(third, "s")
+        t.shows(rf"{third} is stopped", rf"\(z{third}z\)")
+        fourth = t.leader(third)
+        t.press("c")
+        t.shows(rf"{third} goes on", rf">{third} follows {fourth}")
+        t.press(fourth, "x")
+        t.shows(rf"{fourth} is cut off from all others")
+        fifth = t.leader(fourth)
+        t.press("h")
+        t.shows("the network is whole again", rf">{fourth} follows {fifth}")
+        t.press(fifth, "K")
+        t.shows(rf"as if the machine were lost")
+        t.leader(fifth)
+        t.press("c", "a")
+        t.shows("elect demo: 5 processes, ring, mandate majority", "all begin anew with ring")
+        t.leader()
+        t.press("q")
+        holds("exit", t.status() == "0", t.status())
+        t.gone()
+        holds("the terminal is as it was", "elect demo" not in t.screen() and "choose" not in t.screen())
+
+
+@case
+def split_brain(_):
+    """Without a mandate two lead at once when the network parts; with one they do not."""
+    with Theatre("--mandate", "none") as t:
+        first = t.leader()
+        t.press(first, "x")
+        t.shows(r"\d and \d LEAD AT ONCE: split brain")
+        t.press("h")
+        t.leader()
+        t.shows(r"^ \d leads$")
+        t.press("r")
+        t.shows("does not resign: without a mandate")
+        t.press("q")
+        holds("exit", t.status() == "0", t.status())
+        t.gone()
+
+
+@case
+def sizes(_):
+    """Three to nine, on terminals of all sizes, without colours, and when the size changes: no line is broken."""
+    for words, columns, rows in ((("--members", "3"), 80, 24), (("--members", "9", "--algorithm", "chang-roberts"), 80, 24),
+                                 (("--members", "5"), 200, 60), ((), 40, 10), ((), 20, 5)):
+        with Theatre(*words, columns=columns, rows=rows, env=["NO_COLOR=1"]) as t:
+            if rows >= 24:
+                t.leader()
+                screen = t.shows(r"x cut off  h heal", "a majority has granted")
+                holds("no colours", "\x1b" not in t.tmux("capture-pane", "-p", "-e", "-t", "demo").replace("\x1b[39m", ""))
+                holds("the keys are at the bottom", "q quit" in screen.rstrip("\n").splitlines()[-1], screen)
+            else:
+                t.shows("elect demo")
+            t.tmux("resize-window", "-t", "demo", "-x", 100, "-y", 30)
+            wait("it fills the terminal", lambda: "q quit" in (t.screen().splitlines() + [""] * 30)[29])
+            t.press("q")
+            holds("exit", t.status() == "0", t.status())
+            t.gone()
+
+
+@case
+def hung_up(_):
+    """The terminal is gone."""
+    with Theatre() as t:
+        t.leader()
+        t.tmux("kill-server")
+        t.gone()
+
+
+@case
+def silenced(_):
+    """^S: the terminal takes nothing. It ends all the same when it is told to."""
+    with Theatre() as t:
+        t.leader()
+        t.press("C-s")
+        for _ in range(20):  # frames that are left out
+            t.screen()
+        os.kill(min(processes(t.folder)), signal.SIGTERM)
+        t.gone()
+        t.press("C-q")
+        holds("exit", t.status() == "143", t.status())
+
+
+@case
+def interrupted(_):
+    with Theatre() as t:
+        t.leader()
+        t.press("C-c")
+        holds("exit", t.status() == "130", t.status())
+        t.gone()
+
+
+@case
+def stopped(_):
+    """^Z gives the terminal back, and fg goes on."""
+    with Theatre(jobs=True) as t:
+        t.leader()
+        t.press("C-z")
+        wait("the shell has the terminal", lambda: (t.folder / "away").exists())
+        holds("the view is away", "choose" not in t.screen())
+        t.press("x")
+        (t.folder / "back").touch()
+        t.shows("q quit")
+        t.press("q")
+        holds("exit", t.status() == "0", t.status())
+        t.gone()
+
+
+def pipe(*words, folder, **more):
+    return subprocess.Popen([ELECT, "demo", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                            text=True, env=os.environ | {"TMPDIR": str(folder)}, **more)
+
+
+@case
+def in_a_pipe(_):
+    """By itself: it tells, measures, and ends."""
+    for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
+        with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+            with pipe(*words, folder=folder) as p:
+                out, err = p.communicate(timeout=60)
+            holds("exit", p.returncode == 0 and not err, p.returncode, err, out)
+            for word in ("All start.", "is lost: kill -9", "crashes: kill -9", "It starts again.", "The network parts",
+                         "a majority has granted", "two led at once, for", "never"):
+                holds("no", word in out, repr(word), out)
+            holds("no line is too long", max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len))
+            holds("no colours", "\x1b" not in out)
+            holds("nothing is left", not os.listdir(folder), os.listdir(folder))
+
+
+@case
+def measured(_):
+    """-o json: all that was measured, and with a mandate there were never two."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        with pipe("-o", "json", folder=folder) as p:
+            out, err = p.communicate(timeout=60)
+        said = json.loads(out)
+        holds("all happened", p.returncode == 0 and all(said[k] is not None for k in said), said, err)
+        holds("never two", said["two_at_once_ms"] == 0 and said["old_leader_stopped_ms"] < said["new_leader_ms"], said)
+        holds("the guardian is faster than the lease", said["process_killed_ms"] < said["machine_lost_ms"], said)
+        with pipe("-o", "json", "--mandate", "none", folder=folder) as p:
+            out, err = p.communicate(timeout=60)
+        said = json.loads(out)
+        holds("two at once", p.returncode == 0 and said["two_at_once_ms"] > 0 and said["old_leader_stopped_ms"] is None, said, err)
+        holds("nothing is left", not os.listdir(folder), os.listdir(folder))
+
+
+@case
+def signals(_):
+    """Whatever ends it, whichever of its processes is hit: nothing is left."""
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
+    for number in numbers:
+        for whom in ("front", "keeper"):
+            with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+                with pipe(folder=folder) as p:
+                    wait("daemons run", lambda: len(processes(folder)) >= 12)
+                    keeper = int(children(p.pid)[0])
+                    os.kill(p.pid if whom == "front" else keeper, number)
+                    p.communicate(timeout=60)
+                    wait(f"nothing is left after {number.name} of the {whom}", lambda: not processes(folder))
+                    wait("no folder is left", lambda: not os.listdir(folder))
+                    expected = {128 + number, -number} if whom == "front" else {74}
+                    holds("exit", p.returncode in expected, number.name, whom, p.returncode)
+
+
+@case
+def killed_while_it_starts(_):
+    """At any moment: what is left, at most, is a folder, which the next one removes."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        for i in range(30):
+            with pipe(folder=folder) as p:
+                try:
+                    p.wait(i / 1000)
+                except subprocess.TimeoutExpired:
+                    pass
+                p.kill()
+                p.communicate(timeout=60)
+        wait("no process is left", lambda: not processes(folder))
+        with pipe(folder=folder) as p:
+            wait("another one runs", lambda: len(processes(folder)) >= 12)
+            p.terminate()
+            p.communicate(timeout=60)
+        holds("no folder is left:", not os.listdir(folder), os.listdir(folder))
+
+
+@case
+def daemons_killed(_):
+    """From outside: a guardian takes its member along, and the view says so."""
+    with Theatre() as t:
+        leader = t.leader()
+        guardian = next(pid for pid in processes(t.folder) if f"/{leader}.conf".encode() in
+                        pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() and children(pid))
+        os.kill(guardian, signal.SIGKILL)
+        t.shows(rf"{leader} is dead")
+        t.leader(leader)
+        t.press(leader, "c")
+        t.shows(rf">{leader} follows")
+        t.press("q")
+        holds("exit", t.status() == "0", t.status())
+        t.gone()
+
+
+@case
+def stopped_from_outside(_):
+    """Who does not answer is not said to lead beyond its lease."""
+    with Theatre() as t:
+        leader = t.leader()
+        pids = [pid for pid in processes(t.folder) if f"/{leader}.conf".encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        t.shows(rf"{leader} does not answer", r"^ \d leads in term")
+        holds("no split brain", "LEAD AT ONCE" not in t.screen())
+        t.press("q")
+        holds("exit", t.status() == "0", t.status())
+        t.gone()
+
+
+@case
+def impatient(_):
+    """Keys that are pressed while all begin anew count for nothing, and nobody starts twice."""
+    with Theatre(rows=60) as t:
+        t.leader()
+        t.press("a", "a", "a")
+        t.shows("elect demo: 5 processes, ring")
+        t.leader()
+        for number in MEMBERS:
+            t.press(number, "K")
+        t.shows(*[rf"{number} is dead" for number in MEMBERS])
+        for _ in range(10):
+            holds("they stay dead", t.screen().count("is dead") == 5)
+        t.press("C-z")  # nobody is there to go back to: it goes on
+        t.shows("q quit")
+        t.press("q")
+        holds("exit", t.status() == "0", t.status())
+        t.gone()
+
+
+@case
+def children_of_others(_):
+    """Whoever else is a child of that process is none of its business."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
+            with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo -q"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, env=os.environ | env) as p:
+                other = int(p.stdout.readline())
+                try:
+                    if code != 74:
+                        wait("daemons run", lambda: len(processes(folder)) >= 12)
+                        p.terminate()
+                    holds("exit", p.wait(30) == code, p.returncode)
+                    holds("it lives", state(other) == "S", state(other))
+                finally:
+                    os.kill(other, signal.SIGKILL)
+        holds("nothing is left", not os.listdir(folder))
+
+
+@case
+def folders_of_others(_):
+    """Only what is ours, and no link, is removed, whatever its name is."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        place = pathlib.Path(folder)
+        victim = place / "victim"
+        link, open_one, other = place / "elect-demo-link", place / "elect-demo-open", place / "elect-demo-other"
+        for path in (victim, open_one, other):
+            path.mkdir(mode=0o700)
+            (path / "lock").touch()
+            (path / "precious").touch()
+        link.symlink_to(victim)
+        open_one.chmod(0o777)
+        os.chown(other, 65534, 65534)
+        inside = place / "elect-demo-inside"
+        inside.mkdir(mode=0o700)
+        (inside / "lock").touch()
+        (inside / "away").symlink_to(victim)
+        with pipe(folder=folder) as p:
+            wait("daemons run", lambda: len(processes(folder)) >= 12)
+            p.terminate()
+            p.communicate(timeout=60)
+        holds("ours is removed", not inside.exists(), os.listdir(folder))
+        for path in (victim, open_one, other):
+            holds("it stays", (path / "precious").exists() and (path / "lock").exists(), path)
+        holds("the link stays", link.is_symlink())
+
+
+@case
+def keeper_stands_still(_):
+    """It is not waited for for ever: the other one cleans up in its place."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        with pipe(folder=folder) as p:
+            wait("daemons run", lambda: len(processes(folder)) >= 12)
+            os.kill(int(children(p.pid)[0]), signal.SIGSTOP)
+            p.terminate()
+            p.communicate(timeout=60)
+            wait("nothing is left", lambda: not processes(folder) and not os.listdir(folder))
+
+
+@case
+def nobody_reads(_):
+    """Its reader goes away."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        p = pipe(folder=folder)
+        p.stdout.readline()
+        p.stdout.close()
+        p.wait(timeout=60)
+        p.stderr.close()
+        wait("nothing is left", lambda: not processes(folder) and not os.listdir(folder))
+
+
+@case
+def both_killed(_):
+    """Then a folder is left: the next one removes it, and only such ones."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        with pipe(folder=folder) as p:
+            wait("daemons run", lambda: len(processes(folder)) >= 12)
+            keeper = int(children(p.pid)[0])
+            for pid in (keeper, p.pid):
+                os.kill(pid, signal.SIGSTOP)
+            for pid in (keeper, p.pid):
+                os.kill(pid, signal.SIGKILL)
+            p.communicate(timeout=60)
+        wait("no daemon outlives them", lambda: not processes(folder))
+        left = os.listdir(folder)
+        holds("one folder is left", len(left) == 1, left)
+        mine = pathlib.Path(folder) / "elect-demo-mine12"
+        mine.mkdir()
+        with pipe("-o", "json", folder=folder) as p:
+            wait("another one runs", lambda: len(processes(folder)) >= 12)
+            holds("it is removed", left[0] not in os.listdir(folder))
+            with pipe("-q", folder=folder) as q:
+                wait("a second one runs", lambda: len(processes(folder)) >= 24)
+                q.terminate()
+                q.communicate(timeout=60)
+            p.communicate(timeout=60)
+            holds("the first one is not disturbed", p.returncode == 0, p.returncode)
+        holds("what has no lock stays", os.listdir(folder) == [mine.name], os.listdir(folder))
+
+
+@case
+def bad_input(_):
+    expect("algorithm", run("demo", "--algorithm", "buly"), 64, err="did you mean bully?")
+    expect("mandate", run("demo", "--mandate", "no"), 64, err="--mandate")
+    for number in ("2", "10", "x", "-1", ""):
+        expect("members", run("demo", "--members", number), 64, err="expected a number from 3 to 9")
+    expect("group", run("demo", "-g", "main"), 64, err="does not take that option")
+    expect("word", run("demo", "now"), 64, err="one word too many")
+    expect("no folder", run("demo", env={"TMPDIR": "/nowhere"}), 74, err="/nowhere")
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        deep = pathlib.Path(folder) / ("deep" * 20)
+        deep.mkdir()
+        expect("a path too long for sockets", run("demo", "-q", env={"TMPDIR": str(deep)}), 0, lines=0)
+        holds("it is elsewhere", not os.listdir(deep))
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__, jobs=2))

@@ -1,0 +1,580 @@
+"""What the documents say can be done is done here: every command line in them is run, in their order, and must say what
+they show. What a reader does in between is told by directions, at their own words. What cannot be done here is listed,
+with the reason. And every link, file, verb and option that they name is there."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+import claims  # noqa: E402
+import markdown  # noqa: E402
+from cluster import signal_both  # noqa: E402
+from said import wrong  # noqa: E402
+from support import ELECT, ROOT, check, failures, report, run  # noqa: E402
+
+PATIENCE = 60  # seconds, for what takes one or two
+LONG = 600     # for what works
+TOLERATED = 0.2
+RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
+
+# ---- what is not run, or not checked, and why: each must still be there ----
+
+BUILDS = "it builds, tests or measures for minutes: only looked up in the Makefile"
+MACHINES = "it needs root, systemd and three machines"
+CLIENT_PY = "LD_LIBRARY_PATH=build examples/client.py demo/state/member-2.status"
+SANITIZED = b"__asan_init" in pathlib.Path(ELECT).read_bytes()
+CANNOT = {
+    "README.md": {
+        "make": BUILDS,
+        "make demo": BUILDS,
+        "make install PREFIX=$HOME/.local": BUILDS,
+        "sudo make install PREFIX=/usr": MACHINES,
+        "sudo systemd-sysusers && sudo systemd-tmpfiles --create && sudo systemctl daemon-reload": MACHINES,
+        "sudo -u elect elect init --new-cluster a=10.0.0.1:7400 b=10.0.0.2:7400 c=10.0.0.3:7400": MACHINES,
+        "sudo chown elect: /etc/elect/elect.conf /etc/elect/key && sudo chmod 600 /etc/elect/key": MACHINES,
+        "sudo -u elect elect init": MACHINES,
+        "sudo systemctl enable --now elect": MACHINES,
+        "elect status": MACHINES,
+        "elect is-leader -q && do-what-the-leader-does": "what a leader does is the reader's own",
+    },
+    "examples/README.md": {"meson configure build -Dexamples=true && ninja -C build": BUILDS} | (
+        {CLIENT_PY: "Python cannot load a library with a sanitizer"} if SANITIZED else {}),
+    "CONTRIBUTING.md": {f"make{target}": BUILDS for target in (
+        "", " test", " verified", " mutants", " coverage", " storm", " chaos", " format", " bench", " failover")},
+}
+SHOWN = {  # blocks without a command, by their first line
+    "docs/operations.md": {
+        "stops: the state is an earlier one: see elect readmit, and that no other process has this id":
+            "it takes a state that went back: test/system/faults.py",
+    },
+}
+LANGUAGES = {"sql": "no database here", "text": "a picture, or the words of a book"}
+EXITS = {
+    "README.md": {"build/elect verify --algorithm bully --processes 3 --timeouts any --property one-leader": 1},
+    "examples/README.md": {"echo one again | ELECT_TOKEN=65537 fenced store": 1},
+}
+GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
+ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list)\b")  # what is not so yet may be so soon
+NOT_YET = re.compile(r"may not be known to all|does not accept key|still speaks with key")
+
+
+# ---- what differs from run to run ----
+
+def term(found):
+    """How often they tried does not matter; whose it is does."""
+    return f"N.{int(found[0]) & 0xffff}"
+
+
+VARIES = [(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "DATE"), (r"\b[0-9a-f]{32}\b", "ID"), (r"up for \d+ s", "up for N s"),
+          (r"[\d.]+ s ago", "N s ago"), (r"\bpid \d+", "pid N"),
+          (r'"left_us": \d+', '"left_us": N'), (r"(?<=term )\d+(?=\.\d)", "N"), (r"(?<=token )\d+", term),
+          (r'(?<="term": )\d+', term), (r"^ +[\d.]+ ms", "N ms"), (r"  [\d.]+ ms$", " N ms"),
+          (r"(?<= led for )[\d.]+(?= m?s)|(?<= led, for )[\d.]+(?= m?s)", "N"), (r" +", " ")]
+
+
+def normal(text):
+    for pattern, instead in VARIES:
+        text = re.sub(pattern, instead, text, flags=re.M)
+    return [line.strip() for line in text.splitlines()]
+
+
+def fits(said, shown):
+    """A line ... stands for any lines."""
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in normal(shown))
+    return re.fullmatch(pattern, "".join(line + "\n" for line in normal(said))) is not None
+
+
+# ---- what runs ----
+
+def is_free(port):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def free_tens():
+    """Of ports, of which the last digit is left to the documents; not among those that the kernel gives to anybody."""
+    for i in range(2000):
+        ten = 1000 + (os.getpid() + i) % 2000
+        if all(is_free(10 * ten + k) for k in range(10)):
+            yield ten
+
+
+class Stalls:
+    """For how many seconds this machine stood still, at most: then leaders change that would not else."""
+
+    def __enter__(self):
+        self.worst, self.over = 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def watch(self):
+        before = time.monotonic()
+        while not self.over.wait(0.01):
+            self.worst, before = max(self.worst, time.monotonic() - before), time.monotonic()
+
+
+class Going:
+    """A command that does not end by itself, and what it has said so far."""
+
+    def __init__(self, line, process):
+        self.line, self.process, self.lines, self.news = line, process, [], threading.Condition()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.lines.append(line)
+                self.news.notify_all()
+
+    def said(self):
+        with self.news:
+            return list(self.lines)
+
+    def says(self, pattern):
+        with self.news:
+            return self.news.wait_for(lambda: any(re.search(pattern, line) for line in self.lines), PATIENCE)
+
+    def end(self):
+        if self.process.stdout.closed:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            signal_both(self.process, signal.SIGKILL)
+            self.process.wait()
+        self.reader.join(PATIENCE)
+        self.process.stdout.close()
+
+
+class Player:
+    """One document, in a folder of its own with what a reader finds in the tree, and a command that was built."""
+
+    def __init__(self, name, folder):
+        self.name, self.folder, self.text = name, pathlib.Path(folder), (pathlib.Path(ROOT) / name).read_text()
+        self.going, self.here, self.machines, self.met = [], None, {}, set()
+        self.free, self.tens, self.paths, self.exports = free_tens(), {}, {}, ""
+        for tree in ("test/scenario", "test/mutant", "examples"):
+            shutil.copytree(pathlib.Path(ROOT) / tree, self.folder / tree)
+        (self.folder / "build").symlink_to(os.path.dirname(ELECT))
+        (self.folder / "bin").mkdir()
+
+    def env(self):
+        here = self.machines.get(self.here, self.folder)
+        path = f"{self.folder}/bin:{os.path.dirname(ELECT)}:{os.environ['PATH']}"
+        env = os.environ | {"PATH": path, "HOME": str(self.folder), "HERE": str(here), "LC_ALL": "C.UTF-8"}
+        env.pop("ELECT_SOCKET", None)
+        return env
+
+    def here_for(self, line):
+        """Ports that are free, and the folders of this test."""
+        line = re.sub(r"\b7[4-6]\d(?=\d\b|\$)", lambda found: str(self.ten(found[0])), line)
+        for written, place in self.paths.items():
+            line = line.replace(written, place(self))
+        return line
+
+    def as_written(self, text):
+        for written, place in self.paths.items():
+            text = text.replace(place(self), written)
+        for written, ten in self.tens.items():
+            text = re.sub(rf"(?<=:){ten}(?=\d\b)", written, text)
+        return text
+
+    def ten(self, written):
+        if written not in self.tens:
+            self.tens[written] = next(self.free)
+        return self.tens[written]
+
+    def start(self, line):
+        if line.endswith(("&", "& done")):
+            words = f"trap 'trap - TERM; kill 0' TERM\n{line}\nwait"
+        else:
+            words = f"exec env {line}" if "=" in line.split()[0] else f"exec {line}"
+        process = subprocess.Popen(["sh", "-c", self.exports + self.here_for(words)], cwd=self.folder, env=self.env(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, start_new_session=True,
+                                   preexec_fn=lambda: claims.die_with_parent(signal.SIGTERM))
+        self.going.append(Going(line, process))
+        return self.going[-1]
+
+    def latest(self, pattern):
+        return next(going for going in reversed(self.going) if re.search(pattern, going.line))
+
+    def run(self, line):
+        process = subprocess.Popen(["sh", "-c", self.exports + self.here_for(line)], cwd=self.folder, env=self.env(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=LONG)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            err += f"it has not ended within {LONG} s"
+        return process.returncode, self.as_written(out), self.as_written(err)
+
+    def end(self):
+        for going in reversed(self.going):
+            going.end()
+            if "elect daemon" in going.line:
+                fine = going.process.returncode in (0, 128 + signal.SIGKILL)
+                check(f"{self.name}: exit of {going.line}", fine, *going.said()[-3:])
+
+    # -- one command --
+
+    def ends(self, line, shown=None, comments=""):
+        """It ends as it should, and says what is shown; what a daemon is asked, or refuses for now, is asked again."""
+        complaint = shown and re.search(r"^elect [a-z-]+: .*\n\Z|^\S+ +violated after", shown, re.M)
+        wanted = EXITS.get(self.name, {}).get(line, 1 if complaint else 0)
+        limit = time.monotonic() + PATIENCE
+        while True:
+            code, out, err = self.run(line)
+            right = code == wanted and (fits(out + err, shown) if shown is not None else code != 0 or err == "")
+            if right or time.monotonic() > limit or not (ASKS.search(line) or NOT_YET.search(err)):
+                break
+            time.sleep(0.02)
+        said = f"exit {code}\n{out[-2000:]}{err[-2000:]}"
+        check(f"{self.name}: {line}", right, said, f"shown is\n{shown}" if shown else "")
+        for number in re.findall(r"([\d,]+) worlds", comments):
+            found = re.search(rf"\b{number.replace(',', '')} states\b", out)
+            check(f"{self.name}: {line}: {number} worlds", found, out)
+
+    def command(self, line, comments="", shown=None):
+        """What is started goes on; else None."""
+        bare = re.sub(r"\s+# .*$", "", line)
+        if bare in CANNOT.get(self.name, {}):
+            self.met.add(bare)
+            if re.match(r"(sudo )?make\b", bare):
+                words = bare.removeprefix("sudo ").split()[1:]
+                done = subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True)
+                check(f"{self.name}: {bare}: there is such a target", done.returncode == 0, done.stderr)
+            return None
+        if bare in EXITS.get(self.name, {}):
+            self.met.add(bare)
+        if bare.startswith("export "):
+            self.exports += f"{bare}\n"
+            return None
+        if not GOES_ON.search(bare) and bare not in WHEN.get(self.name, {}):
+            here = self.here
+            for self.here in list(self.machines) if "# on every member" in line else [here]:
+                self.ends(bare, shown, comments)
+            self.here = here
+            return None
+        going = self.start(bare)
+        pattern, then = WHEN.get(self.name, {}).get(bare, (None, None))
+        self.met.add(bare)
+        if pattern:
+            check(f"{self.name}: {bare} says {pattern}", going.says(pattern), *going.said())
+        if then:
+            then(self)
+        return going
+
+    # -- one block --
+
+    def block(self, text, shown):
+        """Commands, a line each; what goes on says every line that is shown, in whatever order."""
+        comments, going, lines = "", [], text.replace("\\\n", "").splitlines()
+        alone = [line for line in lines if line and not line.startswith("#")]
+        for line in lines:
+            if line.startswith("#"):
+                comments += line
+            elif line:
+                clear = shown is None or GOES_ON.search(line) or len(alone) == 1
+                check(f"{self.name}: one command for one output", clear, text)
+                going.append(self.command(line, comments, shown))
+                comments = ""
+        if shown is None or not any(going):
+            return
+        limit, missing = time.monotonic() + PATIENCE, set(normal(shown)) - {"..."}
+        while True:
+            said = [line for one in going if one for line in one.said()]
+            missing -= set(normal(self.as_written("".join(said))))
+            if not missing or time.monotonic() > limit:
+                break
+            time.sleep(0.02)
+        check(f"{self.name}: {alone[-1]} says what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
+
+    def session(self, text):
+        """$ command, then what it prints."""
+        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
+            self.command(command, shown=shown)
+
+    def read(self, prose):
+        for words, act in DIRECTIONS.get(self.name, {}).items():
+            if words in " ".join(prose.split()):
+                self.met.add(words)
+                act(self)
+
+    def ini(self, text):
+        """A configuration, or a part of one, which conf.d takes."""
+        if re.match(r"\[(Unit|Service|Install)\]", text):
+            return
+        place = self.folder / "ini"
+        (place / "conf.d").mkdir(parents=True, exist_ok=True)
+        whole = re.search(r"^\[cluster\]", text, re.M) and re.search(r"^\[group ", text, re.M)
+        example = run("config", "example").stdout
+        cluster, *members = re.split(r"^(?=\[member)|^(?=# What is to be led)", example, flags=re.M)
+        taken = re.findall(r"^id = (\d+)$", text, re.M)
+        others = [member for member in members if not re.search(rf"^id = ({'|'.join(taken)})$", member, re.M)]
+        (place / "elect.conf").write_text(text if whole else cluster + "".join(others))
+        part = text if text.lstrip().startswith("[") else "[cluster]\n" + text
+        (place / "conf.d/part.conf").write_text("" if whole else part)
+        done = run("config", "check", place / "elect.conf")
+        check(f"{self.name}: a configuration", done.returncode == 0, done.stderr, text)
+
+    def c(self, text):
+        """Is there, line by line, in a source that the page names."""
+        named = [*markdown.LINK.findall(self.text), *markdown.backticks(self.text)]
+        files = [place / name for name in named if re.fullmatch(r"[\w./-]+\.[ch]", name)
+                 for place in (pathlib.Path(ROOT), (pathlib.Path(ROOT) / self.name).parent) if (place / name).is_file()]
+        sources = ["\n".join(line.strip() for line in file.read_text().splitlines()) for file in files]
+        for piece in re.split(r"^\s*(?:\.\.\.|/\* \.\.\. \*/)\s*$", text, flags=re.M):
+            lines = "\n".join(line.strip() for line in piece.strip().splitlines())
+            there = any(lines in source for source in sources)
+            check(f"{self.name}: C that is in {', '.join(file.name for file in files)}", there, piece)
+
+    def shown(self, steps, i):
+        """The output below a command: a fence in no language, with nothing but prose in between."""
+        at = next((k for k in range(i + 1, len(steps)) if steps[k][0] != "prose"), None)
+        if at is None or steps[at][0] != "" or steps[at][1].startswith("$ "):
+            return None, None
+        return at, steps[at][1]
+
+    def play(self):
+        steps, used = list(markdown.parts(self.text)), set()
+        for i, (kind, text) in enumerate(steps):
+            if kind == "prose":
+                self.read(text)
+            elif kind == "sh":
+                at, shown = self.shown(steps, i)
+                used.add(at)
+                self.block(text, shown)
+            elif kind == "" and text.startswith("$ "):
+                self.session(text)
+            elif kind == "" and i not in used:
+                first = text.splitlines()[0]
+                self.met.add(first)
+                check(f"{self.name}: a block that nothing prints is listed", first in SHOWN.get(self.name, {}), text)
+            elif kind == "ini":
+                self.ini(text)
+            elif kind == "c":
+                self.c(text)
+            elif kind not in ("heading", "", *LANGUAGES):
+                check(f"{self.name}: a language that is known", False, kind)
+        for table in (CANNOT, SHOWN, EXITS, WHEN, DIRECTIONS):
+            for words in set(table.get(self.name, {})) - self.met:
+                check(f"{self.name} still says: {words}", False, "else take it out of the list")
+
+
+# ---- directions ----
+
+def kill_the_leader(p):
+    said = json.loads(p.run("build/elect status -c demo/elect.conf --id b -o json")[1])
+    check("b leads", said["groups"][0]["leads"], said)
+    os.kill(said["pid"], signal.SIGKILL)
+    check("its guardian ends, too", p.latest("daemon .*--id b").process.wait(PATIENCE) == 128 + signal.SIGKILL)
+
+
+def start_b_again(p):
+    """And it is there for long enough to be next again."""
+    again = p.start("build/elect daemon -c demo/elect.conf --id b")
+    check("it follows", again.says("follows c"), *again.said())
+    limit, status = time.monotonic() + PATIENCE, "build/elect status -c demo/elect.conf --id c -o json"
+    while '"heir": "b"' not in p.run(status)[1] and time.monotonic() < limit:
+        time.sleep(0.02)
+
+
+def quick_start(p):
+    """Three members of which a leads."""
+    build = "build/elect"
+    p.ends(f"{build} init --new-cluster a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403 -c demo/elect.conf -q")
+    for name, pattern in (("a", "starts"), ("b", "leads|follows"), ("c", "follows")):
+        going = p.start(f"{build} daemon -c demo/elect.conf --id {name}")
+        check(f"{name}: {pattern}", going.says(pattern), *going.said())
+    leader = p.run(f"{build} leader -c demo/elect.conf --id c")[1].strip()
+    if leader != "a":
+        p.ends(f"{build} transfer a -c demo/elect.conf --id {leader} -q")
+
+
+def writes(p):
+    """Then it makes room for the next."""
+    limit = time.monotonic() + PATIENCE
+    while not (p.folder / "times").exists() and time.monotonic() < limit:
+        time.sleep(0.02)
+    check("a leader writes", (p.folder / "times").exists())
+    p.latest("fenced times").end()
+
+
+WRAPPER = """#!/bin/sh
+# The command on the machine that is meant.
+exec {elect} -c "$HERE/elect.conf" "$@"
+"""
+SUDO = """#!/bin/sh
+# Whoever this is may do it.
+shift 2
+exec "$@"
+"""
+
+
+def three_machines(p):
+    """Each with its own folder in place of /etc/elect; c leads, and is where we are."""
+    for name, text in (("elect", WRAPPER.format(elect=ELECT)), ("sudo", SUDO)):
+        (p.folder / "bin" / name).write_text(text)
+        (p.folder / "bin" / name).chmod(0o755)
+    p.paths = {"/etc/elect/": lambda p: f"{p.machines[p.here]}/", "/var/lib/elect/": lambda p: f"{p.folder}/shared/"}
+    new = p.folder / "new"
+    members = [f"{name}=127.0.0.1:{p.ten('740')}{i}" for i, name in enumerate("abc", 1)]
+    done = run("init", "--new-cluster", *members, "-c", new / "elect.conf")
+    check("a cluster", done.returncode == 0, done.stderr)
+    text = (new / "elect.conf").read_text().replace("state-dir = state\n", "state-dir = state\nmax-lease = 2s\n")
+    (p.folder / "shared").mkdir()
+    for number, name in enumerate("abc", 1):
+        p.machines[name] = p.folder / name
+        (p.machines[name] / "state").mkdir(parents=True)
+        (p.machines[name] / "elect.conf").write_text(text)
+        shutil.copy2(new / "key", p.machines[name])
+        shutil.copy2(new / f"state/member-{number}.state", p.machines[name] / "state")
+    for name, pattern in (("c", "starts"), ("a", "follows c"), ("b", "follows c")):
+        p.here = name
+        going = p.start(f"elect daemon # {name}")
+        check(f"{name} {pattern}", going.says(pattern), *going.said())
+    p.here = "c"
+
+
+def edit(p, old, new, names="abc"):
+    for name in names:
+        path = p.machines[name] / "elect.conf"
+        check("something to edit", old in path.read_text(), old)
+        path.write_text(path.read_text().replace(old, new, 1))
+
+
+def add_a_member(p):
+    edit(p, "\n[group main]\n", "\n[member d]\nid = 4\naddress = 10.0.0.4:7400\n\n[group main]\n", "c")
+
+
+def remove_it(p):
+    edit(p, "\n[member d]\nid = 4\naddress = 10.0.0.4:7400\n", "", "c")
+
+
+def reload_others(p):
+    for p.here in "ab":
+        check("reload", p.run("elect reload")[0] == 0)
+    p.here = "c"
+
+
+def let_it_vote(p):
+    """a, which only followed until now."""
+    edit(p, "[member a]\n", "[member a]\nrole = observer\n")
+    reload_others(p)
+    p.ends("elect reload", "changed: who votes in main\n")
+    edit(p, "role = observer\n", "role = member\n")
+    reload_others(p)
+
+
+def lose_a_state(p):
+    p.here = "a"
+    p.latest("# a").end()
+    for path in (p.machines["a"] / "state").glob("*.state"):
+        path.unlink()
+    code, _, err = p.run("elect daemon")
+    check("the daemon does not start", code == 78, code, err)
+
+
+def start_it_again(p):
+    going = p.start("elect daemon # a")
+    check("a is back", going.says("follows c"), *going.said())
+    p.here = "c"
+
+
+WHEN = {  # when a command says so, something is done, or it is just waited for
+    "README.md": {
+        "build/elect daemon -c demo/elect.conf --id b": ("b leads", None),
+        "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),
+        "build/elect watch -c demo/elect.conf --id a": ("follows b", kill_the_leader),
+    },
+    "examples/README.md": {
+        "client demo/state/member-1.status": ("^works with token", None),
+        CLIENT_PY: ("^does not lead main, but a does", None),
+        "for m in 1 2 3; do mutex serve demo/state/member-$m.status 761$m & done": (None, None),
+        "berkeley demo/state/member-1.status 300 100 7621 7622 7623 &": ("master", None),
+        "berkeley demo/state/member-2.status -200 -100 7622 7621 7623 &": ("slave", None),
+        "berkeley demo/state/member-3.status 60000 50 7623 7621 7622 &": ("slave", None),
+        "elect run -c demo/elect.conf --id a -- sh -c 'while date | fenced times; do sleep 1; done'":
+            ("starts sh", writes),
+        "elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh table": ("a, with token", None),
+        "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
+    },
+}
+DIRECTIONS = {  # words of a document, and what a reader does there
+    "README.md": {"Start b again": start_b_again},
+    "examples/README.md": {"Then start the three members": quick_start},
+    "docs/operations.md": {
+        "Lines after `$` are commands": three_machines,
+        "What cannot is refused by name": add_a_member,
+        "A `lease` that is longer than `max-lease`": remove_it,
+        "Let it vote": let_it_vote,
+        "The daemon does not start (exit 78)": lose_a_state,
+        "That takes max-lease": start_it_again,
+    },
+}
+
+
+def named(path):
+    name = path.relative_to(ROOT)
+    for link in markdown.broken_links(path):
+        check(f"{name}: a link", False, link)
+    for file in markdown.lost_files(ROOT, path):
+        check(f"{name}: a file", False, file)
+    for words in markdown.backticks(path.read_text()):
+        line = re.sub(r"^(sudo -u elect )?(build/)?(?=elect )", "", words)
+        if line.startswith("elect ") and not re.match(r"elect [\w-]*[:(]", line):
+            check(f"{name}: {words}", not wrong(line), *wrong(line))
+
+
+def play(name):
+    with tempfile.TemporaryDirectory() as folder:
+        player = Player(name, folder)
+        try:
+            player.play()
+        finally:
+            player.end()
+
+
+def main():
+    documents = list(markdown.documents(ROOT))
+    check("there are documents", len(documents) > 5, documents)
+    for path in documents:
+        named(path)
+    for path in sorted({path for pattern in RUN for path in pathlib.Path(ROOT).glob(pattern)}):
+        begin = len(failures)
+        for _ in range(3):
+            del failures[begin:]
+            with Stalls() as stalls:
+                play(str(path.relative_to(ROOT)))
+            if len(failures) == begin or stalls.worst < TOLERATED:
+                break
+            print(*failures[begin:], sep="\n", file=sys.stderr)
+            print(f"this machine stood still for {stalls.worst:.1f} s: once more", file=sys.stderr)
+    report()
+
+
+main()

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Why the leader changed, as the members tell it: explain.py ELECT [CASE ... | --list] [--jobs N]
+
+Real daemons, each asked through another one; and what befell them as a scenario, which the simulator replays."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from cluster import member_of, signal_both, wait  # noqa: E402
+from place import Place, case, expect, holds, main, run  # noqa: E402
+
+
+def explain(p, name, *words):
+    return json.loads(expect("explain", p.elect(name, "explain", "-o", "json", *words)).stdout)
+
+
+def begin(p):
+    """The highest leads, and knows who is next, as in the simulator."""
+    p.start(p.names[-1])
+    wait("it is there", lambda: p.group(p.names[-1]))
+    p.start(*p.names[:-1])
+    leader, term = p.leader()
+    wait("an heir", lambda: p.group(leader).get("heir") == max(n for n in p.names if n != leader))
+    return leader, term
+
+
+def rules(said):
+    return [s["rule"] for s in said["steps"]]
+
+
+def replays(p, name, leader):
+    """The scenario is accepted, tells its own story, and the same one leads at its end."""
+    file = p.folder / "history.elect"
+    expect("export", p.elect(name, "history", "--export", file), 0, out=f"ends as it did: {leader} leads")
+    expect("replay", run("sim", file), 0)
+    return file.read_text().split("----")[0]
+
+
+@case
+def the_first_leader(_):
+    with Place() as p:
+        leader, term = p.begin()
+        other = next(n for n in p.names if n != leader)
+        said = explain(p, other)
+        holds("who", said["leader"] == leader and said["term"] == term and "before" not in said and said["missing"] == [], said)
+        holds("how", {"TAKES_OFFICE", "GRANTS"} <= set(rules(said)), said)
+        holds("in order", [s["ms"] for s in said["steps"]] == sorted(s["ms"] for s in said["steps"]), said)
+        holds("it ends with the office", said["steps"][-1]["rule"] == "TAKES_OFFICE" and said["steps"][-1]["ms"] == 0, said)
+        text = expect("text", p.elect(other, "explain"), 0, out=(f"group main: {leader} leads in term", "Nobody led before it")).stdout
+        holds("a dozen lines", len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text)
+        script = replays(p, other, leader)
+        holds("nothing befell them", " at " not in script, script)
+
+
+@case
+def the_process_dies(_):
+    """Its guardian says so: each of the others heard it, and it is told once."""
+    with Place() as p:
+        old, _term = begin(p)
+        os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
+        p.daemons[old].wait()
+        new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
+        asked = next(n for n in p.names if n not in (old, new))
+        said = explain(p, asked)
+        holds("who", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
+        holds("who is missing", said["missing"] == [old], said)
+        holds("why", said.get("stopped", "") == f"{old} is dead, says its guardian" and not said["exactly"], said)
+        dead = next((s for s in said["steps"] if s["rule"] == "TESTAMENT"), {"member": "nobody", "also": []})
+        holds("who heard it", {dead["member"], *dead["also"]} == {asked, new}, dead)
+        holds("how long", 0 < said["nobody_led_ms"] < 500 + 80, said)
+        expect("text", p.elect(asked, "explain"), 0, out=(f"Before it {old} led", f"{old} is dead, says its guardian", "Nobody led for at most",
+                                                          f"{old} did not answer: what was seen there is missing."))
+        holds("replayed", f"testament {p.number(old)} at " in replays(p, asked, new))
+        p.start(old)
+        p.leader()
+        holds("and back", f"recover {p.number(old)} at " in replays(p, asked, new))
+
+
+@case
+def the_machine_is_lost(_):
+    """Nobody says so: they miss it, and wait for its lease."""
+    with Place() as p:
+        old, _term = begin(p)
+        p.kill(old)
+        new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
+        said = explain(p, new)
+        holds("who", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
+        holds("why", "stopped" not in said and "MISSES" in rules(said), said)
+        holds("its last sign of life", {"GRANTS_AGAIN", "RENEWED"} & set(rules(said)), said)
+        holds("how long", said["nobody_led_ms"] > 300, said)
+        expect("text", p.elect(new, "explain"), 0, out=("hears nothing of", "the last sign of life", "did not say that it stopped"))
+        holds("replayed", f"crash {p.number(old)} at " in replays(p, new, new))
+
+
+@case
+def it_resigns(_):
+    with Place() as p:
+        old, _term = begin(p)
+        to = next(n for n in p.names if n != old)
+        expect("transfer", p.elect(old, "transfer", to))
+        new, term = p.leader(other_than=old)
+        said = explain(p, old)
+        holds("who", (said["leader"], said["before"], said["term"], said["missing"]) == (to, old, term, []) and new == to, said)
+        holds("why", "resigns" in said.get("stopped", "") and said["exactly"], said)
+        holds("how", {"RESIGNS", "HANDS_OVER", "CERTIFIED", "TAKES_OFFICE"} <= set(rules(said)), said)
+        holds("how long", 0 <= said["nobody_led_ms"] < 300, said)
+        holds("replayed", f"transfer {p.number(old)} {p.number(to)} at " in replays(p, old, to))
+
+
+@case
+def it_stands_still(_):
+    """The old one did not know: when it goes on it says that its mandate had run out."""
+    with Place() as p:
+        old, _term = begin(p)
+        signal_both(p.daemons[old], signal.SIGSTOP)
+        try:
+            new, _term = p.leader(among=[n for n in p.names if n != old], other_than=old)
+            said = explain(p, new)
+            holds("missing", said["missing"] == [old] and said["leader"] == new, said)
+        finally:
+            signal_both(p.daemons[old], signal.SIGCONT)
+        p.leader()
+        said = explain(p, old)
+        holds("all answer", said["missing"] == [] and (said["leader"], said["before"]) == (new, old), said)
+        holds("replayed", f"pause {p.number(old)} " in replays(p, old, new))
+
+
+@case
+def it_is_stopped_in_order(_):
+    """What it knew is gone with it; the others heard that its office was over."""
+    with Place() as p:
+        old, _term = begin(p)
+        p.daemons[old].terminate()
+        p.daemons[old].wait()
+        new, _term = p.leader(among=[n for n in p.names if n != old], other_than=old)
+        said = explain(p, new)
+        holds("who", (said["leader"], said["before"], said["known_by"]) == (new, old, "others"), said)
+        expect("text", p.elect(new, "explain"), 0, out=f"{old} said that it was over")
+        script = replays(p, new, new)
+        holds("replayed", f"resign {p.number(old)} at " in script and f"crash {p.number(old)} at " in script, script)
+
+
+@case
+def it_resigns_and_its_machine_is_lost(_):
+    """It is heard until it is lost: that was no end in good order."""
+    with Place() as p:
+        old, _term = begin(p)
+        expect("resign", p.elect(old, "resign"))
+        new, _term = p.leader(other_than=old)
+
+        def renewals():
+            steps = json.loads(expect("steps", p.elect(new, "history", "--messages", "-o", "json")).stdout)
+            return sum(s.get("from") == old and s["rule"] == "RENEWED" for s in steps)
+
+        wait("it grants for three rounds", lambda: renewals() > 3)
+        p.kill(old)
+        script = replays(p, new, new)
+        at = {line.split()[0]: int(line.split()[-1]) for line in script.splitlines() if " at " in line}
+        holds("both, in order", list(at) == ["resign", "crash"] and at["crash"] > at["resign"] + 80, script)
+
+
+@case
+def all_stand_still(_):
+    """The lease was over long before anybody could say so."""
+    with Place() as p:
+        old, _term = begin(p)
+        for name in p.names:
+            signal_both(p.daemons[name], signal.SIGSTOP)
+        since = time.monotonic()
+        wait("four leases", lambda: time.monotonic() > since + 2)
+        for name in p.names:
+            signal_both(p.daemons[name], signal.SIGCONT)
+        wait("another office", lambda: p.group(old).get("term", 0) != _term and p.leader())
+        said = explain(p, old)
+        holds("how long", said["known_by"] == "itself" and said["exactly"] and said["nobody_led_ms"] > 1000, said)
+
+
+@case
+def nobody_leads_now(_):
+    with Place() as p:
+        old, _term = begin(p)
+        p.kill(*[n for n in p.names if n != old])
+        wait("it leads no more", lambda: "leader" not in p.group(old))
+        said = explain(p, old)
+        holds("not now", said["leader"] == old and not said["leads_now"], said)
+        expect("text", p.elect(old, "explain"), 0, out=(f"group main: {old} took office in term", "No leader is known now."))
+
+
+@case
+def on_a_ring(_):
+    """Without a mandate each algorithm has its own way to the lead."""
+    for algorithm in ("ring", "active-ring", "chang-roberts"):
+        with Place(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
+            p.start()
+            wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
+            said = explain(p, "a")
+            holds(algorithm, said["leader"] == "c" and said["leads_now"] and said["steps"][-1]["ms"] == 0, said)
+
+
+@case
+def without_a_mandate(_):
+    """Nobody is waited for, and nothing is claimed of how long nobody led."""
+    with Place(options="mandate = none\n") as p:
+        p.start()
+        wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
+        p.kill("c")
+        wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
+        said = explain(p, "a")
+        holds("who", (said["leader"], said["before"]) == ("b", "c") and "nobody_led_ms" not in said, said)
+        holds("how", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
+        expect("text", p.elect("a", "explain"), 0, out="Without a mandate nobody waits for c")
+        expect("export", p.elect("a", "history", "--export", p.folder / "x"), 1, err="only the history of a cluster with a mandate")
+
+
+@case
+def restarted_members_have_forgotten(_):
+    with Place() as p:
+        p.begin()
+        p.kill(*p.names)
+        p.start("a")
+        wait("it answers", lambda: p.group("a"))
+        expect("nothing", p.elect("a", "explain"), 1, err="no change of leader is recorded")
+        expect("nothing", p.elect("a", "history", "--export", p.folder / "x"), 1, err="no leader is recorded")
+        holds("nothing is written", not (p.folder / "x").exists())
+
+
+@case
+def bad_input(_):
+    with Place(groups=("main", "other")) as p:
+        expect("no daemon", p.elect("a", "explain"), 3, err="no daemon runs here")
+        p.begin()
+        expect("which group", p.elect("a", "explain"), 64, err="there are several groups: say which with -g")
+        expect("no such group", p.elect("a", "explain", "-g", "mian"), 1, err="did you mean main?")
+        wait("a leader of the other", lambda: p.group("a", 1).get("leader"))
+        expect("the other", p.elect("a", "explain", "-g", "other"), 0, out="group other:")
+        expect("quiet", p.elect("a", "explain", "-g", "other", "-q"), 0, lines=0)
+        expect("word", p.elect("a", "explain", "it"), 64, err="one word too many")
+        expect("both", p.elect("a", "history", "--messages", "--export", "x"), 64, err="does not go with --messages")
+        expect("nowhere", p.elect("a", "history", "-g", "main", "--export", "/nowhere/x"), 64, err="cannot be written there")
+        mine = pathlib.Path(p.folder / "kept")
+        mine.write_text("mine")
+        expect("kept", p.elect("a", "history", "-g", "mian", "--export", mine), 1, err="did you mean main?")
+        holds("what was there stays", mine.read_text() == "mine")
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

@@ -1,0 +1,253 @@
+"""The manual says what the command says: every verb has its page, with its options and exit codes, no more, no fewer;
+so have the keys of a configuration and the words of a scenario. And man takes every page without a warning."""
+
+import os
+import pathlib
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from said import NAMED, help_of, options, verbs, wrong  # noqa: E402
+from support import ROOT, check, report, run  # noqa: E402
+
+PAGES = pathlib.Path(ROOT) / "docs/man"
+COLUMNS = 80
+# Options on a page that none of its verbs has, and whose they are.
+STRANGERS = {
+    "elect-config.8": {"--new-cluster": "of elect init, which makes a configuration"},
+    "elect-daemon.8": {"--on-lose": "of elect run, which a guardian waits for"},
+    "elect-init.8": {"-u": "of sudo"},
+    "elect-key.8": {"-u": "of sudo"},
+    "elect-run.1": {"-D": "of postgres, in an example"},
+}
+
+
+def plain(text):
+    """Without fonts and quotes, and with the dashes that a reader sees."""
+    return re.sub(r"\\f.|\\&|\"", "", text).replace("\\-", "-")
+
+
+def section(page, name):
+    found = re.search(rf"^\.SH {re.escape(name)}\n(.*?)(?=^\.SH |\Z)", page, re.M | re.S)
+    return found[1] if found else ""
+
+
+def tags(text):
+    """What is explained, line by line, and the explanation."""
+    return re.findall(r"^\.T[PQ]\n\.\w+ (.*)\n((?:(?!\.T[PQ]\n|\.S[HS] |\.PP\n).*\n)*)", text, re.M)
+
+
+# ---- verbs ----
+
+def page_of(verb):
+    """The page on which it is, behind .so: its name, or None."""
+    found = sorted(PAGES.glob(f"elect-{verb}.[1-9]"))
+    check(f"{verb} has one page", len(found) == 1, [path.name for path in found], f"docs/man/elect-{verb}.1 is missing")
+    if len(found) != 1:
+        return None
+    alias = re.fullmatch(r"\.so man([1-9])/(\S+)\n", found[0].read_text())
+    if alias is None:
+        return found[0].name
+    there = (PAGES / alias[2]).is_file()
+    check(f"{found[0].name} leads to a page", there and alias[2].endswith(f".{alias[1]}"), alias[0])
+    check(f"{found[0].name} is in the section of its page", found[0].suffix == f".{alias[1]}", alias[0])
+    return alias[2] if there else None
+
+
+def helped():
+    for verb in verbs():
+        done = run("help", verb)
+        fine = done.returncode == 0 and done.stderr == "" and done.stdout.startswith("usage: elect")
+        check(f"help {verb}", fine, done)
+        longest = max(done.stdout.splitlines(), key=len)
+        check(f"help {verb} fits {COLUMNS} columns", len(longest) <= COLUMNS, longest)
+        other = run("--help") if verb == "help" else run(verb, "--help")
+        check(f"{verb} --help is the same", other.returncode == 0 and other.stdout == done.stdout, other)
+        strange = set(NAMED.findall(done.stdout)) - options(verb)
+        check(f"help {verb} speaks of its own options", not strange, strange)
+
+
+def exit_codes(verb):
+    said = re.search(r"^[Ee]xit: (.*?)(?:\n\n|\Z)", help_of(verb if verb != "help" else None), re.M | re.S)
+    check(f"help {verb} names exit codes", said)
+    return set(re.findall(r"\b\d+\b", said[1])) if said else set()
+
+
+def one_page(name, its_verbs):
+    page = (PAGES / name).read_text()
+    text = plain(page)
+    names = plain(section(page, "NAME")).split(" - ")[0].replace(",", " ").split()
+    for verb in its_verbs:
+        check(f"{name}: NAME has elect-{verb}", f"elect-{verb}" in names, names)
+    known = set().union(*map(options, its_verbs))
+    named = set(NAMED.findall(text)) - set(STRANGERS.get(name, {}))
+    check(f"{name}: its options are those of elect {', '.join(its_verbs)}", named == known,
+          "only on the page:", *sorted(named - known), "only in the help:", *sorted(known - named))
+    explained = set(NAMED.findall("\n".join(tag for tag, _ in tags(text))))
+    check(f"{name}: each is explained", known - explained == set(), *sorted(known - explained))
+    codes = set().union(*map(exit_codes, its_verbs))
+    status = plain(section(page, "EXIT STATUS"))
+    lacks = codes - set(re.findall(r"\b\d+\b", status))
+    check(f"{name}: exit codes of the help are on the page", not lacks, *sorted(lacks))
+    strange = {re.match(r"\d*", tag)[0] for tag, _ in tags(status)} - codes
+    check(f"{name}: exit codes of the page are in the help", not strange, *sorted(strange))
+
+
+def verbs_and_pages():
+    pages = {}
+    for verb in verbs():
+        name = page_of(verb)
+        if name is not None:
+            pages.setdefault(name, []).append(verb)
+    for name, its_verbs in pages.items():
+        one_page(name, its_verbs)
+    for name, strangers in STRANGERS.items():
+        for option in strangers:
+            check(f"{name} still speaks of {option}", option in NAMED.findall(plain((PAGES / name).read_text())))
+    listed = {line.split()[0] for tag, _ in tags(plain(section((PAGES / "elect.1").read_text(), "DESCRIPTION")))
+              for line in tag.split(",")}
+    check("elect.1 lists the verbs", listed == set(verbs()), listed ^ set(verbs()))
+
+
+# ---- every page ----
+
+def pages():
+    version = run("--version").stdout.strip()
+    installed = set(re.findall(r"'([\w.-]+\.[1-9])'", (PAGES / "meson.build").read_text()))
+    there = {path.name for path in PAGES.glob("*.[1-9]")}
+    check("each page is installed", installed == there, installed ^ there)
+    for path in sorted(PAGES.glob("*.[1-9]")):
+        page = path.read_text()
+        if page.startswith(".so "):
+            continue
+        text = plain(page)
+        title = f".TH {path.stem.upper()} {path.suffix[1:]}  {version} Elect"
+        check(f"{path.name}: title", text.startswith(title), text.splitlines()[0])
+        for name, number in re.findall(r"^\.BR (elect[\w.-]*) \(([1-9])\)", text, re.M):
+            check(f"{path.name}: {name}({number})", f"{name}.{number}" in there)
+        examples = "\n".join(re.findall(r"^\.nf\n(.*?)^\.fi", text, re.M | re.S))
+        for line in re.findall(r"^(?:\$ (?:sudo -u \w+ )?)?(elect .*)$", examples, re.M):
+            if not line.split()[1].endswith(":"):  # that is a complaint
+                check(f"{path.name}: {line}", not wrong(line), *wrong(line))
+
+
+def man_takes_them():
+    """Installed, every page by its name; and in the tree, where it does not lead to another one."""
+    quiet = os.environ | {"MANPAGER": "cat", "MANWIDTH": str(COLUMNS), "LC_ALL": "C.UTF-8", "MANROFFOPT": "-ww"}
+    with tempfile.TemporaryDirectory() as folder:
+        for path in PAGES.glob("*.[1-9]"):
+            place = pathlib.Path(folder) / f"man{path.suffix[1:]}"
+            place.mkdir(exist_ok=True)
+            shutil.copy(path, place)
+        for path in sorted(PAGES.glob("*.[1-9]")):
+            alias = path.read_text().startswith(".so ")  # man finds its page only where both are installed
+            for words in (["-M", folder, path.suffix[1:], path.stem], *([] if alias else [["-l", path]])):
+                done = subprocess.run(["man", "--warnings", *map(str, words)], env=quiet, capture_output=True,
+                                      text=True, timeout=60, cwd=ROOT)
+                check(f"man {' '.join(map(str, words))}", done.returncode == 0 and done.stderr == "", done.stderr)
+                check(f"man {' '.join(map(str, words))} shows it", path.stem in done.stdout, done.stdout[:200])
+
+
+# ---- the configuration, scenarios, the client ----
+
+def keys_of(text, pattern):
+    return {found for found in re.findall(pattern, text, re.M)}
+
+
+def configuration():
+    page = plain((PAGES / "elect.conf.5").read_text())
+    example = run("config", "example").stdout
+    parts = re.split(r"^\[(\w+).*\]$", example, flags=re.M)
+    for name, heading in (("cluster", "[CLUSTER]"), ("member", "[MEMBER NAME]")):
+        shown = keys_of(parts[parts.index(name) + 1], r"^#?([a-z][a-z-]*) = ")
+        written = {tag.split()[0] for tag, _ in tags(section(page, heading))}
+        check(f"elect.conf.5: keys of [{name}]", shown == written and shown, shown ^ written)
+    check("elect.conf.5: a group has no keys", not tags(section(page, "[GROUP NAME]")))
+
+
+def filled(found):
+    """A key of the example, with its default, or with the first of what it can be."""
+    said, key, kind = found.groups()
+    default = re.search(r"default: ([^\s,]+)", said)
+    value = default[1] if default else "/bin/true" if kind == "PATH" else re.match(r"[\w-]+", said)[0]
+    return f"{key} = {value}"
+
+
+def example():
+    """A file to begin with: right with an id of one's own, and with every key that it shows."""
+    text = run("config", "example").stdout
+    longest = max(text.splitlines(), key=len)
+    check(f"the example fits {COLUMNS} columns", len(longest) <= COLUMNS, longest)
+    own = re.sub(r"^id = [0-9a-f]{32}$", f"id = {secrets.token_hex(16)}", text, flags=re.M)
+    every = re.sub(r"^# (.*)\n#([a-z-]+) = (.*)$", filled, own, flags=re.M)
+    check("the example has an id", text != own, text)
+    check("the example has other keys", own != every and not re.search("^#[a-z]", every, re.M), every)
+    for what, config, code in (("example", own, 0), ("example with every key", every, 0),
+                               ("example without an id", re.sub(r"^id = [0-9a-f]{32}$", "", text, flags=re.M), 78)):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(config)
+            file.flush()
+            done = run("config", "check", file.name)
+        check(f"config check of the {what}", done.returncode == code, done.stderr, config)
+        check(f"config check of the {what}", code or "3 members, 3 of them vote, 1 group" in done.stdout, done.stdout)
+
+
+def liked(*lines):
+    """What the parser would have liked: for a word that is near to none it lists those that it knows."""
+    with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
+        file.write("\n".join((*lines, "")))
+        file.flush()
+        said = run("sim", file.name).stderr
+    listed = re.search(r": one of (.*)", said)
+    check(f"the words for {lines[-1]}", listed, said)
+    return set(listed[1].split(", ")) if listed else set()
+
+
+def scenario():
+    page = plain((PAGES / "elect-scenario.5").read_text())
+    steps = tags(section(page, "STEPS"))
+    named = {part.split()[0]: text for tag, text in steps for part in tag.split(", ")}
+    settings = {word.strip(",") for line in re.findall(r"^\.BR (.*)$", section(page, "SETTINGS"), re.M)
+                for word in line.split()} - {"", "and", "(1):", "elect-sim"}
+    known = liked("qqqqqqqqqqqqqq")
+    check("elect-scenario.5: settings and steps", known == settings | set(named), known ^ (settings | set(named)))
+    check("settings are options of elect sim", {f"--{word}" for word in settings} <= options("sim"), settings)
+    begin = ("mandate majority", "processes 3", "wait 1")
+    for step, words in (("deliver", "deliver 0 > 1 qqqqqqqqqqqqqq"), ("fire", "fire 0 qqqqqqqqqqqqqq"),
+                        ("due", "due 0 qqqqqqqqqqqqqq"), ("check", "check qqqqqqqqqqqqqqqq")):
+        said = named.get(step, "")
+        missing = {word for word in liked(*begin, words) if not re.search(rf"(?<![\w-]){word}(?![\w-])", said)}
+        check(f"elect-scenario.5: what {step} takes", not missing, missing)
+    messages = set(re.findall(r"\b[A-Z]{2,}\b", named["deliver"]))
+    check("elect-scenario.5: messages", messages <= liked(*begin, "deliver 0 > 1 qqqqqqqqqqqqqq"), messages)
+    text = re.search(r"^\.nf\n(.*?)^----\n(.*?)^\.fi", page, re.M | re.S)
+    with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
+        file.write(text[1])
+        file.flush()
+        told = run("sim", file.name).stdout
+    missing = [line for line in text[2].splitlines() if line != "..." and f"{line}\n" not in told]
+    check("elect-scenario.5: its story", not missing, *missing, told)
+
+
+def client():
+    page = plain((PAGES / "elect-client.3").read_text())
+    header = (pathlib.Path(ROOT) / "include/elect-client.h").read_text()
+    functions = set(re.findall(r"\b(elect_client_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
+    for part in ("NAME", "SYNOPSIS"):
+        named = set(re.findall(r"\b(elect_client_\w+)" + (r"\(" if part == "SYNOPSIS" else r"\b"), section(page, part)))
+        check(f"elect-client.3: {part}", named == functions, named ^ functions)
+    errors = {f"ELECT_CLIENT_{word}" for word in re.findall(r"^    X\(([A-Z_]+), ", header, re.M)}
+    named = {tag for tag, _ in tags(section(page, "ERRORS"))}
+    check("elect-client.3: errors", named == errors and errors, named ^ errors)
+
+
+for part in (helped, verbs_and_pages, pages, configuration, example, scenario, client):
+    part()
+if shutil.which("man") is None:
+    report(skipped="no man here, so that nobody has read the pages: make deps-test")
+man_takes_them()
+report()

@@ -1,0 +1,55 @@
+"""What elect says of itself: its verbs and their options. What is written of it elsewhere is compared with that."""
+
+import functools
+import re
+import shlex
+import sys
+
+sys.dont_write_bytecode = True
+from support import run  # noqa: E402
+
+TABLE = re.compile(r"^  (?:(-[A-Za-z]), |    )(--[a-z-]+)( [^ \n]+)?", re.M)
+# In any text: --long, or -s alone.
+NAMED = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*|-[A-Za-z](?![\w-]))")
+LISTED = re.compile(r"^  ([a-z][a-z-]*) ", re.M)
+
+
+@functools.cache
+def help_of(verb=None):
+    return run("help", verb).stdout if verb else run("--help").stdout
+
+
+@functools.cache
+def verbs():
+    return LISTED.findall(help_of())
+
+
+@functools.cache
+def options(verb):
+    """Of its table. Those of elect itself: what its usage names, and what the verbs share."""
+    if verb == "help":
+        return set(NAMED.findall(help_of())) | options("status")
+    return {name for *names, value in TABLE.findall(help_of(verb)) for name in names if name}
+
+
+def valued(verb, option):
+    return any(option in names and value for *names, value in TABLE.findall(help_of(verb)))
+
+
+def wrong(line):
+    """What is wrong with a command line of elect that somebody wrote down: a verb or an option that there is not."""
+    try:
+        words = shlex.split(line.replace("…", ""), comments=True)
+    except ValueError as error:
+        return [str(error)]
+    words = words[1:words.index("--")] if "--" in words else words[1:]
+    if not words or words == ["--version"]:
+        return []
+    before = 0
+    while before < len(words) and words[before].startswith("-"):
+        before += 2 if valued("status", words[before]) else 1
+    verb = words[before] if before < len(words) else "help"
+    if verb not in verbs():
+        return [f"there is no verb {verb}"]
+    given = [NAMED.match(word) for word in words]
+    return [f"elect {verb} has no {name[1]}" for name in given if name and name[1] not in options(verb)]
