@@ -608,6 +608,14 @@ MUTANTS = {
         "daemon/recorder.c", "    add(&r->loud, &heard);\n", "", "explain the-process-dies"),
     "only one page of a recorder is asked for": (
         "cmd/gather.c", "        more = json_is_true(json_object_get(page, \"more\"))", "        more = false", "explain the-process-dies"),
+    "who resigned and was lost later ended in good order": (
+        "cmd/export_script.c", "resigned != 0 && silent > heard ? silent", "resigned != 0 ? silent",
+        "explain it-resigns-and-its-machine-is-lost"),
+    "an office is resigned as often as it is heard": (
+        "cmd/export_script.c", "            r->term > term) {", "            term + 1 != 0) {",
+        "explain it-resigns-and-its-machine-is-lost"),
+    "who starts again was not down": (
+        "cmd/export_script.c", "(dead || starts)) {", "dead) {", "explain it-resigns-and-its-machine-is-lost"),
     "nobody answers another member": (
         "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
     # testaments, and whoever works

@@ -159,9 +159,17 @@ def it_resigns_and_its_machine_is_lost(_):
 
         wait("it grants for three rounds", lambda: renewals() > 3)
         p.kill(old)
-        script = replays(p, new, new)
-        at = {line.split()[0]: int(line.split()[-1]) for line in script.splitlines() if " at " in line}
-        holds("both, in order", list(at) == ["resign", "crash"] and at["crash"] > at["resign"] + 80, script)
+
+        def faults():
+            lines = [line.split() for line in replays(p, new, new).splitlines() if " at " in line]
+            return [(words[0], int(words[-1])) for words in lines]
+
+        lost = faults()
+        holds("both, in order", [what for what, _ in lost] == ["resign", "crash"] and lost[1][1] > lost[0][1] + 80, lost)
+        p.start(old)
+        p.leader()
+        back = faults()
+        holds("and back", [what for what, _ in back] == ["resign", "crash", "recover"] and back[2][1] > back[1][1], back)
 
 
 @case
