@@ -13,13 +13,17 @@
 #include <string.h>
 
 #define MILLISECOND 1000
-#define AWAKE       (200 * MILLISECOND) /* who stood still hears again at once */
 #define MOST_FAULTS 512
 
 struct fault_line {
     int64_t at; /* microseconds */
     int64_t lasts;
     char text[2 * GATHER_MEMBERS * 6 + 16];
+};
+
+struct cut {
+    int64_t from, noticed;
+    uint64_t away; /* a bit for each member */
 };
 
 struct script {
@@ -29,6 +33,8 @@ struct script {
     int64_t lease, renewal, delay;
     unsigned faults;
     struct fault_line fault[MOST_FAULTS];
+    unsigned cuts;
+    struct cut cut[MOST_FAULTS];
 };
 
 /* ---- who is who ---- */
@@ -167,7 +173,7 @@ static void add_told(struct script *s, const struct recorded *r)
         add(s, r->at, "resume-elections %u", id);
 }
 
-/* Who was heard, in that time, by `member`, and by whom it heard: those are together. */
+/* In that time `a` heard `b`, or was heard by it. */
 static bool talked(const struct gathered *g, unsigned a, unsigned b, int64_t from, int64_t until)
 {
     for (unsigned i = 0; i < g->steps; i++) {
@@ -180,21 +186,71 @@ static bool talked(const struct gathered *g, unsigned a, unsigned b, int64_t fro
     return false;
 }
 
-static void add_cut(struct script *s, unsigned member, int64_t from, int64_t until)
+/* Cut off since `from`, as it found out at `noticed`. Whom it talked with until `until` was with
+ * it. */
+static void note_cut(struct script *s, unsigned member, int64_t from, int64_t noticed,
+                     int64_t until)
+{
+    struct cut *c = &s->cut[s->cuts];
+    if (s->cuts == MOST_FAULTS)
+        return;
+    *c = (struct cut){from, noticed, UINT64_C(1) << member};
+    for (unsigned i = 0; i < s->g->members; i++)
+        if (talked(s->g, member, i, from + s->renewal, until))
+            c->away |= UINT64_C(1) << i;
+    s->cuts++;
+}
+
+/* When, after it was noticed, somebody of one side heard somebody of the other. */
+static int64_t healed(const struct gathered *g, const struct cut *c)
+{
+    for (unsigned i = 0; i < g->steps; i++) {
+        const struct recorded *r = &g->step[i];
+        unsigned from = member_called(g, r->from);
+        if (r->at > c->noticed && from < g->members &&
+            (c->away >> r->member & 1) != (c->away >> from & 1))
+            return r->at;
+    }
+    return INT64_MAX;
+}
+
+static void add_cut(struct script *s, const struct cut *c)
 {
     const struct gathered *g = s->g;
     char mine[GATHER_MEMBERS * 6 + 1] = "", others[sizeof mine] = "";
     for (unsigned i = 0; i < g->members; i++) {
-        bool together = i == member || talked(g, member, i, from + s->renewal, until);
-        char *side = together ? mine : others;
+        char *side = (c->away >> i & 1) != 0 ? mine : others;
         size_t length = strlen(side);
         snprintf(side + length, sizeof mine - length, " %u", id_of(g, i));
     }
     if (*others == '\0')
         return;
-    add(s, from, "cut%s /%s", mine, others);
-    if (until != INT64_MAX)
-        add(s, until, "heal");
+    add(s, c->from, "cut%s /%s", mine, others);
+    if (healed(g, c) != INT64_MAX)
+        add(s, healed(g, c), "heal");
+}
+
+static int cut_earlier(const void *x, const void *y)
+{
+    const struct cut *a = x, *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+/* Those who were away at one time were away together, as far as anybody knows. */
+static void add_cuts(struct script *s)
+{
+    qsort(s->cut, s->cuts, sizeof s->cut[0], cut_earlier);
+    for (unsigned i = 0; i < s->cuts; i++) {
+        struct cut *next = i + 1 < s->cuts ? &s->cut[i + 1] : NULL;
+        if (next == NULL || next->from >= s->cut[i].noticed) {
+            add_cut(s, &s->cut[i]);
+            continue;
+        }
+        next->away |= s->cut[i].away;
+        next->from = s->cut[i].from;
+        if (next->noticed < s->cut[i].noticed)
+            next->noticed = s->cut[i].noticed;
+    }
 }
 
 static bool is_office(const struct gathered *g, uint64_t term)
@@ -223,26 +279,53 @@ static void add_pause(struct script *s, unsigned member, int64_t from, int64_t u
         s->fault[s->faults - 1].lasts = until - from;
 }
 
-/* It lost its mandate, or its leader, and lived. When did it hear of the others again? */
-static void add_silence(struct script *s, const struct recorded *r)
+/* When it heard of an office again, after `r`; not from somebody who was away, too. */
+static int64_t told_again(const struct gathered *g, const struct recorded *r)
 {
-    const struct gathered *g = s->g;
-    int64_t until = INT64_MAX, from = last_sign(s, r);
-    bool looked = false;
-    for (const struct recorded *n = r + 1; n < g->step + g->steps && until == INT64_MAX; n++) {
+    int64_t told = INT64_MAX;
+    for (const struct recorded *n = r + 1; n < g->step + g->steps; n++) {
         if (n->member != r->member)
             continue;
-        /* who has slept finds all that was said to it meanwhile */
-        looked = looked || ((is(n, "STANDS_BACK") || is(n, "NO_MAJORITY")) && *n->from == '\0');
-        if (is(n, "IS_TOLD") || takes(n) ||
-            (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term)))
-            until = n->at;
+        if (is(n, "STILL_LOOKS"))
+            told = INT64_MAX;
+        bool again = is(n, "IS_TOLD") || takes(n) ||
+                     (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term));
+        if (again && told == INT64_MAX)
+            told = n->at;
+        if ((again && !is(n, "IS_TOLD")) || (is(n, "MISSES") && told != INT64_MAX))
+            break;
     }
-    bool slept = until != INT64_MAX && until - r->at < AWAKE && !looked;
-    if (is(r, "MANDATE_OVER") && slept)
+    return told;
+}
+
+/* Whether somebody led then, before and afterwards: whoever missed it was the one that was away. */
+static bool is_led(const struct script *s, int64_t at)
+{
+    const struct gathered *g = s->g;
+    int64_t last = 0, next = INT64_MAX;
+    for (unsigned i = 0; i < g->steps && next == INT64_MAX; i++)
+        if (takes(&g->step[i]) && g->step[i].at <= at)
+            last = g->step[i].at;
+        else if (takes(&g->step[i]))
+            next = g->step[i].at;
+    return at != INT64_MAX && at - last > 2 * s->renewal && next - at > s->lease;
+}
+
+/* It lost its mandate, or its leader, and lived. Who stood still gave no sign for much longer than
+ * it takes to miss somebody; who was cut off, and led, was granted its mandate by its own side
+ * until the end. */
+static void add_silence(struct script *s, const struct recorded *r)
+{
+    int64_t from = last_sign(s, r), until = told_again(s->g, r);
+    bool led = is(r, "MANDATE_OVER");
+    if (!led && !is_led(s, until))
+        return;
+    if (r->at - from > (s->lease + 3 * s->renewal) / 2)
         add_pause(s, r->member, from, r->at);
-    else if (is(r, "MANDATE_OVER") || looked)
-        add_cut(s, r->member, from, until);
+    else if (led)
+        note_cut(s, r->member, r->over - s->lease, r->at, r->at);
+    else
+        note_cut(s, r->member, from, r->at, until);
 }
 
 static int earlier(const void *x, const void *y)
@@ -262,6 +345,7 @@ static void find_faults(struct script *s)
         if (is(r, "MANDATE_OVER") || is(r, "MISSES"))
             add_silence(s, r);
     }
+    add_cuts(s);
     qsort(s->fault, s->faults, sizeof s->fault[0], earlier);
 }
 

@@ -616,6 +616,12 @@ MUTANTS = {
         "explain it-resigns-and-its-machine-is-lost"),
     "who starts again was not down": (
         "cmd/export_script.c", "(dead || starts)) {", "dead) {", "explain it-resigns-and-its-machine-is-lost"),
+    "whoever misses a leader was away": (
+        "cmd/export_script.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain it-is-cut-off"),
+    "who is cut off stood still": (
+        "cmd/export_script.c", "    if (r->at - from > (s->lease + 3 * s->renewal) / 2)", "    if (true)", "explain it-is-cut-off"),
+    "who stood still was cut off": (
+        "cmd/export_script.c", "    if (r->at - from > (s->lease + 3 * s->renewal) / 2)", "    if (false)", "explain it-stands-still"),
     "nobody answers another member": (
         "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
     # testaments, and whoever works

@@ -11,8 +11,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cluster import member_of, signal_both, wait  # noqa: E402
-from place import Place, case, expect, holds, main, run  # noqa: E402
+from cluster import Cluster, NotHere, member_of, need_namespaces, signal_both, wait  # noqa: E402
+from place import ELECT, Place, case, expect, holds, main, run  # noqa: E402
 
 
 def explain(p, name, *words):
@@ -170,6 +170,67 @@ def it_resigns_and_its_machine_is_lost(_):
         p.leader()
         back = faults()
         holds("and back", [what for what, _ in back] == ["resign", "crash", "recover"] and back[2][1] > back[1][1], back)
+
+
+def parted(function):
+    """Played on five machines that can be cut off. The case cuts two of them off."""
+    def play(_):
+        try:
+            need_namespaces()
+        except NotHere as why:
+            print(f"not here: {why}", file=sys.stderr)
+            return
+        with Cluster(ELECT, members=5) as c:
+            c.start(*c.names)
+            function(c, c.leader()[0])
+    play.__name__ = function.__name__
+    return case(play)
+
+
+def replays_the_cut(c, leader, *sides):
+    script = replays(c, leader, leader)
+    cuts = {frozenset(frozenset(map(int, side.split())) for side in line[4:].split(" at ")[0].split("/"))
+            for line in script.splitlines() if line.startswith("cut ")}
+    holds("who was with whom", cuts == {frozenset(frozenset(map(c.number, side)) for side in sides)}, script)
+    holds("healed", "heal at " in script and "pause" not in script and "crash" not in script, script)
+
+
+@parted
+def it_is_cut_off(c, old):
+    """And one more with it: the majority does not wait for longer than the lease, and both sides tell their part."""
+    with_it = next(n for n in c.names if n != old)
+    majority = c.others(old, with_it)
+    c.part((old, with_it), majority)
+    new, _term = c.leader(among=majority, other_than=(old,))
+    said = explain(c, majority[0])
+    holds("who", (said["leader"], said["before"], sorted(said["missing"])) == (new, old, sorted((old, with_it))), said)
+    wait("the old one has stopped", lambda: not c.group(old).get("leads"))
+    c.heal()
+    c.leader()
+    wait("all answer", lambda: explain(c, with_it)["missing"] == [])
+    said = explain(c, with_it)
+    holds("who, from the other side", (said["leader"], said["before"]) == (new, old), said)
+    holds("it stopped by itself", said["known_by"] == "itself" and said["exactly"] and said["nobody_led_ms"] > 0, said)
+    replays_the_cut(c, new, (old, with_it), majority)
+
+
+@parted
+def two_that_follow_are_cut_off(c, leader):
+    """Nothing changes for the others; that they were away is in the replay."""
+    away = c.others(leader)[:2]
+    c.part(away, c.others(*away))
+
+    def gave_up(name):
+        steps = json.loads(expect("steps", c.elect(name, "history", "--messages", "-o", "json")).stdout)
+        seen = [s.get("rule") for s in steps]
+        return "MISSES" in seen and "STILL_LOOKS" in seen[seen.index("MISSES"):]
+
+    wait("they know of no leader", lambda: all(map(gave_up, away)))
+    c.heal()
+    c.leader()
+    wait("all answer", lambda: explain(c, leader)["missing"] == [])
+    holds("who", explain(c, away[0])["leader"] == leader)
+    replays_the_cut(c, leader, away, c.others(*away))
 
 
 @case
