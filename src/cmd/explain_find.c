@@ -76,6 +76,21 @@ static int weight_of(const struct recorded *s)
 
 /* ---- who took office, and who had it ---- */
 
+/* Whom it grants again asked in vain, and knows that it did: a voter cannot tell a candidate that
+ * repeats itself from a leader that renews. */
+static bool never_led(const struct gathered *g, const struct recorded *s)
+{
+    bool covered = false;
+    for (const struct recorded *own = g->step; own < g->step + g->steps; own++) {
+        if (strcmp(g->name[own->member], s->a) != 0)
+            continue;
+        if ((own->leads > 0 && own->term == s->term) || (own->leads < 0 && own->at > s->at))
+            return false;
+        covered = covered || own->at < s->at;
+    }
+    return covered;
+}
+
 /* Whom this is about, if it tells of somebody who leads, or led. */
 static const char *leader_in(const struct gathered *g, const struct recorded *s, uint64_t term)
 {
@@ -85,7 +100,7 @@ static const char *leader_in(const struct gathered *g, const struct recorded *s,
     if (s->leads > 0)
         return g->name[s->member];
     if (is(s, "GRANTS_AGAIN") && s->term < term)
-        return s->a;
+        return never_led(g, s) ? "" : s->a;
     if (is_one_of(s->rule, first, sizeof first / sizeof first[0]))
         return s->a;
     if (gather_mandated(g)) /* there these only nominate, and who is promised to need not lead */

@@ -121,11 +121,11 @@ static void add_end(struct script *s, unsigned member, int64_t since, int64_t un
     int64_t resigned = add_resigned(s, member, since, until);
     int64_t heard = last_heard(s, member, since, until);
     int64_t silent = resigned + 4 * s->delay;
+    int64_t end = resigned != 0 && silent > heard ? silent : heard + MILLISECOND;
     if (testament)
         add(s, until, "testament %u", id_of(s->g, member));
     else
-        add(s, resigned != 0 && silent > heard ? silent : heard + MILLISECOND, "crash %u",
-            id_of(s->g, member));
+        add(s, end < until ? end : until - MILLISECOND, "crash %u", id_of(s->g, member));
 }
 
 /* What others heard of it, and its own starts. */
@@ -186,8 +186,8 @@ static bool talked(const struct gathered *g, unsigned a, unsigned b, int64_t fro
     return false;
 }
 
-/* Cut off since `from`, as it found out at `noticed`. Whom it talked with until `until` was with
- * it. */
+/* Cut off some time after `from`, as it found out at `noticed`. Whom it talked with in between, and
+ * until `until`, was with it. */
 static void note_cut(struct script *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {
@@ -196,7 +196,7 @@ static void note_cut(struct script *s, unsigned member, int64_t from, int64_t no
         return;
     *c = (struct cut){from, noticed, UINT64_C(1) << member};
     for (unsigned i = 0; i < s->g->members; i++)
-        if (talked(s->g, member, i, from + s->renewal, until))
+        if (talked(s->g, member, i, (from + noticed) / 2, until))
             c->away |= UINT64_C(1) << i;
     s->cuts++;
 }
@@ -323,7 +323,7 @@ static void add_silence(struct script *s, const struct recorded *r)
     if (r->at - from > (s->lease + 3 * s->renewal) / 2)
         add_pause(s, r->member, from, r->at);
     else if (led)
-        note_cut(s, r->member, r->over - s->lease, r->at, r->at);
+        note_cut(s, r->member, r->over - s->lease, r->at, r->at + s->delay);
     else
         note_cut(s, r->member, from, r->at, until);
 }
@@ -399,6 +399,28 @@ static void write_settings(const struct script *s, FILE *out)
         fputs("preempt yes\n", out);
 }
 
+/* Who wins if all are there, and nobody leads. */
+static unsigned fittest(const struct gathered *g)
+{
+    unsigned best = g->members;
+    for (unsigned i = 0; i < g->members; i++) {
+        bool may = strcmp(role_of(g, i), "member") == 0;
+        int more = best < g->members ? priority_of(g, i) - priority_of(g, best) : 1;
+        if (may && (more > 0 || (more == 0 && id_of(g, i) > id_of(g, best))))
+            best = i;
+    }
+    return best;
+}
+
+/* The first leader leads, even if somebody fitter came later: that one hands over to it. */
+static void write_first(const struct script *s, int64_t at, FILE *out)
+{
+    unsigned best = id_of(s->g, fittest(s->g)), first = id_of(s->g, s->first);
+    fprintf(out, "wins %u\n", best);
+    if (first != best)
+        fprintf(out, "transfer %u %u at %lld\n", best, first, (long long)at);
+}
+
 static void write_script(const struct script *s, FILE *out)
 {
     const struct gathered *g = s->g;
@@ -410,7 +432,8 @@ static void write_script(const struct script *s, FILE *out)
         fprintf(out, "# %u is %s%s\n", id_of(g, i), g->name[i],
                 g->told[i] ? "" : ", which did not answer");
     write_settings(s, out);
-    fprintf(out, "wins %u\nrun until %lld\n", id_of(g, s->first), (long long)(lead / 2));
+    write_first(s, lead / 2, out);
+    fprintf(out, "run until %lld\n", (long long)(3 * lead / 4));
     for (unsigned i = 0; i < s->faults; i++) {
         last = lead + (s->fault[i].at - s->began) / MILLISECOND;
         fprintf(out, "%s at %lld\n", s->fault[i].text, (long long)last);

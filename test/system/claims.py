@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 
 from talk import Talker, Words
@@ -22,6 +23,25 @@ EVERY = 0.004        # seconds between two questions
 STALL = 80_000       # microseconds: a machine that stands still for so long can cost a lease
 LATE = 0.5           # seconds that a write is held back now and then, as by a process that was paused
 libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Stalls:
+    """For how many seconds this machine stood still, at most: then leaders change that would not else."""
+
+    def __enter__(self):
+        self.worst, self.over = 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def watch(self):
+        before = time.monotonic()
+        while not self.over.wait(0.01):
+            self.worst, before = max(self.worst, time.monotonic() - before), time.monotonic()
 
 
 def now():

@@ -113,25 +113,6 @@ def free_tens():
             yield ten
 
 
-class Stalls:
-    """For how many seconds this machine stood still, at most: then leaders change that would not else."""
-
-    def __enter__(self):
-        self.worst, self.over = 0, threading.Event()
-        self.thread = threading.Thread(target=self.watch, daemon=True)
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        self.thread.join()
-
-    def watch(self):
-        before = time.monotonic()
-        while not self.over.wait(0.01):
-            self.worst, before = max(self.worst, time.monotonic() - before), time.monotonic()
-
-
 class Going:
     """A command that does not end by itself, and what it has said so far."""
 
@@ -568,7 +549,7 @@ def main():
         begin = len(failures)
         for _ in range(3):
             del failures[begin:]
-            with Stalls() as stalls:
+            with claims.Stalls() as stalls:
                 play(str(path.relative_to(ROOT)))
             if len(failures) == begin or stalls.worst < TOLERATED:
                 break

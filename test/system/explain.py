@@ -11,7 +11,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cluster import Cluster, NotHere, member_of, need_namespaces, signal_both, wait  # noqa: E402
+import claims  # noqa: E402
+from cluster import Cluster, Failure, NotHere, member_of, need_namespaces, signal_both, wait  # noqa: E402
 from place import ELECT, Place, case, expect, holds, main, run  # noqa: E402
 
 
@@ -29,6 +30,12 @@ def begin(p):
     return leader, term
 
 
+def recorded(p, name):
+    """The rules that fired there."""
+    done = expect("steps", p.elect(name, "history", "--messages", "-o", "json"))
+    return [step.get("rule") for step in json.loads(done.stdout)]
+
+
 def rules(said):
     return [s["rule"] for s in said["steps"]]
 
@@ -36,9 +43,11 @@ def rules(said):
 def replays(p, name, leader):
     """The scenario is accepted, tells its own story, and the same one leads at its end."""
     file = p.folder / "history.elect"
-    expect("export", p.elect(name, "history", "--export", file), 0, out=f"ends as it did: {leader} leads")
+    done = expect("export", p.elect(name, "history", "--export", file), 0)
+    script = file.read_text().split("----")[0]
+    holds("the same end", f"ends as it did: {leader} leads" in done.stdout, done.stdout, script)
     expect("replay", run("sim", file), 0)
-    return file.read_text().split("----")[0]
+    return script
 
 
 @case
@@ -54,7 +63,19 @@ def the_first_leader(_):
         text = expect("text", p.elect(other, "explain"), 0, out=(f"group main: {leader} leads in term", "Nobody led before it")).stdout
         holds("a dozen lines", len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text)
         script = replays(p, other, leader)
-        holds("nothing befell them", " at " not in script, script)
+        holds("nothing befell them", all(line.startswith("transfer") for line in script.splitlines() if " at " in line), script)
+
+
+@case
+def the_first_leader_is_not_the_highest(_):
+    """Who is higher came later, and follows."""
+    with Place() as p:
+        p.start("a", "b")
+        leader, _term = p.leader(among=["a", "b"])
+        p.start("c")
+        p.leader()
+        holds("who", explain(p, "c")["leader"] == leader)
+        replays(p, "c", leader)
 
 
 @case
@@ -180,9 +201,16 @@ def parted(function):
         except NotHere as why:
             print(f"not here: {why}", file=sys.stderr)
             return
-        with Cluster(ELECT, members=5) as c:
-            c.start(*c.names)
-            function(c, c.leader()[0])
+        for last in (False, False, True):
+            try:
+                with Cluster(ELECT, members=5) as c, claims.Stalls() as stalls:
+                    c.start(*c.names)
+                    function(c, c.leader()[0])
+                return
+            except Failure as failure:
+                if last or stalls.worst < 0.1:
+                    raise
+                print(f"{failure}\nthis machine stood still for {stalls.worst:.1f} s: once more", file=sys.stderr)
     play.__name__ = function.__name__
     return case(play)
 
@@ -192,7 +220,7 @@ def replays_the_cut(c, leader, *sides):
     cuts = {frozenset(frozenset(map(int, side.split())) for side in line[4:].split(" at ")[0].split("/"))
             for line in script.splitlines() if line.startswith("cut ")}
     holds("who was with whom", cuts == {frozenset(frozenset(map(c.number, side)) for side in sides)}, script)
-    holds("healed", "heal at " in script and "pause" not in script and "crash" not in script, script)
+    holds("healed", "heal at " in script and "pause" not in script, script)
 
 
 @parted
@@ -215,14 +243,28 @@ def it_is_cut_off(c, old):
 
 
 @parted
+def nobody_has_a_majority(c, old):
+    """Whoever asks in vain meanwhile did not lead."""
+    with_it = next(n for n in c.names if n != old)
+    sides = [(old, with_it), *[(n,) for n in c.others(old, with_it)]]
+    c.cut(*[(a, b) for one in sides for other in sides if one != other for a in one for b in other])
+    wait("it has stopped", lambda: not c.group(old).get("leads"))
+    wait("its heir asks again, in vain", lambda: "NO_MAJORITY" in recorded(c, with_it))
+    c.heal()
+    new, _term = c.leader()
+    wait("all answer", lambda: explain(c, new)["missing"] == [])
+    said = explain(c, new)
+    holds("who", (said["leader"], said["before"], said["known_by"]) == (new, old, "itself"), said)
+
+
+@parted
 def two_that_follow_are_cut_off(c, leader):
     """Nothing changes for the others; that they were away is in the replay."""
     away = c.others(leader)[:2]
     c.part(away, c.others(*away))
 
     def gave_up(name):
-        steps = json.loads(expect("steps", c.elect(name, "history", "--messages", "-o", "json")).stdout)
-        seen = [s.get("rule") for s in steps]
+        seen = recorded(c, name)
         return "MISSES" in seen and "STILL_LOOKS" in seen[seen.index("MISSES"):]
 
     wait("they know of no leader", lambda: all(map(gave_up, away)))
@@ -276,13 +318,21 @@ def without_a_mandate(_):
     """Nobody is waited for, and nothing is claimed of how long nobody led."""
     with Place(options="mandate = none\n") as p:
         p.start()
-        wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
-        p.kill("c")
-        wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
-        said = explain(p, "a")
-        holds("who", (said["leader"], said["before"]) == ("b", "c") and "nobody_led_ms" not in said, said)
+
+        def lost():
+            """A late answer, and a leads for a moment: that is another story."""
+            if p.daemons["c"].poll() is not None:
+                p.start("c")
+            wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
+            p.kill("c")
+            wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
+            said, text = explain(p, "a"), p.elect("a", "explain")
+            return (said, text) if said.get("before") == "c" and "Before it c led" in text.stdout else None
+
+        said, text = wait("c is lost, and then b leads", lost)
+        holds("who", said["leader"] == "b" and "nobody_led_ms" not in said, said)
         holds("how", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
-        expect("text", p.elect("a", "explain"), 0, out="Without a mandate nobody waits for c")
+        expect("text", text, 0, out="Without a mandate nobody waits for c")
         expect("export", p.elect("a", "history", "--export", p.folder / "x"), 1, err="only the history of a cluster with a mandate")
 
 
