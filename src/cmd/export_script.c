@@ -323,7 +323,7 @@ static void add_silence(struct script *s, const struct recorded *r)
     if (r->at - from > (s->lease + 3 * s->renewal) / 2)
         add_pause(s, r->member, from, r->at);
     else if (led)
-        note_cut(s, r->member, r->over - s->lease, r->at, r->at + s->delay);
+        note_cut(s, r->member, r->leads < 0 ? r->over - s->lease : from, r->at, r->at + s->delay);
     else
         note_cut(s, r->member, from, r->at, until);
 }

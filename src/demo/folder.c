@@ -10,14 +10,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PREFIX  "elect-demo-"
 #define LONGEST 48 /* of where they are: the path of a socket has little room */
 #define DEPTH   4
 #define LOCK    "lock"
-#define LONG    60 /* seconds in which one that is being made gets its lock */
+#define TRIES   100
 
 static const char *place(void)
 {
@@ -88,22 +87,22 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Whoever made it is gone, as its lock is. */
-static bool is_left(int above, const char *name)
+/* Whoever made it is gone if nobody holds its lock. One that is empty may also be about to get its
+ * lock: that is then not found, and another folder is made. */
+static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);
-    int lock = folder >= 0 && is_ours(folder)
-                   ? openat(folder, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-                   : -1;
-    struct stat is;
-    bool old = folder >= 0 && is_ours(folder) && fstat(folder, &is) == 0 &&
-               time(NULL) - is.st_mtime > LONG;
-    bool left = lock >= 0 ? flock(lock, LOCK_EX | LOCK_NB) == 0 : old;
+    if (folder < 0)
+        return;
+    bool ours = is_ours(folder);
+    int lock = ours ? openat(folder, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+        remove_from(above, name);
+    else if (lock < 0 && ours)
+        unlinkat(above, name, AT_REMOVEDIR); /* not if anything is in it */
     if (lock >= 0)
         close(lock);
-    if (folder >= 0)
-        close(folder);
-    return left;
+    close(folder);
 }
 
 void folder_clean_up(void)
@@ -112,31 +111,49 @@ void folder_clean_up(void)
     DIR *all = above >= 0 ? fdopendir(above) : NULL;
     const struct dirent *entry;
     while (all != NULL && (entry = readdir(all)) != NULL)
-        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 && is_left(above, entry->d_name))
-            remove_from(above, entry->d_name);
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0)
+            clean_up(above, entry->d_name);
     if (all != NULL)
         closedir(all);
     else if (above >= 0)
         close(above);
 }
 
-/* Locked before it has its name: whoever cleans up sees it locked. */
+/* -1, with ENOENT if somebody who cleans up was faster. */
+static int lock_in(const char *path)
+{
+    char name[LONGEST + 32];
+    struct stat is;
+    snprintf(name, sizeof name, "%s/" LOCK, path);
+    int lock = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (lock < 0)
+        return -1;
+    if (flock(lock, LOCK_EX) == 0 && fstat(lock, &is) == 0) {
+        if (is.st_nlink > 0)
+            return lock;
+        errno = ENOENT;
+    }
+    int why = errno;
+    close(lock);
+    errno = why;
+    return -1;
+}
+
 int folder_make(char *path, size_t room, struct text *complaint)
 {
-    char new[LONGEST + 32], name[sizeof new];
-    snprintf(path, room, "%s/" PREFIX "XXXXXX", place());
-    if (mkdtemp(path) == NULL) {
-        text_complain(complaint, path, strerror(errno), ": set TMPDIR to a folder");
-        return -1;
+    for (unsigned i = 0; i < TRIES; i++) {
+        snprintf(path, room, "%s/" PREFIX "XXXXXX", place());
+        if (mkdtemp(path) == NULL) {
+            text_complain(complaint, path, strerror(errno), ": set TMPDIR to a folder");
+            return -1;
+        }
+        int lock = lock_in(path);
+        if (lock >= 0)
+            return lock;
+        if (errno != ENOENT)
+            break;
     }
-    snprintf(new, sizeof new, "%s/new", path);
-    snprintf(name, sizeof name, "%s/" LOCK, path);
-    int lock = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (lock >= 0 && flock(lock, LOCK_EX) == 0 && rename(new, name) == 0)
-        return lock;
     text_complain(complaint, path, strerror(errno), "");
-    if (lock >= 0)
-        close(lock);
     folder_remove(path);
     return -1;
 }

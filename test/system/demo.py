@@ -389,15 +389,18 @@ def folders_of_others(_):
         link.symlink_to(victim)
         open_one.chmod(0o777)
         os.chown(other, 65534, 65534)
-        inside = place / "elect-demo-inside"
-        inside.mkdir(mode=0o700)
+        inside, empty, full = place / "elect-demo-inside", place / "elect-demo-empty", place / "elect-demo-full"
+        for path in (inside, empty, full):
+            path.mkdir(mode=0o700)
+        (full / "precious").touch()
         (inside / "lock").touch()
         (inside / "away").symlink_to(victim)
         with pipe(folder=folder) as p:
             wait("daemons run", lambda: len(processes(folder)) >= 12)
             p.terminate()
             p.communicate(timeout=60)
-        holds("ours is removed", not inside.exists(), os.listdir(folder))
+        holds("ours are removed", not inside.exists() and not empty.exists(), os.listdir(folder))
+        holds("what never had a lock is not ours", (full / "precious").exists(), os.listdir(folder))
         for path in (victim, open_one, other):
             holds("it stays", (path / "precious").exists() and (path / "lock").exists(), path)
         holds("the link stays", link.is_symlink())
