@@ -118,9 +118,10 @@ static int64_t last_heard(const struct script *s, unsigned member, int64_t since
  * ended in good order. */
 static void add_end(struct script *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
-    int64_t resigned = add_resigned(s, member, since, until);
+    int64_t soon = 4 * s->delay; /* a testament releases the office, too */
+    int64_t resigned = add_resigned(s, member, since, testament ? until - soon : until);
     int64_t heard = last_heard(s, member, since, until);
-    int64_t silent = resigned + 4 * s->delay;
+    int64_t silent = resigned + soon;
     int64_t end = resigned != 0 && silent > heard ? silent : heard + MILLISECOND;
     if (testament)
         add(s, until, "testament %u", id_of(s->g, member));

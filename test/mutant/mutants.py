@@ -616,6 +616,8 @@ MUTANTS = {
         "explain it-resigns-and-its-machine-is-lost"),
     "who starts again was not down": (
         "cmd/export_script.c", "(dead || starts)) {", "dead) {", "explain it-resigns-and-its-machine-is-lost"),
+    "who is dead has resigned": (
+        "cmd/export_script.c", "testament ? until - soon : until", "until", "explain the-process-dies"),
     "whoever misses a leader was away": (
         "cmd/export_script.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain it-is-cut-off"),
     "who is cut off stood still": (
