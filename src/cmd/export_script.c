@@ -413,19 +413,23 @@ static unsigned fittest(const struct gathered *g)
     return best;
 }
 
-/* The first leader leads, even if somebody fitter came later: that one hands over to it. */
-static void write_first(const struct script *s, int64_t at, FILE *out)
+/* The first leader leads, even if somebody fitter came later: that one hands over to it, and
+ * nothing else happens until it is as fit again, after forty leases. From when on that is so. */
+static int64_t write_first(const struct script *s, FILE *out)
 {
     unsigned best = id_of(s->g, fittest(s->g)), first = id_of(s->g, s->first);
+    int64_t lease = s->lease / MILLISECOND, calm = (first != best ? 45 : 2) * lease;
     fprintf(out, "wins %u\n", best);
     if (first != best)
-        fprintf(out, "transfer %u %u at %lld\n", best, first, (long long)at);
+        fprintf(out, "transfer %u %u at %lld\n", best, first, (long long)(2 * lease));
+    fprintf(out, "run until %lld\n", (long long)calm);
+    return calm + 2 * lease;
 }
 
 static void write_script(const struct script *s, FILE *out)
 {
     const struct gathered *g = s->g;
-    int64_t lead = 4 * s->lease / MILLISECOND, last = lead, longest = 0;
+    int64_t longest = 0;
     fprintf(out,
             "# What happened to group %s, as its members recorded it. A tick is a millisecond.\n",
             g->group);
@@ -433,8 +437,7 @@ static void write_script(const struct script *s, FILE *out)
         fprintf(out, "# %u is %s%s\n", id_of(g, i), g->name[i],
                 g->told[i] ? "" : ", which did not answer");
     write_settings(s, out);
-    write_first(s, lead / 2, out);
-    fprintf(out, "run until %lld\n", (long long)(3 * lead / 4));
+    int64_t lead = write_first(s, out), last = lead;
     for (unsigned i = 0; i < s->faults; i++) {
         last = lead + (s->fault[i].at - s->began) / MILLISECOND;
         fprintf(out, "%s at %lld\n", s->fault[i].text, (long long)last);

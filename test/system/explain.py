@@ -76,6 +76,12 @@ def the_first_leader_is_not_the_highest(_):
         p.leader()
         holds("who", explain(p, "c")["leader"] == leader)
         replays(p, "c", leader)
+        wait("it knows who is next", lambda: p.group(leader).get("heir") == "c")
+        os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
+        p.daemons[leader].wait()
+        new, _term = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
+        holds("the highest is next", new == "c", new)
+        replays(p, next(n for n in "ab" if n != leader), new)
 
 
 @case
