@@ -400,28 +400,42 @@ static void write_settings(const struct script *s, FILE *out)
         fputs("preempt yes\n", out);
 }
 
-/* Who wins if all are there, and nobody leads. */
-static unsigned fittest(const struct gathered *g)
+static bool is_fitter(const struct gathered *g, unsigned a, unsigned than)
 {
-    unsigned best = g->members;
-    for (unsigned i = 0; i < g->members; i++) {
-        bool may = strcmp(role_of(g, i), "member") == 0;
-        int more = best < g->members ? priority_of(g, i) - priority_of(g, best) : 1;
-        if (may && (more > 0 || (more == 0 && id_of(g, i) > id_of(g, best))))
-            best = i;
-    }
-    return best;
+    int more = priority_of(g, a) - priority_of(g, than);
+    return strcmp(role_of(g, a), "member") == 0 &&
+           (more > 0 || (more == 0 && id_of(g, a) > id_of(g, than)));
 }
 
-/* The first leader leads, even if somebody fitter came later: that one hands over to it, and
- * nothing else happens until it is as fit again, after forty leases. From when on that is so. */
+/* The first leader leads, even if there are fitter ones: they come when it does, if the others are
+ * a majority. Else the fittest hands over to it, and nothing happens until that one is as fit
+ * again, after forty leases. Returns from when on the rest can happen. */
 static int64_t write_first(const struct script *s, FILE *out)
 {
-    unsigned best = id_of(s->g, fittest(s->g)), first = id_of(s->g, s->first);
-    int64_t lease = s->lease / MILLISECOND, calm = (first != best ? 45 : 2) * lease;
-    fprintf(out, "wins %u\n", best);
-    if (first != best)
-        fprintf(out, "transfer %u %u at %lld\n", best, first, (long long)(2 * lease));
+    const struct gathered *g = s->g;
+    unsigned best = s->first, voters = 0, fitter = 0;
+    int64_t lease = s->lease / MILLISECOND, calm = 2 * lease;
+    for (unsigned i = 0; i < g->members; i++) {
+        voters += strcmp(role_of(g, i), "observer") != 0;
+        fitter += is_fitter(g, i, s->first);
+        best = is_fitter(g, i, best) ? i : best;
+    }
+    bool later = 2 * (voters - fitter) > voters;
+    const char *gap = "down ";
+    for (unsigned i = 0; later && i < g->members; i++)
+        if (is_fitter(g, i, s->first)) {
+            fprintf(out, "%s%u", gap, id_of(g, i));
+            gap = ",";
+        }
+    fprintf(out, "%swins %u\n", *gap == ',' ? "\n" : "", id_of(g, later ? s->first : best));
+    for (unsigned i = 0; later && i < g->members; i++)
+        if (is_fitter(g, i, s->first))
+            fprintf(out, "recover %u at %lld\n", id_of(g, i), (long long)calm);
+    if (!later) {
+        fprintf(out, "transfer %u %u at %lld\n", id_of(g, best), id_of(g, s->first),
+                (long long)calm);
+        calm = 45 * lease;
+    }
     fprintf(out, "run until %lld\n", (long long)calm);
     return calm + 2 * lease;
 }
