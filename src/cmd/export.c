@@ -12,21 +12,6 @@ static const char *leader_of(const struct gathered *g)
     return json_string_value(json_object_get(gather_group(g), "leader"));
 }
 
-static unsigned id_of(const struct gathered *g, const char *name)
-{
-    const json_t *p, *others = json_object_get(g->status, "members");
-    const char *here = json_string_value(json_object_get(g->status, "member"));
-    size_t i;
-    if (strcmp(here, name) == 0)
-        return (unsigned)json_integer_value(json_object_get(g->status, "id"));
-    json_array_foreach(others, i, p)
-    {
-        if (strcmp(json_string_value(json_object_get(p, "member")), name) == 0)
-            return (unsigned)json_integer_value(json_object_get(p, "id"));
-    }
-    return 0;
-}
-
 /* Whether the replay ends as the history did. */
 static void compare(const struct gathered *g, const char *file, unsigned leads, bool known)
 {
@@ -34,7 +19,7 @@ static void compare(const struct gathered *g, const char *file, unsigned leads, 
     printf("%s: elect sim replays it", file);
     if (now == NULL)
         puts("; nobody is known to lead here now");
-    else if (known && leads == id_of(g, now))
+    else if (known && leads == gather_id(g, gather_called(g, now)))
         printf(", and ends as it did: %s leads\n", now);
     else if (known)
         printf(", but ends otherwise: %u leads there, and %s here\n", leads, now);

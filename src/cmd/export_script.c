@@ -39,25 +39,14 @@ struct script {
 
 /* ---- who is who ---- */
 
-static const json_t *about(const struct gathered *g, unsigned member)
-{
-    return member == 0 ? g->status
-                       : json_array_get(json_object_get(g->status, "members"), member - 1);
-}
-
-static unsigned id_of(const struct gathered *g, unsigned member)
-{
-    return (unsigned)json_integer_value(json_object_get(about(g, member), "id"));
-}
-
 static const char *role_of(const struct gathered *g, unsigned member)
 {
-    return json_string_value(json_object_get(about(g, member), "role"));
+    return json_string_value(json_object_get(gather_member(g, member), "role"));
 }
 
 static int priority_of(const struct gathered *g, unsigned member)
 {
-    return (int)json_integer_value(json_object_get(about(g, member), "priority"));
+    return (int)json_integer_value(json_object_get(gather_member(g, member), "priority"));
 }
 
 static bool is(const struct recorded *r, const char *rule) { return strcmp(r->rule, rule) == 0; }
@@ -90,7 +79,7 @@ static int64_t add_resigned(struct script *s, unsigned member, int64_t since, in
             r->term > term) { /* each of the others has heard it */
             at = r->at;
             term = r->term;
-            add(s, at, "resign %u", id_of(g, member));
+            add(s, at, "resign %u", gather_id(g, member));
         }
     }
     return at;
@@ -101,7 +90,7 @@ static int64_t add_resigned(struct script *s, unsigned member, int64_t since, in
 static int64_t last_heard(const struct script *s, unsigned member, int64_t since, int64_t until)
 {
     const struct gathered *g = s->g;
-    const json_t *ago = json_object_get(about(g, member), "heard_ms_ago");
+    const json_t *ago = json_object_get(gather_member(g, member), "heard_ms_ago");
     int64_t here = g->asked - (int64_t)(json_number_value(ago) * MILLISECOND);
     int64_t last = ago != NULL && here < until && here > since ? here : since;
     for (const struct recorded *r = g->step; r < g->step + g->steps; r++) {
@@ -124,9 +113,9 @@ static void add_end(struct script *s, unsigned member, int64_t since, int64_t un
     int64_t silent = resigned + soon;
     int64_t end = resigned != 0 && silent > heard ? silent : heard + MILLISECOND;
     if (testament)
-        add(s, until, "testament %u", id_of(s->g, member));
+        add(s, until, "testament %u", gather_id(s->g, member));
     else
-        add(s, end < until ? end : until - MILLISECOND, "crash %u", id_of(s->g, member));
+        add(s, end < until ? end : until - MILLISECOND, "crash %u", gather_id(s->g, member));
 }
 
 /* What others heard of it, and its own starts. */
@@ -143,7 +132,7 @@ static void add_lives(struct script *s, unsigned member)
             up = 0;
         }
         if (up == 0 && (starts || (about && is(r, "OPENED")))) {
-            add(s, r->at, "recover %u", id_of(g, member));
+            add(s, r->at, "recover %u", gather_id(g, member));
             up = r->at;
         }
     }
@@ -151,21 +140,13 @@ static void add_lives(struct script *s, unsigned member)
         add_end(s, member, up, INT64_MAX, false);
 }
 
-static unsigned member_called(const struct gathered *g, const char *name)
-{
-    unsigned i = 0;
-    while (i < g->members && strcmp(g->name[i], name) != 0)
-        i++;
-    return i;
-}
-
 /* What its host was told. */
 static void add_told(struct script *s, const struct recorded *r)
 {
     const struct gathered *g = s->g;
-    unsigned id = id_of(g, r->member), to = member_called(g, r->from);
+    unsigned id = gather_id(g, r->member), to = gather_called(g, r->from);
     if (is(r, "RESIGNS") && to < g->members)
-        add(s, r->at, "transfer %u %u", id, id_of(g, to));
+        add(s, r->at, "transfer %u %u", id, gather_id(g, to));
     else if (is(r, "RESIGNS"))
         add(s, r->at, "resign %u", id);
     else if (is(r, "PAUSES") && strcmp(r->event, "PAUSE") == 0)
@@ -207,7 +188,7 @@ static int64_t healed(const struct gathered *g, const struct cut *c)
 {
     for (unsigned i = 0; i < g->steps; i++) {
         const struct recorded *r = &g->step[i];
-        unsigned from = member_called(g, r->from);
+        unsigned from = gather_called(g, r->from);
         if (r->at > c->noticed && from < g->members &&
             (c->away >> r->member & 1) != (c->away >> from & 1))
             return r->at;
@@ -222,7 +203,7 @@ static void add_cut(struct script *s, const struct cut *c)
     for (unsigned i = 0; i < g->members; i++) {
         char *side = (c->away >> i & 1) != 0 ? mine : others;
         size_t length = strlen(side);
-        snprintf(side + length, sizeof mine - length, " %u", id_of(g, i));
+        snprintf(side + length, sizeof mine - length, " %u", gather_id(g, i));
     }
     if (*others == '\0')
         return;
@@ -275,7 +256,8 @@ static int64_t last_sign(const struct script *s, const struct recorded *r)
 
 static void add_pause(struct script *s, unsigned member, int64_t from, int64_t until)
 {
-    add(s, from, "pause %u %lld", id_of(s->g, member), (long long)((until - from) / MILLISECOND));
+    add(s, from, "pause %u %lld", gather_id(s->g, member),
+        (long long)((until - from) / MILLISECOND));
     if (s->faults > 0)
         s->fault[s->faults - 1].lasts = until - from;
 }
@@ -352,21 +334,27 @@ static void find_faults(struct script *s)
 
 /* ---- the text ---- */
 
-static void write_list(const struct gathered *g, const char *setting, const char *role, FILE *out)
+static void write_list(const struct gathered *g, const char *setting, uint64_t members, FILE *out)
 {
     const char *gap = " ";
-    bool any = false;
-    for (unsigned i = 0; i < g->members; i++)
-        any = any || role == NULL || strcmp(role_of(g, i), role) == 0;
-    if (!any)
+    if (members == 0)
         return;
     fputs(setting, out);
     for (unsigned i = 0; i < g->members; i++)
-        if (role == NULL || strcmp(role_of(g, i), role) == 0) {
-            fprintf(out, "%s%u", gap, id_of(g, i));
+        if ((members >> i & 1) != 0) {
+            fprintf(out, "%s%u", gap, gather_id(g, i));
             gap = ",";
         }
     fputc('\n', out);
+}
+
+static uint64_t with_role(const struct gathered *g, const char *role)
+{
+    uint64_t members = 0;
+    for (unsigned i = 0; i < g->members; i++)
+        if (strcmp(role_of(g, i), role) == 0)
+            members |= UINT64_C(1) << i;
+    return members;
 }
 
 static void write_priorities(const struct gathered *g, FILE *out)
@@ -374,7 +362,7 @@ static void write_priorities(const struct gathered *g, FILE *out)
     const char *gap = "priority ";
     for (unsigned i = 0; i < g->members; i++)
         if (priority_of(g, i) != 0) {
-            fprintf(out, "%s%u:%d", gap, id_of(g, i), priority_of(g, i));
+            fprintf(out, "%s%u:%d", gap, gather_id(g, i), priority_of(g, i));
             gap = ",";
         }
     fputs(*gap == ',' ? "\n" : "", out);
@@ -386,9 +374,9 @@ static void write_settings(const struct script *s, FILE *out)
     const json_t *settings = json_object_get(s->g->status, "settings");
     int64_t bound = 3 * s->delay / MILLISECOND - 2;
     fprintf(out, "algorithm %s\n", json_string_value(json_object_get(settings, "algorithm")));
-    write_list(s->g, "processes", NULL, out);
-    write_list(s->g, "witnesses", "witness", out);
-    write_list(s->g, "observers", "observer", out);
+    write_list(s->g, "processes", UINT64_MAX, out);
+    write_list(s->g, "witnesses", with_role(s->g, "witness"), out);
+    write_list(s->g, "observers", with_role(s->g, "observer"), out);
     write_priorities(s->g, out);
     fprintf(out, "processing %lld\nmandate majority\nlease %lld\nrenewal %lld\ndrift %g\n",
             (long long)(bound > 0 ? bound : 0), (long long)(s->lease / MILLISECOND),
@@ -404,7 +392,7 @@ static bool is_fitter(const struct gathered *g, unsigned a, unsigned than)
 {
     int more = priority_of(g, a) - priority_of(g, than);
     return strcmp(role_of(g, a), "member") == 0 &&
-           (more > 0 || (more == 0 && id_of(g, a) > id_of(g, than)));
+           (more > 0 || (more == 0 && gather_id(g, a) > gather_id(g, than)));
 }
 
 /* The first leader leads, even if there are fitter ones: they come when it does, if the others are
@@ -413,27 +401,23 @@ static bool is_fitter(const struct gathered *g, unsigned a, unsigned than)
 static int64_t write_first(const struct script *s, FILE *out)
 {
     const struct gathered *g = s->g;
-    unsigned best = s->first, voters = 0, fitter = 0;
+    unsigned best = s->first;
+    uint64_t fitter = 0;
+    int voters = (int)g->members - __builtin_popcountll(with_role(g, "observer"));
     int64_t lease = s->lease / MILLISECOND, calm = 2 * lease;
     for (unsigned i = 0; i < g->members; i++) {
-        voters += strcmp(role_of(g, i), "observer") != 0;
-        fitter += is_fitter(g, i, s->first);
+        fitter |= (uint64_t)is_fitter(g, i, s->first) << i;
         best = is_fitter(g, i, best) ? i : best;
     }
-    bool later = 2 * (voters - fitter) > voters;
-    const char *gap = "down ";
-    for (unsigned i = 0; later && i < g->members; i++)
-        if (is_fitter(g, i, s->first)) {
-            fprintf(out, "%s%u", gap, id_of(g, i));
-            gap = ",";
-        }
-    fprintf(out, "%swins %u\n", *gap == ',' ? "\n" : "", id_of(g, later ? s->first : best));
-    for (unsigned i = 0; later && i < g->members; i++)
-        if (is_fitter(g, i, s->first))
-            fprintf(out, "recover %u at %lld\n", id_of(g, i), (long long)calm);
-    if (!later) {
-        fprintf(out, "transfer %u %u at %lld\n", id_of(g, best), id_of(g, s->first),
-                (long long)calm);
+    if (2 * (voters - __builtin_popcountll(fitter)) > voters) {
+        write_list(g, "down", fitter, out);
+        fprintf(out, "wins %u\n", gather_id(g, s->first));
+        for (unsigned i = 0; i < g->members; i++)
+            if ((fitter >> i & 1) != 0)
+                fprintf(out, "recover %u at %lld\n", gather_id(g, i), (long long)calm);
+    } else {
+        fprintf(out, "wins %u\ntransfer %u %u at %lld\n", gather_id(g, best), gather_id(g, best),
+                gather_id(g, s->first), (long long)calm);
         calm = 45 * lease;
     }
     fprintf(out, "run until %lld\n", (long long)calm);
@@ -448,7 +432,7 @@ static void write_script(const struct script *s, FILE *out)
             "# What happened to group %s, as its members recorded it. A tick is a millisecond.\n",
             g->group);
     for (unsigned i = 0; i < g->members; i++)
-        fprintf(out, "# %u is %s%s\n", id_of(g, i), g->name[i],
+        fprintf(out, "# %u is %s%s\n", gather_id(g, i), g->name[i],
                 g->told[i] ? "" : ", which did not answer");
     write_settings(s, out);
     int64_t lead = write_first(s, out), last = lead;
@@ -471,7 +455,7 @@ static bool find_first(const struct gathered *g, struct script *s)
                           is(r, "TESTAMENT") || is(r, "IS_TOLD");
         s->began = r->at;
         s->first = takes(r)     ? r->member
-                   : of_another ? member_called(g, is(r, "IS_TOLD") ? r->b : r->a)
+                   : of_another ? gather_called(g, is(r, "IS_TOLD") ? r->b : r->a)
                                 : g->members;
         if (s->first < g->members)
             return true;

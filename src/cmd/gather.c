@@ -156,6 +156,25 @@ struct gathered *gather(struct asked_for *a, int *status)
     return g;
 }
 
+unsigned gather_called(const struct gathered *g, const char *name)
+{
+    unsigned i = 0;
+    while (i < g->members && strcmp(g->name[i], name) != 0)
+        i++;
+    return i;
+}
+
+const json_t *gather_member(const struct gathered *g, unsigned member)
+{
+    return member == 0 ? g->status
+                       : json_array_get(json_object_get(g->status, "members"), member - 1);
+}
+
+unsigned gather_id(const struct gathered *g, unsigned member)
+{
+    return (unsigned)json_integer_value(json_object_get(gather_member(g, member), "id"));
+}
+
 const json_t *gather_group(const struct gathered *g)
 {
     return json_array_get(json_object_get(g->status, "groups"), 0);

@@ -36,6 +36,9 @@ struct gathered {
 struct gathered *gather(struct asked_for *a, int *status);
 void gather_end(struct gathered *g);
 
+unsigned gather_called(const struct gathered *g, const char *name); /* g->members: nobody */
+const json_t *gather_member(const struct gathered *g, unsigned member);
+unsigned gather_id(const struct gathered *g, unsigned member);
 const json_t *gather_group(const struct gathered *g); /* as the member here knows it */
 bool gather_mandated(const struct gathered *g);       /* a majority confirms leaders */
 

@@ -85,6 +85,17 @@ def the_first_leader_is_not_the_highest(_):
 
 
 @case
+def of_different_members(_):
+    """Who may lead, and who rather, is in the replay."""
+    roles = {"a": "witness", "b": "member\npriority = 5", "d": "observer"}
+    with Place("abcd", roles=roles, options="preempt = yes\n") as p:
+        p.start()
+        wait("the fittest leads", lambda: {p.group(name).get("leader") for name in p.names} == {"b"})
+        script = replays(p, "d", "b")
+        holds("settings", {"witnesses 1", "observers 4", "priority 2:5", "preempt yes"} <= set(script.splitlines()), script)
+
+
+@case
 def the_process_dies(_):
     """Its guardian says so: each of the others heard it, and it is told once."""
     with Place() as p:
