@@ -69,7 +69,8 @@ def holds(what, condition, *details):
 
 
 def play(case):
-    case(None)
+    """What it returns, if anything, is why it was not played here."""
+    return case(None)
 
 
 def main(script, jobs=4, play=play):
@@ -87,11 +88,11 @@ def main(script, jobs=4, play=play):
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
     try:
-        play(CASES[wanted[0]])
+        why_not = play(CASES[wanted[0]])
     except (Failure, TimeoutError) as failure:
         print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
         return 1
-    print(wanted[0])
+    print(f"{wanted[0]}: not here: {why_not}" if why_not else wanted[0])
     return 0
 
 
