@@ -482,9 +482,10 @@ def control_groups(_):
             wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
             r.nothing_works = r.beat()[0]
             holds("in time", r.nothing_works <= f.until())
-            f.renews, f.answer = True, None
+            f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")
+            f.answer = None  # not before: it would say GO too, at the same time
             wait("it works", lambda: r.beat()[0] > r.nothing_works + 100_000)
             r.signal(signal.SIGTERM)
             os.kill(r.command(), signal.SIGKILL)
