@@ -16,6 +16,7 @@
  *  3. No ELECTED within T_ring: a new round, for the highest may have died.    highest-dies
  *  4. Who is left out and higher than the elected one begins anew.             left-out
  *  5. Of two that are elected in a round the higher one counts.                joins-late
+ *  6. Who hears of its own election and has forgotten it begins anew.          lost-disk
  */
 #include "vocabulary.h"
 

@@ -2,7 +2,7 @@
 
 A mutant is (file, text, what it becomes, killer). Killers: "verify ARGUMENTS" finds a violation,
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
-"scenario NAME: WORDS" tells another story with these words in it, "storm ALGORITHM" fails and prints a
+"scenario NAME: WORDS" tells another story with these words in it, or is aborted with them, "storm ALGORITHM" fails and prints a
 command that shows the same failure, "storms OPTIONS" break a promise of the mandate, "unit SENTENCE" is the
 test of that name; "guardian CASE" and "hooks CASE" are cases of test/system, with real processes.
 """
@@ -46,6 +46,9 @@ MUTANTS = {
         "ring.c", "announce(p, list, LIST_BACK);", "nothing(p, LIST_BACK);", "sim --algorithm ring --processes 3"),
     "last announcement counts": (
         "ring.c", "if (outranked(p, highest(list))) {", "if (false) {", "scenario ring/joins-late: only passes it on"),
+    "a lower one announced is followed": (
+        "ring.c", "highest(list) < me(p)", "false",
+        "scenario ring/left-out-hears-it: follow: Assertion"),
     # ring with an active list
     "foreign number first, as in the notes": (
         "active_ring.c", "    forward(p, ELECT, me(p), JOINS);\n    forward(p, ELECT, j, JOINS);\n",
@@ -79,6 +82,12 @@ MUTANTS = {
     "first of two outcomes counts": (
         "chang_roberts.c", "outranked(p, x) || passed_on(p, ELECTED, x)", "decided(p)",
         "scenario chang-roberts/joins-late: no agreement"),
+    "a lower one elected is followed": (
+        "chang_roberts.c", "    } else if (x > me(p)) {\n        follow", "    } else if (x != me(p)) {\n        follow",
+        "scenario chang-roberts/left-out-hears-it: follow: Assertion"),
+    "its own word of before is believed": (
+        "chang_roberts.c", "x == me(p) && leads(p)", "x == me(p)",
+        "scenario chang-roberts/lost-disk: [11] 4 < 3 ELECTED(4): everybody has heard it"),
     # links of the ring
     "undecided rounds are told": (
         "hop.c", "tell = (over && is(p, NORMAL))", "tell = over", "storm chang-roberts"),
