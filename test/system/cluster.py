@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -54,7 +55,7 @@ def wait(what, holds, limit=LIMIT):
 
 
 def run(*args, text=None, check=True):
-    done = subprocess.run(list(map(str, args)), input=text, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(list(map(str, args)), input=text, capture_output=True, text=True, timeout=300)
     if check and done.returncode != 0:
         raise NotHere(f"{' '.join(map(str, args))}: {done.stderr.strip()}")
     return done
@@ -85,17 +86,25 @@ def member_of(guardian):
     return None
 
 
+def pidfd(pid):
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+
+
 def signal_both(guardian, number):
-    """A member and its guardian, as if its machine were hit: nobody says that it is dead."""
+    """A member and its guardian, as if its machine were hit: nobody says that it is dead. Killed, it has no socket any more."""
     if guardian.poll() is not None:
         return
     os.kill(guardian.pid, signal.SIGSTOP)
     member = member_of(guardian.pid)
-    for pid in (member, guardian.pid) if member is not None else (guardian.pid,):
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            pass
+    if member is not None and (end := pidfd(member)) is not None:
+        signal.pidfd_send_signal(end, number)  # still of this one: its guardian stands still
+        if number == signal.SIGKILL:
+            select.select([end], [], [], LIMIT)
+        os.close(end)
+    os.kill(guardian.pid, number)
     if number not in (signal.SIGSTOP, signal.SIGKILL):
         os.kill(guardian.pid, signal.SIGCONT)
 
