@@ -291,7 +291,7 @@ def stopped_before_it_starts(_):
             return False
         with Fake(answer=answer) as f:
             expect(word, ran(f, "--", "sh", "-c", "exit 8"), 8)
-            holds("again", [w for w in f.words() if w != "ASK"] == ["HOLD", "EMPTY", "HOLD", "EMPTY"], f.words())
+            f.wait("EMPTY, again", lambda: [w for w in f.words() if w != "ASK"] == ["HOLD", "EMPTY", "HOLD", "EMPTY"])
 
 
 @case
