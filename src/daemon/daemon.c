@@ -561,7 +561,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
     elect_member_configure(d->member, &elect);
     work_configure(d);
     if (done->length == 0)
-        text_add(done, "nothing that matters has changed");
+        text_add(done, "nothing that matters");
     return true;
 }
 
