@@ -33,11 +33,12 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* Before the work starts: what cannot be written is refused now. */
+/* Before the work starts: what cannot be written is refused now, and so is what elsewhere means
+ * standard output. */
 bool keep_can(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
-    FILE *out = open_beside(save, file, name, sizeof name);
+    FILE *out = strcmp(save, "-") != 0 ? open_beside(save, file, name, sizeof name) : NULL;
     if (out == NULL)
         return false;
     fclose(out);

@@ -330,7 +330,10 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
         return take_duration(c, value, &c->hook_timeout) &&
                (c->hook_timeout > 0 || complain(c, "no time", value, ": nothing can be that fast"));
     case KEY_MEMBER_ID:
-        m->has_id = fine = take_number(c, value, ELECT_MAX_ID, &number);
+        fine = take_number(c, value, ELECT_MAX_ID, &number);
+        if (fine && m->has_id && m->peer.id != number)
+            return complain(c, "a second id of member", m->name, ": are two called the same?");
+        m->has_id = fine;
         m->peer.id = (uint16_t)number;
         return fine;
     case KEY_ADDRESS: return take_addresses(c, value, m);
@@ -441,6 +444,8 @@ void config_socket_path(const struct config *c, uint16_t id, const char *which,
 
 const char *config_role(const struct config_member *m) { return roles[m->role]; }
 
+bool config_may_lead(const struct config_member *m) { return m->role == ROLE_MEMBER; }
+
 /* A process takes no longer to answer, with a write, than a message does. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
@@ -457,7 +462,7 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
     elect_config_priorities(e, priority);
     for (unsigned i = 0; i < c->members; i++) {
         elect_set bit = (elect_set)1 << elect_rank(e, ids[i]);
-        e->members &= c->member[i].role != ROLE_MEMBER ? ~bit : ~(elect_set)0;
+        e->members &= !config_may_lead(&c->member[i]) ? ~bit : ~(elect_set)0;
         e->voters &= c->member[i].role == ROLE_OBSERVER ? ~bit : ~(elect_set)0;
     }
     if (c->mandate == ELECT_NO_MANDATE) {
@@ -475,6 +480,17 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
     return elect_config_mandate(e, c->lease, c->renewal, c->rho, 1);
 }
 
+/* Two of them, or one on two networks. */
+static bool is_elsewhere_too(const struct config_member *m, const struct config_member *other)
+{
+    for (unsigned i = 0; i < m->peer.links; i++)
+        for (unsigned j = 0; j < (m == other ? i : other->peer.links); j++)
+            if (memcmp(&m->peer.link[i], &other->peer.link[j], sizeof m->peer.link[i]) == 0 &&
+                memcmp(&m->host[i], &other->host[j], sizeof m->host[i]) == 0)
+                return true;
+    return false;
+}
+
 static bool check_members(struct config *c)
 {
     unsigned dynamic = 0;
@@ -485,7 +501,7 @@ static bool check_members(struct config *c)
         if (m->peer.links != c->member[0].peer.links)
             return complain(c, "member", m->name,
                             " has not as many addresses as the first one: one for each network");
-        if (c->mandate == ELECT_NO_MANDATE && m->role != ROLE_MEMBER)
+        if (c->mandate == ELECT_NO_MANDATE && !config_may_lead(m))
             return complain(c, "member", m->name,
                             " has a role, but without a mandate nobody votes: leave it out");
         dynamic += m->peer.dynamic;
@@ -495,6 +511,11 @@ static bool check_members(struct config *c)
         for (unsigned j = 0; j < i; j++)
             if (c->member[j].peer.id == m->peer.id)
                 return complain(c, "member", m->name, " has the id of another one");
+        for (unsigned j = 0; j <= i; j++)
+            if (is_elsewhere_too(m, &c->member[j]))
+                return complain(c, "member", m->name,
+                                j < i ? " has an address of another one"
+                                      : " has an address twice: one for each network");
     }
     return true;
 }
@@ -515,8 +536,8 @@ static bool check_times(struct config *c)
             c, "too long a time", NULL,
             ": lease is at most max-lease (raise that first, everywhere), delay at most 1s");
     case ELECT_LEASE_TOO_SHORT:
-        snprintf(text, sizeof text, ": with a delay of %u us it must be longer than %u us",
-                 c->delay, 8 * c->delay);
+        snprintf(text, sizeof text, ": with a delay of %g ms it must be longer than %g ms",
+                 c->delay / 1e3, c->delay / 125.0);
         return complain(c, "too short a lease", NULL, text);
     case ELECT_RENEWAL_TOO_LONG:
         return complain(c, "too long a renewal", NULL, ": it must fit three times into the lease");

@@ -136,8 +136,9 @@ int config_group(const struct config *c, const char *name, struct text *why);
 
 bool config_has_hooks(const struct config *c);
 
-/* member, witness or observer */
+/* member, witness or observer; only the first may lead */
 const char *config_role(const struct config_member *m);
+bool config_may_lead(const struct config_member *m);
 
 /* All keys, with what they mean: a file to begin with. */
 void config_example(struct text *t);

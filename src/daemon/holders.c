@@ -352,6 +352,13 @@ static void take_hold(struct talker *t, const struct talk *w)
         return;
     const struct work *work = &t->d->group[group].work;
     t->group = (unsigned)group;
+    if (!config_may_lead(t->d->me) && !work->office) { /* it would wait for ever */
+        char why[sizeof((struct talk){0}.why)];
+        snprintf(why, sizeof why, "%.63s never leads: its role is %s", t->d->me->name,
+                 config_role(t->d->me));
+        tell(t, TALK_REFUSED, why);
+        return;
+    }
     bool doubtful = elect_uv_now() < work->last;
     if ((w->flags & TALK_NOW) != 0 && (!work_shown(t->d, t->group).leads || work->holder != NULL ||
                                        doubtful || first_in_line(t->d, t->group) != NULL)) {

@@ -8,6 +8,7 @@
 
 #define TRIES       5
 #define FIRST_PAUSE 100000 /* microseconds before the second try; then twice as long each time */
+#define DOUBLINGS   6      /* of it, between offices */
 
 static bool has(const struct daemon *d, enum hook hook) { return d->config.hook[hook][0] != '\0'; }
 
@@ -79,6 +80,23 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
         h->changes = false;
 }
 
+/* Whoever was given an office again and again that its hook did not want takes its time: else, where
+ * that is so on all members, they would hand it round as fast as they can. */
+static bool is_too_early(const struct hooked *h, enum hook hook)
+{
+    bool again = hook == h->hook && h->tries > 0;
+    bool in_vain = (hook == HOOK_PRE_LEADER || hook == HOOK_ON_LEADER) && h->failures > 1;
+    return (again || in_vain) && elect_uv_now() < h->again;
+}
+
+static void fail(struct hooked *h)
+{
+    unsigned doublings = h->failures > 0 ? h->failures - 1u : 0;
+    h->again = elect_uv_now() + ((elect_time)FIRST_PAUSE << doublings);
+    if (h->failures <= DOUBLINGS)
+        h->failures++;
+}
+
 void hooks_turn(struct daemon *d, unsigned group)
 {
     struct hooked *h = &d->group[group].work.hooks;
@@ -94,7 +112,7 @@ void hooks_turn(struct daemon *d, unsigned group)
         return;
     if (hook == HOOK_ON_FOLLOWER && !has(d, hook)) {
         leave_undone(d, group);
-    } else if (hook == h->hook && h->tries > 0 && elect_uv_now() < h->again) {
+    } else if (is_too_early(h, hook)) {
         work_wake(d, h->again);
     } else {
         start(d, group, hook);
@@ -125,10 +143,12 @@ static void give_up(struct daemon *d, unsigned group, enum hook hook, int outcom
     switch (hook) {
     case HOOK_PRE_LEADER:
         tell(d, group, hook, outcome, ": it declines");
+        fail(&w->hooks);
         work_resign(d, group);
         break;
     case HOOK_ON_LEADER:
         tell(d, group, hook, outcome, ": it resigns");
+        fail(&w->hooks);
         work_resign(d, group);
         break;
     case HOOK_ON_FOLLOWER:
@@ -160,6 +180,8 @@ void hooks_done(struct daemon *d, const struct guard_note *note)
                      hook_name(hook));
         }
         h->led = h->led && !(hook == HOOK_ON_FOLLOWER && note->outcome == 0);
+        if (hook == HOOK_ON_LEADER || (hook == HOOK_PRE_LEADER && !has(d, HOOK_ON_LEADER)))
+            h->failures = late ? h->failures : 0;
     } else if (again) {
         tell(d, note->group, hook, note->outcome, ": it is run again");
         h->again = elect_uv_now() + ((elect_time)FIRST_PAUSE << (h->tries - 1));

@@ -378,7 +378,8 @@ def bad_input(_):
         expect("quiet", p.elect("a", "explain", "-g", "other", "-q"), 0, lines=0)
         expect("word", p.elect("a", "explain", "it"), 64, err="one word too many")
         expect("both", p.elect("a", "history", "--messages", "--export", "x"), 64, err="does not go with --messages")
-        expect("nowhere", p.elect("a", "history", "-g", "main", "--export", "/nowhere/x"), 64, err="cannot be written there")
+        for nowhere in ("/nowhere/x", "-"):
+            expect("nowhere", p.elect("a", "history", "-g", "main", "--export", nowhere), 64, err="cannot be written there")
         mine = pathlib.Path(p.folder / "kept")
         mine.write_text("mine")
         expect("kept", p.elect("a", "history", "-g", "mian", "--export", mine), 1, err="did you mean main?")

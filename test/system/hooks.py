@@ -4,6 +4,7 @@
 In order, one at a time, for what is so now; with an end; with a path that nobody else can change. The hook here is a
 script that notes what it was run for, and does what a file beside it says."""
 
+import datetime
 import os
 import pathlib
 import signal
@@ -112,6 +113,25 @@ def declines(_):
         holds("and nobody else did", not any(n[1] == "on-leader" and n[0] != "a" for n in p.notes()), p.notes())
         holds("it is said", any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc"))
         p.one_at_a_time()
+
+
+@case
+def all_decline(_):
+    """Then they do not hand it round as fast as they can: from the second time on each takes its time, twice as long every time."""
+    for hook, words in (("pre-leader", "it declines"), ("on-leader", "it resigns")):
+        with Hooked() as p:
+            p.does(hook, "status=2")
+            p.start()
+
+            def failures(name):
+                return [line.split()[0] for line in p.log(name).splitlines() if f"{hook} exits with 2: {words}" in line]
+            name = wait("five times", lambda: next((n for n in p.names if len(failures(n)) >= 5), None))
+            at = [datetime.datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp() for date in failures(name)]
+            for nth in range(1, 4):
+                holds("not before", at[nth + 1] - at[nth] >= 0.1 * 2 ** (nth - 1) - 0.002, nth, at)
+            p.does(hook, "status=0")
+            leader, _ = p.leader()
+            wait("then one leads", lambda: p.group(leader).get("leads"))
 
 
 @case

@@ -92,6 +92,9 @@ def environment(_):
                      f"ELECT_SOCKET={f.status_path}"):
             holds("environment", line + "\n" in r.out, line, r.out)
         holds("group", f.clients[0].heard[0].group == "main")
+        there = subprocess.run([ELECT, "run", "-S", "member-1.status", "--shell", "--", "cd /; echo $ELECT_SOCKET"], cwd=f.folder,
+                               capture_output=True, text=True)
+        holds("from anywhere", there.stdout == f"{f.status_path}\n", there)
         loss = next(line.split("=")[1] for line in r.out.splitlines() if line.startswith("ELECT_LOSS_FD="))
         fds = {line.split()[-3] for line in r.out.splitlines() if " -> " in line}
         holds("descriptors: its own three, the loss, and ls's", fds <= {"0", "1", "2", loss, "3", "4"} and loss in fds, fds, loss)

@@ -141,6 +141,7 @@ def resign_and_transfer(_):
         expect("of another", p.elect(follower, "transfer", third), 1, err=f"{leader} leads, ask there")
         expect("to itself", p.elect(leader, "transfer", leader), 1, err="elect transfer: ")
         expect("to a witness", p.elect(leader, "transfer", "w"), 1, err="elect transfer: ")
+        expect("nothing runs there", run("run", "-c", p.conf, "--id", "w", "--", "true"), 125, err="w never leads: its role is witness")
         holds("nothing has changed", p.leader() == (leader, term))
         p.kill(third)
         wait("it is seen", lambda: not next(m for m in claims.ask(p.socket(leader), {"verb": "status"})["members"]
@@ -438,7 +439,7 @@ def bad_states(_):
         p.start("a")
         wait("it runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
-        moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(1)[0]}\n"))
+        moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
         expect("a second one", run("daemon", "-c", moved, "--id", "a"), 75, err="member-1.state: ")
         holds("the first one goes on", p.group("a") and p.daemons["a"].poll() is None)
 
@@ -489,6 +490,12 @@ def bad_files(_):
                 (good.replace("[member b]", "[member \x1b[31mred]", 1), "no name \"?[31mred\""),
                 (good.replace("[member b]", f"[member {'b' * 64}]", 1), "no name"),
                 (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another one"),
+                (good.replace("[member b]", "[member a]", 1), 'a second id of member "a": are two called the same?'),
+                (good.replace(f":{p.ports['b']}", f":{p.ports['a']}"), 'member "b" has an address of another one'),
+                (good.replace(f":{p.ports['b']}", f":{p.ports['b']}, 127.0.0.1:{p.ports['b']}", 1).replace(
+                    f":{p.ports['a']}", f":{p.ports['a']}, 127.0.0.1:1", 1).replace(
+                    f":{p.ports['c']}", f":{p.ports['c']}, 127.0.0.1:2", 1), 'member "b" has an address twice'),
+                (good.replace("delay = ", "delay = 500ms\n# ", 1), "with a delay of 500 ms it must be longer than 4000 ms"),
                 (good.replace("id = 2\n", "id = 65536\n", 1), "no number \"65536\": expected 0 to 65535"),
                 (good.replace("id = 2\n", "", 1), "member \"b\" has no id"),
                 (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": a group has none yet"),

@@ -257,7 +257,7 @@ static void what_is_missing_or_does_not_fit_is_told(void **state)
     refused(WHOLE "[cluster]\nlease = 20s\n", "x.conf: too long a time: lease is at most max-lease "
                                               "(raise that first, everywhere), delay at most 1s");
     refused(WHOLE "[cluster]\nlease = 100ms\nrenewal = 20ms\n",
-            "x.conf: too short a lease: with a delay of 20000 us it must be longer than 160000 us");
+            "x.conf: too short a lease: with a delay of 20 ms it must be longer than 160 ms");
     refused(WHOLE "[cluster]\nmandate = none\n",
             "x.conf: member \"b\" has a role, but without a mandate nobody votes: leave it out");
     refused(WHOLE "[cluster]\nmandate = perhaps\n",
