@@ -80,7 +80,7 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
         h->changes = false;
 }
 
-/* Whoever was given an office again and again that its hook did not want takes its time: else, where
+/* Whoever was given offices again and again that its hook did not want takes its time: else, where
  * that is so on all members, they would hand it round as fast as they can. */
 static bool is_too_early(const struct hooked *h, enum hook hook)
 {

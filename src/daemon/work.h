@@ -24,8 +24,8 @@ struct hooked {
     uint32_t serial; /* of the one that runs; 0: none */
     uint8_t hook, tries;
     uint8_t failures; /* offices in a row that a hook did not want */
-    bool served; /* on-leader was run for this office, or is */
-    bool led;    /* it was begun, and not undone; in this term: */
+    bool served;      /* on-leader was run for this office, or is */
+    bool led;         /* it was begun, and not undone; in this term: */
     elect_term term;
     bool cancelled;   /* the one that runs is to end */
     bool changes;     /* on-leader-change is to be run */

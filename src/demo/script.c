@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE 12000000  /* microseconds for one thing to happen */
+#define PATIENCE 12000000 /* microseconds for one thing to happen */
 #define ALL      27000000 /* and for everything */
 #define SETTLE   300000   /* so that what the last ones say is there, too */
 #define WIDTH    80

@@ -44,18 +44,15 @@ def tags(text):
 # ---- verbs ----
 
 def page_of(verb):
-    """The page on which it is, behind .so: its name, or None."""
+    """The page on which it is, perhaps behind a link: its name, or None."""
     found = sorted(PAGES.glob(f"elect-{verb}.[1-9]"))
     check(f"{verb} has one page", len(found) == 1, [path.name for path in found], f"docs/man/elect-{verb}.1 is missing")
     if len(found) != 1:
         return None
-    alias = re.fullmatch(r"\.so man([1-9])/(\S+)\n", found[0].read_text())
-    if alias is None:
-        return found[0].name
-    there = (PAGES / alias[2]).is_file()
-    check(f"{found[0].name} leads to a page", there and alias[2].endswith(f".{alias[1]}"), alias[0])
-    check(f"{found[0].name} is in the section of its page", found[0].suffix == f".{alias[1]}", alias[0])
-    return alias[2] if there else None
+    page = found[0].resolve()
+    check(f"{found[0].name} leads to a page", page.is_file() and page.parent == PAGES.resolve(), page)
+    check(f"{found[0].name} is in the section of its page", found[0].suffix == page.suffix, page.name)
+    return page.name if page.is_file() else None
 
 
 def helped():
@@ -117,12 +114,15 @@ def verbs_and_pages():
 
 def pages():
     version = run("--version").stdout.strip()
-    installed = set(re.findall(r"'([\w.-]+\.[1-9])'", (PAGES / "meson.build").read_text()))
-    there = {path.name for path in PAGES.glob("*.[1-9]")}
-    check("each page is installed", installed == there, installed ^ there)
+    installs = (PAGES / "meson.build").read_text()
+    installed = {name: name for name in re.findall(r"'([\w.-]+\.[1-9])'", installs)}
+    for page, aliases in re.findall(r"^  '(\S+)': \[(.*)\],$", installs, re.M):
+        installed |= {f"elect-{verb}{pathlib.Path(page).suffix}": page for verb in re.findall(r"'([\w-]+)'", aliases)}
+    there = {path.name: path.resolve().name for path in PAGES.glob("*.[1-9]")}
+    check("each page is installed, and each link", installed == there, set(installed.items()) ^ set(there.items()))
     for path in sorted(PAGES.glob("*.[1-9]")):
         page = path.read_text()
-        if page.startswith(".so "):
+        if path.is_symlink():
             continue
         text = plain(page)
         title = f".TH {path.stem.upper()} {path.suffix[1:]}  {version} Elect"
@@ -136,16 +136,15 @@ def pages():
 
 
 def man_takes_them():
-    """Installed, every page by its name; and in the tree, where it does not lead to another one."""
+    """Installed, every page by its name; and in the tree."""
     quiet = os.environ | {"MANPAGER": "cat", "MANWIDTH": str(COLUMNS), "LC_ALL": "C.UTF-8", "MANROFFOPT": "-ww"}
     with tempfile.TemporaryDirectory() as folder:
         for path in PAGES.glob("*.[1-9]"):
             place = pathlib.Path(folder) / f"man{path.suffix[1:]}"
             place.mkdir(exist_ok=True)
-            shutil.copy(path, place)
+            shutil.copy(path, place, follow_symlinks=False)
         for path in sorted(PAGES.glob("*.[1-9]")):
-            alias = path.read_text().startswith(".so ")  # man finds its page only where both are installed
-            for words in (["-M", folder, path.suffix[1:], path.stem], *([] if alias else [["-l", path]])):
+            for words in (["-M", folder, path.suffix[1:], path.stem], ["-l", path]):
                 done = subprocess.run(["man", "--warnings", *map(str, words)], env=quiet, capture_output=True,
                                       text=True, timeout=60, cwd=ROOT)
                 check(f"man {' '.join(map(str, words))}", done.returncode == 0 and done.stderr == "", done.stderr)
