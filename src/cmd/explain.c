@@ -25,11 +25,28 @@ static void date_of(int64_t at, char text[JOURNAL_DATE])
 /* Whether who took office then leads still, as the member here knows. */
 static bool leads_now(const struct gathered *g, const struct change *c)
 {
-    return c->lasts && strcmp(ask_text(gather_group(g), "leader"), g->name[c->takes->member]) == 0;
+    return c->takes != NULL && c->lasts &&
+           strcmp(ask_text(gather_group(g), "leader"), g->name[c->takes->member]) == 0;
 }
 
 /* How long nobody led, if that is more than clocks can tell, is its own word. */
 static bool is_exact(const struct change *c) { return c->how == END_OWN && c->gap > c->error; }
+
+static void print_vacancy(const struct gathered *g, const struct change *c)
+{
+    char date[JOURNAL_DATE];
+    printf("group %s: nobody leads.\n", g->group);
+    if (c->before != NULL && c->how == END_OWN)
+        printf("%s did, for %.1f s", c->old, (double)(c->end->over - c->before->at) / 1e6);
+    else
+        printf("%s did", c->old);
+    date_of(c->how == END_OWN ? c->end->over : c->sign != NULL ? c->sign->at : c->at, date);
+    printf(c->how == END_OWN || c->sign == NULL ? ", until %s.\n" : ", and was last heard at %s.\n",
+           date);
+    if (json_is_true(json_object_get(gather_group(g), "paused")))
+        puts("Elections are paused: elect resume.");
+    putchar('\n');
+}
 
 static void print_head(const struct gathered *g, const struct change *c)
 {
@@ -76,7 +93,7 @@ static void print_line(const struct gathered *g, const struct change *c, const s
         snprintf(ms, sizeof ms, ", up to %.1f ms later", milliseconds(l->last - s->at));
         text_add(&t, l->last - s->at >= 100 ? ms : "");
     }
-    printf("%11.1f ms ", milliseconds(s->at - c->takes->at));
+    printf("%11.1f ms ", milliseconds(s->at - c->at));
     args_wrapped(t.bytes, MARGIN);
 }
 
@@ -91,8 +108,8 @@ static void print_end(const struct gathered *g, const struct change *c)
     else if (c->how == END_RELEASED)
         printf("%s said that it was over; %s heard it.\n", c->old, g->name[c->end->member]);
     else if (gather_mandated(g))
-        printf("%s did not say that it stopped: nobody took its place before its lease was over.\n",
-               c->old);
+        printf("%s did not say that it stopped: nobody %s its place before its lease %s over.\n",
+               c->old, c->takes != NULL ? "took" : "takes", c->takes != NULL ? "was" : "is");
     else
         printf("Without a mandate nobody waits for %s: it may have led on.\n", c->old);
 }
@@ -106,7 +123,8 @@ static void print_tail(const struct gathered *g, const struct change *c)
     putchar('\n');
     print_end(g, c);
     if (c->measured && c->gap >= -c->error)
-        printf("Nobody led for %s%.1f ms.\n", is_exact(c) ? "" : "at most ",
+        printf("Nobody %s for %s%.1f ms.\n", c->takes != NULL ? "led" : "has led",
+               is_exact(c) ? "" : "at most ",
                milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
     else if (c->measured)
         printf("Both led for %.1f ms.\n", milliseconds(-c->gap));
@@ -128,9 +146,8 @@ static json_t *line_json(const struct gathered *g, const struct change *c, const
     for (unsigned i = 0; i < g->members; i++)
         if ((l->who >> i & 1) != 0 && i != l->first->member)
             json_array_append_new(also, json_string(g->name[i]));
-    return json_pack("{s:f, s:f, s:s, s:o, s:s, s:s}", "ms",
-                     milliseconds(l->first->at - c->takes->at), "until_ms",
-                     milliseconds(l->last - c->takes->at), "member", g->name[l->first->member],
+    return json_pack("{s:f, s:f, s:s, s:o, s:s, s:s}", "ms", milliseconds(l->first->at - c->at),
+                     "until_ms", milliseconds(l->last - c->at), "member", g->name[l->first->member],
                      "also", also, "rule", l->first->rule, "text", l->first->because);
 }
 
@@ -142,15 +159,16 @@ static json_t *change_json(const struct gathered *g, const struct change *c)
                                        [END_RELEASED] = "others"};
     char date[JOURNAL_DATE];
     json_t *steps = json_array(), *missing = json_array();
-    date_of(c->takes->at, date);
+    date_of(c->at, date);
     for (unsigned i = 0; i < c->lines; i++)
         json_array_append_new(steps, line_json(g, c, &c->line[i]));
     for (unsigned i = 0; i < g->members; i++)
         if (!g->told[i])
             json_array_append_new(missing, json_string(g->name[i]));
-    json_t *o =
-        json_pack("{s:s, s:s, s:I, s:s}", "group", g->group, "leader", g->name[c->takes->member],
-                  "term", (json_int_t)c->takes->term, "since", date);
+    json_t *o = c->takes != NULL ? json_pack("{s:s, s:s, s:I, s:s}", "group", g->group, "leader",
+                                             g->name[c->takes->member], "term",
+                                             (json_int_t)c->takes->term, "since", date)
+                                 : json_pack("{s:s, s:s}", "group", g->group, "asked", date);
     if (c->old != NULL)
         json_object_set_new(o, "before", json_string(c->old));
     json_object_set_new(o, "leads_now", json_boolean(leads_now(g, c)));
@@ -180,7 +198,8 @@ int cmd_explain(int argc, char **argv)
         .text = "How it came to the last change of leader: what was noticed, when, by whom, by "
                 "which rule, why the old one stopped, and how long nobody led; from the flight "
                 "recorders of all members that can be reached. Times are counted from when the "
-                "new one leads.\nExit: 0; 1 no change is recorded, 3 no daemon answers, 64 bad "
+                "new one leads; if nobody does, from now.\nExit: 0; 1 no change is recorded, 3 no "
+                "daemon answers, 64 bad "
                 "usage, 78 no configuration."};
     static struct change c;
     struct asked_for a;
@@ -198,7 +217,7 @@ int cmd_explain(int argc, char **argv)
         ask_print_json(o);
         json_decref(o);
     } else if (!a.quiet) {
-        print_head(g, &c);
+        (c.takes != NULL ? print_head : print_vacancy)(g, &c);
         for (unsigned i = 0; i < c.lines; i++)
             print_line(g, &c, &c.line[i]);
         print_tail(g, &c);

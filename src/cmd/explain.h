@@ -1,4 +1,4 @@
-/* The last change of leader, out of what the recorders say. */
+/* The last change of leader, out of what the recorders say; or how it came that nobody leads. */
 #ifndef ELECT_EXPLAIN_H
 #define ELECT_EXPLAIN_H
 
@@ -25,7 +25,9 @@ enum ending {
 };
 
 struct change {
-    const struct recorded *takes;  /* somebody leads */
+    const struct recorded *takes;  /* somebody leads; NULL: nobody has since */
+    const struct recorded *limit;  /* that, or behind the last step */
+    int64_t at;                    /* when it took office, or was asked */
     const char *old;               /* who led before; NULL: nobody did */
     const struct recorded *before; /* ... took office; NULL: not known */
     const struct recorded *reign;  /* the last of how it came to lead */

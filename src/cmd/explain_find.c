@@ -121,16 +121,18 @@ static bool is_sign_of(const struct gathered *g, const struct recorded *s, const
 
 static void find_old(const struct gathered *g, struct change *c)
 {
-    for (const struct recorded *s = g->step; s < c->takes; s++) {
-        const char *who = leader_in(g, s, c->takes->term);
+    uint64_t term = c->takes != NULL ? c->takes->term : UINT64_MAX;
+    const char *new = c->takes != NULL ? g->name[c->takes->member] : "";
+    for (const struct recorded *s = g->step; s < c->limit; s++) {
+        const char *who = leader_in(g, s, term);
         /* what follows the change may seem to be before it, by another clock */
-        if (*who != '\0' && (strcmp(who, g->name[c->takes->member]) != 0 || s->leads > 0))
+        if (*who != '\0' && (strcmp(who, new) != 0 || s->leads > 0))
             c->old = who;
         if (s->leads > 0)
             c->before = s;
     }
-    for (const struct recorded *s = g->step; s < c->takes && c->old != NULL; s++) {
-        if (!is_sign_of(g, s, c->old) || (s->term != 0 && s->term >= c->takes->term))
+    for (const struct recorded *s = g->step; s < c->limit && c->old != NULL; s++) {
+        if (!is_sign_of(g, s, c->old) || (s->term != 0 && s->term >= term))
             continue;
         c->sign = s;
         if (is(s, "GRANTS") || s->leads > 0)
@@ -152,7 +154,7 @@ static void find_end(const struct gathered *g, struct change *c)
         }
     if (c->how == END_OWN || c->old == NULL)
         return;
-    for (s = c->reign != NULL ? c->reign : g->step; s < c->takes; s++) {
+    for (s = c->reign != NULL ? c->reign : g->step; s < c->limit; s++) {
         bool guardian = is(s, "TESTAMENT"), heard = is(s, "OFFICE_RELEASED") || is(s, "CERTIFIED");
         if (strcmp(s->a, c->old) != 0 || c->how == END_GUARDIAN || !(guardian || heard))
             continue;
@@ -166,12 +168,13 @@ static void measure(const struct gathered *g, struct change *c)
 {
     if (c->how == END_OWN) {
         c->measured = true;
-        c->gap = c->takes->at - c->end->over;
-        if (c->end->member != c->takes->member) /* of those that are not here */
-            c->error = ((c->end->member != 0) + (c->takes->member != 0)) * g->error;
+        unsigned new = c->takes != NULL ? c->takes->member : 0;
+        c->gap = c->at - c->end->over;
+        if (c->end->member != new) /* of those that are not here */
+            c->error = ((c->end->member != 0) + (new != 0)) * g->error;
     } else if (c->sign != NULL && gather_mandated(g)) {
         c->measured = true;
-        c->gap = c->takes->at - c->sign->at;
+        c->gap = c->at - c->sign->at;
     }
 }
 
@@ -179,8 +182,10 @@ static void measure(const struct gathered *g, struct change *c)
 
 static const struct recorded *begin_of(const struct gathered *g, const struct change *c)
 {
-    const struct recorded *s = c->takes, *after = c->reign != NULL ? c->reign : c->sign;
+    const struct recorded *s = c->limit, *after = c->reign != NULL ? c->reign : c->sign;
     const struct recorded *first = after != NULL ? after + 1 : g->step;
+    if (c->takes == NULL) /* it goes on, perhaps for long */
+        return first;
     while (s > first && s->at - (s - 1)->at < LONG_REST)
         s--;
     return s;
@@ -240,17 +245,21 @@ static const struct recorded *last_office(const struct gathered *g)
 
 bool explain_find(const struct gathered *g, struct change *c)
 {
+    const struct recorded *end = g->step + g->steps;
+    bool vacant = gather_mandated(g) && *ask_text(gather_group(g), "leader") == '\0';
     memset(c, 0, sizeof *c);
-    c->takes = last_office(g);
-    if (c->takes == NULL)
-        return false;
-    c->lasts = lasts(g, c->takes);
+    c->takes = vacant ? NULL : last_office(g);
+    c->limit = c->takes != NULL ? c->takes : end;
+    c->at = c->takes != NULL ? c->takes->at : g->asked;
+    c->lasts = c->takes != NULL && lasts(g, c->takes);
     find_old(g, c);
+    if (c->takes == NULL && (!vacant || c->old == NULL))
+        return false;
     find_end(g, c);
     measure(g, c);
     if (c->sign != NULL && c->sign < begin_of(g, c))
         tell(c, c->sign);
-    for (const struct recorded *s = begin_of(g, c); s <= c->takes; s++)
+    for (const struct recorded *s = begin_of(g, c); s < end && s <= c->limit; s++)
         if (!is_sign(s) || s == c->sign)
             tell(c, s);
     shorten(c);

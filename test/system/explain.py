@@ -311,13 +311,46 @@ def all_stand_still(_):
 
 @case
 def nobody_leads_now(_):
+    """Who did, until when, why it ended, and what has been tried since."""
+    with Place() as p:
+        old, _term = begin(p)
+        others = [n for n in p.names if n != old]
+        for name in p.names:
+            expect("pause", p.elect(name, "pause"), 0)
+        wait("it is said to all", lambda: all(p.group(n).get("paused") for n in p.names))
+        os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
+        p.daemons[old].wait()
+        wait("nobody leads", lambda: all("leader" not in p.group(n) for n in others))
+        said = explain(p, others[0])
+        holds("who did", (said.get("leader"), said["before"], said["leads_now"], said["known_by"]) == (None, old, False, "guardian"), said)
+        expect("text", p.elect(others[0], "explain"), 0,
+               out=("group main: nobody leads.", f"{old} did, and was last heard at", "Elections are paused: elect resume.",
+                    f"{old} is dead, says its guardian", "Nobody has led for at most"))
+        for name in others:
+            expect("resume", p.elect(name, "resume"), 0)
+        new, _term = p.leader(among=others, other_than=old)
+        holds("afterwards", (explain(p, new)["leader"], explain(p, new)["before"]) == (new, old))
+
+
+@case
+def no_majority_is_left(_):
+    """Of the leader itself: it says why it stopped; of a follower: whom it missed."""
     with Place() as p:
         old, _term = begin(p)
         p.kill(*[n for n in p.names if n != old])
-        wait("it leads no more", lambda: "leader" not in p.group(old))
+        wait("it stops", lambda: "leader" not in p.group(old))
         said = explain(p, old)
-        holds("not now", said["leader"] == old and not said["leads_now"], said)
-        expect("text", p.elect(old, "explain"), 0, out=(f"group main: {old} took office in term", "No leader is known now."))
+        holds("who did", (said.get("leader"), said["before"], said["known_by"], said["exactly"]) == (None, old, "itself", True), said)
+        expect("text", p.elect(old, "explain"), 0, out=("group main: nobody leads.", f"{old} did, for ", f"{old} stopped: ", "Nobody has led for"))
+    with Place() as p:
+        old, _term = begin(p)
+        left, lost = [n for n in p.names if n != old]
+        p.kill(old, lost)
+        wait("it misses it", lambda: "leader" not in p.group(left))
+        said = explain(p, left)
+        holds("who did", (said.get("leader"), said["before"], said["known_by"]) == (None, old, "nobody"), said)
+        holds("and what it did", "MISSES" in rules(said) and sorted(said["missing"]) == sorted((old, lost)), said)
+        expect("text", p.elect(left, "explain"), 0, out=(f"{old} did, and was last heard at", "did not say that it stopped: nobody takes its place"))
 
 
 @case
