@@ -40,7 +40,7 @@ static void print_text(const struct config *c, const struct meaning *m)
     }
     printf("%s is right: %u members, %u of them vote, %u group%s.\n\n", c->path, c->members,
            m->voters, c->groups, c->groups == 1 ? "" : "s");
-    printf("A leader's mandate lasts %.0f ms, renewed every %.0f ms; of that it uses %.1f ms.\n",
+    printf("A mandate lasts %.0f ms, renewed every %.0f ms; a leader uses %.1f ms of it.\n",
            m->lease / MILLISECOND, m->renewal / MILLISECOND, m->office / MILLISECOND);
     printf("Somebody leads as long as %u of %u voters can talk to each other: %u may fail.\n",
            m->voters - m->tolerated, m->voters, m->tolerated);

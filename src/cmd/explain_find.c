@@ -199,8 +199,9 @@ static bool is_same(const struct recorded *a, const struct recorded *b)
 static void tell(struct change *c, const struct recorded *s)
 {
     for (unsigned i = c->lines > NEAR ? c->lines - NEAR : 0; i < c->lines; i++)
-        if (s != c->takes && is_same(c->line[i].first, s) && s->at - c->line[i].last < SECOND) {
-            c->line[i].others += (c->line[i].who >> s->member & 1) == 0;
+        if (s != c->takes && is_same(c->line[i].first, s) && s->at - c->line[i].last < SECOND &&
+            (c->line[i].who >> s->member & 1) == 0) {
+            c->line[i].others++;
             c->line[i].who |= (uint64_t)1 << s->member;
             c->line[i].last = s->at;
             return;

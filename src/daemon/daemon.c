@@ -492,6 +492,7 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, bool r
                          struct text *done, struct text *complaint)
 {
     struct words words = daemon_words(d);
+    bool elsewhere = false;
     for (unsigned i = 0; i < d->config.groups; i++) {
         const struct elect_node *node = elect_member_node(d->member, i);
         const struct elect_membership *is = &node->saved.membership;
@@ -499,7 +500,7 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, bool r
         if (is->members == to->members && is->voters == to->voters)
             continue;
         if (!d->group[i].news.leads) {
-            add_changed(done, "nothing of who votes: the leader's reload does that", really);
+            elsewhere = true;
             continue;
         }
         struct elect_node copy = *node;
@@ -516,6 +517,8 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, bool r
         add_changed(done, "who votes in ", really);
         text_add(done, really ? d->config.group[i] : "");
     }
+    add_changed(done, "nothing of who votes where another one leads: its reload does that",
+                elsewhere && really);
     return true;
 }
 

@@ -219,6 +219,8 @@ static void take_story(struct eyes *e, unsigned member, const json_t *o)
         if (*message != '\0' && json_object_get(m, "from") != NULL)
             snprintf(l.text, sizeof l.text, "%u < %s %s: ", member + 1, text_of(m, "from"),
                      message);
+        else if (strcmp(text_of(m, "event"), "member") == 0)
+            snprintf(l.text, sizeof l.text, "%u hears: ", member + 1);
         size_t length = strlen(l.text);
         snprintf(l.text + length, sizeof l.text - length, "%s", text_of(m, "because"));
         add_line(e, &l);

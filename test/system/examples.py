@@ -129,7 +129,7 @@ class Mutex(Beside):
         """{(token, grant, pid): [first sign, last sign, label]} of all that were in."""
         found = {}
         path = self.folder / "signs"
-        for line in path.read_text().splitlines() if path.exists() else ():
+        for line in path.read_text().rpartition("\n")[0].splitlines() if path.exists() else ():  # the last may be half written
             token, grant, pid, at, label = line.split()
             guest = found.setdefault((int(token), int(grant), int(pid)), [int(at), int(at), label])
             guest[1] = int(at)

@@ -71,7 +71,7 @@ class Client:
             pass  # it has gone meanwhile
 
     def close(self):
-        self.connection.close()
+        self.connection.shutdown(socket.SHUT_RDWR)  # who serves sees the end, and closes it
 
     def is_empty(self):
         """Whether the word came for the last HOLD, and nothing else; or nobody could have said it."""
@@ -171,12 +171,13 @@ class Fake:
         if said.word == "HOLD":  # before anybody sees that it was said, and answers
             ours, client.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             client.holders.append([ours, b""])
+        answer = self.answer  # whoever sees that it was said may change it
         client.heard.append(said)
         if said.word == "HOLD":
             client.holding = True
         if said.word == "EMPTY":
             client.holding, client.empty = False, client.empty + 1
-        if self.answer is None or not self.answer(client, said):
+        if answer is None or not answer(client, said):
             self.usual(client, said)
 
     def usual(self, client, said):

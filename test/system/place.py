@@ -15,6 +15,7 @@ from cases import many  # noqa: E402
 from cluster import LIMIT, Failure, signal_both, wait  # noqa: E402
 
 CASES = {}
+LAST_PORT = None
 TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
 ELECT = os.path.abspath(sys.argv[1])
 
@@ -24,10 +25,25 @@ def case(function):
     return function
 
 
+def first_port():
+    """Of sixteen, of which the last is taken as long as this process lives: who is there looks elsewhere."""
+    global LAST_PORT
+    turn = os.getpid()
+    while LAST_PORT is None:
+        taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            taken.bind(("127.0.0.1", 10000 + turn % 1370 * 16 + 15))
+            LAST_PORT = taken
+        except OSError:
+            taken.close()
+            turn += 1
+    return LAST_PORT.getsockname()[1] - 15
+
+
 def free_ports(count):
     """Of nobody at this moment; and not among those that the kernel gives to whoever asks for any, nor where a case that runs
-    beside this one begins to look: else another one might have it before it is used."""
-    ports, port = [], 10000 + os.getpid() % 1370 * 16
+    beside this one looks: else another one might have it before it is used, or while its member is down."""
+    ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
             try:

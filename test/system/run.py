@@ -18,7 +18,7 @@ import claims  # noqa: E402
 from cluster import wait  # noqa: E402
 from fake import LOOSE, NOW, TERM, Fake, boottime  # noqa: E402
 from place import ELECT, case, holds  # noqa: E402
-from runs import HOSTILE, NOBODY, OBEYS, STAYS, Run, begin, empty, expect, main, ran, state  # noqa: E402
+from runs import HOSTILE, NOBODY, OBEYS, STAYS, Run, begin, empty, expect, in_time, main, ran, state  # noqa: E402
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 
@@ -142,7 +142,7 @@ def waiting(_):
                     r.signal(signal.Signals["SIG" + ignored])
                 r.signal(number)
                 holds("it waits", r.end() == 128 + number, r.process.returncode, number)
-                holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
+                holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
     with Fake(answer=lambda client, said: client.say("REFUSED", why="there is no group mian, did you mean main?") or True) as f:
         expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
         empty("refused", f)
@@ -197,10 +197,15 @@ def signals_are_passed_on(_):
                 os.kill(r.keeper(), other)
             beat = r.beat()[0]
             wait("both go on", lambda: r.beat()[0] > beat + 1_000_000)
-            holds("and so does it", r.process.poll() is None and state(r.pid) == "S" and state(r.keeper()) == "S")
+            holds("and so does it", r.process.poll() is None and state(r.pid) in "SRD" and state(r.keeper()) in "SRD")
 
 
 # ---- the office is lost ----
+
+def killed_at_last(r):
+    """By the one who keeps it, or, if that one is late, by the other."""
+    return "did not end within" in r.err or "is late: everything is killed" in r.err
+
 
 @case
 def not_renewed(_):
@@ -215,7 +220,7 @@ def not_renewed(_):
         f.renews = True
         with begin(f, STAYS) as r:
             f.renews = False
-            holds("killed", r.end() == 75 and "did not end within" in r.err, r.err)
+            holds("killed", r.end() == 75 and killed_at_last(r), r.err)
             ended = boottime()
             holds("by U, not long before U-m", f.until() - 60_000 < ended, f.until() - ended)
             r.nothing_after(f.until(), "not renewed")
@@ -240,9 +245,10 @@ def told_to_stop(_):
         with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews: the grace counts in full
             said = boottime()
             f.client().say("STOP", why="preempted by b")
-            holds("handed over", r.end() == 75 and "did not end within 55" in r.err, r.err)
+            holds("handed over", r.end() == 75 and killed_at_last(r), r.err)
             took = boottime() - said
-            holds("all of its grace", 550_000 <= took < 1_500_000, took)
+            holds("all of its grace", 550_000 <= took, took)
+            in_time("not more", took < 1_500_000, took)
         with begin(f, STAYS, "-k", "0ms") as r:
             said = boottime()
             f.client().say("LOST", why="a majority follows b")
@@ -252,13 +258,14 @@ def told_to_stop(_):
             holds("told", r.process.stdout.readline().startswith(b"told 15"))
             said = boottime()
             f.client().say("LOST", why="")
-            holds("lost", r.end() == 75 and boottime() - said < 300_000, boottime() - said)
+            holds("lost", r.end() == 75, r.process.returncode)
+            in_time("at once", (took := boottime() - said) < 300_000, took)
         with begin(f, STAYS) as r:
             said = boottime()
             f.client().close()
             holds("end of file", r.end() == 75 and "the daemon has ended" in r.err, r.err)
             took = boottime() - said
-            holds("some grace, within the lease", took < 1_000_000, took)
+            in_time("some grace, within the lease", took < 1_000_000, took)
             r.nothing_after(f.until(), "end of file")
         holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
@@ -336,8 +343,8 @@ def on_lose_freeze(_):
             f.client().say("GO")
             wait("it works", lambda: r.beat()[0] > beat + 100_000)
             wait("all of it", lambda: {state(p) for p in r.workers()} <= {"S", "R"})
-        f.client().say("LOST", why="")
         f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
+        f.client().say("LOST", why="")
         r.fake.wait("it asks again", lambda: f.words().count("HOLD") == 5)
         r.signal(signal.SIGTERM)
         holds("ended while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)

@@ -72,6 +72,13 @@ def set_uid(_):
 
 # ---- one of the two is killed, or stands still ----
 
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile
+
+
 @case
 def either_is_killed(_):
     """At any moment: nobody survives, and nobody is alive after the deadline."""
@@ -84,8 +91,7 @@ def either_is_killed(_):
                 who = dice.choice(("runner", "keeper", "keeper"))
                 while boottime() < moment:
                     pass
-                victim = r.pid if who == "runner" else next(iter(children(r.pid)), r.pid)
-                os.kill(victim, signal.SIGKILL)
+                kill(r.pid if who == "runner" else next(iter(children(r.pid)), r.pid))
                 r.end()
                 wait(f"{n}: {who} was killed: nobody", lambda: not r.alive(), 10)
                 last = r.beat()[0]
@@ -369,8 +375,8 @@ def dead_at_every_call(_):
             with Run(f, "-w", "2s", "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
                 wait("it begins, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
                 killed += r.process.poll() is not None
-                for runner in children(r.pid):  # of strace: it has not died so far
-                    os.kill(runner, signal.SIGKILL)
+                for runner in children(r.pid):  # of strace: it had not died so far
+                    kill(runner)
                 r.end()
                 wait(f"{call} {nth}: nobody", lambda: not r.alive())
     holds("many died", killed > len(deaths) // 3, killed, len(deaths))

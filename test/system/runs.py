@@ -30,6 +30,13 @@ def environ(pid):
         return b""
 
 
+def cmdline(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def is_elect(pid):
     try:
         return os.readlink(f"/proc/{pid}/exe") == ELECT
@@ -63,7 +70,12 @@ def is_dying(pid):
 
 
 class Late(Failure):
-    """Something was alive when it must not be."""
+    """Something was alive when it must not be, or took too long."""
+
+
+def in_time(what, condition, *details):
+    if not condition:
+        raise Late(" ".join(map(str, (what, *details))))
 
 
 class Stalls:
@@ -157,7 +169,7 @@ class Run:
         survivors = [p for p in self.workers() if not is_dying(p)]
         late = self.beat()[0] - beat_shift - until
         if survivors or late > 0:
-            lines = [pathlib.Path(f"/proc/{p}/cmdline").read_bytes() for p in survivors if os.path.exists(f"/proc/{p}")]
+            lines = [cmdline(p) for p in survivors]
             raise Late(f"{what}: alive after the deadline: {lines} {late} us late")
 
 
@@ -178,7 +190,7 @@ def expect(what, r, status, err=(), out=()):
 
 def empty(what, fake, times=1):
     """The guardian was told, once for each HOLD; and so was the daemon."""
-    fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() for c in fake.clients if c.holders))
+    fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
 

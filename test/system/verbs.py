@@ -759,7 +759,7 @@ def roles_of_all_groups_or_of_none(_):
             return "second: the last change may not be known to all" in done.stderr
         wait("one may change, the other one not", too_soon_for_one)
         holds("nothing has changed", all(voter in p.group(one, i)["voters"] for i in (0, 1)))
-        expect("elsewhere", p.elect(third, "reload"), 0, out="the leader's reload does that")
+        expect("elsewhere", p.elect(third, "reload"), 0, out="where another one leads: its reload does that")
         wait("then for both", lambda: p.elect(one, "reload").returncode == 0)
         wait("it votes no more", lambda: all(voter not in p.group(one, i)["voters"] for i in (0, 1)))
 
