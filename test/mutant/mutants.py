@@ -635,6 +635,8 @@ MUTANTS = {
         "cmd/export_script.c", "    if (r->at - from > (s->lease + 3 * s->renewal) / 2)", "    if (false)", "explain it-stands-still"),
     "nobody answers another member": (
         "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
+    "that nobody leads is not explained": (
+        "cmd/explain_find.c", "vacant ? NULL : last_office(g)", "last_office(g)", "explain nobody-leads-now"),
     # testaments, and whoever works
     "a testament is not deposited": (
         "runtime/member.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
@@ -689,6 +691,8 @@ MUTANTS = {
         "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),
     "hooks beside each other": (
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
+    "an office that a hook did not want is handed round at once": (
+        "daemon/hooks.c", "h->failures > 1;", "false;", "hooks all-decline"),
 }
 
 # As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is
