@@ -177,8 +177,13 @@ bool ground_order(struct ground *g, enum order order, unsigned member)
 {
     const uint8_t packet[2] = {(uint8_t)order, (uint8_t)member};
     uint8_t done;
-    return send(g->channel, packet, sizeof packet, MSG_NOSIGNAL) == (ssize_t)sizeof packet &&
-           recv(g->channel, &done, 1, 0) == 1;
+    if (send(g->channel, packet, sizeof packet, MSG_NOSIGNAL) != (ssize_t)sizeof packet)
+        return false;
+    ssize_t got;
+    do
+        got = recv(g->channel, &done, 1, 0);
+    while (got < 0 && errno == EINTR); /* it was stopped, or frozen, and goes on */
+    return got == 1;
 }
 
 /* It ends by itself, unless it cannot. */

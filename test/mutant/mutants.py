@@ -687,7 +687,7 @@ MUTANTS = {
     "shown before it is agreed": (
         "daemon/work.c", "    if (news.leads && !w->agreed)\n", "    if (w == NULL)\n", "hooks while-it-is-asked"),
     "whoever declines leads": (
-        "daemon/hooks.c", "        tell(d, group, hook, outcome, \": it declines\");\n        work_resign(d, group);\n",
+        "daemon/hooks.c", "        tell(d, group, hook, outcome, \": it declines\");\n        fail(&w->hooks);\n        work_resign(d, group);\n",
         "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),
     "hooks beside each other": (
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
