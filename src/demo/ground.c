@@ -53,15 +53,19 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Every member sees every other one at an address of its own, which is the keeper's. */
+/* Every member sees every other one at an address of its own, which is the keeper's. It is itself
+ * where nobody else looks for a port, neither before it starts nor while it is dead. */
 static bool make_network(struct ground *g, struct text *complaint)
 {
     bool fine = true;
+    uint32_t net = 1 + randombytes_uniform(254), part = randombytes_uniform(256);
     for (unsigned i = 0; i < g->members && fine; i++) {
+        char host[INET_ADDRSTRLEN];
         int probe = -1;
+        snprintf(host, sizeof host, "127.%u.%u.%u", net, part, i + 1);
         for (unsigned j = 0; j < g->members && fine; j++)
             fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
-        fine = fine && bind_at("127.0.0.1", &g->place[i], &probe);
+        fine = fine && bind_at(host, &g->place[i], &probe);
         if (probe >= 0)
             close(probe); /* the daemon's, in a moment */
     }
@@ -84,7 +88,9 @@ static bool write_config(const struct ground *g, unsigned me, const char *cluste
             cluster, elect_algorithm_name((enum elect_algorithm)g->algorithm), ground_mandate(g));
     for (unsigned i = 0; i < g->members; i++) {
         const struct sockaddr_in *at = i == me ? &g->place[i] : &g->seen[me][i];
-        fprintf(out, "\n[member %u]\nid = %u\naddress = 127.0.0.1:%u\n", i + 1, i + 1,
+        char host[INET_ADDRSTRLEN];
+        inet_ntop(AF_INET, &at->sin_addr, host, sizeof host);
+        fprintf(out, "\n[member %u]\nid = %u\naddress = %s:%u\n", i + 1, i + 1, host,
                 ntohs(at->sin_port));
     }
     fputs("\n[group main]\n", out);
