@@ -106,9 +106,10 @@ def is_free(port):
 
 
 def free_tens():
-    """Of ports, of which the last digit is left to the documents; not among those that the kernel gives to anybody."""
-    for i in range(2000):
-        ten = 1000 + (os.getpid() + i) % 2000
+    """Of ports, of which the last digit is left to the documents; not among those that the kernel gives to anybody, nor
+    where place.py looks for some."""
+    for i in range(76):
+        ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
             yield ten
 
