@@ -35,14 +35,16 @@ static bool is_exact(const struct change *c) { return c->how == END_OWN && c->ga
 static void print_vacancy(const struct gathered *g, const struct change *c)
 {
     char date[JOURNAL_DATE];
-    printf("group %s: nobody leads.\n", g->group);
-    if (c->before != NULL && c->how == END_OWN)
-        printf("%s did, for %.1f s", c->old, (double)(c->end->over - c->before->at) / 1e6);
-    else
-        printf("%s did", c->old);
-    date_of(c->how == END_OWN ? c->end->over : c->sign != NULL ? c->sign->at : c->at, date);
-    printf(c->how == END_OWN || c->sign == NULL ? ", until %s.\n" : ", and was last heard at %s.\n",
-           date);
+    printf("group %s: no leader is known.\n%s led last", g->group, c->old);
+    if (c->how == END_OWN) {
+        date_of(c->end->over, date);
+        printf(", for %.1f s, until %s.\n", (double)(c->end->over - c->before->at) / 1e6, date);
+    } else if (c->sign != NULL) {
+        date_of(c->sign->at, date);
+        printf(", and was last heard at %s.\n", date);
+    } else {
+        puts(".");
+    }
     if (json_is_true(json_object_get(gather_group(g), "paused")))
         puts("Elections are paused: elect resume.");
     putchar('\n');
@@ -123,7 +125,7 @@ static void print_tail(const struct gathered *g, const struct change *c)
     putchar('\n');
     print_end(g, c);
     if (c->measured && c->gap >= -c->error)
-        printf("Nobody %s for %s%.1f ms.\n", c->takes != NULL ? "led" : "has led",
+        printf("%s for %s%.1f ms.\n", c->takes != NULL ? "Nobody led" : "No leader is known",
                is_exact(c) ? "" : "at most ",
                milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
     else if (c->measured)

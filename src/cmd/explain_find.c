@@ -247,9 +247,11 @@ static const struct recorded *last_office(const struct gathered *g)
 bool explain_find(const struct gathered *g, struct change *c)
 {
     const struct recorded *end = g->step + g->steps;
-    bool vacant = gather_mandated(g) && *ask_text(gather_group(g), "leader") == '\0';
+    const struct recorded *office = last_office(g);
+    bool vacant = gather_mandated(g) && *ask_text(gather_group(g), "leader") == '\0' &&
+                  (office == NULL || !lasts(g, office)); /* of those that answer nobody leads */
     memset(c, 0, sizeof *c);
-    c->takes = vacant ? NULL : last_office(g);
+    c->takes = vacant ? NULL : office;
     c->limit = c->takes != NULL ? c->takes : end;
     c->at = c->takes != NULL ? c->takes->at : g->asked;
     c->lasts = c->takes != NULL && lasts(g, c->takes);

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #define VERB         "run"
 #define HEALTH_EVERY 2000000 /* microseconds */
@@ -234,17 +232,6 @@ static int split(int argc, char **argv)
     return argc;
 }
 
-/* The command may go elsewhere. But what is too long for a socket is better left as it is. */
-static void make_absolute(char path[CONFIG_FILE])
-{
-    char here[CONFIG_FILE], whole[sizeof((struct sockaddr_un){0}.sun_path)];
-    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
-        return;
-    size_t length = (size_t)snprintf(whole, sizeof whole, "%s/%s", here, path);
-    if (length < sizeof whole)
-        memcpy(path, whole, length + 1);
-}
-
 /* 0, or an exit status. */
 static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char status[CONFIG_FILE])
 {
@@ -257,7 +244,7 @@ static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char s
     if (snprintf(status, CONFIG_FILE, "%.*s%s", length, run, beside ? ".status" : "") >=
         CONFIG_FILE)
         return complain("", "too long a path");
-    make_absolute(status);
+    config_make_absolute(status); /* the command may go elsewhere */
     return 0;
 }
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
@@ -778,4 +780,14 @@ void config_example(struct text *t)
     text_add(t, "\n[member b]\nid = 2\naddress = 10.0.0.2:7400\n"
                 "\n[member c]\nid = 3\naddress = 10.0.0.3:7400\n"
                 "\n# What is to be led; at most 64.\n[group main]\n");
+}
+
+void config_make_absolute(char path[CONFIG_FILE])
+{
+    char here[CONFIG_FILE], whole[sizeof((struct sockaddr_un){0}.sun_path)];
+    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
+        return;
+    size_t length = (size_t)snprintf(whole, sizeof whole, "%s/%s", here, path);
+    if (length < sizeof whole)
+        memcpy(path, whole, length + 1);
 }

@@ -128,6 +128,9 @@ void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FIL
 void config_socket_path(const struct config *c, uint16_t id, const char *which,
                         char path[CONFIG_FILE]);
 
+/* From / on, for who may go elsewhere; but as it is if that would be too long for a socket. */
+void config_make_absolute(char path[CONFIG_FILE]);
+
 /* HOST:PORT, with a host that is a number or a name; false if it is neither. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 

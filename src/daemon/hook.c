@@ -48,6 +48,7 @@ static void fill(struct environment *e, const struct config *c, const struct con
     char number[40], socket[CONFIG_FILE];
     memset(e, 0, sizeof *e);
     config_socket_path(c, me->peer.id, "status", socket);
+    config_make_absolute(socket);
     add(e, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     add(e, "ELECT_HOOK", hook_name((enum hook)note->hook));
     add(e, "ELECT_GROUP", c->group[note->group]);

@@ -324,8 +324,8 @@ def nobody_leads_now(_):
         said = explain(p, others[0])
         holds("who did", (said.get("leader"), said.get("before"), said["leads_now"], said.get("known_by")) == (None, old, False, "guardian"), said)
         expect("text", p.elect(others[0], "explain"), 0,
-               out=("group main: nobody leads.", f"{old} did, and was last heard at", "Elections are paused: elect resume.",
-                    f"{old} is dead, says its guardian", "Nobody has led for at most"))
+               out=("group main: no leader is known.", f"{old} led last, and was last heard at", "Elections are paused: elect resume.",
+                    f"{old} is dead, says its guardian", "No leader is known for at most"))
         for name in others:
             expect("resume", p.elect(name, "resume"), 0)
         new, _term = p.leader(among=others, other_than=old)
@@ -341,7 +341,7 @@ def no_majority_is_left(_):
         wait("it stops", lambda: "leader" not in p.group(old))
         said = explain(p, old)
         holds("who did", (said.get("leader"), said.get("before"), said.get("known_by"), said.get("exactly")) == (None, old, "itself", True), said)
-        expect("text", p.elect(old, "explain"), 0, out=("group main: nobody leads.", f"{old} did, for ", f"{old} stopped: ", "Nobody has led for"))
+        expect("text", p.elect(old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"{old} stopped: ", "No leader is known for"))
     with Place() as p:
         old, _term = begin(p)
         left, lost = [n for n in p.names if n != old]
@@ -350,7 +350,7 @@ def no_majority_is_left(_):
         said = explain(p, left)
         holds("who did", (said.get("leader"), said.get("before"), said.get("known_by")) == (None, old, "nobody"), said)
         holds("and what it did", "MISSES" in rules(said) and sorted(said["missing"]) == sorted((old, lost)), said)
-        expect("text", p.elect(left, "explain"), 0, out=(f"{old} did, and was last heard at", "did not say that it stopped: nobody takes its place"))
+        expect("text", p.elect(left, "explain"), 0, out=(f"{old} led last, and was last heard at", "did not say that it stopped: nobody takes its place"))
 
 
 @case
