@@ -1,97 +1,105 @@
-# Shortcuts. The build itself is meson.build; packages are installed when something is missing.
+# Shortcuts. The build itself is meson.build; tools/deps installs what is missing, tools/tier runs the tests.
 PREFIX ?= /usr/local
+SOAK ?= 3600
+STORM ?= 15
+FUZZ ?= 60
+CHAOS ?= 300
+VERIFIED ?= --all
+COVERAGE ?= all
+DESTDIR ?=
+SEED ?= 0
 
-# build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers.
+# build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers. build-coverage/:
+# without assertions, whose other branch is never taken.
+TESTS = -Dtests=true -Dwerror=true
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
            -Dc_args=-fno-sanitize-recover=all
-configure = if [ -f $(1)/build.ninja ]; then verb=configure; else verb=setup; fi; \
-            out=$$(meson $$verb $(1) $(2)) || { echo "$$out"; exit 1; }
-compile = out=$$(ninja -C $(1) --quiet 2>&1) || { echo "$$out"; exit 1; }
-check = meson test -C $(1) --no-rebuild --print-errorlogs
+INSTALLED = build/installed.txt
 
 .NOTPARALLEL:
-.PHONY: all demo test test-plain test-sanitize verified coverage storm fuzz mutants chaos bench failover deps deps-test deps-bench install format clean
+.PHONY: all help demo test check soak verified coverage storm fuzz mutants chaos bench failover \
+        deps deps-test deps-check deps-failover install uninstall format clean
 
-all: deps
-	@$(call configure,build,)
-	@$(call compile,build)
+all: deps ## build build/elect and the libraries
+	@tools/build build
+
+help: ## list the targets
+	@echo "usage: make [TARGET] [VARIABLE=VALUE ...]"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+demo: all ## show five daemons on this machine and disturb them
+	@build/elect demo
+
+# ---- tests: docs/... names what is in each tier; tools/tier --list prints it ----
+
+test: deps-test ## run the quick tests: a minute or two
+	@tools/build build $(TESTS)
+	@tools/tier test
+
+check: deps-check ## run every other test that a change must pass: about ten minutes
+	@tools/build build $(TESTS)
+	@CC=clang tools/build build-sanitize $(SANITIZE) $(TESTS)
+	@tools/tier check
+
+soak: deps-check ## run storms, chaos, fuzzing and long fault matrices for SOAK seconds (3600)
+	@tools/build build $(TESTS)
+	@tools/tier soak $(SOAK)
+
+mutants: deps-test ## build every seeded fault and show which test notices it
+	@tools/build build $(TESTS)
+	@tools/mutants build $(MUTANTS)
+
+verified: all ## run the commands of docs/verified.md, all of them: some minutes
+	@tools/verified build/elect $(VERIFIED)
+
+coverage: deps-test ## measure lines and branches that the tests run; COVERAGE=core: only those of the core
+	@tools/build build-coverage -Db_coverage=true -Db_ndebug=true -Dbuildtype=debug -Dtests=true
+	@tools/coverage build-coverage $(COVERAGE)
+
+storm: all ## simulate STORM days (15) of storms, six times
+	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((1 + $(SEED)))
+	@build/elect sim --mandate majority --storm --days $(STORM) --processes 3 --seed $$((1000 + $(SEED))) --algorithm ring
+	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((4000 + $(SEED))) --algorithm active-ring
+	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((5000 + $(SEED))) --algorithm chang-roberts
+	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((2000 + $(SEED))) --beyond clocks
+	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((3000 + $(SEED))) --beyond disks
+
+fuzz: deps-test ## fuzz every decoder for FUZZ seconds (60) each; KEEP=1 adds what is new to the corpus
+	@tools/fuzz $(FUZZ)
+
+chaos: all deps-test ## disturb real daemons at random for CHAOS seconds (300), as root; SEED=N repeats a run
+	@tools/chaos $(CHAOS) $(filter-out 0,$(SEED))
+
+# ---- benchmarks ----
+
+bench: deps-check ## measure the simulator, the checker beside SPIN, and the daemon; BENCH=small: briefly
+	@tools/build build -Dbench=true
+	@build/bench_lab $(if $(BENCH),1000 1)
+	@bench/verify/run $(if $(BENCH),4,8)
+	@bench/daemon build/elect build/flood $(if $(BENCH),--trials 1 --idle 1)
+
+failover: $(if $(FAILOVER),deps-check,deps-failover) ## compare with etcd, ZooKeeper, keepalived, corosync, as root: most of an hour
+	@tools/build build -Dbench=true
+	@bench/failover build --json build/failover.json $(FAILOVER)
+
+# ---- packages and installation ----
 
 deps: ; @tools/deps build
 deps-test: ; @tools/deps test
-deps-bench: ; @tools/deps bench
+deps-check: ; @tools/deps check
+deps-failover: ; @tools/deps failover
 
-demo: all
-	@build/elect demo
+install: deps ## install below PREFIX (/usr/local); DESTDIR puts a folder before it
+	@tools/build build -Dprefix=$(abspath $(PREFIX))
+	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
+	@grep -v '^#' build/meson-logs/install-log.txt | cat - $(wildcard $(INSTALLED)) | sort -u >$(INSTALLED).new
+	@mv $(INSTALLED).new $(INSTALLED)
 
-test: test-plain test-sanitize
+uninstall: ## remove what make install has installed from this tree
+	@tools/uninstall $(INSTALLED)
 
-test-plain: deps-test
-	@$(call configure,build,-Dtests=true -Dwerror=true)
-	@$(call compile,build)
-	@$(call check,build)
-
-test-sanitize: deps-test
-	@CC=clang; export CC; $(call configure,build-sanitize,$(SANITIZE) -Dtests=true -Dwerror=true)
-	@$(call compile,build-sanitize)
-	@$(call check,build-sanitize)
-
-# build-coverage/: without assertions, whose other branch is never taken. Everything but what looks at the build itself.
-coverage: deps-test
-	@$(call configure,build-coverage,-Db_coverage=true -Db_ndebug=true -Dbuildtype=debug -Dtests=true)
-	@$(call compile,build-coverage)
-	@find build-coverage -name '*.gcda' -delete
-	@meson test -C build-coverage --list | sed 's/.* \/ //' | grep -v -e mutants -e verified -e tidy -e symbols -e hardened -e faults | \
-		tr '\n' '\0' | COVERAGE=yes xargs -0 $(call check,build-coverage)
-	@tools/coverage build-coverage
-
-# docs/verified.md, all of it: some minutes
-verified: all
-	@tools/verified build/elect --all
-
-# 0.1 years within the assumptions, and some of it beyond them
-storm: all
-	@build/elect sim --mandate majority --storm --days 37 --processes 5
-	@build/elect sim --mandate majority --storm --days 10 --processes 3 --seed 1000 --algorithm ring
-	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 4000 --algorithm active-ring
-	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 5000 --algorithm chang-roberts
-	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 2000 --beyond clocks
-	@build/elect sim --mandate majority --storm --days 10 --processes 5 --seed 3000 --beyond disks
-
-# every decoder, for a minute each: FUZZ=600 make fuzz
-fuzz: deps-test
-	@tools/fuzz $(FUZZ)
-
-# real daemons and a random nemesis, for some seconds: CHAOS=3600 SEED=1 make chaos
-CHAOS ?= 300
-chaos: all deps-test
-	@tools/chaos $(CHAOS) $(SEED)
-
-# seeded faults, and who notices them
-mutants: deps-test
-	@$(call configure,build,-Dtests=true -Dwerror=true)
-	@$(call compile,build)
-	@tools/mutants build
-
-bench: deps-bench
-	@$(call configure,build,-Dbench=true)
-	@$(call compile,build)
-	@build/bench_lab
-	@bench/verify/run 8
-	@bench/daemon build/elect build/flood
-
-# how long nobody leads, beside etcd, ZooKeeper, keepalived and corosync, as root: most of an hour
-failover: deps-bench
-	@$(call configure,build,-Dbench=true)
-	@$(call compile,build)
-	@bench/failover build --json build/failover.json
-
-install: deps
-	@$(call configure,build,-Dprefix=$(abspath $(PREFIX)))
-	@$(call compile,build)
-	@meson install -C build --no-rebuild
-
-format:
+format: ## format the C files
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
-clean:
-	@rm -rf build build-sanitize build-coverage
+clean: ## remove the build folders
+	@rm -rf build build-sanitize build-coverage build-fuzz

@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 
-from cluster import Failure, member_of  # where ground has said
+from lib.checks import Failure  # where ground has said
+from lib.processes import member_of
 from ground import NODES, Peer, patiently
 
 PORT = 7400

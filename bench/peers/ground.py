@@ -12,8 +12,10 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test/system"))
-import claims  # noqa: E402
-from cluster import Failure, home, run  # noqa: E402
+from lib.checks import Failure  # noqa: E402
+from lib.evidence import now  # noqa: E402
+from lib.namespace_cluster import home, run  # noqa: E402
+from lib.processes import die_with_parent  # noqa: E402
 
 NODES = ("a", "b", "c")
 LOOK = 0.002  # seconds between two looks at the claims; when something happened is what the claims say
@@ -28,7 +30,6 @@ CUT = """table inet cut {
     }
 }
 """
-now = claims.now
 
 
 class Claims:
@@ -153,7 +154,7 @@ class Ground:
         with open(self.folder / (log or f"{node}.log"), "ab") as file:
             process = subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{self.space(node)}", *words], cwd=self.folder, start_new_session=True,
-                preexec_fn=claims.die_with_parent,
+                preexec_fn=die_with_parent,
                 **{"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file, **more})
         self.processes.append(process)
         return process
@@ -214,10 +215,10 @@ class Peer:
         """Why it cannot be measured here, or None."""
         for program in self.programs:
             if shutil.which(program) is None:
-                return f"there is no {program}: make deps-bench"
+                return f"there is no {program}: make deps-failover"
         for program in self.contenders:
             if not (self.build / "bench/peers" / program).exists():
-                return (f"{program} was not built: make deps-bench, then meson configure {self.build} -Dbench=true; "
+                return (f"{program} was not built: make deps-failover, then meson configure {self.build} -Dbench=true; "
                         f"ninja -C {self.build}")
         return None
 

@@ -26,7 +26,7 @@ class ZooKeeper(Peer):
             setattr(self, key, value)
 
     def missing(self):
-        return super().missing() or (None if os.path.exists(JAR) else f"there is no {JAR}: make deps-bench")
+        return super().missing() or (None if os.path.exists(JAR) else f"there is no {JAR}: make deps-failover")
 
     def boot(self, node):
         place = self.ground.folder / f"zookeeper-{node}"

@@ -8,18 +8,17 @@ import tempfile
 
 sys.dont_write_bytecode = True
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+from lib.checks import check, report  # noqa: E402
 sys.path.insert(0, str(BENCH / "peers"))
 from ground import Claims, overlap  # noqa: E402
 
 loader = importlib.machinery.SourceFileLoader("failover", str(BENCH / "failover"))
 failover = importlib.util.module_from_spec(importlib.util.spec_from_loader("failover", loader))
 loader.exec_module(failover)
-wrong = []
 
 
-def expect(what, is_, should):
-    if is_ != should:
-        wrong.append(f"{what}: {is_}, not {should}")
+def same(what, found, wanted):
+    check(what, found == wanted, found, "not", wanted)
 
 
 def spans(*parts, dies_after=None):
@@ -39,41 +38,40 @@ def spans(*parts, dies_after=None):
 # ---- claims ----
 
 c = spans("b 1\nr 2\nc 10\nc 11\nc 900\ne 905\nc 950\nc 951\n")
-expect("a claim lasts as long as nothing else was said", c.spans, [[10, 905], [950, 951]])
-expect("it leads and contends", (c.leads, c.is_ready), (True, True))
+same("a claim lasts as long as nothing else was said", c.spans, [[10, 905], [950, 951]])
+same("it leads and contends", (c.leads, c.is_ready), (True, True))
 c = spans("b 1\nr 2\nc 1", "0\nc 1", "1\nb 40\n")
-expect("half a line waits for its other half, and a new life ends an old claim", c.spans, [[10, 11]])
-expect("who has begun anew does not contend yet", (c.leads, c.is_ready), (False, False))
+same("half a line waits for its other half, and a new life ends an old claim", c.spans, [[10, 11]])
+same("who has begun anew does not contend yet", (c.leads, c.is_ready), (False, False))
 c = spans("b 1\nr 2\nc 10\nc 20\n", "b 50\nr 51\nc 60\n", dies_after=0)
-expect("who was killed has claimed until its last sample", c.spans, [[10, 20], [60, 60]])
+same("who was killed has claimed until its last sample", c.spans, [[10, 20], [60, 60]])
 c = spans("b 1\nr 2\nc 10\nc 20\n", dies_after=0)
-expect("who was killed leads no more", (c.leads, c.is_ready), (False, False))
+same("who was killed leads no more", (c.leads, c.is_ready), (False, False))
 c = spans("b 1\nc 10\nc 20\ne 20\nc 40\nc 60\ne 61\n")
-expect("the first claim after a fault", [c.first_since(t) for t in (5, 15, 30, 61, 62)], [10, 15, 40, 61, None])
-expect("nobody has written yet", spans().spans, [])
+same("the first claim after a fault", [c.first_since(t) for t in (5, 15, 30, 61, 62)], [10, 15, 40, 61, None])
+same("nobody has written yet", spans().spans, [])
 
 # ---- two at once ----
 
-expect("one after the other", overlap([[[0, 10]], [[10, 20]], [[20, 30]]], 0, 100), 0)
-expect("two", overlap([[[0, 10]], [[7, 20]]], 0, 100), 3)
-expect("three count once", overlap([[[0, 10]], [[5, 20]], [[8, 12]]], 0, 100), 5 + 2)
-expect("one within another, twice", overlap([[[0, 100]], [[10, 20], [30, 35]]], 0, 100), 15)
-expect("only between the two times", overlap([[[0, 100]], [[0, 100]]], 40, 60), 20)
-expect("a single sample within another's claim", overlap([[[0, 100]], [[50, 50]], [[60, 70]]], 0, 100), 10)
-expect("nobody", overlap([[], [], []], 0, 100), 0)
+same("one after the other", overlap([[[0, 10]], [[10, 20]], [[20, 30]]], 0, 100), 0)
+same("two", overlap([[[0, 10]], [[7, 20]]], 0, 100), 3)
+same("three count once", overlap([[[0, 10]], [[5, 20]], [[8, 12]]], 0, 100), 5 + 2)
+same("one within another, twice", overlap([[[0, 100]], [[10, 20], [30, 35]]], 0, 100), 15)
+same("only between the two times", overlap([[[0, 100]], [[0, 100]]], 40, 60), 20)
+same("a single sample within another's claim", overlap([[[0, 100]], [[50, 50]], [[60, 70]]], 0, 100), 10)
+same("nobody", overlap([[], [], []], 0, 100), 0)
 
 # ---- the table ----
 
 row = {"trials": [{"overlap_ms": 0.0, "calmed_down": True}, {"overlap_ms": 2.5, "calmed_down": True},
                   {"overlap_ms": 7.0, "calmed_down": False}]}
 row["two_at_once"] = failover.two_at_once(row["trials"], "overlap_ms")
-expect("two of three trials", failover.said_of_two(row), "in 2, up to 7.0 ms; in 1 to the end of the trial")
+same("two of three trials", failover.said_of_two(row), "in 2, up to 7.0 ms; in 1 to the end of the trial")
 row["two_at_once"] = failover.two_at_once(row["trials"][:1], "overlap_ms")
-expect("none", failover.said_of_two(row), "never")
+same("none", failover.said_of_two(row), "never")
 names = [peer.name for module in (failover.elect, failover.etcd, failover.zookeeper, failover.keepalived, failover.corosync)
          for peer in module.rows("nowhere")]
-expect("every row has a name of its own", len(set(names)), len(names))
-expect("what ratios are made with is a row, and the first", names[0], failover.AGAINST)
+same("every row has a name of its own", len(set(names)), len(names))
+same("what ratios are made with is a row, and the first", names[0], failover.AGAINST)
 
-print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
-sys.exit(1 if wrong else 0)
+report()

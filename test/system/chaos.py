@@ -13,7 +13,10 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cluster import Cluster, Failure, NotHere, need_namespaces, wait  # noqa: E402
+from lib.cases import SKIPPED  # noqa: E402
+from lib.checks import Failure, NotHere, skip  # noqa: E402
+from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
+from lib.processes import wait  # noqa: E402
 
 ROUND = 60     # seconds of a cluster
 CALM = 60      # seconds within which somebody must lead again; a give-up limit
@@ -179,7 +182,7 @@ def one_round(elect, seconds, dice):
     size = dice.choice(({"members": 3}, {"members": 5}, {"witness": True}))
     how = {"algorithm": dice.choice(("bully", "ring", "active-ring", "chang-roberts")), "networks": dice.choice((1, 1, 2)),
            "relay": dice.random() < 0.5}
-    with Cluster(elect, **size, **how) as c:
+    with NamespaceCluster(elect, **size, **how) as c:
         wrong = []
         try:
             c.begin()
@@ -207,8 +210,8 @@ def main():
     try:
         need_namespaces()
     except NotHere as why:
-        print(f"SKIPPED: {why}: NO CHAOS", flush=True)
-        return 77
+        skip("chaos", why)
+        return SKIPPED
     end, rounds, bad = time.monotonic() + seconds, 0, 0
     print(f"chaos for {seconds:.0f} s, seed {seed}", flush=True)
     while rounds == 0 or time.monotonic() < end:

@@ -17,8 +17,8 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from cluster import Failure  # noqa: E402
-from place import Place as Cluster  # noqa: E402
+from lib.checks import Failure  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII64s64s64s160s")  # struct talk
 LEASE, RENEWAL, TOKEN = 400000, 80000, 65537
@@ -157,7 +157,7 @@ def start(prefix, command, status_socket, *args):
     return Lines(*prefix, *command, *args, env=environment)
 
 
-class Place:
+class ProgramBesideFake:
     """A folder with a daemon and a program beside it; all is gone at the end."""
 
     def __init__(self, command, prefix=()):
@@ -305,7 +305,7 @@ def one_of_three_works(cluster, programs):
 
 
 def beside_real_daemons():
-    with Cluster() as cluster:
+    with LocalCluster() as cluster:
         programs = dict.fromkeys(cluster.names)
         try:
             one_of_three_works(cluster, programs)
@@ -337,7 +337,7 @@ def main():
         failures += 1
         print(f"beside real daemons: FAILED: {why}", flush=True)
     for case, name, prefix in runs:
-        with Place(EXAMPLES[name], prefix) as place:
+        with ProgramBesideFake(EXAMPLES[name], prefix) as place:
             try:
                 case(place)
                 result = "fine"

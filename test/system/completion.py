@@ -16,8 +16,9 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from said import options, verbs  # noqa: E402
-from support import ELECT, ROOT, check, report, run  # noqa: E402
+from lib.checks import check, report, skip  # noqa: E402
+from lib.elect_command import ELECT, ROOT, run  # noqa: E402
+from lib.help_text import options, verbs  # noqa: E402
 
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"
@@ -285,14 +286,13 @@ def installed():
             check(f"{place} asks what is installed", helper and f"/{helper[0]} " in script, script)
 
 
-missing = []
 installed()
 for kind in (Bash, Zsh, Fish):
     if shutil.which(kind.name) is None:
-        missing.append(kind.name)
+        skip(f"completion for {kind.name}", f"needs {kind.name}")
         continue
     with tempfile.TemporaryDirectory() as folder:
         shell = kind(Stage(folder))
         asked(shell)
         shell.type_all()
-report(skipped=f"completion is NOT CHECKED for want of {' and '.join(missing)}: make deps-test" if missing else "")
+report()

@@ -15,8 +15,10 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from cluster import Failure, wait  # noqa: E402
-from place import ELECT, case, expect, holds, main, run  # noqa: E402
+from lib.cases import case, main  # noqa: E402
+from lib.checks import expect, holds  # noqa: E402
+from lib.elect_command import ELECT, run  # noqa: E402
+from lib.processes import wait  # noqa: E402
 
 MEMBERS = "12345"
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from checker import check  # noqa: E402
+from lib.safety_checker import judge as judge_folder  # noqa: E402
 
 T1, T2, T3 = 1 << 16 | 3, 2 << 16 | 2, 3 << 16 | 3
 
@@ -45,7 +45,7 @@ def judge(evidence, part=0):
         for stem, entries in evidence.items():
             path = pathlib.Path(folder) / (stem if "." in stem else stem + ".jsonl")
             path.write_text("".join(json.dumps(entry) + "\n" for entry in entries) + '{"half a li')
-        return check(folder)[part]
+        return judge_folder(folder)[part]
 
 
 def overlap(e):

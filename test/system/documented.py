@@ -16,11 +16,11 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-import markdown  # noqa: E402
-from cluster import signal_both  # noqa: E402
-from said import wrong  # noqa: E402
-from support import ELECT, ROOT, check, failures, report, run  # noqa: E402
+from lib import evidence, markdown  # noqa: E402
+from lib.checks import check, failures, report  # noqa: E402
+from lib.elect_command import ELECT, ROOT, run  # noqa: E402
+from lib.help_text import wrong  # noqa: E402
+from lib.processes import die_with_parent, signal_both  # noqa: E402
 
 PATIENCE = 60  # seconds, for what takes one or two
 LONG = 600     # for what works
@@ -50,7 +50,7 @@ CANNOT = {
     "examples/README.md": {"meson configure build -Dexamples=true && ninja -C build": BUILDS} | (
         {CLIENT_PY: "Python cannot load a library with a sanitizer"} if SANITIZED else {}),
     "CONTRIBUTING.md": {f"make{target}": BUILDS for target in (
-        "", " test", " verified", " mutants", " coverage", " storm", " chaos", " format", " bench", " failover")},
+        "", " help", " test", " check", " soak", " verified", " mutants", " coverage", " storm", " fuzz", " chaos", " format", " bench", " failover")},
 }
 SHOWN = {  # blocks without a command, by their first line
     "docs/operations.md": {
@@ -107,7 +107,7 @@ def is_free(port):
 
 def free_tens():
     """Of ports, of which the last digit is left to the documents; not among those that the kernel gives to anybody, nor
-    where place.py looks for some."""
+    where lib/local_cluster.py looks for some."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -195,7 +195,7 @@ class Player:
         process = subprocess.Popen(["sh", "-c", self.exports + self.here_for(words)], cwd=self.folder, env=self.env(),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    text=True, start_new_session=True,
-                                   preexec_fn=lambda: claims.die_with_parent(signal.SIGTERM))
+                                   preexec_fn=lambda: die_with_parent(signal.SIGTERM))
         self.going.append(Going(line, process))
         return self.going[-1]
 
@@ -550,7 +550,7 @@ def main():
         begin = len(failures)
         for _ in range(3):
             del failures[begin:]
-            with claims.Stalls() as stalls:
+            with evidence.Stalls() as stalls:
                 play(str(path.relative_to(ROOT)))
             if len(failures) == begin or stalls.worst < TOLERATED:
                 break

@@ -14,10 +14,13 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import member_of, wait  # noqa: E402
-from place import ELECT, Place, case, free_ports, holds  # noqa: E402
-from runs import Late, children, is_elect, main, state  # noqa: E402
+from lib import evidence  # noqa: E402
+from lib.cases import case  # noqa: E402
+from lib.checks import holds  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.local_cluster import LocalCluster, free_ports  # noqa: E402
+from lib.processes import die_with_parent, member_of, wait  # noqa: E402
+from lib.runner import Late, children, is_elect, main, state  # noqa: E402
 
 BUILT = pathlib.Path(ELECT).parent / "examples"
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
@@ -35,7 +38,7 @@ def end_all(pid):
             pass
 
 
-class Beside(Place):
+class Beside(LocalCluster):
     """Daemons, and programs beside them, each with a log; all of them end with it."""
 
     def __init__(self):
@@ -52,7 +55,7 @@ class Beside(Place):
         with open(self.folder / f"{label}.log", "a") as log:
             self.programs[label] = subprocess.Popen(
                 list(map(str, words)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=os.environ | (env or {}), preexec_fn=claims.die_with_parent, **how)
+                env=os.environ | (env or {}), preexec_fn=die_with_parent, **how)
         return self.programs[label]
 
     def said(self, label):
@@ -154,7 +157,7 @@ class Mutex(Beside):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
             for port in self.port.values():
                 door.sendto(b"RELEASE 2 0", ("127.0.0.1", port))
-        until = claims.now() + 200_000  # four times as long as it takes the others to ask again
+        until = evidence.now() + 200_000  # four times as long as it takes the others to ask again
         wait("it stays", lambda: latest() > until)
         self.judge()
 

@@ -11,9 +11,13 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import Cluster, Failure, NotHere, member_of, need_namespaces, signal_both, wait  # noqa: E402
-from place import ELECT, Place, case, expect, holds, main, run  # noqa: E402
+from lib import evidence  # noqa: E402
+from lib.cases import case, main  # noqa: E402
+from lib.checks import Failure, expect, holds  # noqa: E402
+from lib.elect_command import ELECT, run  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
+from lib.processes import member_of, signal_both, wait  # noqa: E402
 
 
 def explain(p, name, *words):
@@ -52,7 +56,7 @@ def replays(p, name, leader):
 
 @case
 def the_first_leader(_):
-    with Place() as p:
+    with LocalCluster() as p:
         leader, term = p.begin()
         other = next(n for n in p.names if n != leader)
         said = explain(p, other)
@@ -69,7 +73,7 @@ def the_first_leader(_):
 @case
 def the_first_leader_is_not_the_highest(_):
     """Who is higher came later, and follows."""
-    with Place() as p:
+    with LocalCluster() as p:
         p.start("a", "b")
         leader, _term = p.leader(among=["a", "b"])
         p.start("c")
@@ -88,7 +92,7 @@ def the_first_leader_is_not_the_highest(_):
 def of_different_members(_):
     """Who may lead, and who rather, is in the replay."""
     roles = {"a": "witness", "b": "member\npriority = 5", "d": "observer"}
-    with Place("abcd", roles=roles, options="preempt = yes\n") as p:
+    with LocalCluster("abcd", roles=roles, options="preempt = yes\n") as p:
         p.start()
         wait("the fittest leads", lambda: {p.group(name).get("leader") for name in p.names} == {"b"})
         script = replays(p, "d", "b")
@@ -98,7 +102,7 @@ def of_different_members(_):
 @case
 def the_process_dies(_):
     """Its guardian says so: each of the others heard it, and it is told once."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
         p.daemons[old].wait()
@@ -124,7 +128,7 @@ def the_process_dies(_):
 @case
 def the_machine_is_lost(_):
     """Nobody says so: they miss it, and wait for its lease."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         p.kill(old)
         new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
@@ -139,7 +143,7 @@ def the_machine_is_lost(_):
 
 @case
 def it_resigns(_):
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         to = next(n for n in p.names if n != old)
         expect("transfer", p.elect(old, "transfer", to))
@@ -155,7 +159,7 @@ def it_resigns(_):
 @case
 def it_stands_still(_):
     """The old one did not know: when it goes on it says that its mandate had run out."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         signal_both(p.daemons[old], signal.SIGSTOP)
         try:
@@ -173,7 +177,7 @@ def it_stands_still(_):
 @case
 def it_is_stopped_in_order(_):
     """What it knew is gone with it; the others heard that its office was over."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
         p.daemons[old].wait()
@@ -188,7 +192,7 @@ def it_is_stopped_in_order(_):
 @case
 def it_resigns_and_its_machine_is_lost(_):
     """It is heard until it is lost: that was no end in good order."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         expect("resign", p.elect(old, "resign"))
         new, _term = p.leader(other_than=old)
@@ -215,13 +219,10 @@ def it_resigns_and_its_machine_is_lost(_):
 def parted(function):
     """Played on five machines that can be cut off. The case cuts two of them off."""
     def play(_):
-        try:
-            need_namespaces()
-        except NotHere as why:
-            return why
+        need_namespaces()
         for last in (False, False, True):
             try:
-                with Cluster(ELECT, members=5) as c, claims.Stalls() as stalls:
+                with NamespaceCluster(ELECT, members=5) as c, evidence.Stalls() as stalls:
                     c.start(*c.names)
                     function(c, c.leader()[0])
                 return None
@@ -296,7 +297,7 @@ def two_that_follow_are_cut_off(c, leader):
 @case
 def all_stand_still(_):
     """The lease was over long before anybody could say so."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         for name in p.names:
             signal_both(p.daemons[name], signal.SIGSTOP)
@@ -312,7 +313,7 @@ def all_stand_still(_):
 @case
 def nobody_leads_now(_):
     """Who did, until when, why it ended, and what has been tried since."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         others = [n for n in p.names if n != old]
         for name in p.names:
@@ -335,14 +336,14 @@ def nobody_leads_now(_):
 @case
 def no_majority_is_left(_):
     """Of the leader itself: it says why it stopped; of a follower: whom it missed."""
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         p.kill(*[n for n in p.names if n != old])
         wait("it stops", lambda: "leader" not in p.group(old))
         said = explain(p, old)
         holds("who did", (said.get("leader"), said.get("before"), said.get("known_by"), said.get("exactly")) == (None, old, "itself", True), said)
         expect("text", p.elect(old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"{old} stopped: ", "No leader is known for"))
-    with Place() as p:
+    with LocalCluster() as p:
         old, _term = begin(p)
         left, lost = [n for n in p.names if n != old]
         p.kill(old, lost)
@@ -357,7 +358,7 @@ def no_majority_is_left(_):
 def on_a_ring(_):
     """Without a mandate each algorithm has its own way to the lead."""
     for algorithm in ("ring", "active-ring", "chang-roberts"):
-        with Place(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
+        with LocalCluster(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
             p.start()
             wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
             said = explain(p, "a")
@@ -367,7 +368,7 @@ def on_a_ring(_):
 @case
 def without_a_mandate(_):
     """Nobody is waited for, and nothing is claimed of how long nobody led."""
-    with Place(options="mandate = none\n") as p:
+    with LocalCluster(options="mandate = none\n") as p:
         p.start()
 
         def lost():
@@ -389,7 +390,7 @@ def without_a_mandate(_):
 
 @case
 def restarted_members_have_forgotten(_):
-    with Place() as p:
+    with LocalCluster() as p:
         p.begin()
         p.kill(*p.names)
         p.start("a")
@@ -401,7 +402,7 @@ def restarted_members_have_forgotten(_):
 
 @case
 def bad_input(_):
-    with Place(groups=("main", "other")) as p:
+    with LocalCluster(groups=("main", "other")) as p:
         expect("no daemon", p.elect("a", "explain"), 3, err="no daemon runs here")
         p.begin()
         expect("which group", p.elect("a", "explain"), 64, err="there are several groups: say which with -g")

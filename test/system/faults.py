@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real daemons in network namespaces, and everything that may go wrong: faults.py ELECT [CASE ... | --list] [--jobs N]
+"""Real daemons in network namespaces, and everything that may go wrong: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]] [--jobs N]
 
 A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. Of all of them as many are run as it takes to have seen
 every pair: every fault with every algorithm, every fault with every number of members, every algorithm with those.
@@ -7,8 +7,10 @@ After each the independent checker judges what was claimed (P1 to P3), written a
 
 Exit: 0 all is well; 1 something is not; 77 there are no namespaces here."""
 
+import argparse
 import itertools
 import os
+import random
 import select
 import shutil
 import signal
@@ -16,8 +18,10 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cases import many  # noqa: E402
-from cluster import Cluster, Failure, NotHere, member_of, need_namespaces, run, wait  # noqa: E402
+from lib.cases import SKIPPED, many  # noqa: E402
+from lib.checks import Failure, NotHere, holds, skip  # noqa: E402
+from lib.namespace_cluster import NamespaceCluster, need_namespaces, run  # noqa: E402
+from lib.processes import member_of, wait  # noqa: E402
 
 SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
 ALGORITHMS = ("bully", "ring", "active-ring", "chang-roberts")
@@ -32,15 +36,10 @@ def fault(**needs):
     return add
 
 
-def expect(what, holds, *details):
-    if not holds:
-        raise Failure(" ".join(map(str, (what, *details))))
-
-
 def same(c, before, among=None):
     """Nobody else leads, and in no other term."""
     now = c.leader(among)
-    expect("the leader has changed:", now == before, before, "->", now)
+    holds("the leader has changed:", now == before, before, "->", now)
 
 
 def some_time(c, leader, claims_wanted=150):
@@ -62,7 +61,7 @@ def knows_nobody(c, *names):
     wait(f"{' '.join(names)} knows of no leader", lambda: all(c.group(name) and c.view(name) is None for name in names))
     for name in names:
         code = c.elect(name, "is-leader").returncode
-        expect(f"elect is-leader on {name}: expected exit 2, not", code == 2, code)
+        holds(f"elect is-leader on {name}: expected exit 2, not", code == 2, code)
 
 
 def a_follower(c, leader):
@@ -87,7 +86,7 @@ def member_killed(c):
     os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
     c.say(f"the member of {leader} is killed, not its guardian")
     new = c.leader(among=c.others(leader), other_than=[leader])
-    expect("its exit status", c.ended(leader) == 128 + signal.SIGKILL)
+    holds("its exit status", c.ended(leader) == 128 + signal.SIGKILL)
     c.start(leader)
     same(c, new)
 
@@ -137,7 +136,7 @@ def leader_stopped_for_long(c):
     new = c.leader(among=c.others(leader), other_than=[leader])
     some_time(c, new[0])
     code = c.elect(leader, "is-leader").returncode
-    expect("elect is-leader of a stopped daemon: expected exit 3, not", code == 3, code)
+    holds("elect is-leader of a stopped daemon: expected exit 3, not", code == 3, code)
     c.go_on(leader)
     same(c, new)
 
@@ -159,7 +158,7 @@ def all_stopped(c):
     c.pause(*c.names)
     time.sleep(1)
     c.go_on(*c.names)
-    expect("the term has not risen", c.leader()[1] > term)
+    holds("the term has not risen", c.leader()[1] > term)
 
 
 @fault()
@@ -169,7 +168,7 @@ def all_killed(c):
         c.kill(*c.names)
         c.start(*c.names)
         after = c.settle()[1]
-        expect("the term has not risen", after > term)
+        holds("the term has not risen", after > term)
         term = after
 
 
@@ -180,15 +179,15 @@ def handed_over(c):
         heirs = c.voters_only(*c.others(leader))
         c.note("hand-over", leader, token=term)
         done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
-        expect(f"elect {verb}:", done.returncode == 0, done.stderr)
+        holds(f"elect {verb}:", done.returncode == 0, done.stderr)
         new, new_term = c.leader(other_than=[leader])
-        expect("what was said is not so:", f"{new} leads" in done.stdout and f"to term {new_term >> 16}.{new_term & 0xffff}:" in
+        holds("what was said is not so:", f"{new} leads" in done.stdout and f"to term {new_term >> 16}.{new_term & 0xffff}:" in
                done.stdout, done.stdout)
-        expect("not the one that was named:", verb != "transfer" or new == heirs[0], new)
+        holds("not the one that was named:", verb != "transfer" or new == heirs[0], new)
         leader, term = new, new_term
     c.note("hand-over", leader, token=term)
     c.signal(leader, signal.SIGTERM)
-    expect("exit status", c.ended(leader) == 0)
+    holds("exit status", c.ended(leader) == 0)
     new = c.leader(other_than=[leader])
     c.start(leader)
     same(c, new)
@@ -291,7 +290,7 @@ def all_apart(c):
     c.cut(*itertools.permutations(c.names, 2))
     knows_nobody(c, *c.names)
     c.heal()
-    expect("the term has not risen", c.leader()[1] > term)
+    holds("the term has not risen", c.leader()[1] > term)
 
 
 @fault(networks=2)
@@ -305,10 +304,10 @@ def one_network_cut(c):
     for network in (0, 1):
         c.cut(*itertools.permutations(c.names, 2), networks=[network])
         wait(f"network {network + 1} is seen to be down", lambda: links(network, False))
-        expect("the other network is down, too", links(1 - network, True))
+        holds("the other network is down, too", links(1 - network, True))
         same(c, before)
         text = c.elect(before[0], "status").stdout
-        expect("status does not show it:", text.count(" down") == len(c.names) - 1, text)
+        holds("status does not show it:", text.count(" down") == len(c.names) - 1, text)
         c.heal()
         wait(f"network {network + 1} is seen to be up", lambda: links(network, True))
         same(c, before)
@@ -340,11 +339,11 @@ def state_lost(c):
     c.state(leader).unlink()
     new = c.leader(other_than=[leader])
     done = c.elect(leader, "init")
-    expect("elect init must refuse, and say what to do:", done.returncode == 1 and "elect readmit" in done.stderr, done.stderr)
+    holds("elect init must refuse, and say what to do:", done.returncode == 1 and "elect readmit" in done.stderr, done.stderr)
     c.start(leader)
-    expect("without a state it must exit with 78", c.ended(leader) == 78)
+    holds("without a state it must exit with 78", c.ended(leader) == 78)
     done = c.elect(leader, "readmit")
-    expect("elect readmit:", done.returncode == 0, done.stderr)
+    holds("elect readmit:", done.returncode == 0, done.stderr)
     c.start(leader)
     same(c, new)
 
@@ -362,14 +361,14 @@ def state_rolled_back(c):
         c.kill(follower)
     shutil.copy2(kept, c.state(follower))
     c.start(follower)
-    expect("with an earlier state it must exit with 78", c.ended(follower) == 78)
+    holds("with an earlier state it must exit with 78", c.ended(follower) == 78)
     said = " ".join(entry["text"] for entry in c.events(follower, "stopped"))
-    expect("it must say why:", "elect readmit" in said, said)
+    holds("it must say why:", "elect readmit" in said, said)
     wait("somebody says who was refused", lambda: any(f"member {follower} is refused" in entry["text"]
                                                       for name in c.others(follower) for entry in c.events(name, "member")))
     same(c, before)
     c.state(follower).unlink()
-    expect("elect readmit", c.elect(follower, "readmit").returncode == 0)
+    holds("elect readmit", c.elect(follower, "readmit").returncode == 0)
     c.start(follower)
     same(c, before)
 
@@ -389,12 +388,12 @@ def disk_full(c):
     c.start(leader)
     same(c, new)
     place = c.folder / "late"
-    expect("elect init", c.command("init", "-c", place / "elect.conf", "--new-cluster", "late=10.77.9.9:7400").returncode == 0)
+    holds("elect init", c.command("init", "-c", place / "elect.conf", "--new-cluster", "late=10.77.9.9:7400").returncode == 0)
     run("mount", "-t", "tmpfs", "-o", "size=64k", "elect-test", place / "state")
     c.mounts.append(place / "state")
     done = c.command("init", "-c", place / "elect.conf", "--id", "late")
     left = os.listdir(place / "state")
-    expect("elect init on a full disk:", done.returncode == 78 and done.stderr.count("\n") == 1 and not left, done, left)
+    holds("elect init on a full disk:", done.returncode == 78 and done.stderr.count("\n") == 1 and not left, done, left)
 
 
 @fault()
@@ -422,7 +421,7 @@ def log_reader_stopped(c):
     for _ in range(3):
         for verb in ("pause", "resume"):
             done = c.elect(before[0], verb)
-            expect(f"elect {verb}:", done.returncode == 0, done.stderr)
+            holds(f"elect {verb}:", done.returncode == 0, done.stderr)
     some_time(c, before[0])
     same(c, before)
     reader = c.pipes[before[0]][0]
@@ -455,8 +454,8 @@ def wrong_key(c):
     some_time(c, before[0])
     same(c, before, c.others(odd))
     knows_nobody(c, odd)
-    expect("it speaks with somebody:", not any(p["up"] for p in peers(c, odd).values()))
-    expect("it says something wrong:", not c.events(odd, "leads", "follows", "member"))
+    holds("it speaks with somebody:", not any(p["up"] for p in peers(c, odd).values()))
+    holds("it says something wrong:", not c.events(odd, "leads", "follows", "member"))
     c.kill(odd)
     key.write_bytes(right)
     c.start(odd)
@@ -473,10 +472,10 @@ def wrong_configuration(c):
         return peers(c, name).get(whom, {}).get("same_configuration") is (not yes)
     for other in c.others(odd):
         wait(f"{other} sees that {odd} differs", lambda: differs(other, odd))
-        expect(f"{other} sees that others differ", not any(differs(other, third) for third in c.others(odd, other)))
+        holds(f"{other} sees that others differ", not any(differs(other, third) for third in c.others(odd, other)))
     name = c.names[-1]
     shown = [line for line in c.elect(name, "members").stdout.splitlines() if "its configuration differs" in line]
-    expect("members does not show it by name:", len(shown) == 1 and shown[0].split()[0] == odd, shown)
+    holds("members does not show it by name:", len(shown) == 1 and shown[0].split()[0] == odd, shown)
     wait("it is logged", lambda: any(f"member {odd} has another configuration" == e["text"] for e in c.events(name, "member")))
     same(c, before)
     c.configure(odd)
@@ -499,9 +498,9 @@ def duplicate_id(c):
     for name in c.others(follower):
         run("ip", "-n", c.space(name), "neigh", "flush", "all")
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
-    expect("the second one with an id must exit with 78", c.ended("twin") == 78)
+    holds("the second one with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["text"] for entry in c.events("twin", "stopped"))
-    expect("it must say why:", "no other process has this id" in said, said)
+    holds("it must say why:", "no other process has this id" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
     run("ip", "-n", hub, "link", "set", f"{follower}0", "up")
@@ -514,18 +513,18 @@ def duplicate_id(c):
 def key_rotated(c):
     before = c.begin()
     new = c.folder / "new-key"
-    expect("elect key new", c.elect(c.names[0], "key", "new", new).returncode == 0)
+    holds("elect key new", c.elect(c.names[0], "key", "new", new).returncode == 0)
     for i, name in enumerate(c.names):
-        expect("elect key install", c.elect(name, "key", "install", new).returncode == 0)
+        holds("elect key install", c.elect(name, "key", "install", new).returncode == 0)
         if i == 0:
             done = c.elect(name, "key", "use", 2)
-            expect("a key that others do not accept was used:", done.returncode == 1 and "install it there first" in done.stderr, done)
+            holds("a key that others do not accept was used:", done.returncode == 1 and "install it there first" in done.stderr, done)
     for name in c.names:
         wait(f"{name} may use the key", lambda: c.elect(name, "key", "use", 2).returncode == 0)
     for name in c.names:
         wait(f"{name} may remove the old key", lambda: c.elect(name, "key", "remove", 1).returncode == 0)
     for name in c.names:
-        expect("key list", c.elect(name, "key", "list").stdout.splitlines()[:1] == ["key 2 used"])
+        holds("key list", c.elect(name, "key", "list").stdout.splitlines()[:1] == ["key 2 used"])
     some_time(c, before[0])
     same(c, before)
     follower = c.others(before[0])[0]
@@ -592,7 +591,7 @@ def attempt(elect, case):
     """What is wrong; and whether the machine stood still, so that it may not be the cluster's fault."""
     name, size, algorithm = case.split("/")
     function, needs = FAULTS[name]
-    with Cluster(elect, algorithm=algorithm, **SIZES[size], **needs) as c:
+    with NamespaceCluster(elect, algorithm=algorithm, **SIZES[size], **needs) as c:
         wrong = []
         try:
             function(c)
@@ -632,19 +631,34 @@ def one_case(elect, case):
     return 1
 
 
+def matrix(seed):
+    """Every fault with every size and every algorithm, in an order that the seed decides."""
+    every = ["/".join(case) for case in itertools.product(FAULTS, SIZES, ALGORITHMS)]
+    random.Random(seed).shuffle(every)
+    return every
+
+
 def main():
-    words = sys.argv[1:]
-    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else 4
-    elect, *wanted = [word for word in words if word != "--jobs"]
-    if wanted == ["--list"]:
+    parser = argparse.ArgumentParser(description="Faults of real daemons in network namespaces, as root.")
+    parser.add_argument("elect")
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    parser.add_argument("--list", action="store_true", help="name the cases that are run without any CASE")
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--seconds", type=float, help="instead: for so long, cases of the whole matrix")
+    parser.add_argument("--seed", default="0", help="of the order of the whole matrix")
+    how = parser.parse_args()
+    if how.list:
         print(*cases(), sep="\n")
         return 0
     try:
         need_namespaces()
     except NotHere as why:
-        print(f"SKIPPED: {why}: NO FAULT WAS TRIED ON REAL PROCESSES", flush=True)
-        return 77
-    return one_case(elect, wanted[0]) if len(wanted) == 1 else many(__file__, elect, wanted or cases(), jobs)
+        skip("all faults", why)
+        return SKIPPED
+    if len(how.cases) == 1:
+        return one_case(how.elect, how.cases[0])
+    wanted = how.cases or (cases() if how.seconds is None else matrix(how.seed))
+    return many(__file__, how.elect, wanted, how.jobs, how.seconds or float("inf"))
 
 
 if __name__ == "__main__":

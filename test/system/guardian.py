@@ -15,16 +15,19 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import Failure, member_of, wait  # noqa: E402
-from place import ELECT, Place, case, expect, holds, main, run  # noqa: E402
-from talk import LOOSE, NOW, FORMAT, Lookout, Talker, Words, clock  # noqa: E402
+from lib.cases import case, main  # noqa: E402
+from lib.checks import Failure, expect, holds  # noqa: E402
+from lib.elect_command import ELECT, run  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import die_with_parent, member_of, wait  # noqa: E402
+from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, Words, clock  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
 
 LONG = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # nobody mistakes a testament for the end of that
 SHORT = "lease = 500ms\nrenewal = 150ms\nmax-lease = 1s\n"
 
 
-class Watched(Place):
+class Watched(LocalCluster):
     """A cluster with a long lease, whose leader is about to have bad luck."""
 
     def __init__(self, options=LONG, **more):
@@ -46,14 +49,14 @@ class Watched(Place):
     def leads_until(self):
         """At least."""
         asked = clock()
-        return asked + claims.ask(self.socket(self.first), {"verb": "is-leader"})["left_us"]
+        return asked + ask(self.socket(self.first), {"verb": "is-leader"})["left_us"]
 
     def run_socket(self, name=None):
         return self.socket(name or self.first, "run")
 
     def lookout(self):
         others = {n: self.socket(n) for n in self.names if n != self.first and self.daemons[n].poll() is None}
-        return Lookout(claims.ask, others, self.term)
+        return Lookout(ask, others, self.term)
 
     def kill_member(self, name=None):
         os.kill(self.pid(name or self.first), signal.SIGKILL)
@@ -392,7 +395,7 @@ def children_ignored(_):
 
 
 def ignore_children():
-    claims.die_with_parent()
+    die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
@@ -485,7 +488,7 @@ def configured(_):
         p.kill_member()
         seen = look.wait()
         holds("after a while", seen and seen[0] - killed >= 700_000 and p.testament_came(), seen, killed)
-    with Place() as p:
+    with LocalCluster() as p:
         for line, why in (("testament = maybe", "one of no, yes"), ("testament-delay = soon", "no time"), ("run-group = a b", "no name"),
                           ("on-leader = hook", "from / on"), ("testament-delay = 1s", "too long a testament-delay"), ("hook-timeout = 0ms", "nothing can be that fast")):
             text = p.conf.read_text()
@@ -559,7 +562,7 @@ def refused(_):
         finally:
             for t in crowd:
                 t.close()
-    with Place(options="mandate = none\n") as p:
+    with LocalCluster(options="mandate = none\n") as p:
         p.start()
         wait("it runs", lambda: p.group("a"))
         with Talker(p.socket("a", "run")) as t:
@@ -606,7 +609,7 @@ def killed_at(p, who, call, number, flags):
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
-                               "-p", str(pid)], stderr=subprocess.PIPE, preexec_fn=claims.die_with_parent)
+                               "-p", str(pid)], stderr=subprocess.PIPE, preexec_fn=die_with_parent)
     try:
         look = p.lookout()
         wait("it is traced, or dead", lambda: is_dead(pid) or f"TracerPid:\t{tracer.pid}" in status_of(pid))
@@ -649,7 +652,7 @@ def calls_made(who, flags):
         pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid
         path = p.folder / "trace"
         tracer = subprocess.Popen(["strace", "-q", "-o", str(path), "-p", str(pid)], stderr=subprocess.PIPE,
-                                  preexec_fn=claims.die_with_parent)
+                                  preexec_fn=die_with_parent)
         try:
             wait("it is traced", lambda: f"TracerPid:\t{tracer.pid}" in status_of(pid))
             with Talker(p.run_socket()) as t:

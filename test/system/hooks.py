@@ -12,10 +12,12 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import Failure, member_of, wait  # noqa: E402
-from place import Place, case, expect, holds, main  # noqa: E402
-from talk import Lookout, Talker, clock  # noqa: E402
+from lib.cases import case, main  # noqa: E402
+from lib.checks import expect, holds, skip  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import member_of, wait  # noqa: E402
+from lib.run_socket import Lookout, Talker, clock  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
 SCRIPT = """#!/bin/sh
@@ -29,7 +31,7 @@ exit ${status:-0}
 """
 
 
-class Hooked(Place):
+class Hooked(LocalCluster):
     def __init__(self, which=HOOKS, options="", **more):
         super().__init__(**more)
         self.hooks = self.folder / "hooks"
@@ -232,7 +234,7 @@ def member_killed(_):
         p.start()
         leader, term = p.settled()
         wait("it is done", lambda: any(n[1] == "on-leader" for n in p.notes(leader, begun=False)))
-        look = Lookout(claims.ask, {n: p.socket(n) for n in p.names if n != leader}, term)
+        look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
         seen = look.wait()
         holds("another one leads", seen)
@@ -252,8 +254,8 @@ def member_killed_and_not_undone(_):
             p.start()
             leader, term = p.settled()
             wait("it is done", lambda: any(n[1] == "on-leader" for n in p.notes(leader, begun=False)))
-            until = clock() + claims.ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
-            look = Lookout(claims.ask, {n: p.socket(n) for n in p.names if n != leader}, term)
+            until = clock() + ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
+            look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
             os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
             seen = look.wait()
             holds("its lease is waited for", seen and seen[0] >= until - 5000, seen, until)
@@ -267,7 +269,7 @@ def guardian_killed(_):
         p.start()
         leader, term = p.settled()
         member = member_of(p.daemons[leader].pid)
-        look = Lookout(claims.ask, {n: p.socket(n) for n in p.names if n != leader}, term)
+        look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.daemons[leader].kill()
         wait("it ends", lambda: not os.path.exists(f"/proc/{member}"))
         holds("it says why", "its guardian is dead, and nobody else can run its hooks" in p.log(leader), p.log(leader))
@@ -322,8 +324,8 @@ def not_undone_when_it_resigns(_):
         p.does("on-follower", "status=2")
         p.start()
         leader, term = p.settled()
-        until = clock() + claims.ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
-        look = Lookout(claims.ask, {n: p.socket(n) for n in p.names if n != leader}, term)
+        until = clock() + ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
+        look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.elect(leader, "resign")
         seen = look.wait()
         holds("what was promised is waited for", seen and seen[0] >= until - 5000, seen, until)
@@ -366,7 +368,7 @@ def flaps(_):
 def hostile_paths(_):
     """Whoever could put another program there: it is not run, and that is said."""
     if os.geteuid() != 0:
-        print("ONLY ROOT CAN GIVE A FILE AWAY: fewer paths are tried")
+        skip("hostile-paths/of-another-owner", "needs root")
 
     def writable_parent(p):
         p.hooks.chmod(0o777)

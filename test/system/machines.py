@@ -11,16 +11,17 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-import markdown  # noqa: E402
-from cluster import Failure, NotHere, home, is_alive, need_namespaces, pid_of, run, wait  # noqa: E402
-from place import ELECT, case, holds, main  # noqa: E402
+from lib import markdown  # noqa: E402
+from lib.cases import case, main  # noqa: E402
+from lib.checks import Failure, NotHere, holds  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.namespace_cluster import home, need_namespaces, pid_of, run  # noqa: E402
+from lib.processes import die_with_parent, is_alive, wait  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SYSTEMD = "/lib/systemd/systemd"
@@ -67,7 +68,7 @@ def control_groups():
     with open("/proc/mounts") as mounts:
         found = [line.split()[1] for line in mounts if line.split()[2] == "cgroup2"]
     if not found:
-        raise NotHere("no control groups of version 2")
+        raise NotHere("needs control groups of version 2")
     return pathlib.Path(found[0])
 
 
@@ -87,7 +88,7 @@ class Machines:
     def __init__(self, names="abc"):
         need_namespaces()
         if not os.access(SYSTEMD, os.X_OK):
-            raise NotHere("there is no systemd")
+            raise NotHere("needs systemd")
         self.names, self.running, self.owner = list(names), {}, os.getpid()
         self.groups = control_groups()
         for left in self.groups.glob("elect-*-*"):
@@ -97,7 +98,7 @@ class Machines:
         atexit.register(self.close)
         run("meson", "install", "-C", pathlib.Path(ELECT).parent, "--no-rebuild", "--destdir", self.folder / "installed")
         if not (self.folder / "installed/usr").is_dir():
-            raise NotHere("this build is to be installed where no systemd would look: neither in /usr nor in /usr/local")
+            raise NotHere("needs a build with the prefix /usr or /usr/local, where systemd looks")
         self.make_network()
         for name in self.names:
             self.boot(name)
@@ -147,7 +148,7 @@ class Machines:
         disk.mkdir()
 
         def enter():
-            claims.die_with_parent()
+            die_with_parent()
             (group / "cgroup.procs").write_text(str(os.getpid()))
         with open(self.folder / f"{name}.log", "w") as log:
             self.running[name] = subprocess.Popen(
@@ -218,11 +219,8 @@ class Machines:
 
 
 def play(function):
-    try:
-        with Machines() as m:
-            function(m)
-    except NotHere as why:
-        return str(why)
+    with Machines() as m:
+        function(m)
 
 
 @case

@@ -11,8 +11,9 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from said import NAMED, help_of, options, verbs, wrong  # noqa: E402
-from support import ROOT, check, report, run  # noqa: E402
+from lib.checks import check, report, skip  # noqa: E402
+from lib.elect_command import ROOT, run  # noqa: E402
+from lib.help_text import NAMED, help_of, options, verbs, wrong  # noqa: E402
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80
@@ -247,6 +248,7 @@ def client():
 for part in (helped, verbs_and_pages, pages, configuration, example, scenario, client):
     part()
 if shutil.which("man") is None:
-    report(skipped="no man here, so that nobody has read the pages: make deps-test")
-man_takes_them()
+    skip("pages as man shows them", "needs man")
+else:
+    man_takes_them()
 report()

@@ -14,11 +14,13 @@ import time
 import uuid
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import wait  # noqa: E402
-from fake import LOOSE, NOW, TERM, Fake, boottime  # noqa: E402
-from place import ELECT, case, holds  # noqa: E402
-from runs import HOSTILE, NOBODY, OBEYS, STAYS, Run, begin, empty, expect, in_time, main, ran, state  # noqa: E402
+from lib import evidence  # noqa: E402
+from lib.cases import case  # noqa: E402
+from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.fake_daemon import Fake, LOOSE, NOW, TERM, boottime  # noqa: E402
+from lib.processes import wait  # noqa: E402
+from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, in_time, main, ran, state  # noqa: E402
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 
@@ -115,7 +117,7 @@ def environment(_):
             for fd in range(3):
                 os.close(fd)
         r = ran(f, "--", "sh", "-c", f"ls -l /proc/$$/fd > {f.folder}/fds", preexec_fn=close_all)
-        holds("closed descriptors", "socket" not in (f.folder / "fds").read_text() and r.status == 0, (f.folder / "fds").read_text())
+        holds("closed descriptors", "socket" not in (f.folder / "fds").read_text() and r.returncode == 0, (f.folder / "fds").read_text())
         with open(f.folder / "passed", "w") as passed:
             ran(f, "--", "sh", "-c", f"echo hello >&{passed.fileno()}", pass_fds=[passed.fileno()])
         holds("what the user passes on", (f.folder / "passed").read_text() == "hello\n")
@@ -408,7 +410,7 @@ def watchdog(_):
         silent = "import os,time\nprint('on',flush=True)\nprint(os.environ['NOTIFY_SOCKET'],flush=True)\ntime.sleep(1000)"
         with begin(f, silent, "--watchdog", "800ms") as r:
             name = r.process.stdout.readline().decode().strip()
-            foreign = claims.fork(say_as_nobody, name) if os.geteuid() == 0 else None
+            foreign = evidence.fork(say_as_nobody, name) if os.geteuid() == 0 else None
             holds("somebody else's do not count", r.end() == 75 and "no sign of life" in r.err, r.err)
             if foreign:
                 os.kill(foreign, signal.SIGKILL)
@@ -425,7 +427,7 @@ def isolated(_):
         who = [{}] + ([{"user": NOBODY, "group": NOBODY, "cwd": "/"}] if os.geteuid() == 0 else [])
         for how in who:
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
-            if r.status == 125 and "not permitted" in r.err and how:
+            if r.returncode == 125 and "not permitted" in r.err and how:
                 continue  # no user namespaces for this user here: said clearly, and nothing was started
             expect("isolated", r, 0)
             processes, user, pid = map(int, r.out.split())
@@ -463,9 +465,9 @@ class Cgroup:
 
 @case
 def control_groups(_):
-    if os.geteuid() != 0 or not (CGROUPS / "cgroup.procs").exists():
-        print("skipped: no control groups of version 2 here", file=sys.stderr)
-        return
+    if not (CGROUPS / "cgroup.procs").exists():
+        raise NotHere("needs control groups of version 2")
+    need_root()
     with Fake() as f, Cgroup(True) as given, Cgroup(False) as kept:
         r = expect("delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=given.enter), 0)
         holds("one of its own", f"0::/{given.path.name}/elect-run-" in r.out, r.out)

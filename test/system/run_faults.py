@@ -15,11 +15,11 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import wait  # noqa: E402
-from fake import TERM, Fake, boottime  # noqa: E402
-from place import case, holds  # noqa: E402
-from runs import HOSTILE, NOBODY, OBEYS, Run, begin, children, expect, main, ran  # noqa: E402
+from lib.cases import case  # noqa: E402
+from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
+from lib.fake_daemon import Fake, TERM, boottime  # noqa: E402
+from lib.processes import die_with_parent, wait  # noqa: E402
+from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, children, main, ran  # noqa: E402
 
 DEATHS = int(os.environ.get("DEATHS", "120"))
 
@@ -56,9 +56,7 @@ def hostile_workloads(_):
 
 @case
 def set_uid(_):
-    if os.geteuid() != 0:
-        print("skipped: only root makes a set-uid program", file=sys.stderr)
-        return
+    need_root()
     with Fake() as f:
         f.folder.chmod(0o711)
         os.chmod(f.path, 0o777)
@@ -302,9 +300,9 @@ def stopped_before_it_starts(_):
 
 @case
 def other_time(_):
-    if os.geteuid() != 0 or not os.path.exists("/proc/self/ns/time"):
-        print("skipped: no time namespaces here", file=sys.stderr)
-        return
+    if not os.path.exists("/proc/self/ns/time"):
+        raise NotHere("needs time namespaces")
+    need_root()
     offset = 100_000
     with Fake() as f:
         for sign in (1, -1):
@@ -325,9 +323,7 @@ def other_time(_):
 @case
 def without_proc(_):
     """Nothing can be listed there, but what has not left its group is killed all the same."""
-    if os.geteuid() != 0:
-        print("skipped: only root takes /proc away", file=sys.stderr)
-        return
+    need_root()
     before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
     with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
         r.begun(5)
@@ -339,7 +335,7 @@ def without_proc(_):
 @case
 def busy_machine(_):
     """More who want to compute than there are processors, and nobody is late."""
-    burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=claims.die_with_parent)
+    burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=die_with_parent)
                for _ in range(4 * os.cpu_count())]
     try:
         with Fake() as f:

@@ -10,6 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from lib.cases import SKIPPED  # noqa: E402
+from lib.checks import skip  # noqa: E402
+
 TOOL, SHORT = sys.argv[1:3]
 CALLS = ["openat", "newfstatat", "fstat", "fcntl", "pread64", "pwrite64", "fdatasync", "fsync", "linkat", "unlinkat", "close"]
 MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # of four slots one need not be read
@@ -42,7 +46,7 @@ def last(done):
     return int(done.stdout.split()[-1]) if done.stdout.split() else 0
 
 
-def check(path, told, what):
+def still_has(path, told, what):
     """It can be opened, and has all that was acknowledged."""
     found = run(path, "read")
     if found.returncode != 0:
@@ -76,7 +80,7 @@ def hurt(how, kind, use):
         done = use(path, inject)
         if done.hurt:
             must_tell(done, call, inject)
-            check(path, last(done), inject)
+            still_has(path, last(done), inject)
             tried[kind] += 1
         try:
             more = calls.send(done.hurt)
@@ -114,7 +118,7 @@ def shorten(use, short):
         done = use(path, short=short)
         if done.returncode != 0 or (use is writing and last(done) != WRITES):
             fail(f"not done with {short}", done)
-        check(path, last(done), short)
+        still_has(path, last(done), short)
         if run(path, "read", short=short).stdout != run(path, "read").stdout:
             fail(f"read otherwise with {short}", done)
         tried["short"] += 1
@@ -126,7 +130,7 @@ def shorten_to_nothing(use, every):
         path = pathlib.Path(folder) / "state"
         done = use(path, short=f"nothing:{every}")
         must_tell(done, "pwrite64", f"nothing:{every}")
-        check(path, last(done), f"nothing:{every}")
+        still_has(path, last(done), f"nothing:{every}")
         tried["short"] += 1
 
 
@@ -139,7 +143,7 @@ def make_at_once(short):
         said = sorted(maker.communicate()[1] for maker in makers)
         if said[0] or any("there is one already" not in text for text in said[1:]) or os.listdir(folder) != ["state"]:
             sys.exit(f"state: made at once {short}: {said}, {os.listdir(folder)}")
-        check(path, 0, "being made at once")
+        still_has(path, 0, "being made at once")
 
 
 def make_without_proc():
@@ -151,8 +155,8 @@ def make_without_proc():
 
 def main():
     if shutil.which("strace") is None or run("/nowhere", "read", inject="openat:error=EIO:when=999").returncode not in (1,):
-        print("SKIPPED: strace cannot be used here: the state file was NOT hurt at every system call", flush=True)
-        return 77
+        skip("a failure at every system call", "needs strace")
+        return SKIPPED
     for use in (writing, making):
         for short in ("half:1", "half:2", "half:3", "one:1", "one:5", "interrupted:2", "interrupted:3"):
             shorten(use, short)

@@ -17,14 +17,17 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import LIMIT, Failure, member_of, signal_both, wait  # noqa: E402
-from place import ELECT, Place, case, expect, free_ports, holds, main, run  # noqa: E402
+from lib.cases import case, main  # noqa: E402
+from lib.checks import Failure, expect, holds  # noqa: E402
+from lib.elect_command import ELECT, run  # noqa: E402
+from lib.local_cluster import LocalCluster, free_ports  # noqa: E402
+from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
 
 
 @case
 def no_daemon(_):
-    with Place() as p:
+    with LocalCluster() as p:
         for words in (["is-leader"], ["leader"], ["status"], ["members"], ["history"], ["watch"], ["resign"], ["transfer", "b"],
                       ["pause"], ["resume"], ["reload"], ["key", "list"]):
             expect(" ".join(words), p.elect("a", *words), 3, err="no daemon runs here: elect daemon starts it")
@@ -36,7 +39,7 @@ def no_daemon(_):
 
 @case
 def is_leader(_):
-    with Place() as p:
+    with LocalCluster() as p:
         leader, term = p.begin()
         other = next(n for n in p.names if n != leader)
         text = f"{term >> 16}.{term & 0xffff}"
@@ -62,7 +65,7 @@ def is_leader(_):
 
 @case
 def several_groups(_):
-    with Place(groups=("one", "two")) as p:
+    with LocalCluster(groups=("one", "two")) as p:
         leader, _ = p.begin()
         wait("both are led", lambda: "leader" in p.group("a", 1))
         expect("which group", p.elect("a", "is-leader"), 64, err="there are several groups: say which with -g GROUP")
@@ -79,7 +82,7 @@ def several_groups(_):
 
 @case
 def status_and_history(_):
-    with Place() as p:
+    with LocalCluster() as p:
         leader, term = p.begin()
         other = next(n for n in p.names if n != leader)
         text = expect("status", p.elect(leader, "status"), 0, out=f"group main: leads in term {term >> 16}.{term & 0xffff} since 2").stdout
@@ -107,7 +110,7 @@ def status_and_history(_):
 
 @case
 def watch(_):
-    with Place() as p:
+    with LocalCluster() as p:
         leader, term = p.begin()
         watcher = subprocess.Popen([ELECT, "watch", "-c", str(p.conf), "--id", leader, "-o", "json"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
@@ -131,7 +134,7 @@ def watch(_):
 
 @case
 def resign_and_transfer(_):
-    with Place("abcw", roles={"w": "witness"}) as p:
+    with LocalCluster("abcw", roles={"w": "witness"}) as p:
         leader, term = p.begin()
         follower, third = [n for n in "abc" if n != leader]
         expect("whom", p.elect(leader, "transfer"), 64, err="to whom?")
@@ -144,7 +147,7 @@ def resign_and_transfer(_):
         expect("nothing runs there", run("run", "-c", p.conf, "--id", "w", "--", "true"), 125, err="w never leads: its role is witness")
         holds("nothing has changed", p.leader() == (leader, term))
         p.kill(third)
-        wait("it is seen", lambda: not next(m for m in claims.ask(p.socket(leader), {"verb": "status"})["members"]
+        wait("it is seen", lambda: not next(m for m in ask(p.socket(leader), {"verb": "status"})["members"]
                                             if m["member"] == third)["up"])
         expect("to the dead", p.elect(leader, "transfer", third), 1, err="elect transfer: ")
         now, _ = p.leader()
@@ -161,7 +164,7 @@ def resign_and_transfer(_):
 
 @case
 def pause_and_resume(_):
-    with Place() as p:
+    with LocalCluster() as p:
         leader, term = p.begin()
         other = next(n for n in p.names if n != leader)
         expect("pause", p.elect(other, "pause"), 0, out="group main: done", lines=1)
@@ -185,7 +188,7 @@ def pause_and_resume(_):
 
 @case
 def reload(_):
-    with Place() as p:
+    with LocalCluster() as p:
         before = p.begin()
         leader = before[0]
         expect("nothing", p.elect(leader, "reload"), 0, out="changed: nothing that matters")
@@ -223,7 +226,7 @@ def reload(_):
 
 @case
 def keys(_):
-    with Place("ab") as p:
+    with LocalCluster("ab") as p:
         places = {}
         for name in p.names:  # each with a key file of its own, as on two machines
             places[name] = p.folder / name
@@ -290,7 +293,7 @@ def keys(_):
 @case
 def stolen_key(_):
     """By force a key goes at once, and whoever still speaks with it is cut off until it uses another one."""
-    with Place("ab") as p:
+    with LocalCluster("ab") as p:
         places = {name: p.folder / name for name in p.names}
         for name, place in places.items():
             (place / "state").mkdir(parents=True)
@@ -311,7 +314,7 @@ def stolen_key(_):
         wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
 
         def taken():
-            return claims.ask(str(places["a"] / "state" / "member-1.status"), {"verb": "status"})["traffic"]["taken"]
+            return ask(str(places["a"] / "state" / "member-1.status"), {"verb": "status"})["traffic"]["taken"]
         before = taken()
         wait("b has spoken", lambda: taken() > before + 5)
         expect("in use", elect("a", "key", "remove", "1"), 1, err=("still speaks with key 1", "--force"))
@@ -324,7 +327,7 @@ def stolen_key(_):
 @case
 def eighty_columns(_):
     """What is printed for people fits a terminal; a line of the log is a line, however long."""
-    with Place() as p:
+    with LocalCluster() as p:
         leader, _term = p.begin()
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
             text = p.elect(leader, *words).stdout
@@ -336,7 +339,7 @@ def eighty_columns(_):
 
 @case
 def config_verbs(_):
-    with Place() as p:
+    with LocalCluster() as p:
         expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",
                                                                 "replaced after at most"))
         said = json.loads(expect("json", run("config", "check", p.conf, "-o", "json"), 0).stdout)
@@ -354,7 +357,7 @@ def config_verbs(_):
 
 @case
 def init_and_readmit(_):
-    with Place() as p:
+    with LocalCluster() as p:
         expect("twice", run("init", "-c", p.conf), 1, err="a was made before")
         expect("a cluster, twice", run("init", "-c", p.conf, "--new-cluster", "x=127.0.0.1:1"), 1, err="there is a cluster already")
         expect("nobody", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
@@ -377,7 +380,7 @@ def init_and_readmit(_):
                                                                 f"{follower} has a state again"))
         p.start(follower)
         holds("it is back", p.leader()[0])
-        incarnation = claims.ask(p.socket(follower), {"verb": "status"})["incarnation"]
+        incarnation = ask(p.socket(follower), {"verb": "status"})["incarnation"]
         holds("a later life", incarnation > 1, incarnation)
 
 
@@ -385,7 +388,7 @@ def init_and_readmit(_):
 
 @case
 def bad_keys(_):
-    with Place() as p:
+    with LocalCluster() as p:
         key = p.folder / "key"
         good = key.read_bytes()
         for mode in (0o644, 0o640, 0o604):
@@ -417,7 +420,7 @@ def bad_keys(_):
 
 @case
 def bad_states(_):
-    with Place() as p, Place() as other:
+    with LocalCluster() as p, LocalCluster() as other:
         good = p.state("a").read_bytes()
         shutil.copy2(other.state("a"), p.state("a"))
         p.refused("of another cluster", "cluster")
@@ -446,7 +449,7 @@ def bad_states(_):
 
 @case
 def bad_places(_):
-    with Place() as p:
+    with LocalCluster() as p:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", p.ports["a"]))
             p.refused("port in use", "Address already in use", f"127.0.0.1:{p.ports['a']}", code=75)
@@ -477,7 +480,7 @@ def bad_places(_):
 
 @case
 def bad_files(_):
-    with Place() as p:
+    with LocalCluster() as p:
         good = p.conf.read_text()
         count = good[:good.index("[group main]")].count("\n")
         for text, err in (
@@ -518,7 +521,7 @@ def bad_files(_):
 
 @case
 def configurations_differ(_):
-    with Place() as p:
+    with LocalCluster() as p:
         odd = p.folder / "odd.conf"
         odd.write_text(p.conf.read_text().replace("renewal = 80ms", "renewal = 90ms"))
         p.start("b", "c")
@@ -537,7 +540,7 @@ def configurations_differ(_):
 
 @case
 def stopped_daemon(_):
-    with Place() as p:
+    with LocalCluster() as p:
         leader, _ = p.begin()
         signal_both(p.daemons[leader], signal.SIGSTOP)
         begun = time.monotonic()
@@ -564,7 +567,7 @@ def stopped_daemon(_):
 @case
 def supervised(_):
     for abstract in (False, True):
-        with Place("a") as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        with LocalCluster("a") as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
             name = f"\0elect-test-{os.getpid()}" if abstract else str(p.folder / "notify")
             ear.bind(name)
             ear.settimeout(30)
@@ -590,7 +593,7 @@ def supervised(_):
 
 @case
 def terminated(_):
-    with Place() as p:
+    with LocalCluster() as p:
         for number in (signal.SIGTERM, signal.SIGINT):
             leader, term = p.begin() if not p.daemons else p.leader()
             p.daemons[leader].send_signal(number)
@@ -611,14 +614,14 @@ def terminated(_):
 def permissions(_):
     old = os.umask(0)
     try:
-        with Place() as p:
+        with LocalCluster() as p:
             p.begin()
             for which, mode in (("status", 0o660), ("run", 0o660), ("admin", 0o600)):
                 holds(which, stat.S_IMODE(os.stat(p.socket("a", which)).st_mode) == mode, oct(os.stat(p.socket("a", which)).st_mode))
             for verb in ("resign", "transfer", "pause", "resume", "reload", "key-install", "key-use", "key-remove"):
-                said = claims.ask(p.socket("a"), {"verb": verb})
+                said = ask(p.socket("a"), {"verb": verb})
                 holds(verb, said == {"ok": False, "error": "not on this socket"}, said)
-            said = claims.ask(p.socket("a", "admin"), {"verb": "no"})
+            said = ask(p.socket("a", "admin"), {"verb": "no"})
             holds("no such verb", said == {"ok": False, "error": "no such verb"}, said)
             for pid in (p.daemons["a"].pid, member_of(p.daemons["a"].pid)):
                 limits = pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines()
@@ -630,7 +633,7 @@ def permissions(_):
 
 @case
 def hostile_clients(_):
-    with Place() as p:
+    with LocalCluster() as p:
         before = p.begin()
         leader = before[0]
         for which in ("status", "admin"):
@@ -673,7 +676,7 @@ def hostile_clients(_):
             never.sendall(b'{"verb":"watch"}\n')
             for _ in range(200):
                 for verb in ("pause", "resume"):
-                    holds(verb, claims.ask(p.socket(leader, "admin"), {"verb": verb})["ok"])
+                    holds(verb, ask(p.socket(leader, "admin"), {"verb": verb})["ok"])
             expect("is-leader", p.elect(leader, "is-leader"), 0, out="yes")
         holds("the leader has changed", p.leader() == before)
         holds("it still runs", p.daemons[leader].poll() is None)
@@ -689,13 +692,13 @@ def options_that_mean_nothing(_):
 
 @case
 def names_are_looked_up(_):
-    with Place("abcde") as p:
+    with LocalCluster("abcde") as p:
         p.conf.write_text(p.conf.read_text().replace("= 127.0.0.1:", "= localhost:"))
         first = p.state("e").read_bytes()
         p.begin()
         for name in p.names:
             wait(f"{name} knows where all are", lambda: all(
-                m["up"] for m in claims.ask(p.socket(name), {"verb": "status"})["members"]))
+                m["up"] for m in ask(p.socket(name), {"verb": "status"})["members"]))
         p.kill("e")
         os.unlink(p.state("e"))
         expect("init asks those with a name, too", p.elect("e", "init"), 1, err="others remember it")
@@ -712,7 +715,7 @@ def names_are_looked_up(_):
 
 @case
 def without_a_mandate(_):
-    with Place(options="mandate = none\n") as p:
+    with LocalCluster(options="mandate = none\n") as p:
         expect("config check", run("config", "check", p.conf), 0, out="TWO MEMBERS MAY LEAD AT ONCE")
         said = json.loads(run("config", "check", p.conf, "-o", "json").stdout)
         holds("nothing is promised", said["mandate"] == "none" and "fail_over_ms" not in said, said)
@@ -734,14 +737,14 @@ def without_a_mandate(_):
 
 @case
 def nobody_else_can_take_it(_):
-    with Place(roles={"a": "witness", "b": "witness"}) as p:
+    with LocalCluster(roles={"a": "witness", "b": "witness"}) as p:
         p.begin()
         expect("resign", p.elect("c", "resign"), 1, err="nobody else could take it: it leads again")
 
 
 @case
 def roles_of_all_groups_or_of_none(_):
-    with Place("abcd", groups=("main", "second")) as p:
+    with LocalCluster("abcd", groups=("main", "second")) as p:
         p.begin()
         wait("leaders of both", lambda: p.group("a", 0).get("leader") and p.group("a", 1).get("leader"))
         one, two = p.group("a", 0)["leader"], p.group("a", 1)["leader"]
@@ -767,7 +770,7 @@ def roles_of_all_groups_or_of_none(_):
 @case
 def init_waits_for_whom_it_may_have_promised(_):
     """One that remembers it is late; another one, that never met it, answers often."""
-    with Place() as p:
+    with LocalCluster() as p:
         p.start("a", "c")
         p.leader()
         p.kill("c")
@@ -783,26 +786,26 @@ def init_waits_for_whom_it_may_have_promised(_):
 
 @case
 def a_terminal_that_nobody_reads(_):
-    with Place("a") as p:
+    with LocalCluster("a") as p:
         reader, terminal = os.openpty()
         p.daemons["a"] = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=terminal,
-                                          preexec_fn=claims.die_with_parent)
+                                          preexec_fn=die_with_parent)
         os.close(terminal)
         wait("it runs", lambda: p.group("a").get("leads"))
         for _ in range(600):
-            claims.ask(p.socket("a", "admin"), {"verb": "pause"})
-            claims.ask(p.socket("a", "admin"), {"verb": "resume"})
+            ask(p.socket("a", "admin"), {"verb": "pause"})
+            ask(p.socket("a", "admin"), {"verb": "resume"})
         expect("it goes on", p.elect("a", "is-leader"), 0, out="yes")
         os.close(reader)
 
 
 @case
 def logs_into_anything(_):
-    with Place("a") as p:
+    with LocalCluster("a") as p:
         for what in ("pipe", "socket"):
             ours, its = os.pipe() if what == "pipe" else map(lambda s: s.detach(), socket.socketpair())
             p.daemons["a"] = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=its,
-                                              preexec_fn=claims.die_with_parent)
+                                              preexec_fn=die_with_parent)
             os.close(its)
             with os.fdopen(ours) as log:
                 holds(f"a {what}", "member a (1) starts" in log.readline())
@@ -812,7 +815,7 @@ def logs_into_anything(_):
 
 @case
 def many_watch(_):
-    with Place("a") as p:
+    with LocalCluster("a") as p:
         p.begin()
         watchers = [subprocess.Popen([ELECT, "watch", "-S", p.socket("a")], stdout=subprocess.PIPE) for _ in range(4)]
         try:

@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from support import ROOT, ELECT, check, complains, report, run  # noqa: E402
+from lib.checks import check, report  # noqa: E402
+from lib.elect_command import ELECT, ROOT, complains, run  # noqa: E402
 
 
 def verify(*args, code=0):

@@ -6,7 +6,6 @@ grandchildren in sessions of their own, and writes down when each of them was la
 under a later token begins after the last sign of life under an earlier one. SECONDS and SEED are for `anything`."""
 
 import os
-import pathlib
 import random
 import signal
 import struct
@@ -15,11 +14,13 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cluster import Failure, member_of, wait  # noqa: E402
-from place import CASES, ELECT, Place, case, expect, holds  # noqa: E402
-from runs import HOSTILE, children, is_elect, main  # noqa: E402
-from talk import clock  # noqa: E402
+from lib.cases import CASES, case  # noqa: E402
+from lib.checks import expect, holds  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import die_with_parent, member_of, wait  # noqa: E402
+from lib.run_socket import clock  # noqa: E402
+from lib.runner import HOSTILE, children, is_elect, main  # noqa: E402
 
 
 def end(pid, number=signal.SIGKILL):
@@ -29,7 +30,7 @@ def end(pid, number=signal.SIGKILL):
         pass
 
 
-class Works(Place):
+class Works(LocalCluster):
     def __init__(self, options="", words=(), **more):
         super().__init__(options=options, **more)
         self.records = self.folder / "records"
@@ -191,7 +192,7 @@ def on_loopback_and_in_other_times(_):
             p.start()
             leader, term = p.leader()
             run = subprocess.Popen(["unshare", "--time", "--boottime", "100000000", ELECT, "run", "-c", str(p.conf), "--id", leader, "--",
-                                    HOSTILE, str(p.records), "record", "2"], stderr=log, preexec_fn=claims.die_with_parent)
+                                    HOSTILE, str(p.records), "record", "2"], stderr=log, preexec_fn=die_with_parent)
         try:
             shift = 100_000_000 * 1_000_000
             first = wait("it works", p.offices)[0]
@@ -212,7 +213,7 @@ def on_loopback_and_in_other_times(_):
 @case
 def bad_input(_):
     """One line each, that says what and what to do; and an exit status that means elect, not the command."""
-    with Place(options="profile = fast\n", groups=("main", "other")) as p:
+    with LocalCluster(options="profile = fast\n", groups=("main", "other")) as p:
         text = p.conf.read_text()
         for line in ("lease = 500ms\n", "renewal = 80ms\n", "delay = 10ms\n"):
             text = text.replace(line, "", 1)

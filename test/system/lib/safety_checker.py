@@ -1,6 +1,6 @@
 """An independent judge of a cluster: it reads what was claimed, written and logged, and nothing else.
 
-    checker.py FOLDER
+    safety_checker.py FOLDER
 
 In the folder, a line of JSON each:
 
@@ -179,7 +179,7 @@ def check_words(evidence):
 CHECKS = (check_terms, check_tokens, check_overlaps, check_writes, check_causes, check_words)
 
 
-def check(folder):
+def judge(folder):
     """What is wrong, in words, and what there was to look at."""
     evidence = Evidence(folder)
     problems = [problem for one in CHECKS for problem in one(evidence)]
@@ -190,7 +190,7 @@ def check(folder):
 
 
 def main():
-    problems, seen = check(sys.argv[1])
+    problems, seen = judge(sys.argv[1])
     for problem in problems:
         print(problem)
     print(f"{seen['offices']} offices, {seen['claims']} claims, {seen['writes']} writes, {seen['refused']} refused: "

@@ -9,20 +9,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import claims  # noqa: E402
-from cases import many  # noqa: E402
-from cluster import LIMIT, Failure, signal_both, wait  # noqa: E402
+from .checks import expect, holds
+from .elect_command import ELECT, run
+from .processes import die_with_parent, signal_both, wait
+from .status_socket import ask
 
-CASES = {}
 LAST_PORT = None
 TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
-ELECT = os.path.abspath(sys.argv[1])
-
-
-def case(function):
-    CASES[function.__name__.replace("_", "-")] = function
-    return function
 
 
 def first_port():
@@ -55,74 +48,17 @@ def free_ports(count):
     return ports
 
 
-def run(*words, env=None, cwd=None):
-    try:
-        return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=LIMIT, cwd=cwd,
-                              env=None if env is None else os.environ | env)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"elect {' '.join(map(str, words))}: has not ended within {LIMIT} s") from None
-
-
-def expect(what, done, code=0, out=(), err=(), lines=None):
-    """The exit status, and words that must be there; what went wrong is one line on standard error."""
-    wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
-    wrong += [f"no {word!r} in what it says" for word in ([out] if isinstance(out, str) else out) if word not in done.stdout]
-    wrong += [f"no {word!r} in its complaint" for word in ([err] if isinstance(err, str) else err) if word not in done.stderr]
-    if err and (done.stderr.count("\n") != 1 or not done.stderr.startswith("elect ")):
-        wrong.append("its complaint is not one line that begins with elect")
-    if not err and done.stderr:
-        wrong.append("it complains")
-    if lines is not None and done.stdout.count("\n") != lines:
-        wrong.append(f"{lines} lines were expected")
-    if wrong:
-        raise Failure(f"{what}: {'; '.join(wrong)}\n  stdout: {done.stdout}\n  stderr: {done.stderr}")
-    return done
-
-
-def holds(what, condition, *details):
-    if not condition:
-        raise Failure(" ".join(map(str, (what, *details))))
-
-
-def play(case):
-    """What it returns, if anything, is why it was not played here."""
-    return case(None)
-
-
-def main(script, jobs=4, play=play):
-    """ELECT [CASE ... | --list] [--jobs N]: one case here, or many, each in a process of its own."""
-    words = sys.argv[1:]
-    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else jobs
-    elect, *wanted = [word for word in words if word != "--jobs"]
-    if wanted == ["--list"]:
-        print(*CASES, sep="\n")
-        return 0
-    if len(wanted) != 1:
-        return many(script, elect, wanted or list(CASES), jobs)
-    if wanted[0] not in CASES:
-        sys.exit(f"{wanted[0]}: no such case, see --list")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    try:
-        why_not = play(CASES[wanted[0]])
-    except (Failure, TimeoutError) as failure:
-        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
-        return 1
-    print(f"{wanted[0]}: not here: {why_not}" if why_not else wanted[0])
-    return 0
-
-
-class Place:
+class LocalCluster:
     """A cluster of daemons in a folder of its own."""
 
-    def __init__(self, names="abc", options="", groups=("main",), roles=None):
+    def __init__(self, names="abc", options="", groups=("main",), roles=None, times=TIMES):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-verbs-"))
         self.names, self.daemons, self.groups = list(names), {}, groups
         self.conf = self.folder / "elect.conf"
         self.ports = dict(zip(self.names, free_ports(len(self.names))))
         made = run("init", "-c", self.conf, "--new-cluster", *[f"{n}=127.0.0.1:{self.ports[n]}" for n in self.names], "-g", groups[0])
         holds("init", made.returncode == 0, made.stderr)
-        text = self.conf.read_text().replace("state-dir = state\n", "state-dir = state\n" + TIMES + options)
+        text = self.conf.read_text().replace("state-dir = state\n", "state-dir = state\n" + times + options)
         for name, role in (roles or {}).items():
             text = text.replace(f"[member {name}]\n", f"[member {name}]\nrole = {role}\n")
         self.conf.write_text(text + "".join(f"[group {g}]\n" for g in groups[1:]))
@@ -162,7 +98,7 @@ class Place:
             with open(self.folder / f"{name}.log", "a") as log:
                 self.daemons[name] = subprocess.Popen(
                     [ELECT, "daemon", "-c", str(conf or self.conf), "--id", name, *words], stdin=subprocess.DEVNULL, stdout=log,
-                    stderr=log, env=None if env is None else os.environ | env, preexec_fn=claims.die_with_parent)
+                    stderr=log, env=None if env is None else os.environ | env, preexec_fn=die_with_parent)
 
     def kill(self, *names):
         for name in names:
@@ -170,7 +106,7 @@ class Place:
             self.daemons[name].wait()
 
     def group(self, name, which=0):
-        answer = claims.ask(self.socket(name), {"verb": "status"})
+        answer = ask(self.socket(name), {"verb": "status"})
         return answer["groups"][which] if answer else {}
 
     def leader(self, among=None, other_than=None):
@@ -197,6 +133,3 @@ class Place:
 
     def refused(self, what, *err, name="a", code=78, words=("daemon",)):
         expect(what, self.elect(name, *words), code, err=err)
-
-
-# ---- asking ----

@@ -3,10 +3,8 @@
 import functools
 import re
 import shlex
-import sys
 
-sys.dont_write_bytecode = True
-from support import run  # noqa: E402
+from .elect_command import run
 
 TABLE = re.compile(r"^  (?:(-[A-Za-z]), |    )(--[a-z-]+)( [^ \n]+)?", re.M)
 # In any text: --long, or -s alone.

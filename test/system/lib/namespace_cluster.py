@@ -4,12 +4,10 @@ A cut is a rule in the namespace of whoever must not hear; a relay takes the pla
 be late, reordered, doubled or lost. Everything is removed at the end, however it comes."""
 
 import atexit
-import errno
 import fcntl
 import json
 import os
 import pathlib
-import select
 import shutil
 import signal
 import subprocess
@@ -17,10 +15,12 @@ import sys
 import tempfile
 import time
 
-import claims
-from checker import check
+from . import evidence
+from .checks import Failure, NotHere, need_root
+from .processes import LIMIT, die_with_parent, is_alive, signal_both, wait
+from .safety_checker import judge
+from .status_socket import ask
 
-LIMIT = int(os.environ.get("LIMIT", "30"))  # seconds after which we give up waiting for what must come; decides nothing else
 PORT = 7400
 RULES = """table inet cut {
     set from {
@@ -34,80 +34,14 @@ RULES = """table inet cut {
 """
 
 
-class Failure(Exception):
-    """What was expected did not come."""
-
-
-class NotHere(Exception):
-    """No namespaces on this machine."""
-
-
-def wait(what, holds, limit=LIMIT):
-    """Until it holds; what it then is."""
-    end = time.monotonic() + limit
-    while True:
-        value = holds()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise Failure(f"{what}: not within {limit} s")
-        time.sleep(0.01)
-
-
 def run(*args, text=None, check=True):
     done = subprocess.run(list(map(str, args)), input=text, capture_output=True, text=True, timeout=300)
     if check and done.returncode != 0:
-        raise NotHere(f"{' '.join(map(str, args))}: {done.stderr.strip()}")
+        raise NotHere(f"needs a kernel that allows `{' '.join(map(str, args))}`: {done.stderr.strip()}")
     return done
 
 
 # ---- what is left of a run that was killed ----
-
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return error.errno == errno.EPERM
-    return True
-
-
-def member_of(guardian):
-    """The process of a member, by its guardian's: None if there is none (yet)."""
-    try:
-        children = pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
-    except OSError:
-        return None
-    for child in map(int, children):
-        try:
-            if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
-                return child
-        except OSError:
-            pass
-    return None
-
-
-def pidfd(pid):
-    try:
-        return os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
-
-
-def signal_both(guardian, number):
-    """A member and its guardian, as if its machine were hit: nobody says that it is dead. Killed, it has no socket any more."""
-    if guardian.poll() is not None:
-        return
-    os.kill(guardian.pid, signal.SIGSTOP)
-    member = member_of(guardian.pid)
-    if member is not None and (end := pidfd(member)) is not None:
-        signal.pidfd_send_signal(end, number)  # still of this one: its guardian stands still
-        if number == signal.SIGKILL:
-            select.select([end], [], [], LIMIT)
-        os.close(end)
-    os.kill(guardian.pid, number)
-    if number not in (signal.SIGSTOP, signal.SIGKILL):
-        os.kill(guardian.pid, signal.SIGCONT)
-
 
 def pid_of(name):
     part = name.split("-")
@@ -135,11 +69,10 @@ def home():
 
 def need_namespaces():
     """Raises NotHere, with the reason."""
-    if os.geteuid() != 0:
-        raise NotHere("only root makes network namespaces")
+    need_root()
     for tool in ("ip", "nft", "nsenter", "unshare"):
         if shutil.which(tool) is None:
-            raise NotHere(f"there is no {tool}")
+            raise NotHere(f"needs {tool}")
     sweep()
     name = f"elect-{os.getpid()}-probe"
     run("ip", "netns", "add", name)
@@ -153,7 +86,7 @@ def need_namespaces():
 
 # ---- the cluster ----
 
-class Cluster:
+class NamespaceCluster:
     def __init__(self, elect, members=3, witness=False, algorithm="bully", networks=1, relay=False, options="", extra=()):
         self.elect_binary = os.path.abspath(elect)
         self.names = "abcdefg"[:members] if not witness else "ab" + "w"
@@ -164,7 +97,7 @@ class Cluster:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"elect-{os.getpid()}-", dir=home()))
         self.evidence = self.folder / "evidence"
         self.daemons, self.helpers, self.mounts, self.said, self.pipes = {}, [], [], [], {}
-        self.weather = claims.Weather() if relay else None
+        self.weather = evidence.Weather() if relay else None
         self.begun, self.closed = time.monotonic(), False
         self.owner = os.getpid()
         atexit.register(self.close)
@@ -207,7 +140,7 @@ class Cluster:
                 f"addr add {self.address(m, n)}/24 dev net{n}\nlink set net{n} up\n" for n in networks))
             self.inside(m, "nft", "-f", "-", text=RULES)
         for n in networks if self.weather else ():
-            self.helpers.append(claims.fork(claims.relay, hub, [f"{m}{n}" for m in self.machines], self.weather, n))
+            self.helpers.append(evidence.fork(evidence.relay, hub, [f"{m}{n}" for m in self.machines], self.weather, n))
 
     def inside(self, machine, *command, text=None, check=True):
         return run("nsenter", f"--net=/run/netns/{self.space(machine)}", *command, text=text, check=check)
@@ -281,7 +214,7 @@ class Cluster:
 
     def note(self, what, name, **more):
         with open(self.evidence / "nemesis.jsonl", "a") as log:
-            log.write(json.dumps({"at": claims.now(), "what": what, "member": name, **more}) + "\n")
+            log.write(json.dumps({"at": evidence.now(), "what": what, "member": name, **more}) + "\n")
 
     # ---- processes ----
 
@@ -293,7 +226,7 @@ class Cluster:
             return subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{self.space(machine)}", *time_space, self.elect_binary, "daemon", "-o", "json",
                  "-c", str(self.folder / folder / "elect.conf"), "--id", name],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log if stderr is None else stderr, preexec_fn=claims.die_with_parent)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log if stderr is None else stderr, preexec_fn=die_with_parent)
 
     def start(self, *names, **how):
         for name in names:
@@ -321,9 +254,9 @@ class Cluster:
 
     def watch(self):
         path = str(self.folder / "resource")
-        self.helpers.append(claims.fork(claims.resource, path, self.evidence / "resource.jsonl"))
+        self.helpers.append(evidence.fork(evidence.resource, path, self.evidence / "resource.jsonl"))
         for name in self.names:
-            self.helpers.append(claims.fork(claims.claimant, name, self.space(name), self.socket(name), path,
+            self.helpers.append(evidence.fork(evidence.claimant, name, self.space(name), self.socket(name), path,
                                             self.evidence / f"claims-{name}.jsonl"))
 
     def signal(self, name, number):
@@ -370,7 +303,7 @@ class Cluster:
         return done
 
     def status(self, name):
-        return claims.ask(self.socket(name), {"verb": "status"})
+        return ask(self.socket(name), {"verb": "status"})
 
     def group(self, name):
         answer = self.status(name)
@@ -441,7 +374,7 @@ class Cluster:
         self.helpers = []
 
     def judge(self):
-        return check(self.evidence)
+        return judge(self.evidence)
 
     def stalls(self):
         """How long this machine stood still at most, in milliseconds."""

@@ -17,12 +17,13 @@ import sys
 import threading
 import time
 
-from talk import Talker, Words
+from .processes import die_with_parent, libc
+from .run_socket import Talker, Words
+from .status_socket import ask
 
 EVERY = 0.004        # seconds between two questions
 STALL = 80_000       # microseconds: a machine that stands still for so long can cost a lease
 LATE = 0.5           # seconds that a write is held back now and then, as by a process that was paused
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Stalls:
@@ -55,10 +56,6 @@ def enter(namespace):
     os.close(fd)
 
 
-def die_with_parent(number=signal.SIGKILL):
-    libc.prctl(1, number)  # PR_SET_PDEATHSIG
-
-
 def fork(work, *args):
     """The id of a process that does it, and ends with this one."""
     sys.stdout.flush()
@@ -77,24 +74,6 @@ def fork(work, *args):
         print(f"{work.__name__}: {error!r}", file=sys.stderr, flush=True)
     finally:
         os._exit(status)
-
-
-def ask(path, request, patience=1.0):
-    """What a daemon answers, or None."""
-    try:
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(patience)
-            s.connect(path)
-            s.sendall(json.dumps(request).encode() + b"\n")
-            answer = b""
-            while not answer.endswith(b"\n"):
-                more = s.recv(65536)
-                if not more:
-                    return None
-                answer += more
-            return json.loads(answer)
-    except (OSError, ValueError):
-        return None
 
 
 def promised(talker, path):

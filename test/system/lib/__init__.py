@@ -1,0 +1,1 @@
+"""What the suites of this folder share."""

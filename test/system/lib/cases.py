@@ -1,0 +1,95 @@
+"""Many cases of a test, some at a time, each in a process of its own."""
+
+import collections
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from .checks import Failure, NotHere, skip
+from .processes import die_with_parent
+
+CASES = {}
+SKIPPED = 77
+
+
+def case(function):
+    CASES[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def tell(case, worker, out, since):
+    """Prints a line for a case that has ended, what it skipped, and all that it said if it failed."""
+    out.seek(0)
+    text = out.read()
+    result = {0: "ok", SKIPPED: "skip"}.get(worker.returncode, "FAILED")
+    print(f"{result:6} {time.monotonic() - since:5.1f} s  {case}", flush=True)
+    for line in text.splitlines():
+        if line.startswith("skipped: "):
+            print(line, flush=True)
+    if result == "FAILED" or "once more" in text:
+        print(text, file=sys.stderr, flush=True)
+    return result
+
+
+def many(script, elect, wanted, jobs, seconds=float("inf")):
+    """Runs the cases, and begins none after so many seconds."""
+    begun, waiting, running, results = time.monotonic(), list(wanted), {}, {}
+
+    def end_all(number, frame):
+        for worker, *_ in running.values():
+            worker.terminate()
+        for worker, *_ in running.values():
+            worker.wait()
+        sys.exit(128 + number)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end_all)
+    while running or (waiting and time.monotonic() - begun < seconds):
+        while waiting and len(running) < jobs and time.monotonic() - begun < seconds:
+            case = waiting.pop(0)
+            out = tempfile.TemporaryFile("w+")
+            worker = subprocess.Popen([sys.executable, script, elect, case], stdout=out, stderr=out,
+                                      preexec_fn=lambda: die_with_parent(signal.SIGTERM))
+            running[case] = worker, out, time.monotonic()
+        case = next((case for case, (worker, *_) in running.items() if worker.poll() is not None), None)
+        if case is None:
+            time.sleep(0.01)
+            continue
+        results[case] = tell(case, *running.pop(case))
+    count = collections.Counter(results.values())
+    print(f"{count['ok']} of {len(results)} cases passed, {count['skip']} skipped, {time.monotonic() - begun:.0f} s")
+    for case in [case for case, result in results.items() if result == "FAILED"]:
+        print(f"failed: {case}; again: {script} {elect} {case}")
+    return 1 if count["FAILED"] else 0 if count["ok"] else SKIPPED
+
+
+def play(case):
+    """Runs a case; NotHere says why it cannot be run here."""
+    case(None)
+
+
+def main(script, jobs=4, play=play):
+    """ELECT [CASE ... | --list] [--jobs N]: one case here, or many, each in a process of its own."""
+    words = sys.argv[1:]
+    jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else jobs
+    elect, *wanted = [word for word in words if word != "--jobs"]
+    if wanted == ["--list"]:
+        print(*CASES, sep="\n")
+        return 0
+    if len(wanted) != 1:
+        return many(script, elect, wanted or list(CASES), jobs)
+    if wanted[0] not in CASES:
+        sys.exit(f"{wanted[0]}: no such case, see --list")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    try:
+        play(CASES[wanted[0]])
+    except NotHere as why:
+        skip(wanted[0], why)
+        return SKIPPED
+    except (Failure, TimeoutError) as failure:
+        print(f"{wanted[0]}: {failure}\nagain: {sys.argv[0]} {elect} {wanted[0]}", file=sys.stderr)
+        return 1
+    print(wanted[0])
+    return 0

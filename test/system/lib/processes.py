@@ -1,0 +1,76 @@
+"""Processes: waiting for them, finding them and signalling them."""
+
+import ctypes
+import errno
+import os
+import pathlib
+import select
+import signal
+import time
+
+from .checks import Failure
+
+LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which we give up waiting for what must come; decides nothing else
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def wait(what, holds, limit=LIMIT):
+    """Until it holds; what it then is."""
+    end = time.monotonic() + limit
+    while True:
+        value = holds()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failure(f"{what}: not within {limit} s")
+        time.sleep(0.01)
+
+
+def die_with_parent(number=signal.SIGKILL):
+    libc.prctl(1, number)  # PR_SET_PDEATHSIG
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return True
+
+
+def member_of(guardian):
+    """The process of a member, by its guardian's: None if there is none (yet)."""
+    try:
+        children = pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
+    except OSError:
+        return None
+    for child in map(int, children):
+        try:
+            if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
+                return child
+        except OSError:
+            pass
+    return None
+
+
+def pidfd(pid):
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+
+
+def signal_both(guardian, number):
+    """A member and its guardian, as if its machine were hit: nobody says that it is dead. Killed, it has no socket any more."""
+    if guardian.poll() is not None:
+        return
+    os.kill(guardian.pid, signal.SIGSTOP)
+    member = member_of(guardian.pid)
+    if member is not None and (end := pidfd(member)) is not None:
+        signal.pidfd_send_signal(end, number)  # still of this one: its guardian stands still
+        if number == signal.SIGKILL:
+            select.select([end], [], [], LIMIT)
+        os.close(end)
+    os.kill(guardian.pid, number)
+    if number not in (signal.SIGSTOP, signal.SIGKILL):
+        os.kill(guardian.pid, signal.SIGCONT)

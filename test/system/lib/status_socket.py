@@ -1,0 +1,22 @@
+"""A question to a daemon, on its status socket."""
+
+import json
+import socket
+
+
+def ask(path, request, patience=1.0):
+    """What a daemon answers, or None."""
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(patience)
+            s.connect(path)
+            s.sendall(json.dumps(request).encode() + b"\n")
+            answer = b""
+            while not answer.endswith(b"\n"):
+                more = s.recv(65536)
+                if not more:
+                    return None
+                answer += more
+            return json.loads(answer)
+    except (OSError, ValueError):
+        return None

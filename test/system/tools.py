@@ -1,0 +1,195 @@
+"""The tools of the tree: tools/deps with packages that are missing, tools/tier, tools/repeat, tools/uninstall, make help."""
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from lib.checks import check, report  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 120
+FAKE = {  # everything is installed but spin; who is root says the environment
+    "dpkg-query": '[ "$4" = spin ] && exit 1\necho "install ok installed"',
+    "id": 'echo "$FAKE_UID"',
+    "sudo": 'echo "sudo $*" >>"$FAKE_LOG"\nexec "$@"',
+    "apt-get": 'echo "apt-get $*" >>"$FAKE_LOG"',
+    "apt-cache": "exit 0",
+}
+
+
+def tool(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "tools" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+# ---- tools/deps ----
+
+def on_a_terminal(words, env, answer):
+    """Exit status and output of a process that has a terminal, and is given an answer when it asks."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(words[0], words, env)
+    said = b""
+    while select.select([terminal], [], [], LIMIT)[0]:
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        if b"[y/N]" in said + more and b"[y/N]" not in said:
+            os.write(terminal, answer)
+        said += more
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode(errors="replace")
+
+
+def deps(uid, answer=None, without=()):
+    """Exit status, what was said, and what was called."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in FAKE.items():
+            if name not in without:
+                path = pathlib.Path(folder, name)
+                path.write_text(f"#!/bin/sh\n{text}\n")
+                path.chmod(0o755)
+        for name in ("sh", "env", "grep", "cat", "rm", "meson", "ninja", "pkg-config"):
+            if shutil.which(name):
+                pathlib.Path(folder, name).symlink_to(shutil.which(name))
+        log = pathlib.Path(folder, "log")
+        env = {"PATH": folder, "FAKE_UID": str(uid), "FAKE_LOG": str(log)}
+        words = ["/bin/sh", str(ROOT / "tools/deps"), "check"]
+        if answer is None:
+            done = subprocess.run(words, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
+            code, said = done.returncode, done.stdout + done.stderr
+        else:
+            code, said = on_a_terminal(words, env, answer)
+        return code, said, log.read_text() if log.exists() else ""
+
+
+def missing_packages():
+    code, said, called = deps(0)
+    check("root installs", code == 0 and "apt-get install" in called and " spin" in called and "sudo" not in called, code, said, called)
+    check("and says what", "installing: spin" in said, said)
+    code, said, called = deps(1000)
+    check("without a terminal nothing is installed", code == 1 and called == "", code, said, called)
+    check("and the packages are listed in one line", said == "tools/deps: packages are missing; as root: apt-get install spin\n", said)
+    code, said, called = deps(1000, b"y\n")
+    check("on a terminal it asks", "install them with sudo? [y/N]" in said, said)
+    check("and installs upon yes", code == 0 and "sudo env" in called and "apt-get install" in called, code, said, called)
+    for answer in (b"n\n", b"\n", b"\x04"):
+        code, said, called = deps(1000, answer)
+        check("and does not upon anything else", code == 1 and called == "" and "apt-get install spin" in said, answer, code, said, called)
+    code, said, called = deps(1000, b"y\n", without=("sudo",))
+    check("without sudo it lists them", code == 1 and "as root: apt-get install spin" in said and "[y/N]" not in said, code, said)
+
+
+# ---- tools/tier ----
+
+def last_line():
+    tier = tool("tier")
+    results = tier.Results()
+    check("nothing", results.line("test", 1) == "make test: 0 passed, 0 failed, 0 skipped, 1 s", results.line("test", 1))
+    results.add("one", 0, "all is well\n")
+    results.add("two", 0, "skipped: a: needs root\nskipped: b: needs root\n")
+    results.add("three", 77, "skipped: everything: needs strace\n")
+    results.add("four", 1, "skipped: c: needs root\n")
+    results.add("five", 77, "")
+    check("everything is counted and named", results.line("check", 61.4) ==
+          "make check: 2 passed, 1 failed, 5 skipped (1 gave no reason: five; 3 need root: two/a, two/b, four/c; "
+          "1 needs strace: three/everything), 61 s", results.line("check", 61.4))
+    suites = set(tier.QUICK) | set(tier.THOROUGH)
+    text = (ROOT / "test/meson.build").read_text()
+    used = set(re.findall(r"suite: '([\w-]+)'", text)) | set(re.findall(r"\? '([\w-]+)' : '", text))
+    check("every suite is in a tier", used <= suites and suites <= used | {"unit"}, suites ^ used)
+    tests = len(re.findall(r"^ *test\(", text, re.M))
+    check("every test has a suite", len(re.findall(r"suite:", text)) == tests, tests)
+
+
+# ---- tools/repeat ----
+
+def is_a_loop(pid):
+    try:
+        return b"while :" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+
+def repeated():
+    """In a tree of its own, whose targets pass, fail, and hang."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "tools").mkdir()
+        shutil.copy(ROOT / "tools/repeat", root / "tools/repeat")
+        (root / "Makefile").write_text(
+            "good:\n\t@cat /proc/`cut -d' ' -f4 /proc/$$PPID/stat`/task/*/children >build/children\n\t@echo make good: 1 passed\n"
+            "bad:\n\t@echo noise\n\t@echo failed: this one\n\t@exit 1\n")
+        for words in (["init", "-q"], ["add", "."], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "x"]):
+            subprocess.run(["git", *words], cwd=root, check=True)
+        (root / ".git/info/exclude").write_text("build\n")
+
+        def repeat(*words):
+            return subprocess.run([root / "tools/repeat", *words], capture_output=True, text=True, timeout=LIMIT)
+        log = root / "build/repeat-good-2.log"
+        done = repeat("2", "good", "2")
+        check("two runs", done.returncode == 0 and "2 of 2 runs passed" in done.stdout and len(log.read_text().splitlines()) == 2, done)
+        check("beside two loops", len((root / "build/children").read_text().split()) == 3)  # and make
+        done = repeat("3", "good", "2")
+        check("it goes on", done.returncode == 0 and "3 of 3 runs passed" in done.stdout and len(log.read_text().splitlines()) == 3, done)
+        done = repeat("3", "good", "2")
+        check("it is done", done.returncode == 0 and "3 of 3 runs passed" in done.stdout and len(log.read_text().splitlines()) == 3, done)
+        (root / "more").write_text("x")
+        done = repeat("1", "good", "2")
+        check("another tree is another count", "1 of 1 runs passed" in done.stdout and len(log.read_text().splitlines()) == 4, done)
+        done = repeat("--any", "4", "good", "2")
+        check("unless any counts", "4 of 4 runs passed" in done.stdout and len(log.read_text().splitlines()) == 4, done)
+        done = repeat("1", "bad")
+        check("a failure", done.returncode == 1 and "0 of 1 runs passed" in done.stdout and "failed: this one" in done.stdout, done)
+        kept = list((root / "build").glob("repeat-bad-0-*.out"))
+        check("its output is kept", len(kept) == 1 and "noise" in kept[0].read_text(), kept)
+        check("usage", repeat("many", "good").returncode == 64)
+        left = [pid for pid in (root / "build/children").read_text().split() if is_a_loop(pid)]
+        check("no loop is left", not left, left)
+
+
+# ---- tools/uninstall, make help ----
+
+def uninstalled():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "made/by/install").mkdir(parents=True)
+        (root / "kept").mkdir()
+        for name in ("made/by/install/one", "kept/two", "kept/other"):
+            (root / name).write_text("x")
+        (root / "made/link").symlink_to("nowhere")
+        listed = [root / name for name in ("made/by/install/one", "made/by/install", "made/by", "made/link", "made", "kept/two", "kept", "gone")]
+        (root / "list").write_text("".join(f"{path}\n" for path in listed))
+        done = subprocess.run([ROOT / "tools/uninstall", root / "list"], capture_output=True, text=True)
+        left = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+        check("what was installed is removed, and nothing else", done.returncode == 0 and left == ["kept", "kept/other"], left, done)
+        done = subprocess.run([ROOT / "tools/uninstall", root / "list"], capture_output=True, text=True)
+        check("not twice", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+
+
+def helped():
+    done = subprocess.run(["make", "--no-print-directory", "-C", ROOT, "help"], capture_output=True, text=True)
+    phony = set(re.search(r"\.PHONY: (.*?)\n\n", (ROOT / "Makefile").read_text(), re.S)[1].replace("\\\n", " ").split())
+    named = set(re.findall(r"^  ([a-z-]+) +\S", done.stdout, re.M))
+    missing = {name for name in phony - named if not name.startswith("deps")}
+    check("make help names every target", done.returncode == 0 and not missing and named <= phony, missing, named - phony)
+
+
+for part in (missing_packages, last_line, repeated, uninstalled, helped):
+    part()
+report()
