@@ -212,6 +212,7 @@ enum elect_event {
     X(IS_PAUSED, ELECT_LOUD, "elections are paused -> %p takes no part")                           \
     X(TELLS_LEADER, ELECT_QUIET, "%p follows %b -> tells %a so")                                   \
     X(IS_TOLD, ELECT_LOUD, "%a follows %b -> %p follows %b, too, as long as it is told so")        \
+    X(LEADER_TELLS, ELECT_LOUD, "%a says that it leads -> %p follows it as long as it says so")    \
     X(TOLD_AGAIN, ELECT_QUIET, "%a still follows %b")                                              \
     X(SAYS_PRESENT, ELECT_QUIET, "%p is here")                                                     \
     X(SEES, ELECT_QUIET, "%a is there")                                                            \
@@ -386,6 +387,7 @@ enum elect_time_name {
     ELECT_BEGIN,       /* who misses a leader: when it has looked around for long enough */
     ELECT_CLAIM,       /* who is fitter than its leader: when it may say so */
     ELECT_DECAY,       /* when it has half its penalties */
+    ELECT_STANDS,      /* candidate: since when it waits for answers */
     ELECT_NEXT_CHANGE, /* leader: from then on the membership may be changed */
     ELECT_SENT,        /* candidate, leader: when the rounds that are remembered were sent */
     ELECT_TIMES = ELECT_SENT + 4
@@ -408,6 +410,7 @@ struct elect_mandate {
     elect_term token;        /* leader: in force; 0: does not lead */
     elect_term certificate;  /* candidate: a RELEASE that goes with its requests, or 0 */
     elect_term seen;         /* the highest term seen */
+    elect_term followed;     /* the latest office that this process followed, as its voter */
     elect_set ayes, refused; /* candidate: who said what */
     elect_set stale;         /* leader: who has promised a larger term of somebody else's */
     struct {

@@ -47,6 +47,7 @@ static const struct known weights[] = {
     {"NO_MAJORITY", 4},
     {"STANDS_BACK", 3},
     {"IS_TOLD", 3},
+    {"LEADER_TELLS", 3},
     {"TERM_IS_OVER", 2},
     {"OPENED", 2},
 };

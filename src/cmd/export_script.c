@@ -262,6 +262,8 @@ static void add_pause(struct script *s, unsigned member, int64_t from, int64_t u
         s->fault[s->faults - 1].lasts = until - from;
 }
 
+static bool is_told(const struct recorded *r) { return is(r, "IS_TOLD") || is(r, "LEADER_TELLS"); }
+
 /* When it heard of an office again, after `r`; not from somebody who was away, too. */
 static int64_t told_again(const struct gathered *g, const struct recorded *r)
 {
@@ -271,11 +273,11 @@ static int64_t told_again(const struct gathered *g, const struct recorded *r)
             continue;
         if (is(n, "STILL_LOOKS"))
             told = INT64_MAX;
-        bool again = is(n, "IS_TOLD") || takes(n) ||
-                     (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term));
+        bool again =
+            is_told(n) || takes(n) || (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term));
         if (again && told == INT64_MAX)
             told = n->at;
-        if ((again && !is(n, "IS_TOLD")) || (is(n, "MISSES") && told != INT64_MAX))
+        if ((again && !is_told(n)) || (is(n, "MISSES") && told != INT64_MAX))
             break;
     }
     return told;
@@ -452,10 +454,10 @@ static bool find_first(const struct gathered *g, struct script *s)
     for (unsigned i = 0; i < g->steps; i++) {
         const struct recorded *r = &g->step[i];
         bool of_another = is(r, "GRANTS_AGAIN") || is(r, "MISSES") || is(r, "OFFICE_RELEASED") ||
-                          is(r, "TESTAMENT") || is(r, "IS_TOLD");
+                          is(r, "TESTAMENT") || is_told(r);
         s->began = r->at;
         s->first = takes(r)     ? r->member
-                   : of_another ? gather_called(g, is(r, "IS_TOLD") ? r->b : r->a)
+                   : of_another ? gather_called(g, is_told(r) ? r->b : r->a)
                                 : g->members;
         if (s->first < g->members)
             return true;

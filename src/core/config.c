@@ -110,6 +110,17 @@ static uint32_t digest_of(const struct elect_config *c)
     return digest(hash, c->ring, c->n);
 }
 
+/*
+ * A member must not drop out of sight, nor a leader be suspected, while two of its three renewals
+ * arrive: three intervals of the slowest clock, as the fastest clock counts them, rounded up.
+ */
+static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)
+{
+    const uint64_t million = 1000000;
+    uint64_t slow = million - drift, fast = million + drift;
+    return (uint32_t)((3 * renewal * fast + slow - 1) / slow);
+}
+
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain)
 {
@@ -139,7 +150,7 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
         config->max_lease = 2 * lease;
     if (config->decay == 0)
         config->decay = lease < UINT32_MAX / 10 ? 10 * lease : UINT32_MAX;
-    set_duration(config, ELECT_SUSPICION_TIMER, 3 * renewal);
+    set_duration(config, ELECT_SUSPICION_TIMER, suspicion_time(renewal, drift));
     config->digest = digest_of(config);
     return ELECT_FINE;
 }

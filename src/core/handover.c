@@ -65,7 +65,7 @@ void elect__give_place(struct process *p, number to)
 {
     const struct elect_mandate *o = &p->node->mandate;
     if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing &&
-        elect__outranks(p, to, me(p)) &&
+        elect__displaces(p, to, me(p)) &&
         to == elect__heir(p)) /* else the next one would ask at once */
         begin_to_resign(p, to, ELECT_GIVING_PLACE);
 }

@@ -64,6 +64,8 @@ void elect__inherit(struct process *p, const message *release);
 set elect__granted_lately(const struct process *p);
 /* What it asked for will never be used. */
 void elect__withdraw(struct process *p);
+/* Another process released a term: of an office that this one followed, or of a candidacy. */
+void elect__may_be_free(struct process *p, bool office);
 void elect__end_office(struct process *p, enum rule why);
 void elect__round(struct process *p); /* of requests */
 void elect__upon_aye(struct process *p, number from, const message *m);
@@ -73,7 +75,7 @@ void elect__alarm(struct process *p);
 /* Before anything else runs: an office that is over ends. True if it did. */
 bool elect__at_until(struct process *p);
 /* Somebody else leads, and says so. */
-void elect__follow_office(struct process *p, number c);
+void elect__follow_office(struct process *p, number c, term e);
 /* Two cannot be right: true if this process, who leads too, steps down because its term is the
  * smaller one. */
 bool elect__gives_way(struct process *p, number c, const message *m);
@@ -112,7 +114,7 @@ void elect__remember(struct process *p, const struct elect_input *in); /* all th
 /* Whatever comes from somebody shows that it is there. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
-void elect__upon_following(struct process *p, const message *m);
+void elect__upon_following(struct process *p, number from, const message *m);
 bool elect__paused(const struct process *p);
 void elect__pause(struct process *p, bool on);
 bool elect__sees_majority(const struct process *p);
@@ -120,6 +122,9 @@ bool elect__sees_majority(const struct process *p);
 set elect__lately(const struct process *p, const elect_time *times);
 /* The fewest penalties, then the highest rank. */
 bool elect__outranks(const struct process *p, number a, number b);
+/* Does `a` take the office of `b`? Members halve their penalties at different moments, so a
+ * difference that the next halving of `b` would make up moves no office. */
+bool elect__displaces(const struct process *p, number a, number b);
 void elect__penalize(struct process *p, unsigned penalties);
 /* May it hold elections, and win them? `m` asks it to, or nothing does. */
 bool elect__takes_part(const struct process *p, const message *m);

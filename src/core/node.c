@@ -16,9 +16,20 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
     [ELECT_CHANG_ROBERTS] = &elect__chang_roberts,
 };
 
-/* How far behind a process may be. Who is told of a round, or of a term, beyond that is being lied
- * to; and a counter that anybody could drive to its end would be the end of elections. */
-#define MAX_LEAP (1u << 28)
+/*
+ * How far behind a process may be. A message with a round, a term or a pause beyond that comes from
+ * a faulty process, and a counter that one message could drive to its end would end elections. A
+ * process that is new, or has lost its state, has no such measure: it takes what the others count,
+ * up to half of what the counter holds.
+ */
+#define MAX_LEAP   (1u << 28)
+#define MAX_ROUNDS (UINT32_MAX / 2) /* for a new process; pauses, too */
+#define MAX_TERMS  (UINT64_MAX >> 17)
+
+static uint64_t farthest(uint64_t known, bool knows_nothing, uint64_t most)
+{
+    return knows_nothing ? most : known + MAX_LEAP;
+}
 
 static bool is_message(unsigned event)
 {
@@ -53,13 +64,15 @@ static bool ends_a_term(const message *m)
 /* Questions are about the own terms of who asks, answers about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
-    term farthest = ((p->node->mandate.seen >> 16) + MAX_LEAP) << 16;
-    uint64_t most_pauses = (uint64_t)p->node->saved.pause + MAX_LEAP;
-    if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > farthest ||
-        m->other > farthest || m->pause > most_pauses)
+    const struct elect_mandate *o = &p->node->mandate;
+    uint32_t pause = p->node->saved.pause;
+    term last = farthest(o->seen >> 16, o->seen == 0 || o->lost, MAX_TERMS) << 16 | 0xffff;
+    uint64_t last_pause = farthest(pause, pause == 0 || o->lost, MAX_ROUNDS);
+    if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
+        m->other > last || m->pause > last_pause)
         return false;
     if (tells_members(m) &&
-        (!elect__can_be_members(p, &m->membership) || m->membership.stamp > farthest))
+        (!elect__can_be_members(p, &m->membership) || m->membership.stamp > last))
         return false;
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
@@ -70,8 +83,8 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     if (m->type == ELECT_FOLLOWING)
         return from != me(p);
     if (is_answer(m))
-        return elect__owner(p, m->term) == me(p) && m->incarnation <= p->node->saved.incarnation &&
-               m->reason < ELECT_REFUSAL_COUNT;
+        return elect__owner(p, m->term) == me(p) && m->reason < ELECT_REFUSAL_COUNT &&
+               (o->lost || m->incarnation <= p->node->saved.incarnation);
     return elect__owner(p, m->term) == from;
 }
 
@@ -80,10 +93,10 @@ static bool well_formed(const struct process *p, number from, const message *m)
 {
     const struct algorithm *a = p->algorithm;
     number n = p->config->n;
-    uint64_t farthest = (uint64_t)p->node->saved.round + MAX_LEAP;
+    uint64_t last = farthest(p->node->saved.round, p->node->saved.round == 0, MAX_ROUNDS);
     if (of_mandate(m->type))
         return well_formed_mandate(p, from, m);
-    if (from >= n || m->origin >= n || m->round > farthest || m->seen > farthest)
+    if (from >= n || m->origin >= n || m->round > last || m->seen > last)
         return false;
     if (m->type == ELECT_HEARTBEAT)
         return from != me(p) && (a->ring || m->round == 0);
@@ -113,7 +126,7 @@ static void take_mandate(struct process *p, number from, const message *m)
     case ELECT_RELEASE: elect__upon_release(p, from, m); break;
     case ELECT_HAND: elect__upon_hand(p, from, m); break;
     case ELECT_PRESENT: elect__upon_present(p, from, m); break;
-    case ELECT_FOLLOWING: elect__upon_following(p, m); break;
+    case ELECT_FOLLOWING: elect__upon_following(p, from, m); break;
     case ELECT_FORGOT: elect__upon_forgot(p, from, m); break;
     case ELECT_REMEMBERS: nothing(p, ANSWERED_TOO_LATE); break;
     }

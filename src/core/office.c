@@ -124,16 +124,14 @@ static void stand_for(struct process *p, enum elect_candidacy candidacy)
     o->candidacy = (uint8_t)candidacy;
     o->ayes = o->refused = 0;
     memset(o->wait, 0, sizeof o->wait);
+    *at(p, ELECT_STANDS) = p->now;
     *at(p, ELECT_GIVE_UP) = p->now + patience(p, candidacy);
 }
 
-/* For how long it has waited; whatever was configured when it began. */
+/* For how long the candidate has waited. */
 static elect_time stood(const struct process *p)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    elect_time longest = patience(p, o->candidacy);
-    elect_time waited = p->now - (o->time[ELECT_GIVE_UP] - longest);
-    return waited < 0 ? 0 : waited < longest ? waited : longest;
+    return is_set(p, ELECT_STANDS) ? p->now - p->node->mandate.time[ELECT_STANDS] : 0;
 }
 
 static void prevote(struct process *p)
@@ -275,6 +273,22 @@ static void lose(struct process *p, enum rule why)
     o->attempts = (uint8_t)(o->attempts < 16 ? o->attempts + 1 : 16);
 }
 
+/*
+ * The RELEASE of an office that this process followed ends the wait for its lease. The RELEASE of
+ * another candidate's term may free voters, too, but its owner is about to ask again: whoever waits
+ * for a lease backs off instead, and a back-off is never shortened. Two candidates that released
+ * each other at once would meet again and again.
+ */
+void elect__may_be_free(struct process *p, bool office)
+{
+    const struct elect_mandate *o = &p->node->mandate;
+    if (!o->nominated || !is_set(p, ELECT_RETRY) || o->token != 0)
+        return;
+    elect_time soon = p->now + (office ? 0 : back_off(p));
+    if ((office || majority_waits(p) > 0) && soon < *at(p, ELECT_RETRY))
+        *at(p, ELECT_RETRY) = soon;
+}
+
 void elect__end_office(struct process *p, enum rule why)
 {
     struct elect_mandate *o = &p->node->mandate;
@@ -377,10 +391,21 @@ static void upon_stale(struct process *p, number from, term x)
     }
 }
 
+/* This voter will never grant the term. But a refusal needs no write, so that it overtakes GRANTs
+ * that are under way: wait for as long as those can take. */
+static void wait_for_grants(struct process *p)
+{
+    elect_time end = *at(p, ELECT_STANDS) + elect_shortest_office(p->config);
+    if (end < *at(p, ELECT_GIVE_UP))
+        *at(p, ELECT_GIVE_UP) = end;
+    nothing(p, COUNTS);
+}
+
+/* CLOSED says that a RELEASE of the term is about: whatever a majority has granted is void. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
     struct elect_mandate *o = &p->node->mandate;
-    bool hopeless = m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED;
+    bool void_term = m->reason == ELECT_REFUSED_CLOSED;
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
     uint32_t most = 4 * p->config->lease; /* who waits longer than that was told nonsense */
     o->refused |= only(from);
@@ -388,8 +413,10 @@ static void upon_refusal(struct process *p, number from, const message *m)
                     (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* since it was asked */
     if (misfit)
         elect__learn_members(p, &m->membership); /* it may know of a change */
-    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))
+    if (void_term || !elect__majority(p, voters(p) & ~o->refused))
         lose(p, REFUSED);
+    else if (m->reason == ELECT_REFUSED_STALE)
+        wait_for_grants(p);
     else
         nothing(p, COUNTS);
     if (misfit && o->candidacy == ELECT_NO_CANDIDATE)
@@ -446,7 +473,7 @@ bool elect__gives_way(struct process *p, number c, const message *m)
     return gives_way;
 }
 
-void elect__follow_office(struct process *p, number c)
+void elect__follow_office(struct process *p, number c, term e)
 {
     struct elect_mandate *o = &p->node->mandate;
     assert(c == me(p) || o->token == 0);
@@ -460,6 +487,7 @@ void elect__follow_office(struct process *p, number c)
     elect__leave_round(p);
     if (c == me(p))
         return;
+    o->followed = e;
     if (o->candidacy != ELECT_NO_CANDIDATE)
         elect__withdraw(p);
     *at(p, ELECT_RETRY) = ELECT_UNSET;

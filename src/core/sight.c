@@ -149,6 +149,12 @@ bool elect__outranks(const struct process *p, number a, number b)
     return of_a != of_b ? of_a < of_b : a > b;
 }
 
+bool elect__displaces(const struct process *p, number a, number b)
+{
+    unsigned of_a = penalties_of(p, a), of_b = penalties_of(p, b);
+    return a > b ? of_a <= of_b : of_a < of_b / 2;
+}
+
 static bool could_win(const struct process *p)
 {
     return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&
@@ -265,7 +271,7 @@ bool elect__keeps_out(struct process *p, number from, const message *m)
     return true;
 }
 
-void elect__upon_following(struct process *p, const message *m)
+void elect__upon_following(struct process *p, number from, const message *m)
 {
     struct elect_mandate *s = &p->node->mandate;
     number leader = elect__owner(p, m->term);
@@ -285,7 +291,7 @@ void elect__upon_following(struct process *p, const message *m)
     *at(p, ELECT_RETRY) = *at(p, ELECT_BEGIN) = ELECT_UNSET;
     elect_time left = m->remaining < suspicion_time(p) ? m->remaining : suspicion_time(p);
     *at(p, ELECT_LOOK) = p->now + left + 1;
-    nothing(p, news ? IS_TOLD : TOLD_AGAIN);
+    nothing(p, !news ? TOLD_AGAIN : leader == from ? LEADER_TELLS : IS_TOLD);
     p->out->rule.b = leader;
 }
 
@@ -337,7 +343,7 @@ static bool would_take_place(struct process *p)
     const struct elect_mandate *s = &p->node->mandate;
     bool follows = s->token == 0 && s->follows != ELECT_NOBODY && !s->told;
     if (!p->config->preempt || !follows || elect__paused(p) || !has(everybody(p), me(p)) ||
-        !elect__outranks(p, me(p), s->follows)) {
+        !elect__displaces(p, me(p), s->follows)) {
         *at(p, ELECT_CLAIM) = ELECT_UNSET;
         return false;
     }

@@ -139,7 +139,7 @@ static void observe(struct process *p, number c, const message *m)
             v->granted = m->term;
         v->seen = m->term > v->seen ? m->term : v->seen;
         v->heir = m->heir;
-        elect__follow_office(p, c);
+        elect__follow_office(p, c, m->term);
     }
     nothing(p, HEARD_LEADER);
 }
@@ -162,7 +162,7 @@ static void answer(struct process *p, number c, const message *m)
                          .able = elect__claims(p)});
     if (m->leading) {
         p->node->mandate.heir = m->heir;
-        elect__follow_office(p, c);
+        elect__follow_office(p, c, m->term);
     } else {
         elect__be_patient(p);
     }
@@ -217,9 +217,11 @@ void elect__upon_release(struct process *p, number from, const message *m)
     struct elect_mandate *v = &p->node->mandate;
     bool leader = v->follows == from && from != me(p);
     bool heir = v->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
+    bool office = v->followed != 0 && elect__owner(p, v->followed) == from &&
+                  v->followed > p->node->saved.closed[from] && v->followed <= m->term;
     close_term(p, m->term);
-    if (v->nominated && is_set(p, ELECT_RETRY) && v->token == 0)
-        *at(p, ELECT_RETRY) = p->now; /* what was waited for may be free */
+    if (from != me(p))
+        elect__may_be_free(p, office);
     if (!leader || m->term < v->granted) {
         nothing(p, TERM_IS_OVER);
         return;

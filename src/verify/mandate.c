@@ -124,6 +124,7 @@ static void settle_election(struct elect_node *node)
     node->running = 0;
     node->mandate.nominated = false;
     node->mandate.follows = ELECT_NOBODY;
+    node->mandate.followed = 0;
     node->mandate.certificate = 0;
     node->mandate.certified_by = 0;
     node->mandate.time[ELECT_RETRY] = ELECT_UNSET;

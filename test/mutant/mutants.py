@@ -233,9 +233,6 @@ MUTANTS = {
         "office.c", "rest = waits - stood(p);", "rest = waits;", "unit a refusal lasts from when it was said"),
     "a refusal counts from the question": (
         "office.c", "(m->remaining > 0 ? (uint32_t)stood(p) : 0)", "0", "unit a refusal lasts from when it was said"),
-    "a configuration that changes makes a candidate wait for an hour": (
-        "office.c", "    return waited < 0 ? 0 : waited < longest ? waited : longest;", "    return waited;",
-        "unit a refusal lasts as long whatever is configured meanwhile"),
     "a silent voter is waited for as long as for a write": (
         "office.c", "candidacy == ELECT_PREVOTING && some < longest ? some : longest", "longest + 0 * some * candidacy",
         "unit a refusal lasts from when it was said"),
@@ -314,9 +311,25 @@ MUTANTS = {
         "office.c", "    p->node->leader = ELECT_NOBODY;\n    nothing(p, why);\n}",
         "    p->node->leader = ELECT_NOBODY;\n    elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = p->node->saved.used, .incarnation = p->node->saved.incarnation});\n    nothing(p, why);\n}",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0"),
-    "refused as stale, and goes on": (
-        "office.c", "    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))", "    if (hopeless && o->candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = o->term, .incarnation = p->node->saved.incarnation});\n    if (!elect__majority(p, voters(p) & ~o->refused))",
-        "storms --processes 5"),
+    "refused as stale, releases its term, and goes on": (
+        "office.c", "        *at(p, ELECT_GIVE_UP) = end;\n    nothing(p, COUNTS);", "        *at(p, ELECT_GIVE_UP) = end;\n    if (p->node->mandate.candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .heir = ELECT_NOBODY, .term = p->node->mandate.term, .incarnation = p->node->saved.incarnation});\n    nothing(p, COUNTS);",
+        "unit a larger promise of one voter does not end a candidacy"),
+    "released, and takes office": (
+        "office.c", "(o->token == o->term || o->candidacy == ELECT_CONFIRMING);", "true;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+    "one promise of a larger term ends a candidacy": (
+        "office.c", "    if (void_term ||", "    if (void_term || m->reason == ELECT_REFUSED_STALE ||", "scenario mandate/grants-under-way: +"),
+    "a stale candidacy waits for half a lease": (
+        "office.c", "        *at(p, ELECT_GIVE_UP) = end;\n    nothing(p, COUNTS);", "        ;\n    nothing(p, COUNTS);", "unit a larger promise of one voter does not end a candidacy"),
+    "a closed term is still asked for": (
+        "office.c", "bool void_term = m->reason == ELECT_REFUSED_CLOSED;", "bool void_term = false;", "unit a closed term ends its candidacy at once"),
+    "any release ends a back-off": (
+        "office.c", "(office ? 0 : back_off(p));\n    if ((office || majority_waits(p) > 0) &&", "0;\n    if (", "scenario mandate/duelling-candidates: +"),
+    "a released candidacy shortens a back-off": (
+        "office.c", "(office || majority_waits(p) > 0) &&", "true &&", "unit a released candidacy shortens no back off"),
+    "a released office is backed off from": (
+        "office.c", "(office ? 0 : back_off(p));", "back_off(p);", "unit a released office ends the wait of those who followed it"),
+    "the own release ends the wait": (
+        "voter.c", "    if (from != me(p))\n        elect__may_be_free", "    if (true)\n        elect__may_be_free", "unit a released candidacy ends the wait for its lease with a back off"),
     "late echo of an office is followed": (
         "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (
@@ -370,14 +383,27 @@ MUTANTS = {
     "place is given though elections are paused": (
         "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (p->config->preempt", "unit a leader gives its place to the fittest who asks"),
     "place is given to anybody": (
-        "handover.c", "elect__outranks(p, to, me(p)) &&", "true &&", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "elect__displaces(p, to, me(p)) &&", "true &&", "unit a leader gives its place to the fittest who asks"),
     "place is given to the first who asks": (
         "handover.c", "to == elect__heir(p))", "true)", "unit a leader gives its place to the fittest who asks"),
     "place is claimed at once": (
         "sight.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
-        "sight.c", "        !elect__outranks(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "sight.c", "        !elect__displaces(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+    "penalties of the moment move an office": (
+        "sight.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter, and asks for it"),
+    # counters
+    "a new member is deaf to large terms": (
+        "node.c", "o->seen == 0 || o->lost, MAX_TERMS", "o->lost, MAX_TERMS", "unit a new member believes a large counter"),
+    "a readmitted member is deaf to large terms": (
+        "node.c", "o->seen == 0 || o->lost, MAX_TERMS", "o->seen == 0, MAX_TERMS", "unit a member that lost its state believes what is remembered"),
+    "a readmitted member calls a late grant malformed": (
+        "node.c", "(o->lost || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state takes a late grant for what it is"),
     # sight
+    "suspicion by the own clock": (
+        "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four voters of six keep sight of a majority"),
+    "a leader that speaks for itself is hearsay": (
+        "sight.c", "leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that tells of itself is no hearsay"),
     "elections begin at once": (
         "sight.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    nothing", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    nothing",
         "unit who misses a leader looks around for t before it begins"),

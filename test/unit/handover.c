@@ -2,47 +2,6 @@
  * rule. */
 #include "mandate.h"
 
-#define T 2 /* a question and its answer: support.c */
-
-/* A process that looks around before it does anything. */
-static struct voter *watchful(unsigned n, uint8_t me)
-{
-    struct voter *v = begin(n, me);
-    v->a.config.stable = true;
-    elect_init(&v->a.config, &v->a.node, me, ELECT_NOBODY, NULL, v->now, &v->a.out);
-    return v;
-}
-
-static void says_present(struct voter *v, uint8_t from, elect_set hears_whom)
-{
-    hears(v, from,
-          (struct elect_message){.type = ELECT_PRESENT,
-                                 .set = hears_whom,
-                                 .penalty = v->a.node.mandate.penalty[from],
-                                 .incarnation = 1,
-                                 .membership = v->a.node.saved.membership});
-}
-
-static void leads_for(struct voter *v, uint8_t from, elect_term e, uint8_t heir)
-{
-    struct elect_message m = request(e);
-    m.leading = 1;
-    m.heir = heir;
-    m.set = SET(v->a.node.me);
-    hears(v, from, m);
-}
-
-static bool sends(const struct voter *v, enum elect_event type, struct elect_message *m)
-{
-    for (unsigned i = 0; i < v->a.out.sends; i++)
-        if (v->a.out.send[i].message.type == type) {
-            if (m != NULL)
-                *m = v->a.out.send[i].message;
-            return true;
-        }
-    return false;
-}
-
 /* The highest of n, in office. */
 static struct voter *in_office(unsigned n)
 {
@@ -162,7 +121,7 @@ static void nobody_to_hand_over_to_is_no_reason_to_stay(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
-    v->now += 3 * RENEWAL + 1; /* nobody has answered lately */
+    v->now += suspicion(v) + 1; /* nobody has answered lately */
     resigns(v, ELECT_NOBODY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
@@ -345,7 +304,7 @@ static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
-    v->a.node.mandate.penalties = 1;
+    v->a.node.mandate.penalties = 2;
     struct voter no = *v;
     grants_again(&no, 1, 0, true);
     assert_true(elect_leads(&no.a.node, no.now)); /* it is not configured */
@@ -368,7 +327,7 @@ static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
     assert_int_equal(v->a.out.sends, 0); /* once is enough */
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
-    assert_int_equal(v->a.node.mandate.penalties, 1); /* it is not to blame */
+    assert_int_equal(v->a.node.mandate.penalties, 2); /* it is not to blame */
 }
 
 static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_enough(void **state)
@@ -437,7 +396,7 @@ static void what_was_heard_long_ago_is_out_of_sight(void **state)
     (void)state;
     v->a.node.mandate.penalties = 0;
     says_present(v, 0, SET(1));
-    v->now += 3 * RENEWAL + 1;
+    v->now += suspicion(v) + 1;
     hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
     assert_rule(&v->a, STANDS_BACK);
     assert_false(sends(v, ELECT_OK, NULL));
@@ -455,7 +414,7 @@ static void who_follows_a_leader_says_so_instead_of_electing(void **state)
     assert_true(sends(v, ELECT_FOLLOWING, &m));
     assert_int_equal(m.term, term(1, 2));
     assert_int_equal(m.heir, 1);
-    assert_int_equal(m.remaining, 3 * RENEWAL - 10);
+    assert_int_equal(m.remaining, suspicion(v) - 10);
     says_present(v, 0, 0);
     assert_true(sends(v, ELECT_FOLLOWING, NULL));
     v->now += LEASE; /* it may have another one by now */
@@ -712,6 +671,7 @@ static void a_membership_that_cannot_be_is_a_lie(void **state)
     const elect_set all = SET(3) - 1;
     const elect_term now = term(1, 1);
     (void)state;
+    v->a.node.mandate.seen = now;
     is_refused(v, (struct elect_membership){.stamp = now, .voters = all, .before = all});
     is_refused(v, (struct elect_membership){.stamp = now, .members = all, .before = all});
     is_refused(v, (struct elect_membership){.stamp = now, .members = all, .voters = all});

@@ -1,4 +1,7 @@
-/* The mandate: voters, candidates and leaders, hand-over and who is disturbed. */
+/* The mandate: voters, candidates and leaders, hand-over and presence. */
 #include "mandate.h"
 
-int main(void) { return test_voter() + test_office() + test_handover(); }
+int main(void)
+{
+    return test_voter() + test_office() + test_candidacy() + test_handover() + test_presence();
+}

@@ -11,6 +11,7 @@
 #define GRAIN   1
 #define DRIFT   10000 /* one per cent */
 #define OFFICE  97    /* 100 * 0.99 / 1.01 - 1 */
+#define T       2     /* a question and its answer: support.c */
 
 /* A process with a clock. Numbers are 10 times the ranks. */
 struct voter {
@@ -86,6 +87,94 @@ static inline const struct elect_message *answer(const struct voter *v)
     return &v->a.out.send[0].message;
 }
 
+/* A process that looks around before it does anything. */
+static inline struct voter *watchful(unsigned n, uint8_t me)
+{
+    struct voter *v = begin(n, me);
+    v->a.config.stable = true;
+    elect_init(&v->a.config, &v->a.node, me, ELECT_NOBODY, NULL, v->now, &v->a.out);
+    return v;
+}
+
+static inline void says_present(struct voter *v, uint8_t from, elect_set hears_whom)
+{
+    hears(v, from,
+          (struct elect_message){.type = ELECT_PRESENT,
+                                 .set = hears_whom,
+                                 .penalty = v->a.node.mandate.penalty[from],
+                                 .incarnation = 1,
+                                 .membership = v->a.node.saved.membership});
+}
+
+static inline void leads_for(struct voter *v, uint8_t from, elect_term e, uint8_t heir)
+{
+    struct elect_message m = request(e);
+    m.leading = 1;
+    m.heir = heir;
+    m.set = SET(v->a.node.me);
+    hears(v, from, m);
+}
+
+static inline bool sends(const struct voter *v, enum elect_event type, struct elect_message *m)
+{
+    for (unsigned i = 0; i < v->a.out.sends; i++)
+        if (v->a.out.send[i].message.type == type) {
+            if (m != NULL)
+                *m = v->a.out.send[i].message;
+            return true;
+        }
+    return false;
+}
+
+static inline elect_time suspicion(const struct voter *v)
+{
+    return v->a.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+}
+
+static inline struct elect_message reply(const struct voter *v, enum elect_event type)
+{
+    const struct elect_mandate *m = &v->a.node.mandate;
+    bool prevoting = m->candidacy == ELECT_PREVOTING;
+    return (struct elect_message){.type = (uint8_t)type,
+                                  .what = prevoting ? ELECT_PREVOTE : ELECT_REQUEST,
+                                  .term = prevoting ? m->asked : m->term,
+                                  .round = prevoting ? m->question : m->rounds,
+                                  .incarnation = v->a.node.saved.incarnation,
+                                  .lease = v->a.config.lease};
+}
+
+/* The highest of n wins the election at once, and asks. */
+static inline struct voter *nominee(unsigned n)
+{
+    struct voter *v = begin(n, (uint8_t)(n - 1));
+    happens(v, ELECT_SUSPECT);
+    assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(n) - 1));
+    return v;
+}
+
+static inline struct voter *candidate(unsigned n)
+{
+    struct voter *v = nominee(n);
+    for (unsigned i = 0; i < n / 2 + 1; i++)
+        hears(v, (uint8_t)i, reply(v, ELECT_AYE));
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(n) - 1));
+    return v;
+}
+
+static inline void grants(struct voter *v, uint8_t from) { hears(v, from, reply(v, ELECT_GRANT)); }
+
+static inline struct voter *leader(unsigned n)
+{
+    struct voter *v = candidate(n);
+    for (unsigned i = 0; i < n / 2 + 1; i++) {
+        assert_false(elect_leads(&v->a.node, v->now));
+        grants(v, (uint8_t)i);
+    }
+    assert_rule(&v->a, TAKES_OFFICE);
+    assert_true(elect_leads(&v->a.node, v->now));
+    return v;
+}
+
 #define assert_granted(v) assert_int_equal(answer(v)->type, ELECT_GRANT)
 #define assert_refused(v, why)                                                                     \
     do {                                                                                           \
@@ -96,6 +185,8 @@ static inline const struct elect_message *answer(const struct voter *v)
 #define TEST(name) cmocka_unit_test(name)
 int test_voter(void);
 int test_office(void);
+int test_candidacy(void);
 int test_handover(void);
+int test_presence(void);
 
 #endif

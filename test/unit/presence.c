@@ -1,0 +1,163 @@
+/* Which members are present, by clocks as different as they may be; which of them takes an office;
+ * and how far a counter may leap. */
+#include "mandate.h"
+
+/* ---- clocks that differ ---- */
+
+/* In real time: a PRESENT every R by the slowest clock, late by all of T_m; seen by the fastest. */
+static void the_slowest_clock_stays_in_sight_of_the_fastest(void **state)
+{
+    (void)state;
+    for (uint32_t drift = 0; drift < 500000; drift += 4999) {
+        for (uint32_t renewal = 1; renewal <= 64; renewal++) {
+            struct elect_config c;
+            const uint16_t ids[] = {1, 2, 3, 4, 5, 6};
+            uint32_t message_bound = 2 * renewal; /* as long as a round is remembered */
+            assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 6, message_bound, 0),
+                             ELECT_FINE);
+            assert_int_equal(elect_config_mandate(&c, 100 * renewal, renewal, drift, 1),
+                             ELECT_FINE);
+            double slow = 1 - drift / 1e6, fast = 1 + drift / 1e6;
+            double apart = (renewal / slow + message_bound) * fast;
+            double seen_for = c.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+            assert_true(seen_for + 1e-6 >= apart);
+        }
+    }
+}
+
+/* Four of six are up, and each must see the three others. They say PRESENT every R by clocks that
+ * are slow by 0.49, which is 2.92 R for this one, which is fast by as much. */
+static void four_voters_of_six_keep_sight_of_a_majority(void **state)
+{
+    struct voter *v = begin(6, 4);
+    (void)state;
+    v->a.config.stable = true;
+    v->a.config.max_lease = 0;
+    assert_int_equal(elect_config_mandate(&v->a.config, 1000, RENEWAL, 490000, GRAIN), ELECT_FINE);
+    elect_init(&v->a.config, &v->a.node, 4, ELECT_NOBODY, NULL, v->now, &v->a.out);
+    v->a.node.mandate.penalties = 0;
+    for (uint8_t i = 1; i < 4; i++)
+        says_present(v, i, SET(4));
+    for (unsigned late = 0; late <= RENEWAL; late++) {
+        struct voter now = *v;
+        now.now += RENEWAL * 149 / 51 + late;
+        hears(&now, 1, (struct elect_message){.type = ELECT_ELECTION});
+        assert_rule(&now.a, CHALLENGED); /* without a majority it takes no part */
+    }
+}
+
+/* ---- preemption ---- */
+
+static bool claims(struct voter v, uint8_t leader, uint8_t own, uint8_t its)
+{
+    struct elect_message m = {0};
+    v.a.config.preempt = true;
+    v.a.node.mandate.penalties = own;
+    for (int i = 0; i < 2; i++) {
+        struct elect_message leads = request(term(1, leader));
+        leads.leading = 1;
+        leads.penalty = its;
+        leads.set = SET(v.a.node.me);
+        hears(&v, leader, leads);
+    }
+    assert_true(sends(&v, ELECT_GRANT, &m));
+    return m.able;
+}
+
+/* Both started at about the same time, and halve what they have at different moments. */
+static void penalties_that_the_next_halving_makes_up_move_no_office(void **state)
+{
+    (void)state;
+    for (uint8_t both = 1; both <= 15; both++) {
+        assert_false(claims(*watchful(3, 1), 2, both, both));
+        assert_false(claims(*watchful(3, 1), 2, both / 2, both));
+        assert_true(claims(*watchful(3, 2), 1, both, both));
+        assert_true(claims(*watchful(3, 2), 1, both / 2, both));
+        assert_false(claims(*watchful(3, 2), 1, both, both / 2));
+    }
+    assert_true(claims(*watchful(3, 1), 2, 0, 2));
+    assert_true(claims(*watchful(3, 1), 2, 3, 8));
+}
+
+/* ---- counters ---- */
+
+#define FAR ((1u << 28) + 5) /* beyond what a process that knows something believes */
+
+static void a_new_member_believes_a_large_counter(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    asks(v, 2, term(FAR, 2));
+    assert_granted(v);
+    releases(v, 2, term(FAR, 2));
+    asks(v, 1, term(2 * FAR + 1, 1)); /* but no leap beyond it, from then on */
+    assert_rule(&v->a, MALFORMED);
+    struct voter *other = begin(3, 0);
+    asks(other, 2, (elect_term)1 << 63 | 20); /* half of all counters must be left */
+    assert_rule(&other->a, MALFORMED);
+}
+
+static void a_member_that_lost_its_state_believes_what_is_remembered(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    elect_readmit(&v->a.config, &v->a.node, 0, 5, v->now, &v->a.out);
+    struct elect_message m = {.type = ELECT_REMEMBERS,
+                              .round = 10,
+                              .incarnation = 7,
+                              .pause = FAR,
+                              .membership = v->a.node.saved.membership};
+    m.term = term(3, 1);
+    hears(v, 1, m);
+    assert_rule(&v->a, LEARNS);
+    m.term = term(3 * FAR, 1); /* the others are that far apart */
+    m.pause = 3 * FAR;
+    m.membership.stamp = m.term;
+    hears(v, 2, m);
+    assert_rule(&v->a, WAITS_IT_OUT);
+    assert_int_equal(v->a.node.mandate.seen, m.term);
+    assert_int_equal(v->a.node.saved.pause, m.pause);
+}
+
+/* Its former life asked, and does not come back. */
+static void a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    elect_readmit(&v->a.config, &v->a.node, 0, 5, v->now, &v->a.out);
+    hears(v, 1,
+          (struct elect_message){
+              .type = ELECT_GRANT, .term = term(3, 0), .round = 2, .incarnation = 4});
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+}
+
+/* ---- hearsay ---- */
+
+static void a_leader_that_tells_of_itself_is_no_hearsay(void **state)
+{
+    struct voter *v = watchful(3, 0);
+    struct elect_message told = {
+        .type = ELECT_FOLLOWING, .term = term(1, 2), .remaining = 30, .incarnation = 1};
+    (void)state;
+    told.membership = v->a.node.saved.membership;
+    struct voter by_another = *v;
+    hears(v, 2, told);
+    assert_rule(&v->a, LEADER_TELLS);
+    hears(&by_another, 1, told);
+    assert_rule(&by_another.a, IS_TOLD);
+    assert_int_equal(by_another.a.out.rule.b, 2);
+}
+
+int test_presence(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_slowest_clock_stays_in_sight_of_the_fastest),
+        TEST(four_voters_of_six_keep_sight_of_a_majority),
+        TEST(penalties_that_the_next_halving_makes_up_move_no_office),
+        TEST(a_new_member_believes_a_large_counter),
+        TEST(a_member_that_lost_its_state_believes_what_is_remembered),
+        TEST(a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is),
+        TEST(a_leader_that_tells_of_itself_is_no_hearsay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
