@@ -76,7 +76,7 @@ bench: deps-check ## measure the simulator, the checker beside SPIN, and the dae
 	@tools/build build -Dbench=true
 	@build/bench_lab $(if $(BENCH),1000 1)
 	@bench/verify/run $(if $(BENCH),4,8)
-	@bench/daemon build/elect build/flood $(if $(BENCH),--trials 1 --idle 1)
+	@bench/daemon build/elect build/flood $(if $(BENCH),--trials 1 --idle 1 --flood 2)
 
 failover: $(if $(FAILOVER),deps-check,deps-failover) ## compare with etcd, ZooKeeper, keepalived, corosync, as root: most of an hour
 	@tools/build build -Dbench=true

@@ -1,4 +1,5 @@
-"""What bench/failover makes of the claims that contenders wrote: how long two led at once, and who led first after a fault."""
+"""What bench/failover makes of the claims that contenders wrote: how long two led at once, and who led first after a fault.
+What bench/daemon makes of the pages of a flight recorder."""
 
 import importlib.machinery
 import importlib.util
@@ -12,9 +13,15 @@ from lib.checks import check, report  # noqa: E402
 sys.path.insert(0, str(BENCH / "peers"))
 from ground import Claims, overlap  # noqa: E402
 
-loader = importlib.machinery.SourceFileLoader("failover", str(BENCH / "failover"))
-failover = importlib.util.module_from_spec(importlib.util.spec_from_loader("failover", loader))
-loader.exec_module(failover)
+
+def program(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(BENCH / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+failover, daemon = program("failover"), program("daemon")
 
 
 def same(what, found, wanted):
@@ -73,5 +80,35 @@ names = [peer.name for module in (failover.elect, failover.etcd, failover.zookee
          for peer in module.rows("nowhere")]
 same("every row has a name of its own", len(set(names)), len(names))
 same("what ratios are made with is a row, and the first", names[0], failover.AGAINST)
+
+# ---- bench/daemon: a flight recorder, page by page ----
+
+
+class Recorder:
+    """Answers as src/daemon/inquiry.c does: `next` goes on counting, and `more` ends the reading."""
+
+    def __init__(self, entries, most):
+        self.entries, self.most, self.finished = entries, most, False
+
+    def ask(self, name, **request):
+        if self.finished:
+            raise EOFError("it asks for a page after the last one")
+        end = request["from"] + self.most
+        self.finished = end >= len(self.entries)
+        return {"messages": self.entries[request["from"]:end], "next": min(end, len(self.entries)),
+                "more": not self.finished}
+
+
+def counted(entries, most):
+    try:
+        return daemon.heartbeats(Recorder(entries, most), "a", 9, "REQUEST", "to")
+    except EOFError as why:
+        return str(why)
+
+
+SENT, HEARD = {"event": "REQUEST", "to": "b"}, {"event": "REQUEST", "from": "b"}
+same("heartbeats on three pages", counted([SENT, HEARD, SENT, SENT, {"event": "GRANT", "to": "b"}], 2), 3)
+same("heartbeats on one page", counted([SENT, HEARD], 5), 1)
+same("an empty recorder", counted([], 5), 0)
 
 report()
