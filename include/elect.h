@@ -68,8 +68,8 @@ enum elect_algorithm {
         ELECT_ALGORITHM_COUNT
 };
 
-enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST };     /* how the ring announces its leader */
-enum elect_announce { ELECT_TELL_LOWER, ELECT_TELL_ALL }; /* whom the bully's winner tells */
+enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST }; /* how the ring announces its leader */
+enum elect_announce { ELECT_ANNOUNCE_LOWER, ELECT_ANNOUNCE_ALL }; /* to whom: the bully's winner */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a leader */
@@ -87,6 +87,7 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a 
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
+    X(NOTICE, "NOTICE") /* of an election, to the lower ones */                                    \
     X(LEADER, "LEADER")                                                                            \
     X(ELECT, "ELECT")                                                                              \
     X(ELECTED, "ELECTED")                                                                          \
@@ -158,6 +159,8 @@ enum elect_event {
     X(NOBODY_ANSWERED, ELECT_LOUD, "%h did not answer within T -> %p wins")                        \
     X(NO_COORDINATOR, ELECT_LOUD, "whoever took over did not win within 2T -> %p begins again")    \
     X(FOLLOWS, ELECT_LOUD, "%a is higher -> %p follows %a")                                        \
+    X(IS_NOTIFIED, ELECT_LOUD, "%a holds an election -> %p begins none for 2T")                    \
+    X(AWAITS_OUTCOME, ELECT_LOUD, "an election is on -> %p begins none, and waits for a leader")   \
     /* all rings */                                                                                \
     X(ACKED, ELECT_QUIET, "%a has taken the message")                                              \
     X(LATE_ACK, ELECT_QUIET, "%a acknowledges what is no longer waited for")                       \
@@ -294,11 +297,12 @@ struct elect_membership {
 };
 
 /* What every member must be told alike. Filled by elect_config_init; `form`, `announce`,
- * `detector`, `reliable` and the durations may be changed afterwards. */
+ * `tell_lower`, `detector`, `reliable` and the durations may be changed afterwards. */
 struct elect_config {
     uint8_t algorithm; /* enum elect_algorithm */
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
+    bool tell_lower;   /* the bully's initiator tells the lower processes that an election is on */
     bool detector;     /* heartbeats from the leader, suspicion without them */
     bool reliable;     /* nothing is lost and nobody fails: hops of a ring are not acknowledged */
     uint8_t n;
@@ -387,8 +391,8 @@ enum elect_time_name {
     ELECT_BEGIN,       /* who misses a leader: when it has looked around for long enough */
     ELECT_CLAIM,       /* who is fitter than its leader: when it may say so */
     ELECT_DECAY,       /* when it has half its penalties */
-    ELECT_STANDS,      /* candidate: since when it waits for answers */
     ELECT_NEXT_CHANGE, /* leader: from then on the membership may be changed */
+    ELECT_STANDS,      /* candidate: since when it waits for answers */
     ELECT_SENT,        /* candidate, leader: when the rounds that are remembered were sent */
     ELECT_TIMES = ELECT_SENT + 4
 };

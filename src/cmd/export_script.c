@@ -376,6 +376,8 @@ static void write_settings(const struct script *s, FILE *out)
     const json_t *settings = json_object_get(s->g->status, "settings");
     int64_t bound = 3 * s->delay / MILLISECOND - 2;
     fprintf(out, "algorithm %s\n", json_string_value(json_object_get(settings, "algorithm")));
+    if (json_is_true(json_object_get(settings, "tell_lower")))
+        fputs("tell-lower on\n", out);
     write_list(s->g, "processes", UINT64_MAX, out);
     write_list(s->g, "witnesses", with_role(s->g, "witness"), out);
     write_list(s->g, "observers", with_role(s->g, "observer"), out);

@@ -14,6 +14,7 @@ enum option {
     OPTION_LEADER,
     OPTION_FORM,
     OPTION_ANNOUNCE,
+    OPTION_TELL_LOWER,
     OPTION_REORDER,
     OPTION_BEGIN,
     OPTION_CRASHES,
@@ -54,6 +55,8 @@ static const struct option_spec options[OPTION_COUNT] = {
                        "whom all follow at first (default: the highest if it is down, else none)"},
     [OPTION_FORM] = {"form", 0, "circulate|multicast", "ring: how the leader is announced"},
     [OPTION_ANNOUNCE] = {"announce", 0, "lower|all", "bully: whom the winner tells"},
+    [OPTION_TELL_LOWER] = {"tell-lower", 0, NULL,
+                           "bully: who begins tells the lower ones, which then hold no election"},
     [OPTION_REORDER] = {"reorder", 0, NULL, "messages of one link may overtake each other"},
     [OPTION_BEGIN] =
         {"begin", 0, "any|all|LIST",
@@ -245,6 +248,7 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     case OPTION_LEADER: return setup_set(s, SETTING_LEADER, value, complaint);
     case OPTION_FORM: return setup_set(s, SETTING_FORM, value, complaint);
     case OPTION_ANNOUNCE: return setup_set(s, SETTING_ANNOUNCE, value, complaint);
+    case OPTION_TELL_LOWER: return setup_set(s, SETTING_TELL_LOWER, "on", complaint);
     case OPTION_REORDER: return setup_set(s, SETTING_REORDER, "on", complaint);
     case OPTION_CRASHES:
     case OPTION_RECOVERIES:
@@ -285,9 +289,9 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
 static void note(struct asked *a, enum option option)
 {
     static const enum option textbook[] = {
-        OPTION_DOWN,       OPTION_LEADER, OPTION_FORM,       OPTION_ANNOUNCE, OPTION_REORDER,
-        OPTION_BEGIN,      OPTION_LOSSES, OPTION_DUPLICATES, OPTION_CUTS,     OPTION_JOINS,
-        OPTION_RECOVERIES, OPTION_REDUCE, OPTION_TIMEOUTS};
+        OPTION_DOWN,       OPTION_LEADER, OPTION_FORM,       OPTION_ANNOUNCE,  OPTION_REORDER,
+        OPTION_BEGIN,      OPTION_LOSSES, OPTION_DUPLICATES, OPTION_CUTS,      OPTION_JOINS,
+        OPTION_RECOVERIES, OPTION_REDUCE, OPTION_TIMEOUTS,   OPTION_TELL_LOWER};
     static const enum option mandate[] = {OPTION_WITNESSES, OPTION_CLOCKS,    OPTION_TERMS,
                                           OPTION_ROUNDS,    OPTION_OBSERVERS, OPTION_CHANGES,
                                           OPTION_HAND_OVER};

@@ -31,8 +31,10 @@ static void write_settings(const struct writer *w, const struct question *q)
         fputs("\nleader none", w->out);
     else
         fprintf(w->out, "\nleader %u", id(w, q->leader));
-    if (c->announce == ELECT_TELL_ALL)
+    if (c->announce == ELECT_ANNOUNCE_ALL)
         fputs("\nannounce all", w->out);
+    if (c->tell_lower)
+        fputs("\ntell-lower on", w->out);
     if (c->form == ELECT_MULTICAST)
         fputs("\nform multicast", w->out);
     if (c->reliable)

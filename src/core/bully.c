@@ -2,10 +2,9 @@
  * The bully algorithm. H. Garcia-Molina, "Elections in a Distributed Computing System", IEEE
  * Transactions on Computers C-31(1), 1982, in the form that textbooks teach.
  *
- * Whoever notices that the leader has failed asks every higher process. Nobody answers: it leads.
- * Somebody does: that one takes over, and asks in turn. So the highest live process wins, and tells
- * the others. A process that was down holds an election when it comes back; if it is the highest it
- * takes the lead from whoever has it: hence the name.
+ * A process that notices the leader's failure asks every higher process. If none answers, it leads;
+ * if one does, that one takes over and asks in turn. So the highest live process wins and tells the
+ * others. A process that comes back holds an election, too: the highest takes over, hence the name.
  *
  *            begin                    OK
  *   NORMAL --------> ELECTING ------------------> WAITING
@@ -16,12 +15,12 @@
  * can lead at once, until heartbeats tell them of each other.
  *
  * Beyond the paper, each with its scenario in test/scenario/bully:
- *  1. An ELECTION starts another one only in a process that holds none, and
- *     held none in the last 2T: late ones would set off one after the other.  late-elections
+ *  1. An ELECTION starts another one only where none was held in the last 2T. late-elections
  *  2. Who got an OK waits until begin + 2T: the one that took over may die.   took-over-dies
  *  3. A leader answers with its COORDINATOR, to that sender alone.            nobody-leads
  *  4. Anybody recovered holds an election, not just the highest.              lecture-restart-lower
  *  5. A lower announcer is challenged; a leader repeats its COORDINATOR.      lower-announces
+ *  6. By the notes' option a NOTICE keeps lower processes from beginning.     tell-lower
  */
 #include "vocabulary.h"
 
@@ -29,6 +28,7 @@ enum bully_event {
     ELECTION = ELECT_ELECTION,
     OK = ELECT_OK,
     COORDINATOR = ELECT_COORDINATOR,
+    NOTICE = ELECT_NOTICE,
     ANSWER_TIMER = ELECT_ANSWER_TIMER,
     DEADLINE_TIMER = ELECT_DEADLINE_TIMER,
 };
@@ -43,8 +43,12 @@ static void begin(struct process *p, enum rule why)
 {
     if (nobody(higher(p))) {
         win(p, NOBODY_HIGHER);
+    } else if (tells_lower(p) && is(p, NORMAL) && runs(p, DEADLINE_TIMER)) {
+        stand(p, WAITING, AWAITS_OUTCOME);
     } else {
         send(p, ELECTION, higher(p));
+        if (tells_lower(p) && why != CHALLENGED)
+            send(p, NOTICE, lower(p));
         start(p, ANSWER_TIMER);
         start(p, DEADLINE_TIMER);
         stand(p, ELECTING, why);
@@ -71,6 +75,16 @@ static void upon_ok(struct process *p)
         stand(p, WAITING, STEPS_BACK);
     } else {
         nothing(p, is(p, WAITING) ? WAITS_ALREADY : OK_TOO_LATE);
+    }
+}
+
+static void upon_notice(struct process *p)
+{
+    if (is(p, NORMAL)) {
+        start(p, DEADLINE_TIMER);
+        nothing(p, IS_NOTIFIED);
+    } else {
+        upon_ok(p);
     }
 }
 
@@ -103,13 +117,14 @@ static void upon(struct process *p, unsigned event, number from, const message *
     case ELECTION: upon_election(p, from); break;
     case OK: upon_ok(p); break;
     case COORDINATOR: upon_coordinator(p, from); break;
+    case NOTICE: upon_notice(p); break;
     case ANSWER_TIMER: win(p, NOBODY_ANSWERED); break;
     case DEADLINE_TIMER: upon_deadline(p); break;
     }
 }
 
 ALGORITHM(bully) = {
-    .messages = SAYS(ELECTION) | SAYS(OK) | SAYS(COORDINATOR),
+    .messages = SAYS(ELECTION) | SAYS(OK) | SAYS(COORDINATOR) | SAYS(NOTICE),
     .begin = begin,
     .upon = upon,
 };

@@ -101,10 +101,10 @@ static uint32_t digest(uint32_t hash, const void *bytes, size_t length)
 /* Whatever it is, two members whose digests differ were not told the same. */
 static uint32_t digest_of(const struct elect_config *c)
 {
-    uint64_t numbers[] = {c->algorithm,     c->form,    c->announce,    c->n,     c->version,
-                          c->lease,         c->renewal, c->max_lease,   c->drift, c->members,
-                          c->voters,        c->preempt, c->grain,       c->decay, c->stable,
-                          c->preempt_after, c->mandate, c->answer_bound};
+    uint64_t numbers[] = {c->algorithm, c->form,          c->announce, c->tell_lower,  c->n,
+                          c->version,   c->lease,         c->renewal,  c->max_lease,   c->drift,
+                          c->members,   c->voters,        c->preempt,  c->grain,       c->decay,
+                          c->stable,    c->preempt_after, c->mandate,  c->answer_bound};
     uint32_t hash = digest(2166136261u, numbers, sizeof numbers);
     hash = digest(hash, c->id, c->n * sizeof c->id[0]);
     return digest(hash, c->ring, c->n);

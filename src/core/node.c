@@ -107,7 +107,8 @@ static bool well_formed(const struct process *p, number from, const message *m)
         return false;
     if (!a->ring)
         return from != me(p) && m->round == 0 &&
-               (m->type == ELECT_ELECTION ? from < me(p) : m->type != ELECT_OK || from > me(p));
+               (m->type == ELECT_ELECTION ? from < me(p)
+                                          : m->type == ELECT_COORDINATOR || from > me(p));
     if (m->round == 0 || (m->type == ELECT_LEADER && (from == me(p) || !has(m->set, me(p)))))
         return false;
     if (a == &elect__ring)
@@ -358,6 +359,8 @@ bool elect_sends(const struct elect_config *config, enum elect_event type)
 {
     if (!says(algorithms[config->algorithm], type))
         return false;
+    if (type == ELECT_NOTICE)
+        return config->tell_lower;
     if (config->algorithm != ELECT_RING || type == ELECT_ELECTION)
         return true;
     return type == (config->form == ELECT_CIRCULATE ? ELECT_COORDINATOR : ELECT_LEADER);

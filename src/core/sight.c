@@ -94,7 +94,7 @@ void elect__hear(struct process *p, number from, const message *m)
     if (hears_me(p, m))
         s->heard_me[from] = p->now;
     /* who could not win would not hold one; but ELECT is what those say who only join */
-    if (m->type == ELECT_ELECTION)
+    if (m->type == ELECT_ELECTION || m->type == ELECT_NOTICE)
         s->able |= only(m->origin);
     if (m->type < ELECT_PREVOTE)
         return; /* elections know nothing of this */

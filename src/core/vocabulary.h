@@ -74,8 +74,9 @@ static inline bool outranked(const struct process *p, number j)
 static inline set active(const struct process *p) { return p->node->active; }
 static inline bool tells_all(const struct process *p)
 {
-    return p->config->announce == ELECT_TELL_ALL;
+    return p->config->announce == ELECT_ANNOUNCE_ALL;
 }
+static inline bool tells_lower(const struct process *p) { return p->config->tell_lower; }
 static inline bool circulates(const struct process *p)
 {
     return p->config->form == ELECT_CIRCULATE;

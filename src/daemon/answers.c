@@ -151,6 +151,8 @@ static json_t *settings_json(const struct daemon *d)
                   c->mandate == ELECT_NO_MANDATE ? "none" : "majority", "lease_ms",
                   (double)c->lease / MILLISECOND, "renewal_ms", (double)c->renewal / MILLISECOND,
                   "delay_ms", (double)c->delay / MILLISECOND, "rho", (double)c->rho / 1e6);
+    if (c->tell_lower)
+        json_object_set_new(o, "tell_lower", json_true());
     if (c->preempt)
         json_object_set_new(o, "preempt_ms", milliseconds(c->preempt_after));
     return o;

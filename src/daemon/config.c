@@ -318,6 +318,10 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
     case KEY_ALGORITHM: return take_algorithm(c, value);
     case KEY_MANDATE: return take_choice(c, "unknown mandate", value, mandates, 2, &c->mandate);
     case KEY_PREEMPT: return take_preempt(c, value);
+    case KEY_TELL_LOWER:
+        fine = take_choice(c, "unknown", value, no_yes, 2, &choice);
+        c->tell_lower = choice == 1;
+        return fine;
     case KEY_TESTAMENT:
         fine = take_choice(c, "unknown", value, no_yes, 2, &choice);
         c->testament = choice == 1;
@@ -461,6 +465,7 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
                                                c->members, c->delay, c->delay);
     if (error != ELECT_FINE)
         return error;
+    e->tell_lower = c->tell_lower;
     elect_config_priorities(e, priority);
     for (unsigned i = 0; i < c->members; i++) {
         elect_set bit = (elect_set)1 << elect_rank(e, ids[i]);
@@ -471,7 +476,7 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e)
         if (c->renewal < MILLISECOND || c->renewal > 60 * SECOND)
             return c->renewal < MILLISECOND ? ELECT_RENEWAL_TOO_SHORT : ELECT_TOO_LONG;
         e->detector = true;
-        e->digest = c->renewal * 31 + c->delay * 37 + c->algorithm;
+        e->digest = c->renewal * 31 + c->delay * 37 + c->tell_lower * 41u + c->algorithm;
         e->duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER] = c->renewal;
         e->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER] = 3 * c->renewal;
         return ELECT_FINE;
@@ -520,6 +525,12 @@ static bool check_members(struct config *c)
                                       : " has an address twice: one for each network");
     }
     return true;
+}
+
+static bool check_algorithm(struct config *c)
+{
+    return !c->tell_lower || c->algorithm == ELECT_BULLY ||
+           complain(c, "tell-lower = yes", NULL, " is for algorithm = bully: remove one of them");
 }
 
 static bool check_times(struct config *c)
@@ -646,7 +657,7 @@ static bool finish(struct config *c)
              complain(c, "[cluster] has no id", NULL, ": elect init --new-cluster makes one")) &&
             (c->members > 0 || complain(c, "no [member NAME]", NULL, "")) &&
             (c->groups > 0 || complain(c, "no [group NAME]", NULL, "")) && check_members(c) &&
-            check_times(c)) ||
+            check_algorithm(c) && check_times(c)) ||
            locate(c, c->path, 0);
 }
 

@@ -39,6 +39,8 @@
     X(CLUSTER, DELAY, "delay", "TIME", "how long a message may take; default: 20ms")               \
     X(CLUSTER, RHO, "rho", "PERCENT", "how far the rates of two clocks differ; default: 1%")       \
     X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
+    X(CLUSTER, TELL_LOWER, "tell-lower", "YES",                                                    \
+      "no, or yes: bully: who begins an election tells the lower members of it")                   \
     X(CLUSTER, MANDATE, "mandate", "NAME",                                                         \
       "majority; or none: a textbook election, for lessons: two may lead at once")                 \
     X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
@@ -96,7 +98,7 @@ struct config {
     char key_file[CONFIG_PATH], state_dir[CONFIG_PATH], run_dir[CONFIG_PATH];
     uint32_t lease, renewal, max_lease, delay, rho, preempt_after;
     uint8_t algorithm, mandate; /* enum elect_mandate_kind */
-    bool preempt;
+    bool preempt, tell_lower;
     bool testament;
     uint32_t testament_delay, hook_timeout;
     char run_group[CONFIG_NAME];        /* empty: the daemon's own */

@@ -530,6 +530,7 @@ static void name_times(const struct config *a, const struct config *b, struct te
     add_changed(done, "delay", a->delay != b->delay);
     add_changed(done, "rho", a->rho != b->rho);
     add_changed(done, "preempt", a->preempt != b->preempt || a->preempt_after != b->preempt_after);
+    add_changed(done, "tell-lower", a->tell_lower != b->tell_lower);
     add_changed(done, "testament", a->testament != b->testament);
     add_changed(done, "testament-delay", a->testament_delay != b->testament_delay);
 }

@@ -192,13 +192,13 @@ static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, stru
 
 static bool parse_due(struct reader *r, char *rest, struct step *step)
 {
-    const char *names[ELECT_SENT];
+    const char *names[ELECT_STANDS];
     char *word = cut_word(rest);
     uint8_t name;
-    for (unsigned i = 0; i < ELECT_SENT; i++)
+    for (unsigned i = 0; i < ELECT_STANDS; i++)
         names[i] = narrate_time((enum elect_time_name)i);
     if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
-        !setup_choose(word, names, ELECT_SENT, &name, r->complaint))
+        !setup_choose(word, names, ELECT_STANDS, &name, r->complaint))
         return false;
     step->fault = (struct fault){.kind = DUE, .rank = step->rank, .amount = name};
     return true;

@@ -267,6 +267,7 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_DUPLICATE: return setup_probability(value, &s->weather.duplicate, complaint);
     case SETTING_CALM: return set_number(value, SETUP_MAX_TIME, &s->calm, complaint);
     case SETTING_REORDER: return setup_switch(value, &s->weather.reorder, complaint);
+    case SETTING_TELL_LOWER: return setup_switch(value, &s->tell_lower, complaint);
     case SETTING_SHUFFLE: return setup_switch(value, &s->shuffle, complaint);
     case SETTING_COUNT: break;
     }
@@ -309,6 +310,8 @@ bool setup_check(const struct setup *s, struct text *complaint)
         return complain(complaint, "acks off is for clusters where nothing fails");
     if (s->algorithm != ELECT_BULLY && given(s, SETTING_ANNOUNCE))
         return complain(complaint, "announce is for bully: a ring announces by its form");
+    if (s->algorithm != ELECT_BULLY && s->tell_lower)
+        return complain(complaint, "tell-lower is for bully: on a ring no process is asked twice");
     if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
         return complain(complaint, "form is for ring: only its list can be sent to all on it");
     return check_mandate(s, complaint);
@@ -417,6 +420,7 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
         return false;
     c->form = s->form;
     c->announce = s->announce;
+    c->tell_lower = s->tell_lower;
     c->reliable = s->reliable;
     c->detector = s->detector >= 0 ? s->detector > 0 : s->weather.loss > 0 || s->random_faults;
     return s->mandate == ELECT_NO_MANDATE || add_mandate(s, c, complaint);

@@ -23,6 +23,8 @@
       "whom all follow at first (default: the highest if it is down, else none)")                  \
     X(FORM, "form", "circulate|multicast", "ring: how the leader is announced")                    \
     X(ANNOUNCE, "announce", "lower|all", "bully: whom the winner tells")                           \
+    X(TELL_LOWER, "tell-lower", NULL,                                                              \
+      "bully: who begins tells the lower ones, which then hold no election of their own")          \
     X(DELAY, "delay", "N|MIN..MAX", "ticks that a message takes (default: 1)")                     \
     X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
     X(DETECTOR, "detector", "on|off",                                                              \
@@ -62,7 +64,7 @@ struct setup {
         uint8_t priority;
     } priority[ELECT_MAX];
     unsigned priorities;
-    bool preempt, unstable;
+    bool preempt, unstable, tell_lower;
     uint64_t preempt_after, decay, stopping;
     uint8_t algorithm, form, announce, mandate;
     int8_t detector; /* -1: decide by what is asked */

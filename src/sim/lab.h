@@ -66,6 +66,7 @@ static inline bool outranked(const struct process *p, number j)
     return decided(p) && p->node->leader != LAB_NOBODY && p->node->leader > j;
 }
 static inline bool tells_all(const struct process *p) { return p->lab->tells_all; }
+static inline bool tells_lower(const struct process *p) { return p->lab->tells_lower; }
 static inline bool passed_on(const struct process *p, unsigned type, number origin)
 {
     (void)p, (void)type, (void)origin;

@@ -163,7 +163,8 @@ static struct lab *set_up(const struct experiment *e, const struct numbers *sort
         return NULL;
     lab->n = (uint32_t)s->processes.count;
     lab->bully = s->algorithm == ELECT_BULLY;
-    lab->tells_all = s->announce == ELECT_TELL_ALL;
+    lab->tells_all = s->announce == ELECT_ANNOUNCE_ALL;
+    lab->tells_lower = s->tell_lower;
     lab->delay_min = s->weather.delay_min;
     lab->delay_max = s->weather.delay_max;
     lab->buckets = lab->delay_max + 1;

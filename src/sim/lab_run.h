@@ -49,7 +49,7 @@ struct lab {
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     uint32_t slot; /* now's bucket */
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
-    bool tells_all, bully, out_of_memory;
+    bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
     size_t bytes; /* allocated, at most, at once */
 };

@@ -67,7 +67,7 @@ static bool at_any_moment(const struct question *q, enum elect_time_name name)
 /* Nothing but progress, or rank, rests on these, and they are never looked at here. */
 static bool is_forgotten(enum elect_time_name name)
 {
-    return name >= ELECT_LOOK && name <= ELECT_NEXT_CHANGE;
+    return name >= ELECT_LOOK && name <= ELECT_STANDS;
 }
 
 static void settle_times(const struct question *q, struct elect_mandate *m)

@@ -17,6 +17,14 @@ MUTANTS = {
     "OK not sent": (
         "bully.c", "    send(p, OK, only(j));\n", "",
         "scenario bully/lecture-crash: OK 0"),
+    "whoever was told begins all the same": (
+        "bully.c", "tells_lower(p) && is(p, NORMAL) && runs(p, DEADLINE_TIMER)", "false", "scenario bully/tell-lower: +"),
+    "whoever was told waits for ever": (
+        "bully.c", "tells_lower(p) && is(p, NORMAL) && runs(p, DEADLINE_TIMER)", "tells_lower(p) && is(p, NORMAL)", "verify --tell-lower --processes 3"),
+    "the challenged tell the lower ones, too": (
+        "bully.c", "tells_lower(p) && why != CHALLENGED", "tells_lower(p)", "scenario bully/tell-lower: +"),
+    "a notice does not say that a higher one is alive": (
+        "bully.c", "        nothing(p, IS_NOTIFIED);\n    } else {\n        upon_ok(p);", "        nothing(p, IS_NOTIFIED);\n    } else {\n        nothing(p, WAITS_ALREADY);", "scenario bully/tell-lower-two-initiators: +"),
     "winner tells nobody": (
         "bully.c", "    send(p, COORDINATOR, tells_all(p) ? others(p) : lower(p));\n", "", "verify --processes 3"),
     "COORDINATOR not followed": (

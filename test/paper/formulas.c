@@ -39,6 +39,38 @@ static void bully_one_initiator(void **state)
     }
 }
 
+/* The initiator i tells the i-1 lower processes: that many NOTICEs more. Whoever of them notices
+ * after that begins nothing; without the option each of them would. */
+static void bully_tells_lower(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 16; n++) {
+        for (unsigned i = 1; i < n; i++) {
+            uint64_t c = n - i, lower = i - 1;
+            const struct world *w = hold_format(
+                "algorithm bully tell-lower on processes 1..%u down %u begin %u", n, n, i);
+            must_agree_on(w, n - 1);
+            assert_int_equal(sent(w, ELECT_NOTICE), i < n - 1 || n > 2 ? lower : 0);
+            assert_int_equal(world_total(w), c * c + n - 2 + lower);
+            assert_int_equal(w->books.delivered, c * (c - 1) + n - 2 + lower);
+            assert_true(w->changed <= 2 * w->config.answer_bound);
+        }
+    }
+}
+
+/* All at once: each of n-1 has begun before it is told, and tells all that are lower. */
+static void bully_tells_lower_all_at_once(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 16; n++) {
+        const struct world *w =
+            hold_format("tell-lower on processes 1..%u down %u begin all", n, n);
+        must_agree_on(w, n - 1);
+        assert_int_equal(sent(w, ELECT_NOTICE), (n - 1) * (n - 2) / 2);
+        assert_int_equal(world_total(w), n * n - n - 1 + (n - 1) * (n - 2) / 2);
+    }
+}
+
 /* The mean over all initiators is n(2n-1)/6 + n-2. */
 static void bully_mean_over_initiators(void **state)
 {
@@ -333,6 +365,7 @@ static void lab_equals_world(void **state)
     must_equal_lab("algorithm bully processes 64 leader 63 begin 0");
     must_equal_lab("algorithm bully processes 64 leader 63 begin all");
     must_equal_lab("algorithm bully processes 9 leader 4 begin all");
+    must_equal_lab("algorithm bully tell-lower on processes 64 leader 63 begin 40");
     must_equal_lab("algorithm chang-roberts processes 9 leader 8 begin 3");
     must_equal_lab("algorithm chang-roberts processes 9 leader none down 8 begin 3");
     for (int trial = 0; trial < 1500; trial++) {
@@ -351,8 +384,8 @@ static void lab_equals_world(void **state)
         snprintf(words, sizeof words, "processes %u shuffle on seed %d %s begin %s delay %d ", n,
                  trial, dead, all ? "all" : list(live & -live), 1 + trial % 3);
         size_t length = strlen(words);
-        snprintf(words + length, sizeof words - length, "algorithm bully announce %s",
-                 trial % 2 == 0 ? "all" : "lower");
+        snprintf(words + length, sizeof words - length, "algorithm bully announce %s tell-lower %s",
+                 trial % 2 == 0 ? "all" : "lower", trial % 5 == 0 ? "on" : "off");
         must_equal_lab(words);
         snprintf(words + length, sizeof words - length, "algorithm chang-roberts acks %s",
                  live == everybody && trial % 2 == 0 ? "off" : "on");
@@ -364,6 +397,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bully_one_initiator),
+        cmocka_unit_test(bully_tells_lower),
+        cmocka_unit_test(bully_tells_lower_all_at_once),
         cmocka_unit_test(bully_mean_over_initiators),
         cmocka_unit_test(bully_all_at_once),
         cmocka_unit_test(bully_dead_sets),

@@ -68,6 +68,7 @@ static bool walk(struct play *p, enum elect_algorithm algorithm, uint64_t seed)
     c.detector = true;
     c.form = (uint8_t)dice_below(&d, 2);
     c.announce = (uint8_t)dice_below(&d, 2);
+    c.tell_lower = dice_below(&d, 4) == 0;
     world_init(w, &c, &weather, seed, ELECT_NOBODY);
     for (int i = 0; i < MOVES; i++)
         move(w, &d);

@@ -62,6 +62,22 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
+static void the_initiator_may_tell_the_lower_ones(void **state)
+{
+    struct elect_config e;
+    (void)state;
+    assert_true(config_parse(&c, "x.conf", WHOLE));
+    assert_int_equal(config_elect(&c, &e), ELECT_FINE);
+    assert_false(e.tell_lower);
+    uint32_t digest = e.digest;
+    assert_true(config_parse(&c, "x.conf", WHOLE "[cluster]\ntell-lower = yes\n"));
+    assert_int_equal(config_elect(&c, &e), ELECT_FINE);
+    assert_true(e.tell_lower);
+    assert_int_not_equal(e.digest, digest); /* all members must be told alike */
+    refused(WHOLE "[cluster]\ntell-lower = yes\nalgorithm = ring\n",
+            "x.conf: tell-lower = yes is for algorithm = bully: remove one of them");
+}
+
 static void guardians_and_hooks(void **state)
 {
     (void)state;
@@ -233,7 +249,8 @@ static void the_first_mistake_is_told_with_its_line(void **state)
     refused("[cluster]\n\x1b[31mid\x07 = 1\n",
             "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
             "state-dir, run-dir, profile, lease, renewal, max-lease, delay, rho, "
-            "algorithm, mandate, preempt, testament, testament-delay, run-group, pre-leader, "
+            "algorithm, tell-lower, mandate, preempt, testament, testament-delay, run-group, "
+            "pre-leader, "
             "on-leader, on-follower, on-leader-change, hook-timeout");
     refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
 }
@@ -274,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_configuration_is_read),
         cmocka_unit_test(settings_of_the_cluster),
+        cmocka_unit_test(the_initiator_may_tell_the_lower_ones),
         cmocka_unit_test(guardians_and_hooks),
         cmocka_unit_test(addresses_may_be_names),
         cmocka_unit_test(names_may_be_long),

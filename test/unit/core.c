@@ -86,6 +86,7 @@ static void anything_may_come_in(void **state)
         a.config.detector = dice_below(&dice, 2);
         a.config.form = (uint8_t)dice_below(&dice, 2);
         a.config.announce = (uint8_t)dice_below(&dice, 2);
+        a.config.tell_lower = dice_below(&dice, 4) == 0;
         for (int i = 0; i < 2000; i++) {
             struct elect_input in = random_input(&dice, n);
             elect_step(&a.config, &a.node, &in, &a.out);
