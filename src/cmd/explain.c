@@ -118,7 +118,7 @@ static void print_end(const struct gathered *g, const struct change *c)
 
 static void print_tail(const struct gathered *g, const struct change *c)
 {
-    uint64_t silent = 0;
+    uint64_t silent = 0, slow = 0;
     struct text t;
     if (c->left_out > 0)
         printf("%15s%u more steps: elect history --messages\n", "", c->left_out);
@@ -130,12 +130,18 @@ static void print_tail(const struct gathered *g, const struct change *c)
                milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
     else if (c->measured)
         printf("Both led for %.1f ms.\n", milliseconds(-c->gap));
-    for (unsigned i = 0; i < g->members; i++)
-        silent |= (uint64_t)!g->told[i] << i;
+    for (unsigned i = 0; i < g->members; i++) {
+        silent |= (uint64_t)(!g->told[i] && !g->in_part[i]) << i;
+        slow |= (uint64_t)g->in_part[i] << i;
+    }
     text_clear(&t);
     explain_names(g, silent, &t);
     if (silent != 0)
         printf("%s did not answer: what was seen there is missing.\n", t.bytes);
+    text_clear(&t);
+    explain_names(g, slow, &t);
+    if (slow != 0)
+        printf("%s did not answer in full: part of what was seen there is missing.\n", t.bytes);
     if (g->error >= 100)
         printf("Times of other members are right to within %.1f ms.\n", milliseconds(g->error));
 }
@@ -160,13 +166,13 @@ static json_t *change_json(const struct gathered *g, const struct change *c)
                                        [END_GUARDIAN] = "guardian",
                                        [END_RELEASED] = "others"};
     char date[JOURNAL_DATE];
-    json_t *steps = json_array(), *missing = json_array();
+    json_t *steps = json_array(), *missing = json_array(), *in_part = json_array();
     date_of(c->at, date);
     for (unsigned i = 0; i < c->lines; i++)
         json_array_append_new(steps, line_json(g, c, &c->line[i]));
     for (unsigned i = 0; i < g->members; i++)
         if (!g->told[i])
-            json_array_append_new(missing, json_string(g->name[i]));
+            json_array_append_new(g->in_part[i] ? in_part : missing, json_string(g->name[i]));
     json_t *o = c->takes != NULL ? json_pack("{s:s, s:s, s:I, s:s}", "group", g->group, "leader",
                                              g->name[c->takes->member], "term",
                                              (json_int_t)c->takes->term, "since", date)
@@ -188,6 +194,7 @@ static json_t *change_json(const struct gathered *g, const struct change *c)
     json_object_set_new(o, "steps", steps);
     json_object_set_new(o, "left_out", json_integer(c->left_out));
     json_object_set_new(o, "missing", missing);
+    json_object_set_new(o, "incomplete", in_part);
     json_object_set_new(o, "clock_error_ms", json_real(milliseconds(g->error)));
     return o;
 }

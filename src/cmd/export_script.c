@@ -136,7 +136,7 @@ static void add_lives(struct script *s, unsigned member)
             up = r->at;
         }
     }
-    if (!g->told[member] && up != 0)
+    if (!g->told[member] && !g->in_part[member] && up != 0)
         add_end(s, member, up, INT64_MAX, false);
 }
 
@@ -437,7 +437,9 @@ static void write_script(const struct script *s, FILE *out)
             g->group);
     for (unsigned i = 0; i < g->members; i++)
         fprintf(out, "# %u is %s%s\n", gather_id(g, i), g->name[i],
-                g->told[i] ? "" : ", which did not answer");
+                g->told[i]      ? ""
+                : g->in_part[i] ? ", which did not answer in full"
+                                : ", which did not answer");
     write_settings(s, out);
     int64_t lead = write_first(s, out), last = lead;
     for (unsigned i = 0; i < s->faults; i++) {

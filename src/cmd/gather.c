@@ -24,12 +24,13 @@ static int64_t time_of(const json_t *o, const char *key)
 
 /* ---- asking ---- */
 
-static json_t *page_of(const struct asked_for *a, const char *member, json_int_t from, bool here)
+static json_t *page_of(const struct asked_for *a, const char *member, json_int_t from, bool here,
+                       int64_t until)
 {
     json_t *o = NULL;
     struct text why;
     int status;
-    for (unsigned i = 0; i < (here ? 1 : TRIES) && o == NULL; i++)
+    for (unsigned i = 0; i < (here ? 1 : TRIES) && o == NULL && ask_now() < until; i++)
         o = ask_try(a, "status",
                     json_pack("{s:s, s:s, s:b, s:I}", "verb", "messages", "member", member, "loud",
                               1, "from", from),
@@ -72,9 +73,12 @@ static void add_step(struct gathered *g, unsigned member, const json_t *m, int64
                                        .over = time_of(m, "over_us") - shift};
 }
 
-/* Page by page. The page that came fastest says best how its clock differs. */
+/* Page by page. The page that came fastest says best how its clock differs. A member has its share
+ * of the time that is left, so that one that answers slowly costs no other its answer. */
 static void ask_one(struct gathered *g, const struct asked_for *a, unsigned member)
 {
+    int64_t left = g->asked + GATHER_TIME * INT64_C(1000000) - ask_now();
+    int64_t until = ask_now() + (left > 0 ? left / (g->members - member) : 0);
     json_t *pages = json_array(), *page, *m;
     json_int_t from = -GATHER_BACK;
     int64_t shift = 0, error = INT64_MAX, e;
@@ -82,7 +86,7 @@ static void ask_one(struct gathered *g, const struct asked_for *a, unsigned memb
     bool more = true;
     size_t count = 0;
     while (more && json_array_size(pages) < GATHER_BACK && count < 2 * GATHER_BACK &&
-           (page = page_of(a, g->name[member], from, member == 0)) != NULL) {
+           (page = page_of(a, g->name[member], from, member == 0, until)) != NULL) {
         int64_t s = ahead(page, &e);
         if (e < error) {
             error = e;
@@ -94,6 +98,7 @@ static void ask_one(struct gathered *g, const struct asked_for *a, unsigned memb
         json_array_append_new(pages, page);
     }
     g->told[member] = json_array_size(pages) > 0 && !more;
+    g->in_part[member] = json_array_size(pages) > 0 && more;
     if (error != INT64_MAX && error > g->error)
         g->error = error;
     json_array_foreach(pages, i, page)

@@ -6,6 +6,7 @@
 
 #define GATHER_MEMBERS 64
 #define GATHER_BACK    400 /* steps of each member */
+#define GATHER_TIME    20  /* seconds for all members together */
 #define GATHER_STEPS   (GATHER_MEMBERS * GATHER_BACK)
 
 /* One step of a member, or what it heard of another one. */
@@ -25,7 +26,8 @@ struct gathered {
     json_t *status; /* of the member here */
     unsigned members;
     const char *name[GATHER_MEMBERS]; /* the first is the one here */
-    bool told[GATHER_MEMBERS];        /* it answered */
+    bool told[GATHER_MEMBERS];        /* it answered, and that was all */
+    bool in_part[GATHER_MEMBERS];     /* it answered, but not all: it was too slow, or had no end */
     int64_t error;                    /* microseconds by which the times of others may be wrong */
     unsigned steps;
     struct recorded step[GATHER_STEPS]; /* in order */

@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -18,6 +20,7 @@ from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import member_of, signal_both, wait  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
 
 
 def explain(p, name, *words):
@@ -68,6 +71,53 @@ def the_first_leader(_):
         holds("a dozen lines", len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text)
         script = replays(p, other, leader)
         holds("nothing befell them", all(line.startswith(("transfer", "recover")) for line in script.splitlines() if " at " in line), script)
+
+
+class Between(threading.Thread):
+    """A status socket that passes questions on to the one of a daemon, except those about the recorder of one member: that
+    member has always one more step to tell, and takes its time. It counts what it was asked."""
+
+    def __init__(self, path, daemon, slow):
+        super().__init__(daemon=True)
+        self.daemon_socket, self.slow, self.pages = daemon, slow, 0
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(path)
+        self.socket.listen()
+        self.start()
+
+    def page(self, request):
+        self.pages += 1
+        time.sleep(0.25)  # a daemon waits for another member for at most 0.3 s
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+        step = {"at_us": now, "ago_us": 0, "event": "ALARM", "rule": "NOTHING", "because": "nothing at all"}
+        return {"ok": True, "now_us": now, "asked_us": now - 250_000, "answered_us": now, "next": max(request["from"], 0) + 1,
+                "more": True, "messages": [step]}
+
+    def run(self):
+        while True:
+            client, _ = self.socket.accept()
+            with client:
+                request = json.loads(client.makefile().readline())
+                about_slow = request["verb"] == "messages" and request["member"] == self.slow
+                answer = self.page(request) if about_slow else ask(self.daemon_socket, request, 10)
+                client.sendall(json.dumps(answer).encode() + b"\n")
+
+
+@case
+def a_member_that_answers_without_end(_):
+    """It costs the others nothing, has an end, and is named. (Asked for all 400 steps, it would take 100 s.)"""
+    with LocalCluster() as p:
+        leader, _ = begin(p)  # mostly c, so that b is asked before it
+        asked, slow = (n for n in p.names if n != leader)
+        between = Between(str(p.folder / "between.status"), p.socket(asked), slow)
+        done = run("explain", "-S", p.folder / "between.status", "-o", "json")
+        holds("it is told", done.returncode == 0, done.stderr)
+        said = json.loads(done.stdout)
+        holds("who leads", said["leader"] == leader and "TAKES_OFFICE" in rules(said), said)
+        holds("it was asked, but not for all", 0 < between.pages < 400, between.pages)
+        holds("what is missing is said", said["incomplete"] == [slow] and said["missing"] == [], said)
+        text = expect("text", run("explain", "-S", p.folder / "between.status"), 0).stdout
+        holds("in words, too", f"{slow} did not answer in full: part of what was seen there is missing" in text, text)
 
 
 @case
