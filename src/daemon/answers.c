@@ -226,10 +226,11 @@ static void answer_history(struct daemon *d, struct control_client *client, json
 {
     const char *only = json_string_value(json_object_get(request, "group"));
     const struct journal_entry *e;
+    struct journal_cursor cursor = {0};
     if (only != NULL && group_of(d, client, request) < 0)
         return;
     json_t *all = json_array();
-    for (unsigned i = 0; (e = journal_at(&d->journal, i)) != NULL; i++)
+    while ((e = journal_next(&d->journal, &cursor)) != NULL)
         if (only == NULL || e->group[0] == '\0' || strcmp(e->group, only) == 0)
             json_array_append_new(all, journal_json(e));
     control_answer(client, json_pack("{s:b, s:o}", "ok", 1, "history", all));

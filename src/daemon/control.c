@@ -1,6 +1,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -158,39 +159,37 @@ static void readable(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         client->length = 0; /* room to hear that it is gone */
 }
 
+/* ---- accepting ---- */
+
 /* Who watches is counted apart from who asks: it stays. */
-static bool is_one_too_many(const struct control_client *new)
+static bool has_room(const struct control *c, enum control_which which, bool watches, uid_t user)
 {
     unsigned all = 0, same = 0;
-    for (const struct control_client *c = new->control->clients; c != NULL; c = c->next) {
-        bool alike = c->which == new->which && c->watches == new->watches;
+    for (const struct control_client *x = c->clients; x != NULL; x = x->next) {
+        bool alike = x->which == which && x->watches == watches;
         all += alike;
-        same += alike && c->user == new->user;
+        same += alike && x->user == user;
     }
-    return all > CONTROL_CLIENTS || same > CONTROL_OF_USER;
+    return all < CONTROL_CLIENTS && same < CONTROL_OF_USER;
 }
 
-static void connected(uv_stream_t *socket, int status)
+static void welcome(struct control *c, enum control_which which, int fd, uid_t user)
 {
-    struct control *c = socket->data;
-    struct control_client *client = status == 0 ? calloc(1, sizeof *client) : NULL;
-    struct ucred who = {.uid = (uid_t)-1};
-    socklen_t size = sizeof who;
-    int fd;
-    if (client == NULL)
+    struct control_client *client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        close(fd);
         return;
+    }
     client->control = c;
-    client->which = socket == (uv_stream_t *)&c->socket[CONTROL_ADMIN] ? CONTROL_ADMIN : 0;
+    client->which = which;
+    client->user = user;
     client->next = c->clients;
     c->clients = client;
     uv_pipe_init(c->loop, &client->pipe, 0);
     uv_timer_init(c->loop, &client->patience);
     client->pipe.data = client->patience.data = client;
-    bool fine = uv_accept(socket, (uv_stream_t *)&client->pipe) == 0 &&
-                uv_fileno((uv_handle_t *)&client->pipe, &fd) == 0 &&
-                getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
-    client->user = who.uid;
-    if (!fine || is_one_too_many(client)) {
+    if (uv_pipe_open(&client->pipe, fd) != 0) {
+        close(fd);
         let_go(client);
         return;
     }
@@ -198,17 +197,45 @@ static void connected(uv_stream_t *socket, int status)
     uv_read_start((uv_stream_t *)&client->pipe, room_for_request, readable);
 }
 
+/* Accepts one connection in a turn of the loop, and allocates nothing for one that is too many. A
+ * user who connects as fast as possible takes its turn like every other event, and cannot keep the
+ * member from renewing its leases. (uv_listen accepts until there is none left.) */
+static void connected(uv_poll_t *poll, int status, int events)
+{
+    struct control_door *door = poll->data;
+    struct ucred who;
+    socklen_t size = sizeof who;
+    (void)events;
+    int fd = status == 0 ? accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+    if (fd < 0) {
+        if (status != 0 || errno == EMFILE || errno == ENFILE)
+            uv_poll_stop(poll); /* until control_tick() */
+        return;
+    }
+    enum control_which which = (enum control_which)(door - door->control->door);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+        has_room(door->control, which, false, who.uid))
+        welcome(door->control, which, fd, who.uid);
+    else
+        close(fd);
+}
+
+void control_tick(struct control *c)
+{
+    for (unsigned i = 0; i < CONTROL_COUNT; i++)
+        if (c->door[i].control != NULL && !uv_is_active((uv_handle_t *)&c->door[i].poll))
+            uv_poll_start(&c->door[i].poll, UV_READABLE, connected);
+}
+
 bool control_watch(struct control_client *client)
 {
-    client->watches = true;
-    bool fine = !is_one_too_many(client);
-    client->watches = fine;
-    return fine;
+    client->watches = has_room(client->control, client->which, true, client->user);
+    return client->watches;
 }
 
 /* ---- opening ---- */
 
-bool control_place(const char *path, struct text *complaint)
+static bool make_room(const char *path, struct text *complaint)
 {
     struct sockaddr_un unused;
     struct stat is;
@@ -223,32 +250,54 @@ bool control_place(const char *path, struct text *complaint)
     return true;
 }
 
+int control_bind(const char *path, int type, mode_t mode, struct text *complaint)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (!make_room(path, complaint))
+        return -1;
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    mode_t before = umask(~mode & 0777);
+    int error = fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ? errno : 0;
+    umask(before);
+    if (error == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    text_complain(complaint, path, strerror(error),
+                  error == EACCES || error == ENOENT
+                      ? ": run-dir must exist, and this user must be able to write there"
+                      : "");
+    return -1;
+}
+
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint)
 {
-    uv_pipe_t *socket = &c->socket[which];
-    if (!control_place(path, complaint))
+    struct control_door *door = &c->door[which];
+    int fd = control_bind(path, SOCK_STREAM, which == CONTROL_STATUS ? 0660 : 0600, complaint);
+    if (fd < 0)
         return false;
-    uv_pipe_init(c->loop, socket, 0);
-    socket->data = c;
-    c->open[which] = true;
-    mode_t before = umask(which == CONTROL_STATUS ? 0117 : 0177);
-    int error = uv_pipe_bind(socket, path);
-    umask(before);
-    error = error == 0 ? uv_listen((uv_stream_t *)socket, CONTROL_CLIENTS, connected) : error;
-    return error == 0 ||
-           text_complain(complaint, path, uv_strerror(error),
-                         error == UV_EACCES || error == UV_ENOENT
-                             ? ": run-dir must exist, and this user must be able to write there"
-                             : "");
+    *door = (struct control_door){.control = c, .fd = fd};
+    snprintf(door->path, sizeof door->path, "%s", path);
+    uv_poll_init(c->loop, &door->poll, fd);
+    door->poll.data = door;
+    if (listen(fd, CONTROL_CLIENTS) == 0 && uv_poll_start(&door->poll, UV_READABLE, connected) == 0)
+        return true;
+    return text_complain(complaint, path, strerror(errno), "");
 }
 
 void control_close(struct control *c)
 {
     while (c->clients != NULL)
         let_go(c->clients);
-    for (unsigned i = 0; i < CONTROL_COUNT; i++)
-        if (c->open[i])
-            uv_close((uv_handle_t *)&c->socket[i], NULL);
-    memset(c->open, 0, sizeof c->open);
+    for (unsigned i = 0; i < CONTROL_COUNT; i++) {
+        struct control_door *door = &c->door[i];
+        if (door->control == NULL)
+            continue;
+        uv_close((uv_handle_t *)&door->poll, NULL);
+        close(door->fd);
+        unlink(door->path);
+        door->control = NULL;
+    }
 }

@@ -47,10 +47,17 @@ struct control_client {
     int64_t since;    /* when that was */
 };
 
+/* A socket that clients connect to. */
+struct control_door {
+    struct control *control; /* NULL: it is not open */
+    uv_poll_t poll;
+    int fd;
+    char path[108];
+};
+
 struct control {
     uv_loop_t *loop;
-    uv_pipe_t socket[CONTROL_COUNT];
-    bool open[CONTROL_COUNT];
+    struct control_door door[CONTROL_COUNT];
     struct control_client *clients;
     /* Answers, or says when it will. */
     void (*ask)(void *context, struct control_client *client, json_t *request);
@@ -59,8 +66,9 @@ struct control {
 
 const char *control_name(enum control_which which); /* as its file ends */
 
-/* A place for a socket: what a process before left there is removed. False, with a complaint. */
-bool control_place(const char *path, struct text *complaint);
+/* A socket of that type with a name, in place of one that a former process left there; nothing
+ * listens yet. -1, with a complaint. */
+int control_bind(const char *path, int type, mode_t mode, struct text *complaint);
 
 /* False, with a complaint. */
 bool control_open(struct control *c, enum control_which which, const char *path,
@@ -73,6 +81,8 @@ bool control_watch(struct control_client *client);
 void control_tell(struct control_client *client, json_t *line);
 /* Within this time, in milliseconds, there is an answer, or this one. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
+/* Every second: accepts again, if there were no descriptors left. */
+void control_tick(struct control *c);
 void control_close(struct control *c);
 
 #endif

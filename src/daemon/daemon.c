@@ -91,7 +91,9 @@ void daemon_show(struct daemon *d, unsigned group)
     clock_gettime(CLOCK_REALTIME, &now);
     w->since = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
     memcpy(w->because, w->cause, sizeof w->because);
-    if (w->because[0] == '\0') /* nothing but what is said, or not said, all the time */
+    if (w->because[0] == '\0' && before.leads) /* noticed in a step that is about something else */
+        snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
+    else if (w->because[0] == '\0') /* nothing but what is said, or not said, all the time */
         snprintf(w->because, sizeof w->because, "%s %s",
                  daemon_name(d, news->known ? news->leader : before.leader),
                  news->known ? "says that it leads" : "is not heard of any more");
@@ -220,7 +222,9 @@ static void ticks(uv_timer_t *timer)
     d->ticks++;
     if (d->member == NULL || d->over)
         return;
-    holders_listen(d);
+    control_tick(&d->control);
+    holders_tick(d);
+    journal_sum_up(&d->journal, false);
     if (d->deposits_again) {
         d->deposits_again = false;
         work_configure(d);
@@ -362,6 +366,7 @@ static void close_all(struct daemon *d)
     d->over = true;
     control_close(&d->control);
     holders_close(d);
+    journal_sum_up(&d->journal, true);
     work_end(d, d->status == 0 || d->status == EXIT_FORBIDDEN);
     if (d->member != NULL)
         elect_member_stop(d->member);

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define TALKERS 256
@@ -20,12 +18,16 @@
 #define AT_ONCE 2 /* packets of one that are taken in a turn */
 #define BACKLOG 64
 #define PAUSE   100000 /* microseconds until a guardian that stands still is told again */
+#define PATIENCE                                                                                   \
+    1000000 /* microseconds for a run to say that its work has ended before that is reported */
+#define RESIGN_COST 20 /* a resignation counts like so many turns of work */
 
 enum stage {
     TALKER_IDLE,
     TALKER_WAITS,     /* for its turn */
     TALKER_REGISTERS, /* for the guardian to know of it */
-    TALKER_HOLDS
+    TALKER_HOLDS,
+    TALKER_LATE /* its lease is over, but it has not said yet that its work has ended */
 };
 
 struct talker {
@@ -38,7 +40,8 @@ struct talker {
     bool closing;
     bool loose, voids; /* nobody can say when it has stopped; so there is no testament */
     bool registered;   /* the guardian has its channel, by this serial: */
-    bool told;         /* that it must stop */
+    bool reported;     /* that it is late */
+    elect_time told;   /* when it was told to stop; 0: it was not */
     unsigned group;
     uint32_t serial;
     elect_term term;
@@ -48,6 +51,7 @@ struct talker {
 };
 
 static const char is_held[] = "another elect run works under it here";
+static const char is_paced[] = "this user starts work under it too often: try again in a second";
 
 int holders_pid(const struct talker *t) { return (int)t->who.pid; }
 
@@ -154,21 +158,27 @@ static void leave_office(struct talker *t)
     t->stage = TALKER_IDLE;
 }
 
+static void log_of(const struct talker *t, const char *what)
+{
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "elect run (pid %d) %s", (int)t->who.pid, what);
+    daemon_log(t->d, JOURNAL_WORK, (int)t->group, text);
+}
+
 static void let_go(struct talker *t)
 {
     struct daemon *d = t->d;
     struct work *w = &d->group[t->group].work;
-    unsigned group = t->group;
-    bool held = t->stage == TALKER_HOLDS;
+    bool held = t->stage == TALKER_HOLDS, late = t->stage == TALKER_LATE;
     if (t->closing)
         return;
     t->closing = true;
-    if (held) { /* without a word: something may have survived, and thinks that it may work */
-        daemon_log(d, JOURNAL_WORK, (int)group, "elect run has ended without a word");
+    if ((held || late) && !d->over)
+        log_of(t, "disconnected without saying that its work has ended");
+    if (held) /* something may have survived that believes it may work */
         w->last = t->until > w->last ? t->until : w->last;
-    } else {
+    if (!held && !late)
         release_channel(t);
-    }
     leave_office(t);
     bequeath(t);
     remove_from(&d->talkers, t);
@@ -184,14 +194,14 @@ static void let_go(struct talker *t)
 static void go(struct talker *t)
 {
     struct daemon *d = t->d;
-    char text[JOURNAL_TEXT];
     t->stage = TALKER_HOLDS;
-    t->told = false;
+    t->told = 0;
+    t->reported = false;
     t->term = work_shown(d, t->group).term;
     t->until = 0;
     d->group[t->group].work.holder = t;
-    snprintf(text, sizeof text, "elect run (pid %d) works under it", (int)t->who.pid);
-    daemon_log(d, JOURNAL_WORK, (int)t->group, text);
+    pace_take(&d->pace, t->who.uid, 1, elect_uv_now());
+    log_of(t, "works under it");
     tell(t, TALK_GO, "");
 }
 
@@ -241,13 +251,31 @@ void holders_acknowledged(struct daemon *d, const struct guard_note *note)
     }
 }
 
-static struct talker *first_in_line(const struct daemon *d, unsigned group)
+/* Whose turn it is: the first that waits and whose user may start work now. NULL: none yet; then
+ * `when` is when one may, if any waits. */
+static struct talker *first_in_line(const struct daemon *d, unsigned group, elect_time *when)
 {
     struct talker *first = NULL;
-    for (struct talker *t = d->talkers; t != NULL; t = t->next)
-        if (t->group == group && (t->stage == TALKER_WAITS || t->stage == TALKER_REGISTERS))
-            first = t; /* the newest come first */
+    elect_time now = elect_uv_now();
+    *when = INT64_MAX;
+    for (struct talker *t = d->talkers; t != NULL; t = t->next) { /* the newest come first */
+        bool registers = t->stage == TALKER_REGISTERS;
+        if (t->group != group || (t->stage != TALKER_WAITS && !registers))
+            continue;
+        elect_time next = registers ? now : pace_next(&d->pace, t->who.uid, now);
+        if (next <= now)
+            first = t;
+        *when = next < *when ? next : *when;
+    }
     return first;
+}
+
+/* A run that is told now has time enough to start, and to stop: a leader that is cut off renews its
+ * office no more, and would have to take its word back at once. */
+static bool is_fresh(const struct daemon *d, unsigned group)
+{
+    const struct elect_config *c = elect_member_config(d->member, group);
+    return work_shown(d, group).until - elect_uv_now() >= config_office(c) / 2;
 }
 
 static void stop_holder(struct daemon *d, unsigned group)
@@ -255,39 +283,64 @@ static void stop_holder(struct daemon *d, unsigned group)
     struct talker *t = d->group[group].work.holder;
     const struct elect_node *node = elect_member_node(d->member, group);
     bool in_office = elect_in_office(node, elect_uv_now());
-    if (t->told)
+    if (t->told != 0)
         return;
-    t->told = true;
+    t->told = elect_uv_now();
     if (t->until == 0) /* it has not asked yet, and will hear that it must not begin */
         t->until = elect_uv_now() + PAUSE;
     tell(t, in_office ? TALK_STOP : TALK_LOST, d->group[group].because);
 }
 
+/* It has said something, which may be that its work has ended: after a pause of this process timers
+ * come before what was said meanwhile. */
+static bool has_unread(const struct talker *t)
+{
+    char first;
+    return recv(t->fd, &first, 1, MSG_DONTWAIT | MSG_PEEK) >= 0;
+}
+
+/* Reports a run that has had time to say that its work has ended, and has not. */
+static void report_late(struct talker *t, bool at_once)
+{
+    if (t->stage != TALKER_LATE || t->reported || has_unread(t) ||
+        (!at_once && elect_uv_now() < t->told + PATIENCE))
+        return;
+    t->reported = true;
+    log_of(t, "has not said that its work has ended; its lease is over, so it is not waited for");
+}
+
 void holders_look(struct daemon *d, unsigned group)
 {
     struct talker *t = d->group[group].work.holder;
-    if (t == NULL || !t->told)
+    if (t == NULL || t->told == 0)
         return;
-    if (elect_uv_now() < t->until) {
-        work_wake(d, t->until);
+    elect_time now = elect_uv_now(), patient = t->told + PATIENCE;
+    if (now < t->until || (now < patient && has_unread(t))) {
+        work_wake(d, now < t->until ? t->until : patient);
         return;
     }
-    daemon_log(d, JOURNAL_WORK, (int)group, "elect run stands still: it is not waited for");
-    let_go(t);
+    leave_office(t);
+    t->stage = TALKER_LATE;
+    report_late(t, false);
 }
 
 void holders_turn(struct daemon *d, unsigned group)
 {
     const struct work *w = &d->group[group].work;
     bool leads = work_shown(d, group).leads;
-    struct talker *t = first_in_line(d, group);
+    elect_time now = elect_uv_now(), when;
+    struct talker *t = first_in_line(d, group, &when);
     if (w->holder != NULL && !leads)
         stop_holder(d, group);
-    if (w->holder != NULL || !leads || t == NULL || t->stage == TALKER_REGISTERS)
+    if (w->holder != NULL || !leads || when == INT64_MAX ||
+        (t != NULL && t->stage == TALKER_REGISTERS))
         return;
-    elect_time now = elect_uv_now();
     if (now < w->last) /* whoever was before may not have stopped */
         work_wake(d, w->last);
+    else if (!is_fresh(d, group))
+        work_wake(d, now + elect_member_config(d->member, group)->renewal / 3);
+    else if (t == NULL)
+        work_wake(d, when);
     else if (t->channel >= 0 && work_is_guarded(d))
         register_holder(t);
     else
@@ -341,6 +394,20 @@ static void let_wait(struct talker *t)
         let_go(t);
 }
 
+/* NULL: it could go at once. */
+static const char *why_not_now(const struct talker *t)
+{
+    const struct work *work = &t->d->group[t->group].work;
+    elect_time now = elect_uv_now();
+    return work->holder != NULL                ? is_held
+           : !work_shown(t->d, t->group).leads ? ""
+           : now < work->last          ? "what worked under it here may not have stopped yet"
+           : !is_fresh(t->d, t->group) ? "its lease is not being renewed"
+           : pace_next(&t->d->pace, t->who.uid, now) > now ? is_paced
+           : holders_waiting(t->d, t->group) > 0           ? ""
+                                                           : NULL;
+}
+
 static void take_hold(struct talker *t, const struct talk *w)
 {
     if (t->stage != TALKER_IDLE) { /* it has not said that it is empty */
@@ -359,13 +426,9 @@ static void take_hold(struct talker *t, const struct talk *w)
         tell(t, TALK_REFUSED, why);
         return;
     }
-    bool doubtful = elect_uv_now() < work->last;
-    if ((w->flags & TALK_NOW) != 0 && (!work_shown(t->d, t->group).leads || work->holder != NULL ||
-                                       doubtful || first_in_line(t->d, t->group) != NULL)) {
-        tell(t, TALK_NO,
-             work->holder != NULL ? is_held
-             : doubtful           ? "what worked under it here may not have stopped yet"
-                                  : "");
+    const char *why_not = why_not_now(t);
+    if ((w->flags & TALK_NOW) != 0 && why_not != NULL) {
+        tell(t, TALK_NO, why_not);
         return;
     }
     t->loose = (w->flags & TALK_LOOSE) != 0;
@@ -414,7 +477,7 @@ static void take_empty(struct talker *t)
 {
     struct daemon *d = t->d;
     unsigned group = t->group;
-    if (t->stage == TALKER_HOLDS)
+    if (t->stage == TALKER_HOLDS || t->stage == TALKER_LATE)
         daemon_log(d, JOURNAL_WORK, (int)group, "nothing works under it any more");
     release_channel(t);
     leave_office(t);
@@ -430,8 +493,21 @@ static void take_resign(struct talker *t, const struct talk *w)
     struct words words = daemon_words(t->d);
     struct text why;
     int group = group_of(t, w);
+    elect_time now = elect_uv_now();
     if (group < 0)
         return;
+    /* nothing would change: no step, so that nobody can fill the flight recorder with such */
+    const struct elect_mandate *office = &elect_member_node(t->d->member, (unsigned)group)->mandate;
+    if (office->token == 0 || office->handing != ELECT_NOT_HANDING) {
+        tell(t, office->token == 0 ? TALK_REFUSED : TALK_DONE,
+             office->token == 0 ? "this member does not lead" : "");
+        return;
+    }
+    if (pace_next(&t->d->pace, t->who.uid, now) > now) {
+        tell(t, TALK_REFUSED, is_paced);
+        return;
+    }
+    pace_take(&t->d->pace, t->who.uid, RESIGN_COST, now);
     struct elect_rule rule = work_resign(t->d, (unsigned)group);
     text_clear(&why);
     if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)
@@ -510,7 +586,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     (void)events;
     int fd = status == 0 ? accept4(d->run_socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
     if (fd < 0 && (status != 0 || errno == EMFILE || errno == ENFILE))
-        uv_poll_stop(poll); /* until holders_listen() */
+        uv_poll_stop(poll); /* until holders_tick() */
     struct talker *t = fd >= 0 ? calloc(1, sizeof *t) : NULL;
     if (t == NULL || uv_poll_init(&d->loop, &t->poll, fd) != 0) {
         if (fd >= 0)
@@ -531,10 +607,17 @@ static void connected(uv_poll_t *poll, int status, int events)
         let_go(t);
 }
 
-void holders_listen(struct daemon *d)
+static void listen_again(struct daemon *d)
 {
     if (d->run_poll.data != NULL && !uv_is_active((uv_handle_t *)&d->run_poll))
         uv_poll_start(&d->run_poll, UV_READABLE, connected);
+}
+
+void holders_tick(struct daemon *d)
+{
+    for (struct talker *t = d->talkers; t != NULL; t = t->next)
+        report_late(t, false);
+    listen_again(d);
 }
 
 /* By the local file alone: looking further would load half a megabyte of name services. */
@@ -568,21 +651,13 @@ static bool give_to_group(const struct daemon *d, const char *path, struct text 
 
 bool holders_open(struct daemon *d, struct text *complaint)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
     char path[CONFIG_FILE];
     config_socket_path(&d->config, d->me->peer.id, "run", path);
-    if (!control_place(path, complaint))
+    d->run_socket = control_bind(path, SOCK_SEQPACKET, 0660, complaint);
+    if (d->run_socket < 0 || !give_to_group(d, path, complaint))
         return false;
-    memcpy(at.sun_path, path, strlen(path) + 1);
-    d->run_socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    mode_t before = umask(0117);
-    int error = bind(d->run_socket, (struct sockaddr *)&at, sizeof at) != 0 ? errno : 0;
-    umask(before);
-    if (error == 0 && !give_to_group(d, path, complaint))
-        return false;
-    error = error == 0 && listen(d->run_socket, BACKLOG) != 0 ? errno : error;
-    if (error != 0)
-        return text_complain(complaint, path, strerror(error), "");
+    if (listen(d->run_socket, BACKLOG) != 0)
+        return text_complain(complaint, path, strerror(errno), "");
     uv_poll_init(&d->loop, &d->run_poll, d->run_socket);
     d->run_poll.data = d;
     return uv_poll_start(&d->run_poll, UV_READABLE, connected) == 0;
@@ -591,6 +666,8 @@ bool holders_open(struct daemon *d, struct text *complaint)
 void holders_close(struct daemon *d)
 {
     char path[CONFIG_FILE];
+    for (struct talker *t = d->talkers; t != NULL; t = t->next)
+        report_late(t, true);
     while (d->talkers != NULL)
         let_go(d->talkers);
     if (d->run_poll.data != NULL)

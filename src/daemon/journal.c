@@ -23,6 +23,8 @@ void journal_date(int64_t date, char text[JOURNAL_DATE])
 
 void journal_begin(struct journal *j, bool json, bool quiet)
 {
+    j->ring[JOURNAL_RING_OTHERS] = (struct journal_ring){0, JOURNAL_ENTRIES, j->others};
+    j->ring[JOURNAL_RING_WORK] = (struct journal_ring){0, JOURNAL_WORK_ENTRIES, j->work};
     j->json = json;
     j->quiet = quiet;
     j->stamped = getenv("JOURNAL_STREAM") == NULL; /* systemd's journal knows when it came */
@@ -74,12 +76,25 @@ static const char *word_of(const struct journal_entry *e)
     return words[e->event];
 }
 
+#define LONG_TEXT (JOURNAL_TEXT + 64)
+
+static void text_of(const struct journal_entry *e, char text[LONG_TEXT])
+{
+    int length = snprintf(text, LONG_TEXT, "%s", e->text);
+    if (e->repeated > 0)
+        snprintf(text + length, LONG_TEXT - (size_t)length, " (repeated %llu times within %d s)",
+                 (unsigned long long)e->repeated, JOURNAL_WINDOW);
+}
+
 json_t *journal_json(const struct journal_entry *e)
 {
-    char date[JOURNAL_DATE];
+    char date[JOURNAL_DATE], text[LONG_TEXT];
     journal_date(e->date, date);
+    text_of(e, text);
     json_t *o = json_pack("{s:s, s:I, s:s, s:s}", "time", date, "at_us", (json_int_t)e->at, "event",
-                          word_of(e), "text", e->text);
+                          word_of(e), "text", text);
+    if (e->repeated > 0)
+        json_object_set_new(o, "repeated", json_integer((json_int_t)e->repeated));
     if (e->group[0] != '\0')
         json_object_set_new(o, "group", json_string(e->group));
     if (e->leader[0] != '\0')
@@ -91,21 +106,21 @@ json_t *journal_json(const struct journal_entry *e)
 
 static void print_entry(struct journal *j, const struct journal_entry *e)
 {
-    char line[1024], date[JOURNAL_DATE];
+    char line[1024], date[JOURNAL_DATE], text[LONG_TEXT];
     journal_date(e->date, date);
     if (j->json) {
         json_t *o = journal_json(e);
-        char *text = json_dumps(o, JSON_COMPACT);
-        int length = text != NULL ? snprintf(line, sizeof line, "%s\n", text) : 0;
-        free(text);
+        char *dumped = json_dumps(o, JSON_COMPACT);
+        int length = dumped != NULL ? snprintf(line, sizeof line, "%s\n", dumped) : 0;
+        free(dumped);
         json_decref(o);
         if (length > 0 && (size_t)length < sizeof line)
             print(j, line, (size_t)length);
         return;
     }
-    int length =
-        snprintf(line, sizeof line, "%s%s%s%s%s\n", j->stamped ? date : "", j->stamped ? " " : "",
-                 e->group, e->group[0] != '\0' ? ": " : "", e->text);
+    text_of(e, text);
+    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", j->stamped ? date : "",
+                          j->stamped ? " " : "", e->group, e->group[0] != '\0' ? ": " : "", text);
     print(j, line, (size_t)length);
 }
 
@@ -116,22 +131,105 @@ static int64_t clock_of(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-void journal_write(struct journal *j, const struct journal_entry *e)
+/* ---- what is repeated ---- */
+
+/* Alike but for numbers, such as process ids. */
+static bool is_alike(const char *a, const char *b)
 {
-    struct journal_entry *to = &j->entry[j->count++ % JOURNAL_ENTRIES];
-    int64_t now = clock_of(CLOCK_BOOTTIME);
-    *to = *e;
-    text_clean(to->text); /* it may have been cut in the middle of a letter */
-    to->at = e->at != 0 && e->at < now ? e->at : now;
-    to->date = clock_of(CLOCK_REALTIME);
-    if (!j->quiet)
-        print_entry(j, to);
-    if (j->written != NULL)
-        j->written(j->context, to);
+    while (*a != '\0' && *b != '\0') {
+        size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
+        if ((digits_a > 0) != (digits_b > 0) || (digits_a == 0 && *a != *b))
+            return false;
+        a += digits_a > 0 ? digits_a : 1;
+        b += digits_b > 0 ? digits_b : 1;
+    }
+    return *a == *b;
 }
 
-const struct journal_entry *journal_at(const struct journal *j, unsigned i)
+static bool is_over(const struct journal_entry *e, int64_t now)
 {
-    uint64_t first = j->count > JOURNAL_ENTRIES ? j->count - JOURNAL_ENTRIES : 0;
-    return first + i < j->count ? &j->entry[(first + i) % JOURNAL_ENTRIES] : NULL;
+    return now - e->window >= (int64_t)JOURNAL_WINDOW * 1000000;
+}
+
+/* The latest entry that says the same of the same group, if its window is not over. */
+static struct journal_entry *latest_like(const struct journal_ring *r,
+                                         const struct journal_entry *e, int64_t now)
+{
+    uint64_t oldest = r->count > r->room ? r->count - r->room : 0;
+    for (uint64_t i = r->count; i-- > oldest;) {
+        struct journal_entry *x = &r->entry[i % r->room];
+        if (strcmp(x->group, e->group) == 0 && is_alike(x->text, e->text))
+            return is_over(x, now) ? NULL : x;
+    }
+    return NULL;
+}
+
+static void show(struct journal *j, const struct journal_entry *e)
+{
+    if (!j->quiet)
+        print_entry(j, e);
+    if (j->written != NULL)
+        j->written(j->context, e);
+}
+
+static void sum_up(struct journal *j, struct journal_entry *e)
+{
+    if (e->repeated == 0 || e->summed)
+        return;
+    e->summed = true;
+    show(j, e);
+}
+
+void journal_sum_up(struct journal *j, bool all)
+{
+    struct journal_ring *r = &j->ring[JOURNAL_RING_WORK];
+    int64_t now = clock_of(CLOCK_BOOTTIME);
+    for (unsigned i = 0; i < r->room && i < r->count; i++)
+        if (all || is_over(&r->entry[i], now))
+            sum_up(j, &r->entry[i]);
+}
+
+/* ---- writing and reading ---- */
+
+void journal_write(struct journal *j, const struct journal_entry *e)
+{
+    bool work = e->event == JOURNAL_WORK;
+    struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
+    int64_t now = clock_of(CLOCK_BOOTTIME);
+    struct journal_entry new = *e;
+    text_clean(new.text); /* it may have been cut in the middle of a letter */
+    struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
+    if (like != NULL && like->shown >= JOURNAL_SHOWN) {
+        like->repeated++;
+        return;
+    }
+    new.at = e->at != 0 && e->at < now ? e->at : now;
+    new.date = clock_of(CLOCK_REALTIME);
+    new.number = ++j->count;
+    new.window = like != NULL ? like->window : now;
+    new.shown = like != NULL ? like->shown + 1 : 1;
+    struct journal_entry *to = &r->entry[r->count++ % r->room];
+    sum_up(j, to);
+    *to = new;
+    show(j, to);
+}
+
+const struct journal_entry *journal_next(const struct journal *j, struct journal_cursor *c)
+{
+    const struct journal_entry *first = NULL;
+    unsigned of = 0;
+    for (unsigned i = 0; i < JOURNAL_RINGS; i++) {
+        const struct journal_ring *r = &j->ring[i];
+        uint64_t oldest = r->count > r->room ? r->count - r->room : 0;
+        c->next[i] = c->next[i] > oldest ? c->next[i] : oldest;
+        if (c->next[i] == r->count)
+            continue;
+        const struct journal_entry *e = &r->entry[c->next[i] % r->room];
+        if (first == NULL || e->number < first->number) {
+            first = e;
+            of = i;
+        }
+    }
+    c->next[of] += first != NULL;
+    return first;
 }

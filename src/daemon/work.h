@@ -71,11 +71,11 @@ void holders_close(struct daemon *d);
 void holders_turn(struct daemon *d, unsigned group);
 void holders_acknowledged(struct daemon *d, const struct guard_note *note);
 void holders_news(struct daemon *d, unsigned group); /* it is not what it was */
-/* Whoever was told to stop, and asks no more, stands still: it is not waited for longer than it was
- * promised. Whoever still asks is not empty yet. */
+/* A run that was told to stop and does not ask any more is not waited for longer than its lease. A
+ * run that still asks is not empty yet. */
 void holders_look(struct daemon *d, unsigned group);
 void holders_unguarded(struct daemon *d); /* the guardian is dead: nobody is asked any more */
-void holders_listen(struct daemon *d);    /* again, if there were too many */
+void holders_tick(struct daemon *d);      /* every second */
 /* Until when clients were told that it leads. */
 elect_time holders_promised(const struct daemon *d, unsigned group);
 unsigned holders_waiting(const struct daemon *d, unsigned group);

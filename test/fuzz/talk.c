@@ -94,11 +94,13 @@ struct words daemon_words(const struct daemon *daemon)
     return (struct words){.config = &daemon->elect, .name = daemon->name};
 }
 
-bool control_place(const char *path, struct text *complaint)
+int control_bind(const char *path, int type, mode_t mode, struct text *complaint)
 {
     (void)path;
+    (void)type;
+    (void)mode;
     (void)complaint;
-    return false;
+    return -1;
 }
 
 static void begin(void)

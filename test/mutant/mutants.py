@@ -707,13 +707,45 @@ MUTANTS = {
     "who cannot be killed voids it for ever": (
         "daemon/holders.c", "    if (t->voids) { /* there", "    if (false) { /* there", "guardian loose-holder"),
     "two holders at once": (
-        "daemon/holders.c", "    if (w->holder != NULL || !leads || t == NULL", "    if (!leads || t == NULL", "guardian holder"),
+        "daemon/holders.c", "    if (w->holder != NULL || !leads || when", "    if (!leads || when", "guardian holder"),
     "whoever follows does not wait": (
         "daemon/holders.c", "    if (now < w->last) /* whoever", "    if (false) /* whoever", "guardian holder-without-a-word"),
     "what works is not told to stop": (
         "daemon/holders.c", "    if (w->holder != NULL && !leads)\n        stop_holder(d, group);\n", "", "guardian resigns"),
     "a client is promised nothing": (
         "daemon/holders.c", "    d->guard.page->not_before[group] = latest;\n", "", "guardian client"),
+    "work begins in an office that is not renewed": (
+        "daemon/holders.c", "    else if (!is_fresh(d, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
+    "a run that is told late is disconnected": (
+        "daemon/holders.c", "    leave_office(t);\n    t->stage = TALKER_LATE;\n    report_late(t, false);\n", "    let_go(t);\n",
+        "guardian told-when-its-lease-is-over"),
+    "a run that is late is not reported": (
+        "daemon/holders.c", "    t->reported = true;\n    log_of(", "    t->reported = true;\n    (void)log_of;\n    (void)(", "guardian stands-still"),
+    "a resignation that changes nothing is a step": (
+        "daemon/holders.c", "    if (office->token == 0 || office->handing", "    if (false || office->handing", "local_users flood-of-resignations"),
+    "a burst has no end": (
+        "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
+        "journal a burst then one after another"),
+    "the pace of a user is that of all": (
+        "daemon/pace.c", "    return u->user == user && next > now ?", "    return next > now ?", "journal many users"),
+    "work replaces other history": (
+        "daemon/journal.c", "&j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];", "&j->ring[JOURNAL_RING_OTHERS];",
+        "journal turns of work replace nothing else"),
+    "repetitions are logged one by one": (
+        "daemon/journal.c", "like->shown >= JOURNAL_SHOWN", "false", "journal repetitions are summed up"),
+    "a sum is said again and again": (
+        "daemon/journal.c", "    e->summed = true;\n", "", "journal repetitions are summed up"),
+    "a full ring forgets a sum": (
+        "daemon/journal.c", "    sum_up(j, to);\n", "", "journal a full ring sums up"),
+    "connections are accepted until there is none": (
+        "daemon/control.c", "    else\n        close(fd);\n}\n", "    else\n        close(fd);\n    connected(poll, 0, 0);\n}\n",
+        "control one connection is accepted in a turn"),
+    "a user may have any number of connections": (
+        "daemon/control.c", " && same < CONTROL_OF_USER;", ";", "control one connection is accepted in a turn"),
+    "watchers are counted with those who ask": (
+        "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted apart"),
+    "a slow member takes the time of all": (
+        "cmd/gather.c", "left / (g->members - member)", "left", "explain a-member-that-answers-without-end"),
     "handed over while it works": (
         "daemon/work.c", "mandate.working || w->holder != NULL ||", "mandate.working ||", "guardian resigns"),
     "handed over before it was undone": (

@@ -19,7 +19,7 @@ from lib.cases import case, main  # noqa: E402
 from lib.checks import Failure, expect, holds  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
-from lib.processes import die_with_parent, member_of, wait  # noqa: E402
+from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
 from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, Words, clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 
@@ -60,6 +60,11 @@ class Watched(LocalCluster):
 
     def kill_member(self, name=None):
         os.kill(self.pid(name or self.first), signal.SIGKILL)
+
+    def times_in_history(self, text):
+        """How often it was logged; repetitions are counted."""
+        said = ask(self.socket(self.first), {"verb": "history"})
+        return sum(1 + e.get("repeated", 0) for e in said["history"] if text in e["text"]) if said else 0
 
     def testament_came(self):
         return any("is dead, says its guardian" in self.log(n) for n in self.names if n != self.first)
@@ -325,7 +330,74 @@ def stands_still(_):
             p.daemons[p.first].terminate()
             seen = look.wait()
             holds("then another one leads", seen and seen[0] >= until, seen, until)
-            holds("it ends", p.daemons[p.first].wait(10) == 0 and "stands still" in p.log(p.first), p.log(p.first))
+            holds("it ends", p.daemons[p.first].wait(10) == 0 and "has not said that its work has ended" in p.log(p.first), p.log(p.first))
+
+
+def run_loses_its_leader(disturb):
+    """A healthy run whose member leads no more, and is told so late. What is said of both is true: a slow machine may be
+    told that the run has not stopped yet, but then that it has; and nobody has ended."""
+    with Watched(SHORT) as p:
+        p.begin()
+        with open(p.folder / "run.log", "w") as log:
+            run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", p.first, "--respawn", "--", "sleep", "1000"],
+                                   stdin=subprocess.DEVNULL, stderr=log, preexec_fn=die_with_parent)
+        try:
+            wait("it works", lambda: "starts sleep" in p.log("run"))
+            disturb(p)
+            wait("what became of it", lambda: re.search("nothing works under it any more|without", p.log(p.first)))
+            wait("it is let in again", lambda: p.group(p.first).get("waiting") or p.group(p.first).get("holder_pid"))
+        finally:
+            run.terminate()
+            run.wait()
+        said = p.log(p.first)
+        for false in ("stands still", "without a word", "without saying", f"leads no more: {p.first} is not"):
+            holds("a false message of the daemon:", false not in said, said)
+        holds("a false message of the run:", "the daemon has ended" not in p.log("run"), p.log("run"))
+
+
+@case
+def run_of_a_leader_that_is_cut_off(_):
+    def cut_off(p):
+        others = [p.daemons[n] for n in p.names if n != p.first]
+        for daemon in others:
+            signal_both(daemon, signal.SIGSTOP)
+        wait("it leads no more", lambda: "leads no more" in p.log(p.first))
+        office = p.log(p.first).split("leads no more")[0]
+        for daemon in others:
+            signal_both(daemon, signal.SIGCONT)
+        holds("nothing is started that must stop at once", office.count(") works under it") == 1, office)
+    run_loses_its_leader(cut_off)
+
+
+@case
+def told_when_its_lease_is_over(_):
+    """A run that is told only then may still say that its work has ended, and wait for its next turn."""
+    with Watched(SHORT) as p:
+        p.begin()
+        with Talker(p.run_socket()) as t:
+            holds("go", t.hold() and t.ask())
+            others = [p.daemons[n] for n in p.names if n != p.first]
+            for daemon in others:
+                signal_both(daemon, signal.SIGSTOP)
+            holds("it is told", t.until_hears("LOST", patience=LIMIT))
+            for daemon in others:
+                signal_both(daemon, signal.SIGCONT)
+            t.empty()
+            t.say("HOLD", group="main")
+            said = t.until_hears("WAIT", patience=LIMIT)
+            holds("it waits", said is not None, p.log(p.first))
+            holds("its end is heard", p.times_in_history("nothing works under it any more") == 1, p.log(p.first))
+
+
+@case
+def run_of_a_leader_that_is_paused(_):
+    def pause(p):
+        signal_both(p.daemons[p.first], signal.SIGSTOP)
+        wait("the run has noticed", lambda: "was not renewed in time" in p.log("run"))
+        wait("another one leads", lambda: any(p.group(n).get("leads") for n in p.names if n != p.first))
+        signal_both(p.daemons[p.first], signal.SIGCONT)
+        wait("it leads no more", lambda: "leads no more" in p.log(p.first))
+    run_loses_its_leader(pause)
 
 
 @case
@@ -360,8 +432,8 @@ def says_so_and_is_gone(_):
             t.empty()
             t.close()
             os.kill(p.pid(p.first), signal.SIGCONT)
-        wait("every one was heard", lambda: p.log(p.first).count("nothing works under it any more") == 20)
-        holds("and nothing else", "without a word" not in p.log(p.first), p.log(p.first)[-900:])
+        wait("every one was heard", lambda: p.times_in_history("nothing works under it any more") == 20)
+        holds("and nothing else", "without saying" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
         for i in range(300):  # more than the guardian has room for
@@ -370,7 +442,7 @@ def says_so_and_is_gone(_):
             channels.append(t.channel)
             t.channel = None
             t.say("EMPTY")
-        wait("all are empty", lambda: p.log(p.first).count("nothing works under it any more") == 320)
+        wait("all are empty", lambda: p.times_in_history("nothing works under it any more") == 320)
         for t in kept + channels:
             t.close()
         look = p.lookout()

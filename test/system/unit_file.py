@@ -19,7 +19,8 @@ settings = [line for line in UNIT.read_text().splitlines() if line and not line.
 for line in WANTED:
     if line not in settings:
         problems.append(f"no {line}")
-for name, pattern in (("RestartPreventExitStatus", r"(.* )?78( .*)?"), ("WatchdogSec", r"[0-9]+s")):
+for name, pattern in (("RestartPreventExitStatus", r"(.* )?78( .*)?"), ("WatchdogSec", r"[0-9]+s"),
+                      ("MemoryMax", r"[0-9]+M"), ("TasksMax", r"[0-9]+"), ("OOMPolicy", "continue")):
     values = [line.split("=", 1)[1] for line in settings if line.startswith(name + "=")]
     if len(values) != 1 or not re.fullmatch(pattern, values[0]):
         problems.append(f"{name}: {values}")

@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import Failure, expect, holds  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
-from lib.local_cluster import LocalCluster, free_ports  # noqa: E402
+from lib.local_cluster import LONG_TIMES, LocalCluster, free_ports  # noqa: E402
 from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 
@@ -633,7 +633,7 @@ def permissions(_):
 
 @case
 def hostile_clients(_):
-    with LocalCluster() as p:
+    with LocalCluster(times=LONG_TIMES) as p:
         before = p.begin()
         leader = before[0]
         for which in ("status", "admin"):

@@ -16,6 +16,7 @@ from .status_socket import ask
 
 LAST_PORT = None
 TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
+LONG_TIMES = "lease = 8s\nrenewal = 1s\ndelay = 10ms\nmax-lease = 10s\n"  # a busy machine does not cost such a lease
 
 
 def first_port():

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""What users of this machine can do to a daemon: local_users.py ELECT [CASE ... | --list] [--jobs N]
+
+A user who may query the daemon cannot keep it from renewing its leases, and a user who may run work under its leadership
+cannot erase its history or fill its log."""
+
+import os
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from lib.cases import case, main  # noqa: E402
+from lib.checks import holds  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.local_cluster import LONG_TIMES, LocalCluster  # noqa: E402
+from lib.processes import die_with_parent, member_of, wait  # noqa: E402
+from lib.run_socket import Talker, clock  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
+
+CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
+USER, GROUP = 60001, 60000  # of the attacker, if this is run by root
+PEAK = 2048                # kB that an attack may add to the memory of a member
+SHOWN, WINDOW, BURST, PERIOD = 8, 60, 20, 0.05  # journal.h, pace.h
+
+
+def peak_memory(pid):
+    """In kB."""
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
+def margins(path, questions):
+    """Asks for the lease on the run socket: the least that was left of it, and the longest that an answer took, in ms."""
+    least, longest = float("inf"), 0
+    with Talker(path) as t:
+        for _ in range(questions):
+            asked = clock()
+            until = t.ask("LEASE")
+            answered = clock()
+            holds("it leads, and answers", until > 0)
+            least, longest = min(least, until - answered), max(longest, answered - asked)
+            time.sleep(0.005)
+    return f"least lease left {least / 1000:.0f} ms, longest answer {longest / 1000:.1f} ms"
+
+
+@case
+def crowd_of_askers(_):
+    """Eight threads with 32 connections each, of a user who is only in the daemon's group."""
+    with LocalCluster(times=LONG_TIMES) as p:
+        leader, term = p.begin()
+        as_user = {}
+        if os.geteuid() == 0:
+            as_user = {"user": USER, "group": GROUP, "extra_groups": []}
+            os.chown(p.socket(leader), -1, GROUP)
+            for folder in (p.folder, p.folder / "state"):
+                folder.chmod(0o755)
+        member, path = member_of(p.daemons[leader].pid), p.socket(leader, "run")
+        print("without the crowd:", margins(path, 300))
+        before = peak_memory(member)
+        crowd = subprocess.Popen([CROWD, p.socket(leader), "8", "32", '{"verb": "status"}\n'], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, preexec_fn=die_with_parent, **as_user)
+        try:
+            print("with the crowd:   ", margins(path, 600))
+            if as_user:  # another user is answered, too
+                wait("an answer", lambda: ask(p.socket(leader), {"verb": "is-leader"}))
+        finally:
+            made = int(crowd.communicate()[0])
+        grown = peak_memory(member) - before
+        print(f"{made} connections were made; the member's peak grew by {grown} kB")
+        holds("there was a crowd", made > 0)
+        holds("bounded memory:", grown < PEAK, grown, "kB")
+        holds("it leads as before", p.leader() == (leader, term), p.leader(), (leader, term))
+
+
+def history(p, name):
+    return wait("the history", lambda: ask(p.socket(name), {"verb": "history"}))["history"]
+
+
+def counted(entries, text):
+    return sum(1 + e.get("repeated", 0) for e in entries if text in e["text"])
+
+
+@case
+def flood_of_turns(_):
+    """A user takes and gives back the right to work, as often as it can: more turns than the history has entries."""
+    turns = 200
+    with LocalCluster(times=LONG_TIMES) as p:
+        leader, _ = p.begin()
+        first = [e["text"] for e in history(p, leader) if e["event"] != "link"]
+        begun = time.monotonic()
+        with Talker(p.socket(leader, "run")) as t:
+            for i in range(turns):
+                holds("its turn comes", t.hold().word == "GO", i)
+                t.empty()
+        lasted = time.monotonic() - begun
+        missing = [text for text in first if text not in [e["text"] for e in history(p, leader)]]
+        holds("nothing else is replaced:", not missing, missing)
+        wait("all ended", lambda: counted(history(p, leader), "nothing works under it any more") == turns)
+        entries = history(p, leader)
+        holds("every turn is counted", counted(entries, "works under it") == 2 * turns, entries)
+        holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
+        lines = p.log(leader).count("works under it")
+        holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
+        holds("turns have a pace:", lasted >= (turns - BURST) * PERIOD, lasted)
+        p.daemons[leader].terminate()
+        p.daemons[leader].wait()
+        said = p.log(leader)
+        holds("and summed up at the end", "nothing works under it any more (repeated " in said and "times within 60 s)" in said, said[-900:])
+
+
+@case
+def flood_of_resignations(_):
+    """Asked to resign over and over, a member that does not lead takes no step: its flight recorder keeps its story."""
+    with LocalCluster(times=LONG_TIMES) as p:
+        leader, _ = p.begin()
+        follower = next(n for n in p.names if n != leader)
+
+        def recorded():
+            question = {"verb": "messages", "group": "main", "loud": True, "from": -1}
+            return wait("the recorder", lambda: ask(p.socket(follower), question))["next"]
+        before = recorded()
+        with Talker(p.socket(follower, "run")) as t:
+            for _ in range(100):
+                t.say("RESIGN", group="main")
+                said = t.until_hears("REFUSED", "DONE")
+                holds("it is refused", said and said.word == "REFUSED" and "does not lead" in said.why, said)
+        holds("no step is recorded", recorded() - before < 100, before, recorded())
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

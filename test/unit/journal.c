@@ -1,0 +1,207 @@
+/* The log and the history when local users cause entries without end, and how often they may. */
+#include "../support.h"
+
+#include "../../src/daemon/journal.h"
+#include "../../src/daemon/pace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FLOOD  5000
+#define SECOND 1000000
+
+static struct journal j;
+static unsigned shown, summed;
+
+static void count(void *context, const struct journal_entry *e)
+{
+    (void)context;
+    shown++;
+    summed += e->repeated > 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(&j, 0, sizeof j);
+    journal_begin(&j, false, true);
+    j.written = count;
+    shown = summed = 0;
+    return 0;
+}
+
+static void write_entry(enum journal_event event, const char *group, const char *text)
+{
+    struct journal_entry e = {.event = (uint8_t)event};
+    snprintf(e.group, sizeof e.group, "%s", group);
+    snprintf(e.text, sizeof e.text, "%s", text);
+    journal_write(&j, &e);
+}
+
+static void turn(const char *group, unsigned pid)
+{
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "elect run (pid %u) works under it", pid);
+    write_entry(JOURNAL_WORK, group, text);
+    write_entry(JOURNAL_WORK, group, "nothing works under it any more");
+}
+
+static void turns_of_work_replace_nothing_else(void **state)
+{
+    struct journal_cursor c = {0};
+    const struct journal_entry *e;
+    unsigned others = 0, work = 0;
+    uint64_t last = 0;
+    char group[8];
+    (void)state;
+    write_entry(JOURNAL_LEADS, "main", "leads in term 1.1");
+    for (unsigned i = 0; i < FLOOD; i++) {
+        snprintf(group, sizeof group, "g%u", i % 64);
+        turn(group, i * 7919 % 100000);
+    }
+    write_entry(JOURNAL_LEADS_NO_MORE, "main", "leads no more");
+    while ((e = journal_next(&j, &c)) != NULL) {
+        assert_true(e->number > last);
+        last = e->number;
+        others += e->event != JOURNAL_WORK;
+        work += e->event == JOURNAL_WORK;
+    }
+    assert_int_equal(2, others);
+    assert_int_equal(JOURNAL_WORK_ENTRIES, work);
+}
+
+static void every_turn_is_counted(void **state)
+{
+    struct journal_cursor c = {0};
+    const struct journal_entry *e;
+    uint64_t work = 0;
+    (void)state;
+    for (unsigned i = 0; i < FLOOD; i++)
+        turn("main", i * 7919 % 100000);
+    while ((e = journal_next(&j, &c)) != NULL)
+        work += 1 + e->repeated;
+    assert_int_equal(2 * FLOOD, work);
+}
+
+static void repetitions_are_summed_up(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < FLOOD; i++)
+        turn("main", i);
+    assert_int_equal(2 * JOURNAL_SHOWN, shown);
+    journal_sum_up(&j, false); /* the window is not over */
+    assert_int_equal(0, summed);
+    journal_sum_up(&j, true);
+    journal_sum_up(&j, true);
+    assert_int_equal(2, summed);
+    assert_int_equal(2 * JOURNAL_SHOWN + 2, shown);
+}
+
+static void a_sum_says_how_often(void **state)
+{
+    struct journal_cursor c = {0};
+    const struct journal_entry *e, *last = NULL;
+    (void)state;
+    for (unsigned i = 0; i < JOURNAL_SHOWN + 3; i++)
+        write_entry(JOURNAL_WORK, "main", "nothing works under it any more");
+    while ((e = journal_next(&j, &c)) != NULL)
+        last = e;
+    assert_int_equal(3, last->repeated);
+    json_t *o = journal_json(last);
+    assert_string_equal("nothing works under it any more (repeated 3 times within 60 s)",
+                        json_string_value(json_object_get(o, "text")));
+    assert_int_equal(3, json_integer_value(json_object_get(o, "repeated")));
+    json_decref(o);
+}
+
+/* What is not alike is shown: of another group, another text, another event. */
+static void only_the_same_is_a_repetition(void **state)
+{
+    char text[JOURNAL_TEXT], group[8];
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(group, sizeof group, "g%u", i);
+        write_entry(JOURNAL_WORK, group, "nothing works under it any more");
+        snprintf(text, sizeof text, "%.*s: its work", (int)i, "abcdefghijklmnopqrstuvw");
+        write_entry(JOURNAL_WORK, "main", text);
+        write_entry(JOURNAL_ADMIN, "main", "key 7 is used");
+    }
+    assert_int_equal(60, shown);
+}
+
+/* An entry that makes room for another one takes no count with it. */
+static void a_full_ring_sums_up(void **state)
+{
+    char text[JOURNAL_TEXT];
+    (void)state;
+    for (unsigned i = 0; i < JOURNAL_SHOWN + 1; i++)
+        write_entry(JOURNAL_WORK, "main", "nothing works under it any more");
+    for (unsigned i = 0; i < JOURNAL_WORK_ENTRIES; i++) {
+        snprintf(
+            text, sizeof text, "%.*s", (int)i + 1,
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+        write_entry(JOURNAL_WORK, "main", text);
+    }
+    assert_int_equal(1, summed);
+}
+
+/* ---- how often ---- */
+
+static void a_burst_then_one_after_another(void **state)
+{
+    struct pace p = {0};
+    elect_time now = 1000 * (elect_time)SECOND;
+    (void)state;
+    for (unsigned i = 0; i < PACE_BURST; i++) {
+        assert_int_equal(now, pace_next(&p, 7, now));
+        pace_take(&p, 7, 1, now);
+    }
+    for (unsigned i = 0; i < 3 * PACE_BURST; i++) {
+        assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, now));
+        assert_int_equal(now, pace_next(&p, 8, now)); /* another user does not wait for it */
+        now += PACE_PERIOD;
+        assert_int_equal(now, pace_next(&p, 7, now));
+        pace_take(&p, 7, 1, now);
+    }
+    now += (elect_time)PACE_BURST * PACE_PERIOD; /* it has rested */
+    for (unsigned i = 0; i < PACE_BURST; i++) {
+        assert_int_equal(now, pace_next(&p, 7, now));
+        pace_take(&p, 7, 1, now);
+    }
+    assert_true(pace_next(&p, 7, now) > now);
+}
+
+/* Users that come and go do not let one off that has had its burst lately. */
+static void many_users(void **state)
+{
+    struct pace p = {0};
+    elect_time now = 1000 * (elect_time)SECOND;
+    (void)state;
+    for (unsigned i = 0; i < PACE_BURST; i++)
+        pace_take(&p, 7, 1, now);
+    for (uid_t user = 100; user < 100 + 3 * PACE_USERS; user++)
+        pace_take(&p, user, 1, now);
+    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, now));
+    for (unsigned i = 0; i < PACE_BURST; i++) /* root, whose number an empty place has */
+        pace_take(&p, 0, 1, now);
+    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, now));
+    for (uid_t user = 1000; user < 1000 + PACE_USERS; user++)
+        pace_take(&p, user, 2 * PACE_BURST, now);
+    assert_int_equal(now, pace_next(&p, 7777, now)); /* who is not known has taken nothing */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(turns_of_work_replace_nothing_else, begin),
+        cmocka_unit_test_setup(every_turn_is_counted, begin),
+        cmocka_unit_test_setup(repetitions_are_summed_up, begin),
+        cmocka_unit_test_setup(a_sum_says_how_often, begin),
+        cmocka_unit_test_setup(only_the_same_is_a_repetition, begin),
+        cmocka_unit_test_setup(a_full_ring_sums_up, begin),
+        cmocka_unit_test(a_burst_then_one_after_another),
+        cmocka_unit_test(many_users),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
