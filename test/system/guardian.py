@@ -16,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
-from lib.checks import NotHere, expect, holds, need_root, skip  # noqa: E402
+from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
@@ -621,11 +621,9 @@ def refused(_):
             for _ in range(200):
                 sockets.send_fds(t.socket, [good], [0, 1, 2])
                 holds("it is answered", t.until_hears("TOLD") is not None)
-        if os.geteuid() == 0:
+        if is_root("refused/descriptors-of-a-member"):
             fds = len(os.listdir(f"/proc/{p.pid(p.first)}/fd"))
             holds("and none is kept", fds < 60, fds)
-        else:
-            skip("refused/descriptors-of-a-member", "needs root")
         crowd = []
         try:
             for _ in range(140):

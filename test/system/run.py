@@ -16,7 +16,7 @@ import uuid
 sys.dont_write_bytecode = True
 from lib import evidence  # noqa: E402
 from lib.cases import case  # noqa: E402
-from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
+from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.fake_daemon import Fake, LOOSE, NOW, TERM, boottime  # noqa: E402
 from lib.processes import wait  # noqa: E402
@@ -411,7 +411,7 @@ def watchdog(_):
         silent = "import os,time\nprint('on',flush=True)\nprint(os.environ['NOTIFY_SOCKET'],flush=True)\ntime.sleep(1000)"
         with begin(f, silent, "--watchdog", "800ms") as r:
             name = r.process.stdout.readline().decode().strip()
-            foreign = evidence.fork(say_as_nobody, name) if os.geteuid() == 0 else None
+            foreign = evidence.fork(say_as_nobody, name) if is_root("watchdog/of-another-user") else None
             holds("somebody else's do not count", r.end() == 75 and "no sign of life" in r.err, r.err)
             if foreign:
                 os.kill(foreign, signal.SIGKILL)
@@ -425,7 +425,7 @@ def isolated(_):
     with Fake() as f:
         f.folder.chmod(0o711)
         os.chmod(f.path, 0o777)
-        who = [{}] + ([{"user": NOBODY, "group": NOBODY, "cwd": "/"}] if os.geteuid() == 0 else [])
+        who = [{}] + ([{"user": NOBODY, "group": NOBODY, "cwd": "/"}] if is_root("isolated/as-another-user") else [])
         for how in who:
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
             if r.returncode == 125 and "not permitted" in r.err and how:

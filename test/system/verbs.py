@@ -18,7 +18,7 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
-from lib.checks import Failure, expect, holds  # noqa: E402
+from lib.checks import Failure, expect, holds, is_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LONG_TIMES, LocalCluster, free_ports  # noqa: E402
 from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
@@ -412,7 +412,7 @@ def bad_keys(_):
             key.write_bytes(bad)
             key.chmod(0o600)
             p.refused(repr(bad[:20]), "key")
-        if os.geteuid() == 0:
+        if is_root("bad-keys/of-another-owner"):
             key.write_bytes(good)
             os.chown(key, 12345, 12345)
             p.refused("owner", "another user owns it")

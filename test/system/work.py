@@ -15,7 +15,7 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import CASES, case  # noqa: E402
-from lib.checks import expect, holds  # noqa: E402
+from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, member_of, wait  # noqa: E402
@@ -187,6 +187,9 @@ for what in HAPPENS:
 @case
 def on_loopback_and_in_other_times(_):
     """A runner whose clock is years ahead."""
+    if not os.path.exists("/proc/self/ns/time"):
+        raise NotHere("needs time namespaces")
+    need_root()
     with Works() as p:
         with open(p.folder / "x.log", "a") as log:
             p.start()

@@ -37,6 +37,13 @@ def need_root():
         raise NotHere("needs root")
 
 
+def is_root(part):
+    """Whether this is root; if not, the part of the case that needs it is skipped."""
+    if os.geteuid() != 0:
+        skip(part, "needs root")
+    return os.geteuid() == 0
+
+
 def listed(words):
     return [words] if isinstance(words, str) else words
 
