@@ -106,20 +106,33 @@ static struct also_proved also(const uint8_t head[SEAL_HEAD], const uint8_t clus
     return a;
 }
 
-/* random, counter */
+#define SALT_AT (SEAL_HEAD - SEAL_SALT)
+
+static void salt(uint8_t head[SEAL_HEAD], const uint8_t secret[SEAL_KEY], const uint8_t *content,
+                 size_t length)
+{
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, secret, SEAL_KEY, SEAL_SALT);
+    crypto_generichash_update(&state, head, SALT_AT);
+    crypto_generichash_update(&state, content, length);
+    crypto_generichash_final(&state, head + SALT_AT, SEAL_SALT);
+    sodium_memzero(&state, sizeof state);
+}
+
+/* salt, counter */
 static void nonce_of(const uint8_t head[SEAL_HEAD],
                      uint8_t nonce[crypto_aead_xchacha20poly1305_ietf_NPUBBYTES])
 {
-    memcpy(nonce, head + 24, SEAL_RANDOM);
-    memcpy(nonce + SEAL_RANDOM, head + 16, 8);
+    memcpy(nonce, head + SALT_AT, SEAL_SALT);
+    memcpy(nonce + SEAL_SALT, head + 16, 8);
 }
 
-size_t seal_write(const struct packet *head, const uint8_t random[SEAL_RANDOM],
+size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
                   const uint8_t key[SEAL_KEY], const uint8_t cluster[SEAL_CLUSTER],
                   const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET])
 {
     uint8_t nonce[crypto_aead_xchacha20poly1305_ietf_NPUBBYTES];
-    struct bytes b = {out, out + SEAL_HEAD, true};
+    struct bytes b = {out, out + SALT_AT, true};
     assert(length <= SEAL_MAX_CONTENT && head->tag != 0);
     put_number(&b, MAGIC, 4);
     put_number(&b, head->type, 1);
@@ -129,8 +142,8 @@ size_t seal_write(const struct packet *head, const uint8_t random[SEAL_RANDOM],
     put_number(&b, SEAL_HEAD + length + SEAL_PROOF, 2);
     put_number(&b, head->tag, 4);
     put_number(&b, head->counter, 8);
-    put_bytes(&b, random, SEAL_RANDOM);
     assert(b.fine && b.at == b.end);
+    salt(out, secret, content, length);
     nonce_of(out, nonce);
     struct also_proved a = also(out, cluster);
     crypto_aead_xchacha20poly1305_ietf_encrypt(out + SEAL_HEAD, NULL, content, length, a.bytes,

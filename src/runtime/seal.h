@@ -3,7 +3,11 @@
  * anything: see session.c.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
- *     12  4 tag           16 8 counter            24 16 random   40 ... content, 16 bytes of proof
+ *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of proof
+ *
+ * The salt and the counter are the nonce. The salt is a hash of all that comes before it and of
+ * the content, keyed with a secret that each start draws. So no nonce is used for two contents,
+ * even if a memory image is resumed twice or a process forks, and no packet needs getrandom().
  *
  * Everything is little-endian. from and to are the numbers of the configuration.
  */
@@ -17,7 +21,7 @@
 #define SEAL_KEY         32
 #define SEAL_NONCE       32
 #define SEAL_CLUSTER     16
-#define SEAL_RANDOM      16
+#define SEAL_SALT        16
 #define SEAL_HEAD        40
 #define SEAL_PROOF       16
 #define SEAL_MAX_PACKET  1200 /* never fragmented */
@@ -54,7 +58,7 @@ uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
 uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
 
 /* How long the packet is. */
-size_t seal_write(const struct packet *head, const uint8_t random[SEAL_RANDOM],
+size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
                   const uint8_t key[SEAL_KEY], const uint8_t cluster[SEAL_CLUSTER],
                   const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
 

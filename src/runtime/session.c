@@ -82,12 +82,10 @@ static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
 
 #define REJECT_LENGTH (SEAL_NONCE + 1)
 
-static size_t seal(struct sessions *s, const struct packet *head, const uint8_t *key,
+static size_t seal(const struct sessions *s, const struct packet *head, const uint8_t *key,
                    const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET])
 {
-    uint8_t random[SEAL_RANDOM];
-    s->draw(s->context, random, sizeof random);
-    return seal_write(head, random, key, s->cluster, content, length, out);
+    return seal_write(head, s->secret, key, s->cluster, content, length, out);
 }
 
 static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
@@ -701,6 +699,7 @@ void sessions_remove_key(struct sessions *s, uint8_t slot)
 void sessions_begin(struct sessions *s)
 {
     s->draw(s->context, s->boot, SESSION_BOOT);
+    s->draw(s->context, s->secret, SEAL_KEY);
     s->began = s->sequence;
     s->lowest = SESSION_LOWEST;
     s->highest = SESSION_HIGHEST;

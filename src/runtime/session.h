@@ -119,7 +119,8 @@ struct session_key {
 struct sessions {
     uint16_t id;
     uint8_t cluster[SEAL_CLUSTER], boot[SESSION_BOOT];
-    uint8_t lowest, highest; /* protocol */
+    uint8_t secret[SEAL_KEY]; /* of this start: keys the salts of its packets */
+    uint8_t lowest, highest;  /* protocol */
     uint32_t incarnation, digest, rekeys;
     uint64_t sequence; /* of the own state, as it is on the disk */
     uint64_t began;    /* the same, when this life began */

@@ -34,7 +34,7 @@ static void begin(struct sessions *s, uint16_t id)
 static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint64_t number,
                    uint8_t *out)
 {
-    static const uint8_t random[SEAL_RANDOM];
+    static const uint8_t secret[SEAL_KEY];
     uint8_t pair[SEAL_KEY], hello[SEAL_KEY];
     uint8_t content[SEAL_MAX_CONTENT] = {0};
     seal_pair_key(pair, key, cluster, 1, 2);
@@ -47,7 +47,7 @@ static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint
                           .to = 1,
                           .tag = seal_hello_tag(hello, s->key[0].nonce),
                           .counter = number};
-    return seal_write(&head, random, hello, cluster, content, length, out);
+    return seal_write(&head, secret, hello, cluster, content, length, out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -23,9 +23,9 @@ static const uint8_t key[SEAL_KEY] = {9, 8, 7}, cluster[SEAL_CLUSTER] = {1}, wor
 
 static size_t packet(uint8_t out[SEAL_MAX_PACKET])
 {
-    static const uint8_t random[SEAL_RANDOM] = {5};
+    static const uint8_t secret[SEAL_KEY] = {5};
     struct packet head = {PACKET_DATA, 3, 10, 20, 0x01020304, 77};
-    return seal_write(&head, random, key, cluster, words, sizeof words, out);
+    return seal_write(&head, secret, key, cluster, words, sizeof words, out);
 }
 
 static void every_bit_of_a_packet_is_proved(void **state)

@@ -135,6 +135,27 @@ static void a_packet_is_taken_once_and_in_any_order(void **state)
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
+/* If a memory image is resumed twice, two processes seal with the same key and counter. */
+static void no_nonce_is_used_for_two_contents(void **state)
+{
+    static struct sessions twin;
+    struct pair *p = acquainted();
+    uint8_t out[3][SEAL_MAX_PACKET], other[sizeof words] = "sword";
+    (void)state;
+    twin = p->s[0];
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, out[0]);
+    assert_int_equal(sessions_seal(&twin, 0, other, sizeof other, out[1]), length);
+    const size_t salt = SEAL_HEAD - SEAL_SALT;
+    assert_memory_equal(out[0], out[1], salt);
+    assert_memory_not_equal(out[0] + salt, out[1] + salt, SEAL_SALT);
+    sessions_seal(&p->s[0], 0, words, sizeof words, out[2]); /* nor for two counters */
+    assert_memory_not_equal(out[0] + salt, out[2] + salt, SEAL_SALT);
+    uint8_t secret[SEAL_KEY];
+    memcpy(secret, p->s[0].secret, SEAL_KEY);
+    begin(p, 0, 2, 2);
+    assert_memory_not_equal(secret, p->s[0].secret, SEAL_KEY); /* nor by two lives */
+}
+
 static void a_restart_ends_what_was_before(void **state)
 {
     struct pair *p = acquainted();
@@ -654,6 +675,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_packets_make_a_session),
         cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
+        cmocka_unit_test(no_nonce_is_used_for_two_contents),
         cmocka_unit_test(a_restart_ends_what_was_before),
         cmocka_unit_test(who_is_rolled_back_or_cloned_must_stop),
         cmocka_unit_test(who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era),
