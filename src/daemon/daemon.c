@@ -11,6 +11,7 @@
 
 #define MILLISECOND 1000
 #define TICK        1000 /* milliseconds */
+#define TICK_SLACK  250
 
 enum { EXIT_STATE = 74, EXIT_NOT_NOW = 75, EXIT_FORBIDDEN = 78 };
 
@@ -234,6 +235,16 @@ static void ticks(uv_timer_t *timer)
         resolve_all(d);
 }
 
+/* A tick waits for a wake-up that happens anyway, within its slack. */
+static void awake(uv_check_t *check)
+{
+    struct daemon *d = check->data;
+    if (d->stopping || uv_timer_get_due_in(&d->tick) > TICK_SLACK)
+        return;
+    ticks(&d->tick);
+    uv_timer_again(&d->tick);
+}
+
 static void barks(uv_timer_t *timer)
 {
     (void)timer;
@@ -356,7 +367,8 @@ static void begin(struct daemon *d, const struct config *config, const struct co
     }
     uv_timer_init(&d->loop, &d->tick);
     uv_timer_init(&d->loop, &d->watchdog);
-    d->tick.data = d;
+    uv_check_init(&d->loop, &d->awake);
+    d->tick.data = d->awake.data = d;
     d->journal.written = answer_watchers;
     d->journal.context = d;
 }
@@ -374,6 +386,7 @@ static void close_all(struct daemon *d)
     for (unsigned i = 0; i < 3; i++)
         uv_close((uv_handle_t *)&d->signal[i], NULL);
     uv_close((uv_handle_t *)&d->tick, NULL);
+    uv_close((uv_handle_t *)&d->awake, NULL);
     uv_close((uv_handle_t *)&d->watchdog, NULL);
     uv_cancel((uv_req_t *)&d->resolver.request);
     for (unsigned i = 0; i < 3; i++) /* what is closed has its turn */
@@ -404,7 +417,8 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     snprintf(text, sizeof text, "member %s (%u) starts, incarnation %u", d->me->name,
              d->me->peer.id, elect_member_incarnation(d->member));
     daemon_log(d, JOURNAL_STARTED, -1, text);
-    uv_timer_start(&d->tick, ticks, 0, TICK);
+    uv_timer_start(&d->tick, ticks, 0, TICK + TICK_SLACK);
+    uv_check_start(&d->awake, awake);
     uint64_t every = service_watchdog() / 2 / MILLISECOND;
     if (every > 0)
         uv_timer_start(&d->watchdog, barks, every, every);

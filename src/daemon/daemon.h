@@ -38,6 +38,7 @@ struct daemon {
     uv_loop_t loop;
     uv_signal_t signal[3];
     uv_timer_t tick, watchdog;
+    uv_check_t awake;
     struct elect_member *member;
     struct journal journal;
     struct recorder recorder;

@@ -274,6 +274,10 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
         free(m);
         return NULL;
     }
+    for (unsigned i = 0; i < SESSION_PEERS; i++) {
+        m->out[i].bytes = m->out_bytes[i];
+        m->out_lost[i].bytes = m->out_bytes[SESSION_PEERS + i];
+    }
     m->options = *options;
     m->peers = options->peers;
     m->file.fd = -1;

@@ -14,19 +14,28 @@ elect_time elect_uv_now(void)
     return (elect_time)t.tv_sec * SECOND + t.tv_nsec / 1000;
 }
 
+static void arm(const struct alarm_clock *c, const struct itimerspec *spec)
+{
+    timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
+}
+
+/* Setting the timer clears its expirations, so that no read is needed: ring() usually sets it, and
+ * otherwise it is disarmed here. */
 static void rings(uv_poll_t *poll, int status, int events)
 {
+    static const struct itimerspec never;
     struct alarm_clock *c = poll->data;
-    uint64_t times;
     (void)events;
     if (status < 0) {
         c->broken(c->context, -status);
         return;
     }
-    if (read(c->fd, &times, sizeof times) == sizeof times) {
-        c->set = ELECT_UNSET;
-        c->ring(c->context);
-    }
+    if (c->set == ELECT_UNSET || c->set > elect_uv_now())
+        return; /* another callback of this turn has set it again meanwhile */
+    c->set = ELECT_UNSET;
+    c->ring(c->context);
+    if (c->set == ELECT_UNSET)
+        arm(c, &never);
 }
 
 int clock_open(struct alarm_clock *c, uv_loop_t *loop)
@@ -51,7 +60,7 @@ void clock_set(struct alarm_clock *c, elect_time when)
     c->set = when;
     if (when == ELECT_UNSET)
         spec = (struct itimerspec){0};
-    timerfd_settime(c->fd, TFD_TIMER_ABSTIME, &spec, NULL);
+    arm(c, &spec);
 }
 
 void clock_close(struct alarm_clock *c, uv_close_cb closed)

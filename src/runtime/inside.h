@@ -21,10 +21,11 @@ struct group {
     struct elect_news news; /* as announced */
 };
 
-/* What goes to a peer at the end of this turn. What has no room is lost. */
+/* What goes to a peer at the end of this turn. What has no room is lost. The bytes are kept
+ * elsewhere: every turn looks whether all outboxes are empty, which must not touch a page each. */
 struct outbox {
     size_t used;
-    uint8_t bytes[OUTBOX_ROOM];
+    uint8_t *bytes;
 };
 
 /* From host to host: one at a time, so that it takes no room from what the members say. */
@@ -49,6 +50,7 @@ struct elect_member {
     struct sessions *sessions; /* keys: not to be swapped out or dumped */
     struct session_event event;
     struct outbox out[SESSION_PEERS], out_lost[SESSION_PEERS];
+    uint8_t out_bytes[2 * SESSION_PEERS][OUTBOX_ROOM];
     struct note note[SESSION_PEERS];
     struct self_message self[SELF_ROOM];
     unsigned selves;

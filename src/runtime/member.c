@@ -56,7 +56,7 @@ void member_broken(void *context, int error)
 
 static void put_record(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t length)
 {
-    struct bytes b = {box->bytes + box->used, box->bytes + sizeof box->bytes, true};
+    struct bytes b = {box->bytes + box->used, box->bytes + OUTBOX_ROOM, true};
     if (!bytes_room(&b, RECORD_HEAD + length))
         return;
     put_number(&b, mark, 4);
@@ -182,6 +182,7 @@ static void flush(struct elect_member *m)
         if (m->note[i].length > 0)
             send_note(m, i);
     }
+    net_flush(&m->net);
 }
 
 static bool write_down(struct elect_member *m)
@@ -314,7 +315,7 @@ static void announce(struct elect_member *m)
 
 static bool is_quiet(const struct elect_member *m)
 {
-    bool quiet = m->selves == 0 && !m->dirty;
+    bool quiet = m->selves == 0 && !m->dirty && m->net.queued == 0;
     for (unsigned i = 0; i < m->groups; i++)
         quiet = quiet && !m->group[i].announced && !m->group[i].deposits &&
                 m->group[i].news.until == m->group[i].node.mandate.time[ELECT_UNTIL];

@@ -136,16 +136,53 @@ int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links)
     return error;
 }
 
-/* What cannot be sent now is lost, as on any network. */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length)
 {
     if (link >= n->links || to->any.sa_family == AF_UNSPEC)
         return;
-    if (sendto(n->fd[link], bytes, length, 0, &to->any, size_of(to)) < 0)
-        return;
-    n->traffic.sent++;
-    n->traffic.sent_bytes += length;
+    if (n->queued == NET_QUEUE)
+        net_flush(n);
+    struct net_packet *p = &n->queue[n->queued++];
+    p->link = link;
+    p->length = length;
+    p->to = *to;
+    memcpy(p->bytes, bytes, length);
+}
+
+/* A packet that the kernel refuses is lost, as on any network; those behind it are sent. */
+static void send_all(struct net *n, unsigned link, struct mmsghdr *message, unsigned count)
+{
+    for (unsigned at = 0; at < count;) {
+        int sent = sendmmsg(n->fd[link], message + at, count - at, 0);
+        for (int i = 0; i < sent; i++) {
+            n->traffic.sent++;
+            n->traffic.sent_bytes += message[at + (unsigned)i].msg_len;
+        }
+        at += sent > 0 ? (unsigned)sent : 1;
+    }
+}
+
+void net_flush(struct net *n)
+{
+    struct iovec part[NET_QUEUE];
+    struct mmsghdr message[NET_QUEUE];
+    for (unsigned link = 0; link < n->links && n->queued > 0; link++) {
+        unsigned count = 0;
+        for (unsigned i = 0; i < n->queued; i++) {
+            struct net_packet *p = &n->queue[i];
+            if (p->link != link)
+                continue;
+            part[count] = (struct iovec){p->bytes, p->length};
+            message[count].msg_hdr = (struct msghdr){.msg_name = &p->to,
+                                                     .msg_namelen = size_of(&p->to),
+                                                     .msg_iov = &part[count],
+                                                     .msg_iovlen = 1};
+            count++;
+        }
+        send_all(n, link, message, count);
+    }
+    n->queued = 0;
 }
 
 void net_filter(struct net *n, const uint32_t *tags, unsigned count)

@@ -6,6 +6,14 @@
 #include "seal.h"
 
 #define NET_AT_ONCE 16 /* packets that one call takes in */
+#define NET_QUEUE   32 /* packets that one call sends */
+
+struct net_packet {
+    unsigned link;
+    size_t length;
+    union elect_address to;
+    uint8_t bytes[SEAL_MAX_PACKET];
+};
 
 struct net {
     uv_poll_t poll[ELECT_UV_LINKS];
@@ -18,6 +26,8 @@ struct net {
     void (*broken)(void *context, int error);
     void *context;
     uint8_t bytes[NET_AT_ONCE][SEAL_MAX_PACKET + 1];
+    unsigned queued;
+    struct net_packet queue[NET_QUEUE];
 };
 
 /* 0, or an errno, and which link. Who has no address of its own gets one of the kernel's, where it
@@ -26,8 +36,10 @@ int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd
              unsigned *which);
 /* 0, or an errno; they are its own from now on, also if it fails. */
 int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
+/* Queues a packet. net_flush() sends all queued packets, with one system call for each link. */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
+void net_flush(struct net *n);
 void net_filter(struct net *n, const uint32_t *tags, unsigned count);
 void net_close(struct net *n, uv_close_cb closed); /* whose handle's data is the context */
 bool net_same(const union elect_address *a, const union elect_address *b);

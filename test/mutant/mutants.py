@@ -605,6 +605,18 @@ MUTANTS = {
     "clusters with one key hear each other": (
         "runtime/seal.c", "    memcpy(a.bytes + SEAL_HEAD, cluster, SEAL_CLUSTER);\n", "    memset(a.bytes + SEAL_HEAD, 0, SEAL_CLUSTER);\n",
         "runtime every bit of a packet is proved"),
+    "the salt does not depend on the content": (
+        "runtime/seal.c", "    crypto_generichash_update(&state, content, length);\n    crypto_generichash_final(&state, head + SALT_AT",
+        "    crypto_generichash_final(&state, head + SALT_AT", "session no nonce is used for two contents"),
+    "two lives have the same secret": (
+        "runtime/session.c", "    s->draw(s->context, s->secret, SEAL_KEY);\n", "", "session no nonce is used for two contents"),
+    "a clock that is not set again stays ready": (
+        "runtime/clock.c", "    if (c->set == ELECT_UNSET)\n        arm(c, &never);\n", "", "loop a clock rings once for each time that it is set"),
+    "a clock rings for a time that is no more": (
+        "runtime/clock.c", "c->set == ELECT_UNSET || c->set > elect_uv_now()", "false", "loop a clock that was set again meanwhile does not ring"),
+    "packets behind a bad one are lost": (
+        "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
+        "loop packets wait for a flush and a bad one stops no other"),
     "every HELLO is answered": (
         "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
         "session answers have a budget"),
