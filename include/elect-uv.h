@@ -51,7 +51,7 @@ union elect_address {
 struct elect_peer {
     uint16_t id;
     uint8_t links;
-    bool dynamic; /* it is where its latest packet came from */
+    bool dynamic; /* it is where its packets come from; see SECURITY.md for when it moves */
     union elect_address link[ELECT_UV_LINKS];
 };
 
@@ -100,8 +100,8 @@ struct elect_testament {
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is there")                                                                          \
     X(LOST, "has lost its state, and asks what was promised")                                      \
-    X(ROLLED_BACK, "is refused: its state is an earlier one")                                      \
-    X(CLONED, "is refused: another process has its number")                                        \
+    X(ROLLED_BACK, "is refused: its state file is older than the state remembered here")           \
+    X(CLONED, "is refused: another process with its id is running")                                \
     X(PROTOCOL, "is refused: it speaks no common protocol")                                        \
     X(TESTAMENT, "is dead, says its guardian")                                                     \
     X(DIFFERS, "has another configuration")

@@ -191,7 +191,7 @@ static void failed(void *context, bool forbidden, const char *why)
     struct daemon *d = context;
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "stops: %s%s", why,
-             forbidden ? ": see elect readmit, and that no other process has this id" : "");
+             forbidden ? "; move the state file away, then run elect readmit" : "");
     daemon_log(d, JOURNAL_STOPPED, -1, text);
     end(d, forbidden ? EXIT_FORBIDDEN : EXIT_STATE);
 }

@@ -39,12 +39,20 @@ struct self_message {
     struct elect_message message;
 };
 
+/* Where a dynamic peer may be by now. */
+struct candidate {
+    union elect_address address;
+    elect_time since;
+    unsigned packets; /* newest ones, in a row; 0: there is no candidate */
+};
+
 struct elect_member {
     struct elect_member_options options;
     struct elect_peer peer[SESSION_PEERS];
     unsigned peers, me; /* me: among them, and my rank is that of its id */
     uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
     elect_time link_heard[SESSION_PEERS][ELECT_UV_LINKS];
+    struct candidate candidate[SESSION_PEERS][ELECT_UV_LINKS];
     struct group group[STORE_GROUPS];
     unsigned groups;
     struct sessions *sessions; /* keys: not to be swapped out or dumped */

@@ -10,8 +10,10 @@
 
 #define RECORD_HEAD     6 /* which group, how long */
 #define TESTAMENT_BYTES 16
+#define MOVED_PACKETS   5 /* that show that a dynamic peer is at another address */
 #define NOTE_MARK       0 /* in place of a group's: from host to host */
 
+_Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
 _Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
 
 /* ---- the end ---- */
@@ -485,15 +487,27 @@ static void move(struct elect_member *m, unsigned peer, unsigned link,
     if (net_same(&m->peer[peer].link[link], to))
         return;
     m->peer[peer].link[link] = *to;
+    m->candidate[peer][link].packets = 0;
     deposit_anew(m);
 }
 
-/* Where it is now, if that was said in its latest words. */
+/* A dynamic peer has moved when some newest packets in a row have come from another address, for
+ * the suspicion time, and none from the address that is known. An attacker that only relays packets
+ * from elsewhere, however fast, moves no peer that is still heard at its own address. */
 static void follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from)
 {
-    const struct session_event *e = &m->event;
-    if (m->peer[peer].dynamic && (e->newest || e->news == SESSION_OPENED))
+    struct candidate *c = &m->candidate[peer][link];
+    elect_time now = elect_uv_now();
+    if (m->event.later)
+        c->packets = 0;
+    if (!m->peer[peer].dynamic || !m->event.newest || net_same(&m->peer[peer].link[link], from))
+        return;
+    if (c->packets == 0 || !net_same(&c->address, from))
+        *c = (struct candidate){.address = *from, .since = now};
+    c->packets++;
+    if (m->peer[peer].link[link].any.sa_family == AF_UNSPEC ||
+        (c->packets >= MOVED_PACKETS && now - c->since >= (elect_time)m->sessions->suspicion))
         move(m, peer, link, from);
 }
 
@@ -534,7 +548,8 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
             peer_news(m, peer, ELECT_PEER_TESTAMENT);
         return;
     }
-    m->link_heard[peer][link] = elect_uv_now();
+    if (e->later)
+        m->link_heard[peer][link] = elect_uv_now();
     follow_address(m, peer, link, from);
     if (e->news == SESSION_OPENED)
         opened(m, peer);
@@ -560,10 +575,13 @@ void member_take(void *context, unsigned link, const union elect_address *from,
     if (m->over || !seal_head(bytes, length, &head))
         return;
     unsigned peer = peer_with(m, head.from);
-    if (peer == m->peers || peer == m->me || link >= m->peer[peer].links ||
-        (!m->peer[peer].dynamic && !net_same(from, &m->peer[peer].link[link])))
+    if (peer == m->peers || peer == m->me || link >= m->peer[peer].links)
         return;
-    sessions_take(m->sessions, (uint64_t)elect_uv_now(), bytes, length, &m->event);
+    bool known = net_same(from, &m->peer[peer].link[link]);
+    if (!known && !m->peer[peer].dynamic)
+        return;
+    sessions_take(m->sessions, (uint64_t)elect_uv_now(), known ? link : SESSION_LINKS, bytes,
+                  length, &m->event);
     if (m->event.news == SESSION_NOTHING)
         m->net.traffic.ignored++;
     else

@@ -34,14 +34,17 @@ struct hello {
     uint64_t sequence; /* with which this life began: a snapshot may have caught up since */
     uint64_t number;   /* of this HELLO: the counter of the packet */
     uint64_t taken;    /* the highest of the receiver's */
+    uint64_t top;      /* the highest counter of the receiver's DATA; 0: not said, see rule 12 */
     uint8_t lowest, highest, flags;
 };
 
 #define HELLO_LENGTH (2 * SEAL_NONCE + SESSION_BOOT + (3 + SESSION_KEYS) * 4 + 2 * 8 + 3)
 
-static void write_hello(const struct hello *h, uint8_t out[HELLO_LENGTH])
+#define HELLO_LONGEST (HELLO_LENGTH + 8)
+
+static size_t write_hello(const struct hello *h, uint8_t out[HELLO_LONGEST])
 {
-    struct bytes b = {out, out + HELLO_LENGTH, true};
+    struct bytes b = {out, out + HELLO_LONGEST, true};
     put_bytes(&b, h->nonce, SEAL_NONCE);
     put_bytes(&b, h->echo, SEAL_NONCE);
     put_bytes(&b, h->boot, SESSION_BOOT);
@@ -55,7 +58,10 @@ static void write_hello(const struct hello *h, uint8_t out[HELLO_LENGTH])
     put_number(&b, h->lowest, 1);
     put_number(&b, h->highest, 1);
     put_number(&b, h->flags, 1);
-    assert(b.fine && b.at == b.end);
+    if (h->top != 0)
+        put_number(&b, h->top, 8);
+    assert(b.fine);
+    return (size_t)(b.at - out);
 }
 
 static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
@@ -74,6 +80,7 @@ static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
     h->lowest = (uint8_t)take_number(&b, 1);
     h->highest = (uint8_t)take_number(&b, 1);
     h->flags = (uint8_t)take_number(&b, 1);
+    h->top = b.at < b.end ? take_number(&b, 8) : 0;
     bool lost = (h->flags & LOST) != 0;
     return b.fine && b.at == b.end && h->flags <= (NEED | LOST | USED) &&
            (h->incarnation == 0) == lost && h->lowest <= h->highest &&
@@ -101,6 +108,14 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
     return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
+/* To be said once; if that HELLO is lost, the next DATA below the window is a new reason. */
+static uint64_t top_to_say(struct session *n, const uint8_t echo[SEAL_NONCE])
+{
+    bool says = n->behind && is_with(n, echo);
+    n->behind = n->behind && !says;
+    return says ? n->top : 0;
+}
+
 static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned slot,
                          const uint8_t echo[SEAL_NONCE], uint8_t flags,
                          uint8_t out[SEAL_MAX_PACKET])
@@ -111,25 +126,26 @@ static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned sl
                       .digest = s->digest,
                       .sequence = s->began,
                       .taken = taken(p, slot, echo),
+                      .top = top_to_say(&p->now.with[slot], echo),
                       .lowest = s->lowest,
                       .highest = s->highest,
                       .flags =
                           (uint8_t)(flags | (s->lost ? LOST : 0) | (slot == s->use ? USED : 0))};
-    uint8_t content[HELLO_LENGTH];
+    uint8_t content[HELLO_LONGEST];
     assert(k->there);
     memcpy(h.nonce, k->nonce, SEAL_NONCE);
     memcpy(h.echo, echo, SEAL_NONCE);
     memcpy(h.boot, s->boot, SESSION_BOOT);
     for (unsigned i = 0; i < SESSION_KEYS; i++)
         h.keys[i] = s->key[i].mark;
-    write_hello(&h, content);
+    size_t length = write_hello(&h, content);
     struct packet head = {.type = PACKET_HELLO,
                           .key = k->id,
                           .from = s->id,
                           .to = p->id,
                           .tag = seal_hello_tag(p->hello[slot].send, echo),
                           .counter = ++s->hellos};
-    return seal(s, &head, p->hello[slot].send, content, sizeof content, out);
+    return seal(s, &head, p->hello[slot].send, content, length, out);
 }
 
 static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned slot,
@@ -202,14 +218,29 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
         p->known.sequence = h->sequence;
 }
 
-/* Rule 5 (a): which of two processes with one number is the earlier one? */
+static bool is_heard(const struct sessions *s, const struct session *n, uint64_t now)
+{
+    return n->open && now - n->heard < s->suspicion;
+}
+
+static bool lives(const struct sessions *s, const struct session_life *life, uint64_t now)
+{
+    bool heard = false;
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        heard = heard || is_heard(s, &life->with[k], now);
+    return heard;
+}
+
+/* Rule 5 (a): which of two processes with one number is the earlier one? Two lives with the same
+ * incarnation started from the same state. If the one that is known still runs, the other one is
+ * its clone; otherwise the state went back by one start. */
 static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
-                       const struct hello *h, enum session_refusal *why)
+                       const struct hello *h, uint64_t now, enum session_refusal *why)
 {
     const struct session *n = &p->now.with[slot];
     bool lost = (h->flags & LOST) != 0;
     bool same = h->incarnation == p->known.incarnation;
-    *why = SESSION_CLONE;
+    *why = is_same_life(p, h) || lives(s, &p->now, now) ? SESSION_CLONE : SESSION_ROLLBACK;
     if (!lost && same && (!is_same_life(p, h) || (n->open && h->rekey == n->rekey)))
         return true;
     *why = SESSION_ROLLBACK; /* but the state of a new era is another one */
@@ -261,6 +292,7 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
 {
     struct session *n = &life->with[slot];
     life->hellos = h->number;
+    n->sent += h->top > n->sent && h->top - n->sent <= SESSION_LEAP ? h->top - n->sent : 0;
     n->heard = now;
     n->spoke = (h->flags & USED) != 0 ? now : n->spoke;
     n->sure = n->sure || h->taken > 0;
@@ -271,9 +303,19 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     p->owed = h->taken >= p->owed ? 0 : p->owed;
 }
 
+/* Rule 11 */
+static bool is_later(uint64_t highest[SESSION_LINKS], unsigned link, uint64_t counter)
+{
+    bool later = link < SESSION_LINKS && counter > highest[link];
+    if (later)
+        highest[link] = counter;
+    return later;
+}
+
 /* It was said in this life of mine. */
 static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned slot,
-                            const struct hello *h, uint64_t now, struct session_event *e)
+                            const struct hello *h, uint64_t now, unsigned link,
+                            struct session_event *e)
 {
     enum session_refusal why;
     e->lost = (h->flags & LOST) != 0;
@@ -281,13 +323,15 @@ static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned
     bool known = is_with(&life->with[slot], h->nonce);
     if (!known && is_late(p, slot, h))
         return;
-    if (!known && is_refused(s, p, slot, h, &why)) {
+    if (!known && is_refused(s, p, slot, h, now, &why)) {
         reject(s, p, slot, h, why, now, e);
         return;
     }
     if (!known)
         open_session(s, p, slot, h);
     bool newer = h->number > life->hellos;
+    e->newest = newer;
+    e->later = is_later(life->link_hellos, link, h->number);
     if (newer)
         learn(p, life, slot, h, now);
     e->news = known ? SESSION_HEARD : SESSION_OPENED;
@@ -298,7 +342,8 @@ static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned
 }
 
 static void upon_hello(struct sessions *s, struct session_peer *p, unsigned slot, uint64_t number,
-                       uint8_t *content, size_t length, uint64_t now, struct session_event *e)
+                       uint8_t *content, size_t length, uint64_t now, unsigned link,
+                       struct session_event *e)
 {
     struct hello h;
     if (!read_hello(content, length, &h))
@@ -306,7 +351,7 @@ static void upon_hello(struct sessions *s, struct session_peer *p, unsigned slot
     h.number = number;
     memcpy(p->hello[slot].heard, h.nonce, SEAL_NONCE);
     if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {
-        upon_live_hello(s, p, slot, &h, now, e);
+        upon_live_hello(s, p, slot, &h, now, link, e);
     } else if (may_answer(p, &h, now)) {
         e->news = SESSION_ANSWERED;
         e->answer_length = send_hello(s, p, slot, h.nonce, NEED, e->answer);
@@ -325,17 +370,21 @@ static void upon_reject(struct sessions *s, unsigned slot, const uint8_t *conten
 
 /* ---- data ---- */
 
-/* The counter was not taken before, and is not too old to know. */
+/* Is the counter too old to know whether it was taken before? */
+static bool is_below_window(const struct session *n, uint64_t counter)
+{
+    return counter < n->top && n->top - counter >= SESSION_WINDOW;
+}
+
+/* The counter was not taken before; it is not below the window. */
 static bool is_new(const struct session *n, uint64_t counter)
 {
-    if (counter == 0 || counter + SESSION_WINDOW <= n->top)
-        return false;
     return counter > n->top || (n->window[counter % SESSION_WINDOW / 64] >> counter % 64 & 1) == 0;
 }
 
 static void mark(struct session *n, uint64_t counter)
 {
-    for (uint64_t c = n->top + 1; c <= counter && c <= n->top + SESSION_WINDOW; c++)
+    for (uint64_t c = n->top + 1; c <= counter && c - n->top <= SESSION_WINDOW; c++)
         n->window[c % SESSION_WINDOW / 64] &= ~((uint64_t)1 << c % 64);
     n->top = counter > n->top ? counter : n->top;
     n->window[counter % SESSION_WINDOW / 64] |= (uint64_t)1 << counter % 64;
@@ -361,16 +410,31 @@ static void take_testament(struct sessions *s, const struct session *n, const ui
     e->length = (size_t)got;
 }
 
+/* Packets that anybody can repeat have a budget in each turn, before they are opened. */
+static bool may_try(struct sessions *s)
+{
+    bool may = s->tried < SESSION_HELLOS;
+    s->tried += may;
+    return may;
+}
+
 static void take_data(struct sessions *s, struct session_peer *p, struct session *n,
-                      uint64_t counter, uint64_t now, const uint8_t *bytes, size_t length,
-                      struct session_event *e)
+                      uint64_t counter, uint64_t now, unsigned link, const uint8_t *bytes,
+                      size_t length, struct session_event *e)
 {
     uint8_t content[SEAL_MAX_CONTENT];
-    if (counter + SESSION_WINDOW <= n->top)
+    bool below = is_below_window(n, counter);
+    if (counter == 0 || (counter > n->top && counter - n->top > SESSION_LEAP) ||
+        (below && (n->behind || !may_try(s))))
         return;
     int got = seal_open(bytes, length, n->take, s->cluster, content);
     if (got < SESSION_HEADER)
         return;
+    if (below) {
+        n->behind = true;
+        return;
+    }
+    e->later = is_later(n->link_top, link, counter);
     if (!is_new(n, counter)) {
         e->news = SESSION_HEARD;
         return;
@@ -379,6 +443,7 @@ static void take_data(struct sessions *s, struct session_peer *p, struct session
     struct bytes b = {content, content + got, true};
     uint64_t sequence = take_number(&b, SESSION_HEADER);
     mark(n, counter);
+    n->behind = false;
     n->heard = n->spoke = now;
     n->sure = true;
     e->lost = n >= p->lost.with && n < p->lost.with + SESSION_KEYS;
@@ -407,13 +472,13 @@ static unsigned slot_of(const struct sessions *s, uint8_t id)
     return slot;
 }
 
-void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_t length,
-                   struct session_event *e)
+void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_t *bytes,
+                   size_t length, struct session_event *e)
 {
     struct packet head;
     uint8_t content[SEAL_MAX_CONTENT];
     e->news = SESSION_NOTHING;
-    e->fresh = e->lost = e->newest = false;
+    e->fresh = e->lost = e->newest = e->later = false;
     e->length = e->answer_length = 0;
     if (!seal_head(bytes, length, &head) || head.to != s->id)
         return;
@@ -427,18 +492,16 @@ void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_
         if (n != NULL && head.type == PACKET_TESTAMENT)
             take_testament(s, n, bytes, length, e);
         else if (n != NULL)
-            take_data(s, p, n, head.counter, now, bytes, length, e);
+            take_data(s, p, n, head.counter, now, link, bytes, length, e);
         return;
     }
-    if ((head.tag != p->hello[slot].tag_mine && head.tag != p->hello[slot].tag_none) ||
-        s->tried == SESSION_HELLOS)
+    if ((head.tag != p->hello[slot].tag_mine && head.tag != p->hello[slot].tag_none) || !may_try(s))
         return;
-    s->tried++;
     int got = seal_open(bytes, length, p->hello[slot].take, s->cluster, content);
     if (got < 0)
         return;
     if (head.type == PACKET_HELLO)
-        upon_hello(s, p, slot, head.counter, content, (size_t)got, now, e);
+        upon_hello(s, p, slot, head.counter, content, (size_t)got, now, link, e);
     else
         upon_reject(s, slot, content, (size_t)got, e);
 }
@@ -518,16 +581,11 @@ size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
     return total;
 }
 
-static bool is_heard(const struct sessions *s, const struct session *n, uint64_t now)
-{
-    return n->open && now - n->heard < s->suspicion;
-}
-
 /* Under the key in use: who is heard under another one may have no session there any more. */
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
     const struct session *n = &p->now.with[s->use];
-    return is_heard(s, n, now) && n->sure && p->owed == 0;
+    return is_heard(s, n, now) && n->sure && !n->behind && p->owed == 0;
 }
 
 size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now, uint8_t out[SEAL_MAX_PACKET])
@@ -549,7 +607,7 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
     const struct session_peer *p = &s->peer[peer];
     const struct session *n = &p->now.with[s->use];
     uint64_t stale = n->heard + s->suspicion;
-    return n->sure && p->owed == 0 && stale > p->next_hello ? stale : p->next_hello;
+    return n->sure && !n->behind && p->owed == 0 && stale > p->next_hello ? stale : p->next_hello;
 }
 
 unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room)
@@ -575,14 +633,6 @@ unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room)
 }
 
 /* ---- keys ---- */
-
-static bool lives(const struct sessions *s, const struct session_life *life, uint64_t now)
-{
-    bool heard = false;
-    for (unsigned k = 0; k < SESSION_KEYS; k++)
-        heard = heard || is_heard(s, &life->with[k], now);
-    return heard;
-}
 
 bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now)
 {

@@ -30,6 +30,12 @@
  *     in a new era, whatever the sequence of its new state is.
  * 10. A restart draws new nonces, and so does the installation of a key: nothing recorded before
  *     opens again, without any clock.
+ * 11. A packet shows that a link works only if it was made later than every packet that came in
+ *     on that link before. A copy from another link may show it; a repeated packet never does.
+ * 12. A counter may be ahead of the highest one taken by SESSION_LEAP at most. If the receiver
+ *     gets authentic DATA below its window, the two ends may disagree about the counter (some
+ *     holder of the key has sent a packet with a counter of its own). Its next HELLO then says the
+ *     highest counter that it has taken, and the sender goes on above that.
  */
 #ifndef ELECT_SESSION_H
 #define ELECT_SESSION_H
@@ -37,8 +43,10 @@
 #include "seal.h"
 
 #define SESSION_PEERS  64
-#define SESSION_KEYS   2    /* while one replaces the other */
-#define SESSION_WINDOW 1024 /* packets that may come in another order */
+#define SESSION_KEYS   2                   /* while one replaces the other */
+#define SESSION_WINDOW 1024                /* packets that may come in another order */
+#define SESSION_LEAP   ((uint64_t)1 << 40) /* packets that may be lost in a row: never so many */
+#define SESSION_LINKS  4
 #define SESSION_BOOT   16
 #define SESSION_TAGS   (5 * SESSION_KEYS) /* of a peer */
 #define SESSION_HEADER 8                  /* of DATA: the sequence of the sender's state */
@@ -51,8 +59,10 @@
 
 /* name, whether it must stop, why */
 #define SESSION_REFUSALS(X)                                                                        \
-    X(ROLLBACK, true, "the state is an earlier one")                                               \
-    X(CLONE, true, "another process has the same number")                                          \
+    X(ROLLBACK, true,                                                                              \
+      "the state file is older than the other members remember (restored from a backup or a "      \
+      "snapshot?)")                                                                                \
+    X(CLONE, true, "another process with the same id is running")                                  \
     X(PROTOCOL, false, "speaks no common protocol")
 
 enum session_refusal {
@@ -77,6 +87,8 @@ struct session {
     uint64_t heard, spoke; /* when something new came in last, and DATA or a request */
     uint64_t sent, top;    /* the last counter of mine, and of its */
     uint64_t window[SESSION_WINDOW / 64];
+    uint64_t link_top[SESSION_LINKS]; /* the highest counter that came in on each link */
+    bool behind;                      /* DATA came in below the window: rule 12 */
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
     uint8_t nonce[SEAL_NONCE]; /* its */
@@ -85,6 +97,7 @@ struct session {
 /* One life of a peer. */
 struct session_life {
     uint64_t hellos; /* the highest number of one */
+    uint64_t link_hellos[SESSION_LINKS];
     struct session with[SESSION_KEYS];
 };
 
@@ -152,7 +165,8 @@ struct session_event {
     uint8_t peer;
     uint8_t why; /* enum session_refusal */
     bool lost;   /* it is about, or DATA from, a process that has lost its state */
-    bool newest; /* DATA with the highest counter yet: it was said last */
+    bool newest; /* DATA or a live HELLO with the highest counter yet: it was made last */
+    bool later;  /* made later than all that came in on this link: the link works */
     bool fresh;  /* a higher sequence of its state was seen: remember, with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* DATA, TESTAMENT */
@@ -190,8 +204,9 @@ void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_mem
 /* A turn of the loop begins: HELLOs have a part of it and no more, whoever sends them. */
 void sessions_turn(struct sessions *s);
 
-void sessions_take(struct sessions *s, uint64_t now, const uint8_t *bytes, size_t length,
-                   struct session_event *e);
+/* `link`: on which it came in; SESSION_LINKS if that shows nothing about any link. */
+void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_t *bytes,
+                   size_t length, struct session_event *e);
 
 /* DATA for a peer; 0 if there is no session. At most SESSION_ROOM bytes. */
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,

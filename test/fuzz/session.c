@@ -58,13 +58,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (length < 2 || sodium_init() < 0)
         return 0;
     begin(&s, 1);
-    sessions_take(&s, 1000, bytes, length, &e);
+    sessions_take(&s, 1000, 0, bytes, length, &e);
     assert(e.news == SESSION_NOTHING);
     for (unsigned number = 1; number <= 2; number++) {
         size_t size = seal(&s, bytes, length, number, out);
-        sessions_take(&s, 2000 + number, out, size, &e);
+        sessions_take(&s, 2000 + number, 0, out, size, &e);
         assert(e.answer_length <= SEAL_MAX_PACKET && e.length == 0);
-        sessions_take(&s, 2000 + number, out, size, &e);
+        sessions_take(&s, 2000 + number, 0, out, size, &e);
         assert(e.news != SESSION_OPENED); /* there it is */
     }
     return 0;

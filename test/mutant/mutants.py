@@ -581,7 +581,7 @@ MUTANTS = {
     "a session is spoken in before the other one has it": (
         "runtime/session.c", "return n->open && n->sure >= than->sure;", "return n->open && !than->open;", "session nothing is said where it may not be heard"),
     "who speaks with another key is well": (
-        "runtime/session.c", "return is_heard(s, n, now) && n->sure && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
+        "runtime/session.c", "return is_heard(s, n, now) && n->sure && !n->behind && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
     "a protocol that is not agreed upon": (
         "runtime/session.c", "    return common_protocol(s, h) == 0;", "    return false;", "session they speak the highest protocol that both know or not at all"),
     "who speaks another protocol must stop": (
@@ -597,7 +597,7 @@ MUTANTS = {
         "runtime/session.c", "    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;", "    e->news = SESSION_REFUSED;\n    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;",
         "session a former life that is repeated is not told of again and again"),
     "HELLOs take all the time there is": (
-        "runtime/session.c", "    s->tried++;\n", "", "session hellos have a part of a turn"),
+        "runtime/session.c", "    s->tried += may;\n", "", "session hellos have a part of a turn"),
     "nonces do not matter": (
         "runtime/seal.c", "    put_bytes(&b, from->nonce, SEAL_NONCE);\n    put_bytes(&b, to->nonce, SEAL_NONCE);\n", "", "attacker 3000"),
     "the head is not proved": (
@@ -617,6 +617,33 @@ MUTANTS = {
     "packets behind a bad one are lost": (
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),
+    "a counter may leap to the last one": (
+        "runtime/session.c", "counter == 0 || (counter > n->top && counter - n->top > SESSION_LEAP) ||", "counter == 0 ||", "session no counter leaves a pair deaf"),
+    "a receiver does not say that it misses DATA": (
+        "runtime/session.c", "        n->behind = true;\n", "", "session no counter leaves a pair deaf"),
+    "a sender does not go on above what was taken": (
+        "runtime/session.c", "h->top > n->sent && h->top - n->sent <= SESSION_LEAP ?", "false ?", "session no counter leaves a pair deaf"),
+    "a receiver says for ever that it misses DATA": (
+        "runtime/session.c", "    n->behind = n->behind && !says;\n", "", "session no counter leaves a pair deaf"),
+    "a repeated packet shows that a link works": (
+        "runtime/session.c", "link < SESSION_LINKS && counter > highest[link];", "link < SESSION_LINKS;", "attacker 3000"),
+    "a HELLO of any age shows that a link works": (
+        "runtime/session.c", "        e->news = SESSION_ANSWERED;\n        e->answer_length = send_hello(s, p, slot, h.nonce, NEED", "        e->news = SESSION_ANSWERED;\n        e->later = true;\n        e->answer_length = send_hello(s, p, slot, h.nonce, NEED",
+        "session a repeated packet does not show that a link works"),
+    "an older state is called a clone": (
+        "runtime/session.c", "is_same_life(p, h) || lives(s, &p->now, now) ?", "true ?",
+        "session a state of one start before is older and a clone is one that runs beside it"),
+    "a clone is called an older state": (
+        "runtime/session.c", "is_same_life(p, h) || lives(s, &p->now, now) ?", "is_same_life(p, h) ?",
+        "session a state of one start before is older and a clone is one that runs beside it"),
+    "a packet from anywhere shows that a link works": (
+        "runtime/member.c", "known ? link : SESSION_LINKS,", "link,", "loop a relay moves no peer that is heard and a peer that moves is found"),
+    "a peer that is heard at its address may move": (
+        "runtime/member.c", "    if (m->event.later)\n        c->packets = 0;\n", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
+    "two packets move a dynamic peer": (
+        "runtime/member.c", "c->packets >= MOVED_PACKETS && ", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
+    "a dynamic peer never moves": (
+        "runtime/member.c", "(c->packets >= MOVED_PACKETS && now - c->since", "(false && now - c->since", "loop a relay moves no peer that is heard and a peer that moves is found"),
     "every HELLO is answered": (
         "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
         "session answers have a budget"),

@@ -3,7 +3,8 @@
  * changes and reflects them, across restarts, restored snapshots and clones, while keys are
  * installed, used, removed and installed again in any order. What is taken was said by that member
  * to this life of the receiver, once, and never by an earlier state of it once a later one is
- * known; nobody honest is told to stop; and when the attacker rests and there is a key that all
+ * known; a link is shown to work by no packet that came in on it before; nobody honest is told to
+ * stop; and when the attacker rests and there is a key that all
  * have, all can talk, with few HELLOs, and know which keys the others have.
  */
 #include "../../src/model/dice.h"
@@ -20,6 +21,8 @@
 #define LIVES   256
 #define STEPS   600
 #define WORDS   8192
+#define SHOWN   4096
+#define LINKS   2
 #define KEYS    3 /* that there are, with ids from 1 */
 #define SECOND  1000000u
 
@@ -71,6 +74,12 @@ static struct {
     uint32_t heard[2][MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
     struct session_memory knew[MEMBERS][MEMBERS]; /* of it, when that life was met */
     bool taken[MEMBERS][WORDS];                   /* words, by this life */
+    struct {
+        uint32_t life;
+        unsigned link;
+        uint8_t salt[SEAL_SALT];
+    } shown[SHOWN]; /* packets that showed a life that a link works */
+    unsigned showings;
     struct letter pool[POOL];
     unsigned letters, delivered, hellos;
     uint64_t got; /* words taken, all in all */
@@ -275,14 +284,30 @@ static void check_peer(unsigned i, const struct session_memory *knows)
             wrong("a session with who was dead before");
 }
 
+static void show(unsigned i, unsigned link, const uint8_t *bytes)
+{
+    const uint8_t *salt = bytes + SEAL_HEAD - SEAL_SALT;
+    for (unsigned k = 0; k < w.showings && k < SHOWN; k++)
+        if (w.shown[k].life == w.life[i] && w.shown[k].link == link &&
+            memcmp(w.shown[k].salt, salt, SEAL_SALT) == 0)
+            wrong("a repeated packet shows that a link works");
+    unsigned k = w.showings++ % SHOWN;
+    w.shown[k].life = w.life[i];
+    w.shown[k].link = link;
+    memcpy(w.shown[k].salt, salt, SEAL_SALT);
+}
+
 static void deliver(unsigned i, const uint8_t *bytes, size_t length)
 {
     static struct session_event e;
+    unsigned link = (unsigned)below(LINKS);
     struct session_memory knew[MEMBERS];
     for (unsigned k = 0; k + 1 < MEMBERS; k++)
         knew[k] = w.node[i].peer[k].known;
     sessions_turn(&w.node[i]);
-    sessions_take(&w.node[i], w.now, bytes, length, &e);
+    sessions_take(&w.node[i], w.now, link, bytes, length, &e);
+    if (e.later)
+        show(i, link, bytes);
     unsigned j = e.peer < i ? e.peer : e.peer + 1u;
     const struct session_memory *knows = &w.node[i].peer[e.peer].known;
     if (e.news == SESSION_OPENED && !e.lost &&

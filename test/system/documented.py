@@ -54,7 +54,7 @@ CANNOT = {
 }
 SHOWN = {  # blocks without a command, by their first line
     "docs/operations.md": {
-        "stops: the state is an earlier one: see elect readmit, and that no other process has this id":
+        "stops: the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit":
             "it takes a state that went back: test/system/faults.py",
     },
 }

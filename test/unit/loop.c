@@ -3,9 +3,13 @@
 
 #include "../../src/runtime/clock.h"
 #include "../../src/runtime/net.h"
+#include "../../src/runtime/session.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -175,6 +179,193 @@ static void packets_wait_for_a_flush_and_a_bad_one_stops_no_other(void **state)
     close(n.fd[1]);
 }
 
+/* ---- a member whose peer is dynamic; the test plays that peer, and an attacker ---- */
+
+#define ME  1
+#define IT  2
+#define KEY ((uint8_t[SEAL_KEY]){2})
+
+static struct {
+    uv_loop_t loop;
+    char folder[32], path[64];
+    struct elect_peer peer[2];
+    struct elect_group group;
+    struct elect_member *member;
+    struct sessions s; /* of the peer */
+    int home, away;    /* its socket, and the attacker's */
+    union elect_address at_home, at_away;
+} d;
+
+static void draw(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    randombytes_buf(bytes, length);
+}
+
+static void announced(void *context, const struct elect_news *news)
+{
+    (void)context;
+    (void)news;
+}
+
+static void failed(void *context, bool forbidden, const char *why)
+{
+    (void)context;
+    (void)forbidden;
+    fail_msg("the member stops: %s", why);
+}
+
+static int begin_dynamic(void **state)
+{
+    char why[256] = "";
+    bool forbidden;
+    (void)state;
+    memset(&d, 0, sizeof d);
+    uv_loop_init(&d.loop);
+    snprintf(d.folder, sizeof d.folder, "/tmp/elect-test-XXXXXX");
+    assert_non_null(mkdtemp(d.folder));
+    snprintf(d.path, sizeof d.path, "%s/state", d.folder);
+    assert_true(elect_member_create(d.path, (const uint8_t[16]){1}, ME, why, sizeof why));
+    d.peer[0] = (struct elect_peer){.id = ME, .links = 1};
+    d.peer[1] = (struct elect_peer){.id = IT, .links = 1, .dynamic = true};
+    close(socket_at(&d.peer[0].link[0])); /* a port that is free */
+    d.home = socket_at(&d.at_home);
+    d.away = socket_at(&d.at_away);
+    snprintf(d.group.name, sizeof d.group.name, "main");
+    assert_int_equal(elect_config_init(&d.group.config, ELECT_BULLY, (const uint16_t[]){ME, IT}, 2,
+                                       10000, 10000),
+                     ELECT_FINE);
+    assert_int_equal(elect_config_mandate(&d.group.config, 300000, 60000, 10000, 1), ELECT_FINE);
+    struct elect_member_options options = {.loop = &d.loop,
+                                           .id = ME,
+                                           .keys = 1,
+                                           .cluster = {1},
+                                           .key = {{1, {2}}},
+                                           .state = d.path,
+                                           .peers = 2,
+                                           .peer = d.peer,
+                                           .groups = 1,
+                                           .group = &d.group,
+                                           .announce = announced,
+                                           .fail = failed};
+    d.member = elect_member_start(&options, &forbidden, why, sizeof why);
+    assert_string_equal(why, "");
+    d.s.id = IT;
+    d.s.cluster[0] = 1;
+    d.s.incarnation = 1;
+    d.s.sequence = 1;
+    d.s.suspicion = LONG;
+    d.s.draw = draw;
+    sessions_begin(&d.s);
+    sessions_add_key(&d.s, 0, 1, KEY);
+    sessions_add_peer(&d.s, ME, &(struct session_memory){0});
+    return 0;
+}
+
+static int end_dynamic(void **state)
+{
+    (void)state;
+    elect_member_stop(d.member);
+    uv_run(&d.loop, UV_RUN_DEFAULT);
+    close(d.home);
+    close(d.away);
+    unlink(d.path);
+    return rmdir(d.folder) != 0 || uv_loop_close(&d.loop) != 0;
+}
+
+static void send_from(int fd, const uint8_t *bytes, size_t length)
+{
+    const union elect_address *to = &d.peer[0].link[0];
+    assert_int_equal(sendto(fd, bytes, length, 0, &to->any, sizeof to->four), length);
+}
+
+/* In the member's eyes; its clock wakes the loop. */
+static void wait(elect_time time)
+{
+    for (elect_time end = elect_uv_now() + time; elect_uv_now() < end;)
+        uv_run(&d.loop, UV_RUN_ONCE);
+}
+
+static struct elect_link_info link_to_it(void)
+{
+    struct elect_peer_info p;
+    assert_true(elect_member_peer(d.member, 0, &p));
+    return p.link[0];
+}
+
+static bool is_at(const union elect_address *address)
+{
+    union elect_address is = link_to_it().address;
+    return net_same(&is, address);
+}
+
+/* From one socket and then, the same packet, from the other. */
+static void say_from(int first, int second)
+{
+    uint8_t out[SEAL_MAX_PACKET];
+    size_t length = sessions_seal(&d.s, 0, KEY, 0, out); /* no content */
+    uint64_t taken = elect_member_traffic(d.member).taken + 1 + (second >= 0);
+    send_from(first, out, length);
+    if (second >= 0)
+        send_from(second, out, length);
+    while (elect_member_traffic(d.member).taken < taken)
+        uv_run(&d.loop, UV_RUN_ONCE);
+}
+
+/* Until both have a session, and nothing is under way. */
+static void meet(void)
+{
+    static struct session_event e;
+    uint8_t bytes[SEAL_MAX_PACKET];
+    struct elect_peer_info p = {0};
+    while (!p.session || !sessions_lives(&d.s, 0, (uint64_t)elect_uv_now())) {
+        size_t length = sessions_hello(&d.s, 0, (uint64_t)elect_uv_now(), bytes);
+        if (length > 0)
+            send_from(d.home, bytes, length);
+        uv_run(&d.loop, UV_RUN_ONCE);
+        for (ssize_t got; (got = recv(d.home, bytes, sizeof bytes, 0)) > 0;) {
+            sessions_turn(&d.s);
+            sessions_take(&d.s, (uint64_t)elect_uv_now(), 0, bytes, (size_t)got, &e);
+            if (e.answer_length > 0)
+                send_from(d.home, e.answer, e.answer_length);
+        }
+        elect_member_peer(d.member, 0, &p);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        uv_run(&d.loop, UV_RUN_NOWAIT);
+}
+
+static void a_relay_moves_no_peer_that_is_heard_and_a_peer_that_moves_is_found(void **state)
+{
+    elect_time suspicion = d.group.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    (void)state;
+    meet();
+    assert_true(is_at(&d.at_home)); /* it was nowhere before */
+    for (unsigned i = 0; i < 3; i++) {
+        say_from(d.away, d.home); /* the attacker is always first */
+        assert_true(is_at(&d.at_home));
+        wait(suspicion); /* also if nothing is heard for so long */
+    }
+    elect_time heard = link_to_it().heard;
+    for (unsigned i = 0; i < 2; i++) {
+        say_from(d.away, -1);
+        wait(suspicion);
+    }
+    assert_true(is_at(&d.at_home)); /* a few packets that get lost at home move nothing */
+    assert_true(link_to_it().heard == heard);
+    say_from(d.away, d.home); /* and are forgotten when it is heard there */
+    assert_true(link_to_it().heard > heard);
+    for (unsigned i = 0; i < 10; i++)
+        say_from(d.away, -1);
+    wait(suspicion);
+    say_from(d.away, -1);
+    assert_true(is_at(&d.at_away)); /* only its new address was heard for long */
+    heard = link_to_it().heard;
+    wait(1);
+    say_from(d.away, -1);
+    assert_true(link_to_it().heard > heard);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +374,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_clock_that_was_set_again_meanwhile_does_not_ring,
                                         open_clock, close_clock),
         cmocka_unit_test(packets_wait_for_a_flush_and_a_bad_one_stops_no_other),
+        cmocka_unit_test_setup_teardown(
+            a_relay_moves_no_peer_that_is_heard_and_a_peer_that_moves_is_found, begin_dynamic,
+            end_dynamic),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

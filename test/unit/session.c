@@ -59,7 +59,7 @@ static void deliver(struct pair *p, unsigned i, const uint8_t *bytes, size_t len
         memcpy(copy, bytes, length);
         p->packets++;
         sessions_turn(&p->s[i]);
-        sessions_take(&p->s[i], p->now, copy, length, &p->e);
+        sessions_take(&p->s[i], p->now, 0, copy, length, &p->e);
         bytes = p->e.answer;
         length = p->e.answer_length;
         i = 1 - i;
@@ -118,21 +118,102 @@ static void a_packet_is_taken_once_and_in_any_order(void **state)
     (void)state;
     for (unsigned i = 0; i < SESSION_WINDOW + 2; i++)
         length = sessions_seal(&p->s[0], 0, words, sizeof words, sent[i]);
-    sessions_take(&p->s[1], p->now, sent[SESSION_WINDOW], length, &p->e);
+    sessions_take(&p->s[1], p->now, 0, sent[SESSION_WINDOW], length, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
     for (unsigned i = 1; i < SESSION_WINDOW; i++) {
-        sessions_take(&p->s[1], p->now, sent[i], length, &p->e);
+        sessions_take(&p->s[1], p->now, 0, sent[i], length, &p->e);
         assert_int_equal(p->e.news, SESSION_DATA);
-        sessions_take(&p->s[1], p->now, sent[i], length, &p->e);
+        sessions_take(&p->s[1], p->now, 0, sent[i], length, &p->e);
         assert_int_equal(p->e.news, SESSION_HEARD);
         assert_int_equal(p->e.length, 0);
     }
-    sessions_take(&p->s[1], p->now, sent[0], length, &p->e); /* too old to know */
+    sessions_take(&p->s[1], p->now, 0, sent[0], length, &p->e); /* too old to know */
     assert_int_equal(p->e.news, SESSION_NOTHING);
-    sessions_take(&p->s[1], p->now, sent[SESSION_WINDOW + 1], length, &p->e);
+    sessions_take(&p->s[1], p->now, 0, sent[SESSION_WINDOW + 1], length, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
-    sessions_take(&p->s[0], p->now, sent[3], length, &p->e); /* its own, sent back */
+    sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e); /* its own, sent back */
     assert_int_equal(p->e.news, SESSION_NOTHING);
+}
+
+/* What a holder of the key can send in the name of member 0. */
+static enum session_news forge(struct pair *p, uint64_t counter)
+{
+    const struct session *n = &p->s[1].peer[0].now.with[0];
+    uint8_t out[SEAL_MAX_PACKET], content[SESSION_HEADER] = {0};
+    struct packet head = {PACKET_DATA, 1, 10, 11, n->take_tag, counter};
+    size_t length =
+        seal_write(&head, p->s[0].secret, n->take, p->s[1].cluster, content, sizeof content, out);
+    sessions_take(&p->s[1], p->now, 0, out, length, &p->e);
+    return (enum session_news)p->e.news;
+}
+
+static void no_counter_leaves_a_pair_deaf(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t before[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, before);
+    deliver(p, 1, before, length);
+    assert_int_equal(p->e.news, SESSION_DATA);
+    uint64_t top = p->s[1].peer[0].now.with[0].top;
+    assert_int_equal(forge(p, UINT64_MAX), SESSION_NOTHING);
+    assert_int_equal(forge(p, UINT64_MAX - SESSION_WINDOW / 2), SESSION_NOTHING);
+    assert_int_equal(forge(p, top + SESSION_LEAP + 1), SESSION_NOTHING);
+    assert_true(talk(p, 0));
+    for (uint64_t leap = SESSION_WINDOW + 1; leap < SESSION_LEAP; leap *= 1024) {
+        top = p->s[1].peer[0].now.with[0].top;
+        assert_int_equal(forge(p, top + leap), SESSION_DATA);
+        bool hears = false;
+        for (unsigned i = 0; i < 4 && !hears; i++) { /* what is missed leads to a HELLO */
+            hears = talk(p, 0);
+            p->now += 2 * SECOND;
+            greet(p, 1);
+        }
+        assert_true(hears);
+        assert_true(talk(p, 0) && talk(p, 1));
+        deliver(p, 1, before, length);
+        assert_int_not_equal(p->e.news, SESSION_DATA); /* and nothing is taken twice */
+    }
+    struct session_peer *it = &p->s[1].peer[0];
+    it->next_hello = 0;
+    it->plainly = true;
+    assert_true(greet(p, 1)); /* what was missed last leads to one HELLO */
+    it->next_hello = 0;
+    assert_false(greet(p, 1));
+}
+
+/* The two ends are on two networks. */
+static bool shows(struct pair *p, unsigned link, const uint8_t *bytes, size_t length)
+{
+    sessions_turn(&p->s[1]);
+    sessions_take(&p->s[1], p->now, link, bytes, length, &p->e);
+    return p->e.later;
+}
+
+static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t first[SEAL_MAX_PACKET], second[SEAL_MAX_PACKET], hello[SEAL_MAX_PACKET];
+    (void)state;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, first);
+    sessions_seal(&p->s[0], 0, words, sizeof words, second);
+    assert_true(shows(p, 0, first, length) && p->e.news == SESSION_DATA);
+    assert_true(shows(p, 1, first, length) && p->e.news == SESSION_HEARD); /* a copy of it */
+    for (unsigned link = 0; link <= SESSION_LINKS; link++)
+        assert_false(shows(p, link, first, length) && link < 2);
+    assert_true(shows(p, 1, second, length) && p->e.newest);
+    assert_true(shows(p, 0, second, length) && !p->e.newest);
+    assert_false(shows(p, 0, first, length) || shows(p, 1, second, length));
+    p->now += SECOND;
+    p->s[0].peer[0].plainly = true; /* with the nonce: a live one */
+    length = sessions_hello(&p->s[0], 0, p->now, hello);
+    assert_true(shows(p, 1, hello, length) && p->e.newest);
+    assert_true(shows(p, 0, hello, length) && !p->e.newest);
+    assert_false(shows(p, 0, hello, length) || shows(p, 1, hello, length));
+    p->now += SECOND; /* one without the nonce may be of any age */
+    length = sessions_hello(&p->s[0], 0, p->now, hello);
+    assert_false(shows(p, 0, hello, length));
+    assert_int_equal(p->e.news, SESSION_ANSWERED);
 }
 
 /* If a memory image is resumed twice, two processes seal with the same key and counter. */
@@ -167,9 +248,9 @@ static void a_restart_ends_what_was_before(void **state)
     p->now += SECOND / 10;
     greet(p, 0);
     assert_true(talk(p, 0) && talk(p, 1));
-    sessions_take(&p->s[1], p->now, old, length, &p->e); /* of its former life */
+    sessions_take(&p->s[1], p->now, 0, old, length, &p->e); /* of its former life */
     assert_int_equal(p->e.news, SESSION_NOTHING);
-    sessions_take(&p->s[0], p->now, late, length, &p->e); /* to its former life */
+    sessions_take(&p->s[0], p->now, 0, late, length, &p->e); /* to its former life */
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
@@ -184,15 +265,30 @@ static void who_is_rolled_back_or_cloned_must_stop(void **state)
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_MUST_STOP);
     assert_int_equal(p->e.why, SESSION_ROLLBACK);
-    begin(p, 0, 1, 20); /* with the number of a life that is known */
-    p->now += SECOND;
-    greet(p, 0);
-    assert_int_equal(p->e.news, SESSION_MUST_STOP);
-    assert_int_equal(p->e.why, SESSION_CLONE);
     begin(p, 0, 2, 10);
     p->now += SECOND;
     greet(p, 0);
     assert_true(talk(p, 0) && talk(p, 1));
+}
+
+/* A copy of the state starts, after the process with the original has been silent for so long. */
+static enum session_refusal refused_after(uint64_t silence)
+{
+    struct pair *p = acquainted();
+    p->now += silence;
+    p->s[1].peer[0].rejected = 0;
+    begin(p, 0, 1, 1); /* the same start again: another boot id with the same incarnation */
+    greet(p, 0);
+    assert_int_equal(p->e.news, SESSION_MUST_STOP);
+    return (enum session_refusal)p->e.why;
+}
+
+static void
+a_state_of_one_start_before_is_older_and_a_clone_is_one_that_runs_beside_it(void **state)
+{
+    (void)state;
+    assert_int_equal(refused_after(SECOND / 10), SESSION_CLONE);
+    assert_int_equal(refused_after(10 * SECOND), SESSION_ROLLBACK);
 }
 
 static void who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era(void **state)
@@ -236,9 +332,9 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     assert_true(talk(p, 0) && p->e.lost);
-    sessions_take(&p->s[1], p->now, first, length, &p->e); /* of the one before */
+    sessions_take(&p->s[1], p->now, 0, first, length, &p->e); /* of the one before */
     assert_int_equal(p->e.news, SESSION_NOTHING);
-    sessions_take(&p->s[1], p->now, word, size, &p->e);
+    sessions_take(&p->s[1], p->now, 0, word, size, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     assert_true(talk(p, 0));
     begin_lost(p, 0); /* at the same time: which of them is the later one? */
@@ -406,10 +502,10 @@ static void nothing_is_said_where_it_may_not_be_heard(void **state)
     sessions_use(&p->s[0], 1);
     p->s[0].peer[0].plainly = false; /* the next one is */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
-    sessions_take(&p->s[1], p->now, out, length, &p->e);
+    sessions_take(&p->s[1], p->now, 0, out, length, &p->e);
     length = p->e.answer_length;
     memcpy(out, p->e.answer, length);
-    sessions_take(&p->s[0], p->now, out, length, &p->e);
+    sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
     assert_int_equal(p->e.news, SESSION_OPENED);
     assert_int_equal(talks_with(p, 0), 1);
     p->now += SECOND;
@@ -465,7 +561,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     memcpy(twin.peer[0].hello[1].heard, p->s[1].key[1].nonce, SEAL_NONCE);
     twin.peer[0].plainly = true;
     length = sessions_hello(&twin, 0, p->now += SECOND, out);
-    sessions_take(&p->s[1], p->now, out, length, &p->e);
+    sessions_take(&p->s[1], p->now, 0, out, length, &p->e);
     assert_int_equal(p->e.news, SESSION_REFUSED);
     assert_int_equal(p->e.why, SESSION_CLONE);
     assert_int_equal(talks_with(p, 0), 2);
@@ -503,7 +599,7 @@ static void everybody_is_told_of_new_keys_until_it_knows(void **state)
     p->s[1].peer[0].plainly = true;
     size_t length = sessions_hello(&p->s[1], 0, p->now += SECOND, out);
     sessions_add_key(&p->s[0], 1, 2, next);
-    sessions_take(&p->s[0], p->now, out, length, &p->e); /* its answer is lost */
+    sessions_take(&p->s[0], p->now, 0, out, length, &p->e); /* its answer is lost */
     assert_int_equal(p->e.news, SESSION_ANSWERED);
     assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* so is this one */
     p->now = sessions_next(&p->s[0], 0);
@@ -553,14 +649,14 @@ static void hellos_have_a_part_of_a_turn(void **state)
     memcpy(bad, good, length);
     bad[length - 1] ^= 1;
     for (unsigned i = 0; i < SESSION_HELLOS; i++)
-        sessions_take(&p->s[1], p->now, bad, length, &p->e);
-    sessions_take(&p->s[1], p->now, good, length, &p->e);
+        sessions_take(&p->s[1], p->now, 0, bad, length, &p->e);
+    sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, bad);
-    sessions_take(&p->s[1], p->now, bad, size, &p->e); /* what was agreed upon goes on */
+    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e); /* what was agreed upon goes on */
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_turn(&p->s[1]);
-    sessions_take(&p->s[1], p->now, good, length, &p->e);
+    sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
     assert_int_equal(p->e.news, SESSION_ANSWERED);
 }
 
@@ -630,7 +726,7 @@ static void a_former_life_that_is_repeated_is_not_told_of_again_and_again(void *
     assert_true(talk(p, 0) && talk(p, 1));
     for (unsigned i = 0; i < 1000; i++) {
         sessions_turn(&p->s[1]);
-        sessions_take(&p->s[1], p->now += SECOND / 1000, old, length, &p->e);
+        sessions_take(&p->s[1], p->now += SECOND / 1000, 0, old, length, &p->e);
         told += p->e.news == SESSION_REFUSED;
     }
     assert_true(told >= 1 && told <= 2);
@@ -664,7 +760,7 @@ static void answers_have_a_budget(void **state)
     size_t length = sessions_hello(&p->s[0], 0, p->now, out);
     for (unsigned i = 0; i < 1000; i++) {
         sessions_turn(&p->s[1]);
-        sessions_take(&p->s[1], p->now += SECOND / 1000, out, length, &p->e);
+        sessions_take(&p->s[1], p->now += SECOND / 1000, 0, out, length, &p->e);
         answers += p->e.answer_length > 0;
     }
     assert_true(answers > 0 && answers <= 3);
@@ -675,9 +771,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_packets_make_a_session),
         cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
+        cmocka_unit_test(no_counter_leaves_a_pair_deaf),
+        cmocka_unit_test(a_repeated_packet_does_not_show_that_a_link_works),
         cmocka_unit_test(no_nonce_is_used_for_two_contents),
         cmocka_unit_test(a_restart_ends_what_was_before),
         cmocka_unit_test(who_is_rolled_back_or_cloned_must_stop),
+        cmocka_unit_test(
+            a_state_of_one_start_before_is_older_and_a_clone_is_one_that_runs_beside_it),
         cmocka_unit_test(who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era),
         cmocka_unit_test(of_two_lives_without_state_the_later_one_counts),
         cmocka_unit_test(a_key_is_replaced_without_a_stop),
