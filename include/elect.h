@@ -22,6 +22,24 @@
  * office that is over, or is to be handed over (RESIGN), has ended: before that the process does
  * not stand for another, and nobody takes its place before its lease is over.
  *
+ * What a host must see to, and what it need not:
+ *  - Senders are authentic: `from` is the process that sent the message, and its content is what
+ *    that process said. Given that, P1 to P3 of docs/guarantees.md hold whatever is lost, late,
+ *    reordered or replayed; a host need not stop any replay. Only P4 suffers.
+ *  - What a process sends to itself may be late or lost, too: its own voter answers by message like
+ *    any other. A host that loses such messages for good has no leader.
+ *  - Before a write is done any input may be taken. Its sends and its announcement wait behind the
+ *    write, also the first one, which elect_init() asks for.
+ *  - The configuration may change between two steps, but for the members, their numbers and
+ *    priorities, the algorithm and whether there is a mandate: these need new nodes, made from
+ *    what was saved (see elect_saved_translate). All members should be told the same. What was
+ *    granted for an earlier lease still holds, so `max_lease` must not become smaller.
+ *  - After the rule READMITTED a process has a state again, which `persist` asks to write. It may
+ *    go on as it is, or be started from that state, which is one more start of its new era.
+ *  - If `deposit` is set, a guardian that outlives the process may be given elect_testament() of
+ *    the new term, before anything is sent. It may send that message to all others once the process
+ *    is dead and nothing works under its office any more, and must not send it earlier.
+ *
  * A node is a value: it holds no pointer, copying is assignment, and equal nodes are equal bytes.
  *
  * Processes have numbers (0 ... 65535), the highest live number should lead. Inside, a process is
@@ -366,7 +384,15 @@ struct elect_hop {
 #define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
 #define ELECT_LAST_START(incarnation) ((incarnation) % ELECT_STARTS == ELECT_STARTS - 1)
 
-/* What must survive a crash. */
+/*
+ * What must survive a crash. Everything in it is by rank, so that it means something only together
+ * with the configuration that it was saved under: a host that may start with other members, or with
+ * other priorities, saves config.id, too, and calls elect_saved_translate() when it starts.
+ *
+ * No counter ends in practice. Terms count to 2^48. `pause` counts to 2^32 - 1, which is odd:
+ * elections that were paused that often cannot be resumed. The rounds of a ring, and those of a
+ * leader within one start (mandate.rounds), wrap at 2^32: at five a second, after 27 years.
+ */
 struct elect_saved {
     elect_term promised;          /* the largest term granted */
     elect_term used;              /* the largest own term ever used */
@@ -422,7 +448,7 @@ struct elect_mandate {
         elect_set voters;
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
-    uint32_t rounds;          /* how many there were; never repeats within an incarnation */
+    uint32_t rounds;          /* how many there were in this incarnation */
     uint32_t question;        /* candidate: which of them asks whether it would be granted */
     uint32_t certified_by;    /* candidate: the incarnation that gave the certificate */
     uint32_t granted_to;      /* voter: the holder's incarnation */
@@ -549,6 +575,19 @@ void elect_readmit(const struct elect_config *config, struct elect_node *node, u
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
+/* What was saved by a process whose ranks stood for the `n` numbers in `id` (its config.id), for a
+ * process with this configuration. False, with that number in `unknown`, if the saved membership
+ * counts with a number that the configuration does not have. What else is remembered of such
+ * numbers is dropped. A host must not use a dropped number again unless it keeps saved.met of it:
+ * a RELEASE of a life before that member lost its state could not be told from a later one. */
+bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
+                           struct elect_saved *saved, uint16_t *unknown);
+
+/* What a guardian says in the name of the process `rank` when that is dead: its term, which is
+ * saved.used of the process that deposited it, is over. The incarnation is that of the process. */
+struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
+                                     elect_term term, uint32_t incarnation);
+
 /* Inputs, spelled out, each with what the process's clock says: what the host says, ALARM or a
  * timer that ran out; to resign, for somebody or (ELECT_NOBODY) for whoever is next; to change who
  * votes and who of them may lead; and a message. Without a mandate nobody looks at the time. */
@@ -563,6 +602,13 @@ bool elect_leads(const struct elect_node *node, elect_time now);
 /* Nobody else can lead: who resigns does not lead, but holds its office until its work stops. */
 bool elect_in_office(const struct elect_node *node, elect_time now);
 bool elect_paused(const struct elect_node *node);
+/* The term of the office that the process holds, its fencing token; 0 if it holds none. */
+elect_term elect_token(const struct elect_node *node);
+/* When that office ends unless it is renewed, by the process's own clock; ELECT_UNSET if there is
+ * none. */
+elect_time elect_until(const struct elect_node *node);
+/* The work of an office that is over, or is to be handed over, must stop. The host owes STOPPED. */
+bool elect_must_stop(const struct elect_node *node);
 /* When the process must be told ALARM; INT64_MAX: never. */
 elect_time elect_alarm(const struct elect_node *node);
 /* All its times, moved: for hosts whose clock is set anew, and for whoever compares nodes. */

@@ -92,6 +92,17 @@ static void hand_over(struct process *p)
     p->out->rule.b = next;
 }
 
+struct elect_message elect_testament(const struct elect_config *config, uint8_t rank, term e,
+                                     uint32_t incarnation)
+{
+    return (message){.type = ELECT_RELEASE,
+                     .origin = rank,
+                     .heir = ELECT_NOBODY,
+                     .term = e,
+                     .incarnation = incarnation,
+                     .digest = config->digest};
+}
+
 void elect__stopped(struct process *p)
 {
     struct elect_mandate *o = &p->node->mandate;

@@ -353,6 +353,15 @@ bool elect_leads(const struct elect_node *node, elect_time now)
     return elect_in_office(node, now) && !node->mandate.handing;
 }
 
+elect_term elect_token(const struct elect_node *node) { return node->mandate.token; }
+
+elect_time elect_until(const struct elect_node *node)
+{
+    return elect_token(node) != 0 ? node->mandate.time[ELECT_UNTIL] : ELECT_UNSET;
+}
+
+bool elect_must_stop(const struct elect_node *node) { return node->mandate.working; }
+
 bool elect_paused(const struct elect_node *node) { return node->saved.pause % 2 != 0; }
 
 bool elect_sends(const struct elect_config *config, enum elect_event type)

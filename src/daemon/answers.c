@@ -51,9 +51,9 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
         return "leads";
     if (node->mandate.handing != ELECT_NOT_HANDING)
         return "hands over";
-    if (node->mandate.token != 0)
+    if (elect_token(node) != 0)
         return "prepares to lead";
-    if (node->mandate.working)
+    if (elect_must_stop(node))
         return "stops its work";
     if (news->known)
         return "follows";

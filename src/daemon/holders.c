@@ -442,7 +442,7 @@ static void take_ask(struct talker *t, const struct talk *asked)
 {
     const struct elect_node *node = elect_member_node(t->d->member, t->group);
     struct talk w = words(t->d, TALK_TOLD, t->group);
-    elect_time now = elect_uv_now(), until = node->mandate.time[ELECT_UNTIL];
+    elect_time now = elect_uv_now(), until = elect_until(node);
     bool may = t->stage == TALKER_HOLDS && elect_in_office(node, now);
     w.stamp = asked->stamp;
     w.left = may ? until - now : 0;

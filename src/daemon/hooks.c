@@ -57,7 +57,7 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
     struct guard_note note = {.word = GUARD_HOOK, .group = (uint8_t)group, .hook = (uint8_t)hook};
     bool own = hook != HOOK_ON_LEADER_CHANGE && hook != HOOK_ON_FOLLOWER;
     note.lease = config_office(&d->elect);
-    note.term = own ? node->mandate.token : hook == HOOK_ON_FOLLOWER ? h->term : news.term;
+    note.term = own ? elect_token(node) : hook == HOOK_ON_FOLLOWER ? h->term : news.term;
     snprintf(note.leader, sizeof note.leader, "%s",
              own          ? d->me->name
              : news.known ? daemon_name(d, news.leader)

@@ -44,7 +44,7 @@ static void note_change(struct recorder *r, unsigned group, const struct elect_n
         step->over = step->at < r->led[group].until ? step->at : r->led[group].until;
     r->led[group].leads = leads;
     if (leads)
-        r->led[group].until = node->mandated ? node->mandate.time[ELECT_UNTIL] : INT64_MAX;
+        r->led[group].until = node->mandated ? elect_until(node) : INT64_MAX;
 }
 
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,

@@ -144,13 +144,13 @@ void work_news(struct daemon *d, const struct elect_news *news)
 {
     struct work *w = &d->group[news->group].work;
     const struct elect_node *node = elect_member_node(d->member, news->group);
-    bool in_office = node->mandate.token != 0;
-    w->until = in_office ? node->mandate.time[ELECT_UNTIL] : w->until;
+    bool in_office = elect_token(node) != 0;
+    w->until = in_office ? elect_until(node) : w->until;
     d->guard.page->until[news->group] = in_office                        ? w->until
                                         : news->leads && !node->mandated ? INT64_MAX
                                                                          : 0;
     if (news->leads && !w->office) {
-        d->guard.page->office[news->group] = node->mandate.token;
+        d->guard.page->office[news->group] = elect_token(node);
         w->agreed = d->config.hook[HOOK_PRE_LEADER][0] == '\0';
         w->hooks.served = false;
     }
@@ -165,7 +165,7 @@ static void stop(struct daemon *d, unsigned group)
     holders_look(d, group);
     elect_time now = elect_uv_now(), free = later(w->last, holders_promised(d, group));
     struct elect_input in = elect_happens(ELECT_STOPPED, now);
-    if (!elect_member_node(d->member, group)->mandate.working || w->holder != NULL ||
+    if (!elect_must_stop(elect_member_node(d->member, group)) || w->holder != NULL ||
         !hooks_rest(d, group))
         return;
     if (now < free)

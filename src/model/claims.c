@@ -3,7 +3,7 @@
 unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
                      const struct elect_node *node, const struct elect_output *out, bool spoken)
 {
-    elect_term now = node->mandate.token;
+    elect_term now = elect_token(node);
     unsigned broken = 0;
     if (now != 0 && now != token) {
         broken |= now <= c->taken ? CLAIMED_TWICE : 0;
@@ -13,7 +13,7 @@ unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
     }
     for (unsigned i = 0; i < out->sends; i++) {
         const struct elect_message *m = &out->send[i].message;
-        if (m->type == ELECT_RELEASE && (now != 0 || node->mandate.working))
+        if (m->type == ELECT_RELEASE && (now != 0 || elect_must_stop(node)))
             broken |= CLAIMED_OVER;
         if (m->type != ELECT_GRANT)
             continue;

@@ -443,7 +443,7 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     if (!world_up(w, step->rank))
         return complain_id(complaint, &w->config, step->rank, " is down");
     if (step->verb == VERB_STOPPED
-            ? !w->node[step->rank].mandate.working
+            ? !elect_must_stop(&w->node[step->rank])
             : w->node[step->rank].mandate.time[step->fault.amount] == ELECT_UNSET)
         return complain_id(complaint, &w->config, step->rank,
                            step->verb == VERB_STOPPED ? " has no work that could stop"

@@ -212,14 +212,14 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
     uint8_t state = node->state, leader = node->leader, hop = node->queue[0].type;
     uint32_t round = node->saved.round;
     elect_set active = node->active;
-    elect_term token = node->mandate.token;
+    elect_term token = elect_token(node);
 
     assert(w->up & bit(rank));
     h->what = STEPPED;
     h->rank = rank;
     h->input = *in;
     elect_step(&w->config, node, in, &h->output);
-    if (node->mandate.working && w->stops[rank] == WORLD_FOREVER)
+    if (elect_must_stop(node) && w->stops[rank] == WORLD_FOREVER)
         w->stops[rank] = w->now + w->stopping;
     if (h->output.rule.number == ELECT_RULE_HOP_FAILED) {
         w->books.sent[hop]--;
@@ -307,7 +307,7 @@ void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_t
            (struct elect_message){.type = ELECT_REFUSE,
                                   .what = ELECT_REQUEST,
                                   .reason = (uint8_t)why,
-                                  .term = w->node[rank].mandate.token,
+                                  .term = elect_token(&w->node[rank]),
                                   .other = counter << 16 | w->config.id[rank]},
            h);
 }
@@ -460,13 +460,9 @@ static void win(struct world *w, uint8_t rank, struct happening *h)
 /* The guardian has reaped it, and all that ran under its mandate. */
 static void send_testament(struct world *w, uint8_t rank, struct happening *h)
 {
-    struct elect_message m = {.type = ELECT_RELEASE,
-                              .origin = rank,
-                              .heir = ELECT_NOBODY,
-                              .term = w->testament[rank],
-                              .incarnation = w->node[rank].saved.incarnation,
-                              .pause = w->node[rank].saved.pause,
-                              .digest = w->config.digest};
+    const struct elect_saved *saved = &w->node[rank].saved;
+    struct elect_message m =
+        elect_testament(&w->config, rank, w->testament[rank], saved->incarnation);
     elect_set others = (~(elect_set)0 >> (64 - w->config.n)) & ~bit(rank);
     h->rank = rank;
     h->output = (struct elect_output){.sends = m.term != 0, .send = {{others, m}}};
@@ -532,7 +528,7 @@ static void swap_clone(struct world *w, uint8_t rank)
     w->disk[rank] = w->clone[rank].disk;
     w->clone[rank].node = node;
     w->clone[rank].disk = disk;
-    w->stops[rank] = w->node[rank].mandate.working ? w->now : WORLD_FOREVER;
+    w->stops[rank] = elect_must_stop(&w->node[rank]) ? w->now : WORLD_FOREVER;
 }
 
 /* Is there anything that it could happen to? */

@@ -265,13 +265,8 @@ static bool take_testament(struct elect_member *m, unsigned peer)
     for (unsigned i = 0; i < m->groups; i++) {
         struct group *g = &m->group[i];
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
-        struct elect_message release = {.type = ELECT_RELEASE,
-                                        .origin = from,
-                                        .heir = ELECT_NOBODY,
-                                        .term = term,
-                                        .incarnation = life,
-                                        .penalty = g->node.mandate.penalty[from],
-                                        .digest = g->config.digest};
+        struct elect_message release = elect_testament(&g->config, from, term, life);
+        release.penalty = g->node.mandate.penalty[from]; /* the dead one did not say */
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)
             member_step(m, i, &in);

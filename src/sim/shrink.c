@@ -131,7 +131,7 @@ static bool happen(struct world *w, const struct post *post, const struct moment
             return false;
         world_take(w, m->rank, m->input.from, message, h);
     } else if (event == ELECT_STOPPED) {
-        if (!w->node[m->rank].mandate.working)
+        if (!elect_must_stop(&w->node[m->rank]))
             return false;
         world_stopped(w, m->rank, h);
     } else if (event == ELECT_ALARM) {

@@ -105,7 +105,7 @@ static void judge_claims(struct storm *s, uint8_t rank)
 static void watch(struct storm *s, const struct happening *h)
 {
     s->report->events++;
-    elect_term token = s->w->node[h->rank].mandate.token;
+    elect_term token = elect_token(&s->w->node[h->rank]);
     if (s->token[h->rank] != token && token != 0)
         office_begins(s, h->rank);
     s->token[h->rank] = token;
@@ -433,7 +433,7 @@ static elect_term token_in_force(const struct storm *s)
 {
     for (uint8_t rank = 0; rank < s->w->config.n; rank++)
         if (world_leads(s->w, rank))
-            return s->w->node[rank].mandate.token;
+            return elect_token(&s->w->node[rank]);
     return 0;
 }
 
@@ -463,8 +463,10 @@ static void lull(struct storm *s)
  */
 uint64_t storm_bound(const struct elect_config *c)
 {
+    const uint64_t million = 1000000;
     uint64_t suspicion = c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
-    return 10 * (uint64_t)c->lease + 8 * (suspicion + round_trip(c));
+    uint64_t by_their_clocks = 10 * (uint64_t)c->lease + 8 * (suspicion + round_trip(c));
+    return by_their_clocks * million / (million - c->drift); /* which may be slow */
 }
 
 /* Which kinds of faults this seed has. */

@@ -227,14 +227,9 @@ static void restart(const struct question *q, struct local *l, bool testament,
 {
     struct elect_saved saved = l->disk;
     if (testament && saved.used != 0)
-        out->send[out->sends++] =
-            (struct elect_send){.to = ~(elect_set)0 >> (64 - q->config.n),
-                                .message = {.type = ELECT_RELEASE,
-                                            .origin = l->node.me,
-                                            .heir = ELECT_NOBODY,
-                                            .term = saved.used,
-                                            .digest = q->config.digest,
-                                            .incarnation = saved.incarnation}};
+        out->send[out->sends++] = (struct elect_send){
+            .to = ~(elect_set)0 >> (64 - q->config.n),
+            .message = elect_testament(&q->config, l->node.me, saved.used, saved.incarnation)};
     struct elect_output ignored;
     elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
     l->disk = l->node.saved; /* the new incarnation */

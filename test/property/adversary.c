@@ -151,11 +151,8 @@ static void lose_state(struct history *h, uint8_t i)
 
 static void leave_testament(struct history *h, uint8_t i)
 {
-    struct elect_message m = {.type = ELECT_RELEASE,
-                              .origin = i,
-                              .heir = ELECT_NOBODY,
-                              .term = h->testament[i],
-                              .incarnation = h->node[i].saved.incarnation};
+    struct elect_message m =
+        elect_testament(&h->config, i, h->testament[i], h->node[i].saved.incarnation);
     h->up[i] = false;
     for (uint8_t to = 0; to < h->config.n && m.term != 0; to++)
         if (h->letters < POOL)

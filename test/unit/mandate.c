@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return test_voter() + test_office() + test_candidacy() + test_handover() + test_presence();
+    return test_voter() + test_office() + test_candidacy() + test_handover() + test_presence() +
+           test_embed();
 }

@@ -188,5 +188,6 @@ int test_office(void);
 int test_candidacy(void);
 int test_handover(void);
 int test_presence(void);
+int test_embed(void);
 
 #endif
