@@ -64,9 +64,11 @@ enum talk_word {
         TALK_WORD_COUNT
 };
 
-/* HOLD: do not wait if it is not my turn now; and: what loses its mandate is not killed, so that
- * nobody can say when it has stopped (--on-lose signal, freeze). */
-enum { TALK_NOW = 1, TALK_LOOSE = 2 };
+/* HOLD: do not wait if it is not my turn now; what loses its mandate is not killed, so that its end
+ * cannot be announced (--on-lose signal, freeze); the work is in a control group, or in a process
+ * namespace, of its own, which is killed as one. */
+enum { TALK_NOW = 1, TALK_LOOSE = 2, TALK_CGROUP = 4, TALK_NAMESPACE = 8 };
+#define TALK_FLAGS (TALK_NOW | TALK_LOOSE | TALK_CGROUP | TALK_NAMESPACE)
 
 /* Host byte order; names end in NUL. */
 struct talk {

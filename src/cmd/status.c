@@ -101,6 +101,9 @@ static void print_group(const json_t *g)
     else
         printf("%s, no leader is known", ask_text(g, "state"));
     puts(is_true(g, "paused") ? "; elections are paused" : "");
+    if (json_object_get(g, "holder_pid") != NULL)
+        printf("  elect run works under it (pid %lld), contained in a %s\n",
+               (long long)ask_number(g, "holder_pid"), ask_text(g, "containment"));
 }
 
 static void print_heard(const json_t *o)

@@ -86,8 +86,10 @@ static json_t *group_json(const struct daemon *d, unsigned group)
         if (node->mandate.heir < d->elect.n)
             json_object_set_new(o, "heir", json_string(d->name[node->mandate.heir]));
     }
-    if (w->work.holder != NULL)
+    if (w->work.holder != NULL) {
         json_object_set_new(o, "holder_pid", json_integer(holders_pid(w->work.holder)));
+        json_object_set_new(o, "containment", json_string(holders_containment(w->work.holder)));
+    }
     if (holders_waiting(d, group) > 0)
         json_object_set_new(o, "waiting", json_integer((json_int_t)holders_waiting(d, group)));
     json_object_set_new(o, "testament",

@@ -36,7 +36,8 @@ struct talker {
     struct talker *next;
     int fd, channel; /* the guardian's end of it, until it has it; else -1 */
     struct ucred who;
-    uint8_t stage; /* enum stage */
+    uint8_t stage;     /* enum stage */
+    uint8_t contained; /* TALK_CGROUP, TALK_NAMESPACE */
     bool closing;
     bool loose, voids; /* nobody can say when it has stopped; so there is no testament */
     bool registered;   /* the guardian has its channel, by this serial: */
@@ -54,6 +55,13 @@ static const char is_held[] = "another elect run works under it here";
 static const char is_paced[] = "this user starts work under it too often: try again in a second";
 
 int holders_pid(const struct talker *t) { return (int)t->who.pid; }
+
+const char *holders_containment(const struct talker *t)
+{
+    return (t->contained & TALK_CGROUP) != 0      ? "control group"
+           : (t->contained & TALK_NAMESPACE) != 0 ? "process namespace"
+                                                  : "process tree";
+}
 
 elect_term holders_term(const struct talker *t) { return t->term; }
 
@@ -432,6 +440,7 @@ static void take_hold(struct talker *t, const struct talk *w)
         return;
     }
     t->loose = (w->flags & TALK_LOOSE) != 0;
+    t->contained = w->flags;
     remove_from(&t->d->talkers, t); /* it comes last */
     t->next = t->d->talkers;
     t->d->talkers = t;
@@ -520,7 +529,7 @@ static void take_resign(struct talker *t, const struct talk *w)
 static bool is_valid(const struct talk *w, size_t length)
 {
     return length == sizeof *w && w->magic == TALK_MAGIC && w->word <= TALK_LEASE &&
-           w->group[TALK_NAME - 1] == '\0' && (w->flags & ~(TALK_NOW | TALK_LOOSE)) == 0;
+           w->group[TALK_NAME - 1] == '\0' && (w->flags & ~TALK_FLAGS) == 0;
 }
 
 static void take(struct talker *t, const struct talk *w)

@@ -80,7 +80,8 @@ void holders_tick(struct daemon *d);      /* every second */
 elect_time holders_promised(const struct daemon *d, unsigned group);
 unsigned holders_waiting(const struct daemon *d, unsigned group);
 int holders_pid(const struct talker *t);
-elect_term holders_term(const struct talker *t); /* which it works under */
+const char *holders_containment(const struct talker *t); /* how its work is held together */
+elect_term holders_term(const struct talker *t);         /* which it works under */
 
 /* ---- hooks.c ---- */
 

@@ -129,6 +129,8 @@ unsigned holders_waiting(const struct daemon *daemon, unsigned group)
 
 int holders_pid(const struct talker *t) { return t != NULL; }
 
+const char *holders_containment(const struct talker *t) { return t != NULL ? "process tree" : ""; }
+
 elect_time elect_uv_now(void) { return 1000000; }
 
 bool daemon_reload(struct daemon *daemon, struct text *done, struct text *complaint)
