@@ -140,6 +140,7 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
     if (hook == 0)
         become(c, me, note, &none);
     int outcome = hook > 0 ? watch(hook, now() + c->hook_timeout, &signals) : HOOK_FAILED;
+    tree_let_reap(true);
     tree_kill(&(struct tree){0}, gone, NULL);
     _exit(outcome);
 }

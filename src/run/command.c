@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,19 +44,35 @@ static void be_ordinary(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A group of its own, the terminal if we have it; and it ends with whoever keeps it. */
-static void stand_alone(const struct keeper_job *job)
+/* A group of its own, the terminal if we have it; and it ends with its parent. */
+static void stand_alone(bool terminal)
 {
     setpgid(0, 0);
-    if (job->terminal)
+    if (terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp()); /* SIGTTOU is blocked still */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+/* execvp() answers EACCES as soon as one folder of PATH cannot be searched, although the command is
+ * in none of the others, either: then there is no such command, as far as this user can see. */
+static bool is_in_path(const char *name)
+{
+    char file[4096];
+    const char *path = getenv("PATH");
+    for (const char *at = path, *end; at != NULL; at = *end == ':' ? end + 1 : NULL) {
+        end = strchrnul(at, ':');
+        int letters = end > at ? (int)(end - at) : 1;
+        int length = snprintf(file, sizeof file, "%.*s/%s", letters, end > at ? at : ".", name);
+        if (length > 0 && (size_t)length < sizeof file && access(file, F_OK) == 0)
+            return true;
+    }
+    return false;
 }
 
 static _Noreturn void become(const struct keeper_job *job, int report, int loss)
 {
     const struct run_options *o = job->options;
-    stand_alone(job);
+    stand_alone(job->terminal);
     /* Who gains privileges is out of reach of our signals; and of a control group's, if it leaves
      * that first. */
     if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -74,6 +89,9 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
     else
         execvp(o->command[0], o->command);
     int error = errno;
+    if (error == EACCES && !o->shell && strchr(o->command[0], '/') == NULL &&
+        !is_in_path(o->command[0]))
+        error = ENOENT;
     fail(report, error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_START, error,
          o->shell ? "/bin/sh" : o->command[0]);
 }
@@ -102,30 +120,66 @@ static void furnish(const struct identity *who, int report)
     char user[64], group[64];
     snprintf(user, sizeof user, "%u %u 1", who->user, who->user);
     snprintf(group, sizeof group, "%u %u 1", who->group, who->group);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else these files are root's */
     if (who->mapped &&
         !(write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", user) &&
           write_file("/proc/self/gid_map", group)))
         fail(report, RUN_FAILED, errno, "--isolate: a user namespace");
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
         fail(report, RUN_FAILED, errno, "--isolate: a /proc of its own");
 }
 
-/* The first process of a namespace: when it ends, so does everything in it. */
-static _Noreturn void init_of(pid_t command)
+/* ---- the waiter ---- */
+
+#define PASS_ON SIGRTMIN /* queued, with the number; negative: to the group */
+
+void command_signal(pid_t waiter, int number, bool group)
+{
+    pid_t command = getpgid(waiter); /* if the waiter has joined its group by now */
+    if (command > 1 && command != waiter)
+        kill(group ? -command : command, number);
+    else
+        sigqueue(waiter, PASS_ON, (union sigval){.sival_int = group ? -number : number});
+}
+
+/* What else comes is for the group, of which the waiter is only a member. */
+static void prepare_to_wait(const struct keeper_job *job)
 {
     sigset_t all;
-    int status;
+    struct channel channel = job != NULL ? job->channel : CHANNEL_NONE;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all,
-                NULL); /* blocked, they wait: an init that has no handler would miss them */
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    tree_let_reap(false);
+    stand_alone(false);
+    channel_close(&channel); /* what says EMPTY is nowhere but in A and B */
+    if (job != NULL)
+        close(job->runner);
+}
+
+/* Ends when the command does; as the first process of a namespace, with all that is in it. As a
+ * member of the command's group it keeps that number from being given to others until it is reaped.
+ * In a namespace it must not be one: the kernel does not end a namespace with a number in use. */
+static _Noreturn void wait_for(pid_t command, bool isolated)
+{
+    sigset_t expected;
+    siginfo_t info;
+    int status;
+    setpgid(command, command);
+    if (!isolated)
+        setpgid(0, command);
+    close_range(STDERR_FILENO + 1, ~0U, 0); /* whoever reads the other ends waits for the command */
+    sigemptyset(&expected);
+    sigaddset(&expected, SIGCHLD);
+    sigaddset(&expected, PASS_ON);
     for (;;) {
-        siginfo_t info;
-        int number = sigwaitinfo(&all, &info);
-        if (number > 0 && number != SIGCHLD)
-            kill(-command, number);
+        int number = sigwaitinfo(&expected, &info);
+        if (number == PASS_ON && info.si_code == SI_QUEUE)
+            kill(info.si_int < 0 ? -command : command, abs(info.si_int));
         for (pid_t child; (child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-            if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP)
+            /* what reads a terminal is stopped by its user, and nothing would continue it */
+            if (WIFSTOPPED(status) && child == command && WSTOPSIG(status) == SIGTSTP)
                 kill(-command, SIGCONT);
             else if (!WIFSTOPPED(status) && child == command)
                 _exit(command_status(status));
@@ -133,49 +187,38 @@ static _Noreturn void init_of(pid_t command)
     }
 }
 
-static _Noreturn void begin_isolated(const struct keeper_job *job, const struct identity *who,
-                                     int report, int loss)
+static _Noreturn void begin_to_wait(const struct keeper_job *job, const struct identity *who,
+                                    int report, int loss)
 {
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    furnish(who, report);
+    prepare_to_wait(job);
+    if (job->cgroup->fd >= 0 && !cgroup_enter(job->cgroup))
+        fail(report, RUN_FAILED, errno, "the control group");
+    if (job->options->isolate)
+        furnish(who, report);
     pid_t command = fork();
     if (command < 0)
         fail(report, RUN_FAILED, errno, "fork");
     if (command == 0)
         become(job, report, loss);
-    setpgid(command, command);
-    close_range(STDERR_FILENO + 1, ~0U, 0); /* what it held would never end */
-    init_of(command);
-}
-
-/* fork, with namespaces. */
-static pid_t fork_isolated(const struct identity *who)
-{
-    unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | (who->mapped ? CLONE_NEWUSER : 0) | SIGCHLD;
-    return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+    wait_for(command, job->options->isolate);
 }
 
 pid_t command_start(const struct keeper_job *job, int *report, int loss)
 {
     const struct identity who = {geteuid(), getegid(), geteuid() != 0};
+    int namespaces = CLONE_NEWPID | CLONE_NEWNS | (who.mapped ? CLONE_NEWUSER : 0);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return 0;
-    pid_t child = job->options->isolate ? fork_isolated(&who) : fork();
-    if (child == 0) {
-        if (job->cgroup->fd >= 0 && !cgroup_enter(job->cgroup))
-            fail(ends[1], RUN_FAILED, errno, "the control group");
-        if (job->options->isolate)
-            begin_isolated(job, &who, ends[1], loss);
-        become(job, ends[1], loss);
-    }
+    pid_t waiter = tree_fork(job->options->isolate ? namespaces : 0);
+    if (waiter == 0)
+        begin_to_wait(job, &who, ends[1], loss);
     int error = errno;
     close(ends[1]);
     *report = ends[0];
-    if (child > 0) {
-        setpgid(child, child); /* both: whoever comes first */
-        return child;
+    if (waiter > 0) {
+        setpgid(waiter, waiter); /* both: whoever comes first */
+        return waiter;
     }
     close(ends[0]);
     *report = -1;
@@ -185,17 +228,22 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
 
 pid_t command_start_check(const char *line)
 {
-    pid_t child = fork();
-    if (child == 0) {
-        setpgid(0, 0);
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    pid_t waiter = tree_fork(0);
+    if (waiter == 0) {
+        prepare_to_wait(NULL);
+        pid_t check = fork();
+        if (check < 0)
+            _exit(RUN_FAILED);
+        if (check > 0)
+            wait_for(check, false);
+        stand_alone(false);
         if (geteuid() != 0)
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         be_ordinary();
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(RUN_NOT_FOUND);
     }
-    if (child > 0)
-        setpgid(child, child);
-    return child > 0 ? child : 0;
+    if (waiter > 0)
+        setpgid(waiter, waiter);
+    return waiter > 0 ? waiter : 0;
 }

@@ -27,7 +27,7 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct sick sick;
-    pid_t command;      /* 0: it has ended */
+    pid_t waiter;       /* of the command; 0: it has ended */
     int status;         /* then: its exit status */
     int report;         /* why it could not be started; -1: it could */
     int loss;           /* our end of what the command watches; -1: told */
@@ -67,8 +67,8 @@ static void look_at_page(struct keeper *k)
 static void ended(void *context, pid_t child, int status)
 {
     struct keeper *k = context;
-    if (child == k->command) {
-        k->command = 0;
+    if (child == k->waiter) {
+        k->waiter = 0;
         k->status = command_status(status);
     }
     sick_ended(&k->sick, child, status);
@@ -126,9 +126,9 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     atomic_store(&k->page->lost, 1);
     sick_end(&k->sick);
     tell_command(k);
-    if (k->command > 0) {
-        kill(-k->command, k->o->signal);
-        kill(-k->command, SIGCONT); /* who stands still does not hear */
+    if (k->waiter > 0) {
+        command_signal(k->waiter, k->o->signal, true);
+        command_signal(k->waiter, SIGCONT, true); /* a stopped process does not take signals */
     }
 }
 
@@ -213,8 +213,8 @@ static void thaw(struct keeper *k, const int channel[2])
 static void pass_on(struct keeper *k, int number)
 {
     if (!is(k, PHASE_FROZEN)) {
-        if (k->command > 0)
-            kill(k->command, number);
+        if (k->waiter > 0)
+            command_signal(k->waiter, number, false);
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
         tree_kill(&k->tree, ended, k); /* it cannot act on it, and may not */
         k->status = RUN_SIGNAL + number;
@@ -285,14 +285,15 @@ static bool runner_lives(const struct keeper *k)
 
 static void begin(struct keeper *k)
 {
-    sigset_t child;
+    sigset_t set;
     int ends[2];
     setpgid(0, 0); /* who kills a whole group (timeout -s KILL, kill %1) kills only one of us */
     urgent_again();
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
+    tree_let_reap(true);
+    sigemptyset(&set);
+    sigaddset(&set, TREE_ENDED);
     k->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-    k->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    k->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     k->status = RUN_FAILED;
     if (!tree_adopt() || k->timer < 0 || k->signals < 0 || pipe2(ends, O_CLOEXEC) != 0 ||
         !sick_begin(&k->sick, k->o, deadline_now())) {
@@ -308,26 +309,21 @@ static void begin(struct keeper *k)
         finish(k);
     }
     atomic_store(&k->page->phase, PHASE_WORKING);
-    k->command = command_start(k->job, &k->report, ends[0]);
-    if (k->command == 0) {
+    k->waiter = command_start(k->job, &k->report, ends[0]);
+    if (k->waiter == 0) {
         tell("%s: %s", k->o->isolate ? "--isolate" : "fork",
              errno == EPERM ? "not permitted here" : strerror(errno));
         finish(k);
     }
     close(ends[0]);
-    k->tree.group = k->command;
-    atomic_store(&k->page->group, k->command);
+    k->tree.waiter = k->waiter;
+    atomic_store(&k->page->waiter, k->waiter);
 }
 
-/* Who reads a terminal is stopped by its user, and nobody would continue it. */
 static void look_at_command(struct keeper *k)
 {
-    siginfo_t info = {0};
-    if (k->command > 0 && waitid(P_PID, (id_t)k->command, &info, WSTOPPED | WNOHANG) == 0 &&
-        info.si_pid == k->command && info.si_status == SIGTSTP && !is(k, PHASE_FROZEN))
-        kill(-k->command, SIGCONT);
     tree_reap(ended, k);
-    if (k->command == 0)
+    if (k->waiter == 0)
         finish(k);
 }
 
@@ -338,6 +334,7 @@ _Noreturn void keeper(struct keeper_job *job)
     struct signalfd_siginfo info;
     k = (struct keeper){.job = job, .o = job->options, .page = job->page, .d = job->deadline};
     k.tree.cgroup = job->cgroup;
+    k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
     begin(&k);
     for (;;) {
@@ -350,7 +347,7 @@ _Noreturn void keeper(struct keeper_job *job)
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(k.timer, &times, sizeof times) > 0) { /* it is the clock that counts */
         }
-        while (read(k.signals, &info, sizeof info) > 0) { /* any number of children, any order */
+        while (read(k.signals, &info, sizeof info) > 0) { /* one for any number of children */
         }
         look_at_clock(&k);
         hear_runner(&k);

@@ -2,6 +2,7 @@
  *
  *     A  the runner, which the user started: talks to the daemon
  *     B  the keeper: parent of the command, acts when its time is over
+ *     C  the waiter: parent of the command, ends with its exit status
  *     W  the command, and whatever it forks
  *
  * Both A and B are subreapers, know until when (in a page that they share) and see the other's end.
@@ -65,8 +66,9 @@ struct page {
     _Atomic int phase;
     _Atomic int lost;   /* its end was our doing */
     _Atomic int status; /* exit status; RUN_NOTHING: it was too late to begin */
-    _Atomic int group;  /* process group of W */
+    _Atomic int waiter; /* its process group is that of W */
     _Atomic int said;   /* of what is held now, B has said the end */
+    _Atomic int steps;  /* of killing, or stopping, that B has taken */
 };
 enum { RUN_NOTHING = -1 };
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -38,8 +39,10 @@ struct runner {
     int64_t asked[ASKED]; /* our own stamps, since GO */
     unsigned asks;
     int64_t next_ask, retry, give_up;
-    pid_t keeper; /* 0: none */
-    int pair;     /* our end */
+    pid_t keeper;     /* 0: none */
+    int steps;        /* of its killing that we have seen */
+    int64_t patience; /* until when it is at work, for all we know */
+    int pair;         /* our end */
     int timer, signals;
     bool terminal; /* B has it, or gives it to the command */
     bool tried, told_away, told_wait, told_lost, frozen, leaving;
@@ -88,6 +91,10 @@ static void hold(struct runner *r)
     int error = 0;
     if (r->o->on_lose != LOSE_STOP)
         t.flags |= TALK_LOOSE;
+    if (r->cgroup.fd >= 0)
+        t.flags |= TALK_CGROUP;
+    if (r->o->isolate)
+        t.flags |= TALK_NAMESPACE;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
     channel_renew(&r->channel);
     if (r->channel.daemon < 0)
@@ -140,10 +147,7 @@ static bool was_asked(const struct runner *r, int64_t stamp)
 static void start(struct runner *r)
 {
     static struct keeper_job job;
-    char unused[512];
     int pair[2], error = 0;
-    if (r->cgroup.fd < 0)
-        cgroup_make(&r->cgroup, false, unused, sizeof unused); /* where it is at hand */
     *r->page = (struct page){
         .until = r->d.until, .grace = r->d.grace, .margin = r->d.margin, .status = RUN_FAILED};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -180,6 +184,8 @@ static void start(struct runner *r)
     r->state = HELD;
     r->told_lost = r->broken = false;
     r->give_up = DEADLINE_NEVER;
+    r->steps = 0;
+    r->patience = 0;
 }
 
 static void thaw(struct runner *r)
@@ -194,21 +200,23 @@ static void thaw(struct runner *r)
     r->state = HELD;
 }
 
-static void nobody(void *context, pid_t child, int status)
+static void nothing(void *context, pid_t child, int status)
 {
-    struct runner *r = context;
+    (void)context;
+    (void)child;
     (void)status;
-    if (child == r->keeper)
-        r->keeper = 0;
 }
 
 /* Everything below us, B first of all. */
 static void take_over(struct runner *r)
 {
-    const struct tree t = {atomic_load(&r->page->group), &r->cgroup};
+    const struct tree t = {.waiter = atomic_load(&r->page->waiter), .cgroup = &r->cgroup};
+    tree_let_reap(true);
     if (r->keeper > 0)
         kill(r->keeper, SIGKILL);
-    tree_kill(&t, nobody, r);
+    tree_kill(&t, nothing, NULL);
+    tree_let_reap(false);
+    r->keeper = 0;
     if (r->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
@@ -523,20 +531,33 @@ static bool asks(const struct runner *r)
     return r->state == READY || (r->state == HELD && phase != PHASE_EMPTY && phase != PHASE_GIVEN);
 }
 
+static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* B should have acted by now. What was only to be told is never killed for being late. */
 static int64_t guard(const struct runner *r)
 {
-    return r->keeper > 0 && r->state == HELD && !is_still(r) && r->o->on_lose != LOSE_SIGNAL
-               ? deadline_guard(&r->d)
-               : DEADLINE_NEVER;
+    if (r->keeper == 0 || r->state != HELD || is_still(r) || r->o->on_lose == LOSE_SIGNAL)
+        return DEADLINE_NEVER;
+    int64_t late = deadline_guard(&r->d);
+    return late > r->patience ? late : r->patience;
 }
 
-static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+/* A keeper that is busy killing is not replaced: until it was dead itself nothing else would be
+ * killed. It is looked at again. */
+static bool is_at_work(struct runner *r, int64_t now)
+{
+    int steps = atomic_load(&r->page->steps);
+    if (steps == r->steps)
+        return false;
+    r->steps = steps;
+    r->patience = now + r->d.margin / 2;
+    return true;
+}
 
 static void look_at_clock(struct runner *r)
 {
     int64_t now = deadline_now();
-    if (now >= guard(r)) {
+    if (now >= guard(r) && !is_at_work(r, now)) {
         TELL(r, "the process that keeps %s is late: everything is killed", r->o->command[0]);
         r->broken = r->told_lost = true;
         atomic_store(&r->page->lost, 1);
@@ -606,7 +627,7 @@ static bool prepare(struct runner *r)
     r->give_up = wait > 0 ? deadline_now() + wait : DEADLINE_NEVER;
     if (r->o->max_wait == 0)
         r->give_up = deadline_now();
-    if (r->o->cgroup && !cgroup_make(&r->cgroup, true, why, sizeof why)) {
+    if (!cgroup_make(&r->cgroup, r->o->cgroup, why, sizeof why) && r->o->cgroup) {
         tell("--cgroup: %s", why);
         return false;
     }
@@ -624,6 +645,9 @@ static bool prepare(struct runner *r)
 int run_command(const struct run_options *o)
 {
     static struct runner r;
+    /* The command has the same user, who could take the channel out of either process otherwise
+     * (pidfd_getfd, ptrace), and say EMPTY there. A program that is executed loses this again. */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     fill_standard();
     tell_open();
     urgent_begin();

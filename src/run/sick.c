@@ -70,7 +70,7 @@ int64_t sick_next(const struct sick *s)
 static void end_check(struct sick *s)
 {
     if (s->check > 0)
-        kill(-s->check, SIGKILL);
+        command_signal(s->check, SIGKILL, true);
     s->check = 0; /* whoever reaps it need not know */
 }
 

@@ -10,7 +10,7 @@ enum { SICK_NOT = -1, SICK_HEALTH, SICK_WATCHDOG };
 struct sick {
     const struct run_options *options;
     bool looking;
-    pid_t check; /* 0: none runs */
+    pid_t check; /* its waiter; 0: none runs */
     int64_t next_check;
     unsigned failures; /* in a row */
     int notify;        /* -1: none */

@@ -5,42 +5,84 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WALK_MAX   4096 /* in one walk; the rest in the next */
+#define WALK_MAX   4096 /* processes in one walk; the next walk finds the rest */
 #define PAUSE_MIN  50000
 #define PAUSE_MAX  1000000 /* nanoseconds */
 #define LIST_BYTES 32768
 
 bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
-/* ---- who is there ---- */
+void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_DFL); }
 
-/* What stands behind the name, which may contain anything: state and parent. */
-static bool look_at(pid_t pid, char *state, pid_t *parent)
+/* The kernel reaps only what announces its end by SIGCHLD, as orphans do, and programs. */
+pid_t tree_fork(int namespaces)
 {
-    char path[64], text[512];
-    long ppid;
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
+    return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+}
+
+/* ---- one process ---- */
+
+/* Its folder in /proc, or -1. Such a descriptor refers to this process only, also after the kernel
+ * has given the number to another process. */
+static int open_process(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool signal_process(int process, int number)
+{
+    return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
+}
+
+/* The kernel gives a page at a time. */
+static size_t read_all(int folder, const char *name, char *text, size_t room)
+{
+    size_t length = 0;
+    ssize_t got;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && length < room && (got = read(fd, text + length, room - length)) > 0)
+        length += (size_t)got;
     if (fd >= 0)
         close(fd);
-    if (length <= 0)
-        return false;
-    text[length] = '\0';
+    return length;
+}
+
+struct look {
+    char state;
+    pid_t parent;
+    unsigned long long start; /* clock ticks: with the number it identifies a process */
+};
+
+/* The name, which may contain anything, ends at the last bracket. */
+static bool look_at(int process, struct look *l)
+{
+    char text[1024];
+    long parent;
+    text[read_all(process, "stat", text, sizeof text - 1)] = '\0';
     const char *behind = strrchr(text, ')');
-    if (behind == NULL || sscanf(behind + 1, " %c %ld", state, &ppid) != 2)
+    if (behind == NULL ||
+        sscanf(behind + 1,
+               " %c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+               &l->state, &parent, &l->start) != 3)
         return false;
-    *parent = (pid_t)ppid;
+    l->parent = (pid_t)parent;
     return true;
 }
+
+/* ---- the children of a process ---- */
 
 size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
 {
@@ -48,29 +90,21 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     DIR *all = opendir("/proc");
     const struct dirent *entry;
     while (all != NULL && count < room && (entry = readdir(all)) != NULL) {
-        pid_t parent, pid = isdigit((unsigned char)entry->d_name[0])
-                                ? (pid_t)strtol(entry->d_name, NULL, 10)
-                                : 0;
-        char state;
-        if (pid > 0 && look_at(pid, &state, &parent) && parent == of)
+        pid_t pid =
+            isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
+        struct look l;
+        int process = pid > 0 ? open_process(pid) : -1;
+        if (process >= 0 && look_at(process, &l) && l.parent == of)
             children[count++] = pid;
+        if (process >= 0)
+            close(process);
     }
     if (all != NULL)
         closedir(all);
     return count;
 }
 
-/* The kernel gives a page at a time. */
-static size_t read_all(int fd, char *text, size_t room)
-{
-    size_t length = 0;
-    ssize_t got;
-    while (fd >= 0 && length < room && (got = read(fd, text + length, room - length)) > 0)
-        length += (size_t)got;
-    return length;
-}
-
-/* A number that is cut off at the end of it is none. */
+/* A number without a blank behind it was cut off. */
 static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
@@ -84,69 +118,148 @@ static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
     return count;
 }
 
-/* Of all its threads: a child belongs to the one that forked it. */
-size_t tree_children(pid_t of, pid_t *children, size_t room)
+/* Of all its threads: the kernel keeps a child with the thread that forked it. */
+static size_t children_of(int process, pid_t *children, size_t room)
 {
     static char text[LIST_BYTES + 1];
-    char path[64 + sizeof((struct dirent *)0)->d_name];
+    char path[16 + sizeof((struct dirent *)0)->d_name];
     size_t count = 0;
     const struct dirent *thread;
-    snprintf(path, sizeof path, "/proc/%ld/task", (long)of);
-    DIR *threads = opendir(path);
+    int folder = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *threads = folder >= 0 ? fdopendir(folder) : NULL;
     while (threads != NULL && (thread = readdir(threads)) != NULL) {
         if (!isdigit((unsigned char)thread->d_name[0]))
             continue;
-        snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)of, thread->d_name);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 && errno == ENOENT && of == getpid()) { /* a kernel that keeps no list */
-            closedir(threads);
-            return tree_children_by_parent(of, children, room);
-        }
-        count += numbers_in(text, read_all(fd, text, LIST_BYTES), children + count, room - count);
-        if (fd >= 0)
-            close(fd);
+        snprintf(path, sizeof path, "%s/children", thread->d_name);
+        size_t length = read_all(folder, path, text, LIST_BYTES);
+        count += numbers_in(text, length, children + count, room - count);
     }
     if (threads != NULL)
         closedir(threads);
+    else if (folder >= 0)
+        close(folder);
     return count;
 }
 
+size_t tree_children(pid_t of, pid_t *children, size_t room)
+{
+    int process = open_process(of);
+    size_t count = process >= 0 ? children_of(process, children, room) : 0;
+    if (process >= 0)
+        close(process);
+    if (count == 0 && of == getpid() && access("/proc/thread-self/children", F_OK) != 0)
+        return tree_children_by_parent(of, children, room); /* this kernel keeps no list */
+    return count;
+}
+
+/* ---- signals to all of them ---- */
+
 static bool has_cgroup(const struct tree *t) { return t->cgroup != NULL && t->cgroup->fd >= 0; }
 
-/* A descendant can join any group of its session: of those of ours only what is known to be ours,
- * or is led by itself, is signalled as a whole. */
-static void signal_one(const struct tree *t, pid_t pid, int number)
+static void show_life(const struct tree *t)
 {
-    pid_t group = getpgid(pid);
-    if (group > 1 && group != getpgrp() &&
-        (group == t->group || group == pid || getsid(pid) != getsid(0)))
+    if (t->steps != NULL)
+        atomic_fetch_add(t->steps, 1);
+}
+
+/* Returns true if it is a child of ours, dead or alive. This needs no /proc. */
+static bool is_child(idtype_t type, id_t id)
+{
+    siginfo_t info;
+    return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/* A signal to a group reaches also what is being forked in it. The number of the group is not
+ * given to others as long as the waiter is in it, dead or alive. */
+static void signal_group(const struct tree *t, int number)
+{
+    pid_t group =
+        t->waiter > 0 && is_child(P_PID, (id_t)t->waiter) ? getpgid(t->waiter) : getpgrp();
+    if (group > 1 && group != getpgrp())
         kill(-group, number);
-    kill(pid, number);
 }
 
-/* Each descendant, parents before their children, as soon as it is found; whether it was worth
- * it for any of them. */
-static bool walk(const struct tree *t, bool (*visit)(const struct tree *t, pid_t pid))
+/* The number of a child that the kernel has reaped may be a stranger's by now. */
+static void signal_child(pid_t child, int number)
 {
-    static pid_t all[WALK_MAX];
-    size_t count = tree_children(getpid(), all, WALK_MAX);
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        count += tree_children(all[i], all + count, WALK_MAX - count);
-        any |= visit(t, all[i]);
+    int fd = (int)syscall(SYS_pidfd_open, child, 0);
+    if (fd >= 0 && is_child(P_PIDFD, (id_t)fd))
+        signal_process(fd, number);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Signals all children and looks at nothing else meanwhile: a process that forks and exits has to
+ * be faster than this. The kernel appends to its list, so that what is likely to run right now is
+ * at the end. Returns true if there may be a child that the call before has not seen. */
+static bool signal_children(const struct tree *t, int number, pid_t *newest)
+{
+    static pid_t child[WALK_MAX];
+    signal_group(t, number);
+    size_t count = tree_children(getpid(), child, WALK_MAX);
+    pid_t before = *newest;
+    *newest = count > 0 ? child[count - 1] : 0;
+    for (size_t i = count; i-- > 0;) {
+        show_life(t);
+        signal_child(child[i], number);
     }
-    return any || count == WALK_MAX; /* then there may be more */
+    return *newest != before || count == WALK_MAX;
 }
 
-/* ---- the end ---- */
+struct process {
+    pid_t pid;
+    unsigned long long start;
+};
 
-bool tree_reap(tree_ended *ended, void *context)
+/* Opens it if it is still the one that was found. */
+static int reopen(const struct process *p, struct look *l)
 {
-    int status;
-    pid_t child;
-    while ((child = waitpid(-1, &status, WNOHANG)) > 0)
-        ended(context, child, status);
-    return child == 0 || errno != ECHILD;
+    int process = open_process(p->pid);
+    if (process < 0 || (look_at(process, l) && l->start == p->start))
+        return process;
+    close(process);
+    return -1;
+}
+
+/* Adds the children of `parent`, which `process` is. What is listed may have ended, and its number
+ * may be a stranger's by now: only its parent says that it is ours, and the parent's number only as
+ * long as the parent exists. */
+static size_t add_children(int process, pid_t parent, struct process *to, size_t room)
+{
+    static pid_t listed[WALK_MAX];
+    size_t added = 0, count = children_of(process, listed, room);
+    for (size_t i = 0; i < count; i++) {
+        struct look l;
+        int child = open_process(listed[i]);
+        if (child >= 0 && look_at(child, &l) && l.parent == parent && signal_process(process, 0))
+            to[added++] = (struct process){listed[i], l.start};
+        if (child >= 0)
+            close(child);
+    }
+    return added;
+}
+
+/* Visits every descendant, parents before their children. Returns true if a visit did, or if there
+ * may be more of them. */
+static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
+{
+    static struct process all[WALK_MAX];
+    int self = open_process(getpid());
+    size_t count = self >= 0 ? add_children(self, getpid(), all, WALK_MAX) : 0;
+    bool any = false;
+    if (self >= 0)
+        close(self);
+    for (size_t i = 0; i < count; i++) {
+        struct look l;
+        show_life(t);
+        int process = reopen(&all[i], &l);
+        if (process < 0)
+            continue;
+        any |= visit(process, &l);
+        count += add_children(process, all[i].pid, all + count, WALK_MAX - count);
+        close(process);
+    }
+    return any || count == WALK_MAX;
 }
 
 static void rest(long *nanoseconds)
@@ -157,28 +270,37 @@ static void rest(long *nanoseconds)
         *nanoseconds *= 2;
 }
 
-/* Whether it is a child of ours, so that its number is nobody else's: that much can be known
- * without /proc. */
-static bool leads_group(pid_t child)
+/* ---- the end ---- */
+
+bool tree_reap(tree_ended *ended, void *context)
 {
-    siginfo_t info;
-    return child > 1 && waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    int status;
+    pid_t child;
+    while ((child = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+        ended(context, child, status);
+    return child == 0 || errno != ECHILD;
 }
 
-static bool kill_one(const struct tree *t, pid_t pid)
+static bool kill_one(int process, const struct look *l)
 {
-    signal_one(t, pid, SIGKILL);
-    return true;
+    (void)l;
+    return signal_process(process, SIGKILL);
 }
 
+/* A killed process cannot fork, and what it leaves becomes our child. As long as new children
+ * appear this neither sleeps nor looks any deeper. When all have been killed they need a processor
+ * to end on, perhaps the one that this process runs on. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long moment = PAUSE_MIN;
+    pid_t newest = 0;
     while (tree_reap(ended, context)) {
         if (has_cgroup(t))
             cgroup_kill(t->cgroup);
-        if (leads_group(t->group))
-            kill(-t->group, SIGKILL);
+        if (signal_children(t, SIGKILL, &newest)) {
+            moment = PAUSE_MIN;
+            continue;
+        }
         walk(t, kill_one);
         if (!tree_reap(ended, context))
             return;
@@ -188,18 +310,14 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- standing still ---- */
 
-/* What was signalled, but has had no processor since, does not come back to its own code: on a busy
- * machine that can take long. */
-static bool is_told_to_stop(pid_t pid)
+/* A process with a pending SIGSTOP does not return to its own code. On a busy machine it can take
+ * long until it has a processor to stop on. */
+static bool is_told_to_stop(int process)
 {
     static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};
-    char path[64], text[4096];
+    char text[4096];
     unsigned long long set = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    text[read_all(fd, text, sizeof text - 1)] = '\0';
-    if (fd >= 0)
-        close(fd);
+    text[read_all(process, "status", text, sizeof text - 1)] = '\0';
     for (unsigned i = 0; i < 2; i++) {
         const char *at = strstr(text, names[i]);
         set |= at != NULL ? strtoull(at + strlen(names[i]), NULL, 16) : 0;
@@ -207,31 +325,35 @@ static bool is_told_to_stop(pid_t pid)
     return (set >> (SIGSTOP - 1) & 1) != 0;
 }
 
-static bool stop_one(const struct tree *t, pid_t pid)
+static bool stop_one(int process, const struct look *l)
 {
-    char state;
-    pid_t parent;
-    if (!look_at(pid, &state, &parent) || strchr("TtZX", state) != NULL ||
-        (state != 'D' && is_told_to_stop(pid)))
+    if (strchr("TtZX", l->state) != NULL || (l->state != 'D' && is_told_to_stop(process)))
         return false;
-    signal_one(t, pid, SIGSTOP);
+    signal_process(process, SIGSTOP);
     return true;
 }
 
-static bool continue_one(const struct tree *t, pid_t pid)
+static bool continue_one(int process, const struct look *l)
 {
-    (void)t;
-    return kill(pid, SIGCONT) == 0;
+    (void)l;
+    return signal_process(process, SIGCONT);
 }
 
 void tree_stop(const struct tree *t)
 {
     long moment = PAUSE_MIN;
+    pid_t newest = 0;
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&moment);
-    while (walk(t, stop_one)) /* what has left the control group, or could not be frozen there */
+    /* what has left the control group, or could not be frozen there */
+    while (signal_children(t, SIGSTOP, &newest)) {
+    }
+    while (walk(t, stop_one)) {
         rest(&moment);
+        while (signal_children(t, SIGSTOP, &newest)) {
+        }
+    }
 }
 
 void tree_continue(const struct tree *t)

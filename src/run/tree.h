@@ -1,22 +1,32 @@
 /* Everything below this process, however it was forked: signalled, stopped, killed and reaped.
  *
- * A subreaper inherits whatever its descendants leave behind, so that nothing leaves the tree. A
- * signal to a process group reaches also what fork is making at that moment; one to a single
- * process ends its forking. Whoever is missed in one walk is found by the next: when no child is
- * left, nothing is. */
+ * A subreaper inherits the orphans of its descendants, so that nothing leaves the tree, and when
+ * no child is left nothing is. A process that was sent SIGKILL cannot fork any more. What races is
+ * a process that forks and exits before it is found: signals therefore go to the children as fast
+ * as the kernel lists them, and orphans are left to the kernel to reap, because a process that has
+ * to reap them itself, at the priority of its user, does nothing else. */
 #ifndef ELECT_RUN_TREE_H
 #define ELECT_RUN_TREE_H
 
 #include "cgroup.h"
 
+#include <signal.h>
 #include <sys/types.h>
 
 struct tree {
-    pid_t group;                 /* known to be of our descendants only; 0: none */
+    pid_t waiter;                /* a child, in a group of our descendants only; 0: none */
     const struct cgroup *cgroup; /* NULL, or one without a folder: none */
+    _Atomic int *steps;          /* grows as long as it is at work; NULL: not counted */
 };
 
 bool tree_adopt(void); /* this process is a subreaper from now on */
+
+/* What ends from now on is reaped by the kernel, except children that tree_fork() started and that
+ * have not executed another program since. */
+void tree_let_reap(bool by_kernel);
+/* fork(), with namespaces as of clone(2). Its end is announced by TREE_ENDED. */
+#define TREE_ENDED SIGUSR1
+pid_t tree_fork(int namespaces);
 
 /* Calls back with each child that has ended by now: its id, its status as of waitpid. False if no
  * child is left. */

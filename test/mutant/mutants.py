@@ -4,7 +4,8 @@ A mutant is (file, text, what it becomes, killer). Killers: "verify ARGUMENTS" f
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
 "scenario NAME: WORDS" tells another story with these words in it, or is aborted with them, "storm ALGORITHM" fails and prints a
 command that shows the same failure, "storms OPTIONS" break a promise of the mandate, "unit SENTENCE" is the
-test of that name; "guardian CASE", "hooks CASE" and "explain CASE" are cases of test/system, with real processes.
+test of that name; "guardian CASE" and those of hooks, explain, run, run_faults and local_users are cases of test/system, with
+real processes.
 """
 
 MUTANTS = {
@@ -796,6 +797,16 @@ MUTANTS = {
         "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),
     "an office that a hook did not want is handed round at once": (
         "daemon/hooks.c", "h->failures > 1;", "false;", "hooks all-decline"),
+    # elect run
+    "orphans are left to the keeper": (
+        "run/keeper.c", "    tree_let_reap(true);\n", "", "run_faults orphans-need-no-keeper"),
+    "the tree is walked before all children are killed": (
+        "run/tree.c", "        if (signal_children(t, SIGKILL, &newest)) {", "        if (walk(t, kill_one) && signal_children(t, SIGKILL, &newest)) {",
+        "run_faults killed-before-anything-is-looked-at"),
+    "elect run can be traced": (
+        "run/runner.c", "    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);\n", "", "run nothing-is-taken-out-of-elect"),
+    "a closed folder of PATH makes any command forbidden": (
+        "run/command.c", "        error = ENOENT;\n", "        error = EACCES;\n", "run path-that-cannot-be-searched"),
 }
 
 # Faults that show only if two things happen at the same time: the killer may miss them. `make soak` tries each until it is

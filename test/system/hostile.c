@@ -6,7 +6,7 @@
  *   plain    ends when it is told
  *   ignore   does not
  *   tree     ... nor do NUMBER others, twice forked, in sessions of their own
- *   chain    ... NUMBER lines of processes of which each forks the next one, and ends
+ *   chain    ... NUMBER lines of processes of which each forks the next one, and ends; for a minute
  *   bomb     ... forks up to NUMBER processes, as fast as it can
  *   memory   ... holds NUMBER MiB
  *   output   ... and fills its output
@@ -31,7 +31,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Atomic int64_t *beat; /* of all: the latest; behind it how many were forked */
+#define CHAIN_MAX 60000000 /* microseconds: what a test that was killed leaves behind ends */
+
+/* Of all: the latest; how many were forked; when it began; how many chains ended by themselves. */
+static _Atomic int64_t *beat;
 
 static void live_once(void)
 {
@@ -86,6 +89,10 @@ static void chain(long number)
             for (;;) {
                 setsid();
                 live_once();
+                if (beat[0] - beat[2] > CHAIN_MAX) {
+                    atomic_fetch_add(&beat[3], 1);
+                    _exit(0);
+                }
                 if (fork() > 0)
                     _exit(0);
                 atomic_fetch_add(&beat[1], 1);

@@ -18,7 +18,7 @@ from lib import evidence  # noqa: E402
 from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.fake_daemon import Fake, LOOSE, NOW, TERM, boottime  # noqa: E402
+from lib.fake_daemon import CGROUP, Fake, LOOSE, NAMESPACE, NOW, TERM, boottime  # noqa: E402
 from lib.processes import wait  # noqa: E402
 from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, in_time, main, ran, state  # noqa: E402
 
@@ -82,6 +82,75 @@ def exits(_):
         holds("quiet", not ran(f, "-q", "--", "true").err)
         expect("an error is told", ran(f, "-q", "--", "no-such-program", env=searchable), 127, err="no-such-program: No such file")
         expect("arguments as they are", ran(f, "--", "printf", "%s|", "a b", "--", "-n", ""), 0, out="a b|--|-n||")
+
+
+def as_ordinary_user(f):
+    """What makes a run an ordinary user's, who may use this folder and this socket."""
+    f.folder.chmod(0o777)
+    os.chmod(f.path, 0o777)
+    return {"user": NOBODY, "group": NOBODY, "cwd": "/"} if os.geteuid() == 0 else {}
+
+
+@case
+def path_that_cannot_be_searched(_):
+    """A folder of PATH that is closed to this user hides no command: what is in no other folder is not found."""
+    with Fake() as f:
+        how = as_ordinary_user(f)
+        closed, readable = f.folder / "closed", f.folder / "readable"
+        for folder in (closed, readable):
+            folder.mkdir()
+        (readable / "text").write_text("no program\n")
+        (readable / "text").chmod(0o644)
+        env = {"PATH": f"{closed}:{readable}:/usr/bin:/bin"}
+        closed.chmod(0)
+        try:
+            expect("in no folder", ran(f, "--", "no-such-program", env=env, **how), 127, err="no-such-program: No such file")
+            expect("not executable", ran(f, "--", "text", env=env, **how), 126, err="text: Permission denied")
+            expect("in a later folder", ran(f, "--", "true", env=env, **how), 0)
+        finally:
+            closed.chmod(0o700)
+
+
+TAKES = """
+import ctypes, os, pathlib
+libc = ctypes.CDLL(None, use_errno=True)
+def parent(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+print("dumpable", libc.prctl(3), os.stat("/proc/self/environ").st_uid == os.geteuid())
+pid, seen = os.getppid(), 0
+while pid > 0 and b"elect" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\\0")[0]:
+    seen += 1
+    process = os.pidfd_open(pid)
+    for fd in range(3, 64):
+        if libc.syscall(438, process, fd, 0) >= 0:
+            print("took descriptor", fd, "of", pid)
+    try:
+        open(f"/proc/{pid}/mem", "r+b").close()
+        print("opened the memory of", pid)
+    except OSError:
+        pass
+    if libc.ptrace(16, pid, None, None) == 0:
+        print("traces", pid)
+        os.waitpid(pid, 0x40000000)
+        libc.ptrace(17, pid, None, None)
+    pid = parent(pid)
+print("tried", seen)
+"""
+
+
+@case
+def nothing_is_taken_out_of_elect(_):
+    """A command of the same user gets no descriptor, memory or trace of the processes above it: with the channel it could say
+    that nothing works any more. It is dumpable itself, as any program."""
+    with Fake() as f:
+        how = as_ordinary_user(f)
+        for words in ([], ["--isolate"]):
+            r = ran(f, *words, "--", "/usr/bin/python3", "-c", TAKES, **how)
+            if words and r.returncode == 125 and "not permitted" in r.err:
+                continue  # no user namespaces for this user here
+            lines = expect("it ran", r, 0).out.splitlines()
+            holds("dumpable itself", lines[0] == "dumpable 1 True", lines)
+            holds("nothing was taken", not words and lines[1:] == ["tried 3"] or words and lines[1:] == ["tried 1"], lines)
 
 
 @case
@@ -427,10 +496,12 @@ def isolated(_):
         os.chmod(f.path, 0o777)
         who = [{}] + ([{"user": NOBODY, "group": NOBODY, "cwd": "/"}] if is_root("isolated/as-another-user") else [])
         for how in who:
+            f.clients = []
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
             if r.returncode == 125 and "not permitted" in r.err and how:
                 continue  # no user namespaces for this user here: said clearly, and nothing was started
             expect("isolated", r, 0)
+            holds("the daemon is told", f.client().heard[0].flags == NAMESPACE, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())
             holds("alone in there, and itself", processes < 6 and user == how.get("user", os.geteuid()) and pid == 2, r.out)
         with Run(f, "--isolate", "--", HOSTILE, "BEAT", "tree", "5") as r:
@@ -472,6 +543,7 @@ def control_groups(_):
     with Fake() as f, Cgroup(True) as given, Cgroup(False) as kept:
         r = expect("delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=given.enter), 0)
         holds("one of its own", f"0::/{given.path.name}/elect-run-" in r.out, r.out)
+        holds("the daemon is told", f.client().heard[0].flags == CGROUP, f.client().heard[0].flags)
         r = expect("not delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
         holds("none", f"0::/{kept.path.name}\n" in r.out, r.out)
         r = expect("demanded", ran(f, "--cgroup", "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)

@@ -7,6 +7,8 @@ it, and by what the workload writes itself. DEATHS=1000 in the environment: how 
 
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import socket
@@ -19,7 +21,7 @@ from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
 from lib.fake_daemon import Fake, TERM, boottime  # noqa: E402
 from lib.processes import die_with_parent, wait  # noqa: E402
-from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, children, main, ran  # noqa: E402
+from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, children, main, ran, state  # noqa: E402
 
 DEATHS = int(os.environ.get("DEATHS", "120"))
 
@@ -52,6 +54,95 @@ def hostile_workloads(_):
             holds("its own status", r.end() == 3, r.process.returncode)
             holds("nobody", not r.alive())
         f.wait("EMPTY", lambda: all(c.is_empty() for c in f.clients))
+
+
+CHAINS = int(os.environ.get("CHAINS", "120"))
+PROCESSES = 1500  # more than these chains need, fewer than the machine has numbers for
+
+
+def limit_processes():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    some = [PROCESSES, *(n for n in (soft, hard) if n != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_NPROC, (min(some), hard))
+
+
+def end_chains(f, how, *words):
+    """One run of fork chains that is ended: how long they worked after the moment of killing, in microseconds."""
+    margin = 50_000
+    with Run(f, "-k", "0ms", "--kill-margin", "50ms", *words, "--", HOSTILE, "BEAT", "chain", str(CHAINS), preexec_fn=limit_processes,
+             **how) as r:
+        r.begun(3 * CHAINS)
+        f.renews = False
+        holds("lost", r.end() == 75, r.returncode, r.err)
+        holds("EMPTY was said", f.wait("E", lambda: f.clients[-1].is_empty()))
+        last = r.beat()
+        holds("nothing is left", not r.alive())
+        holds("nothing worked after EMPTY", r.beat() == last, last, r.beat())
+        holds("chains were killed, none ended by itself", r.ended_by_itself() == 0, r.ended_by_itself())
+        return last[0] - (f.until() - margin)
+
+
+@case
+def fork_chains(_):
+    """Processes that do nothing but leave their session, fork and exit, without a control group: at the priority of an ordinary
+    user, and with that of root if we are. How far they worked beyond the kill is printed, and decides nothing."""
+    ordinary = {"user": NOBODY, "group": NOBODY, "cwd": "/"} if os.geteuid() == 0 else {}
+    for how in (ordinary, {}) if ordinary else ({},):
+        with Fake() as f:
+            f.folder.chmod(0o777)
+            os.chmod(f.path, 0o777)
+            late = end_chains(f, how)
+            print(f"{CHAINS} chains, {'ordinary user' if how or not ordinary else 'root'}: worked {late / 1000:.1f} ms after the kill")
+
+
+@case
+def orphans_need_no_keeper(_):
+    """The kernel reaps orphans: a keeper that has to do it falls behind a workload that forks faster, and does nothing else."""
+    orphans = "for i in $(seq 50); do (true &) ; done; echo on; exec sleep 1000"
+    with Fake() as f, Run(f, "--", "sh", "-c", f"echo stop; read go; {orphans}", stdin=subprocess.PIPE) as r:
+        holds("begun", r.process.stdout.readline() == b"stop\n")
+        keeper = r.keeper()
+        os.kill(keeper, signal.SIGSTOP)
+        wait("the keeper stands still", lambda: state(keeper) == "T")
+        r.process.stdin.write(b"go\n")
+        r.process.stdin.flush()
+        holds("all were forked", r.process.stdout.readline() == b"on\n")
+        # its oldest child is the one that it started
+        wait("none runs any more", lambda: all(state(p) in ("Z", "") for p in children(keeper)[1:]))
+        left = [p for p in children(keeper) if state(p) == "Z"]
+        holds("none waits to be reaped", not left, len(left))
+        os.kill(keeper, signal.SIGCONT)
+        r.signal(signal.SIGTERM)
+        holds("ended", r.end() == 143, r.returncode, r.err)
+
+
+@case
+def killed_before_anything_is_looked_at(_):
+    """Between the first and the last of its children that the keeper kills it opens nothing, and does not sleep."""
+    if not shutil.which("strace"):
+        raise NotHere("needs strace")
+    number = 40
+    with Fake(lease=8_000_000) as f:
+        trace = f.folder / "trace"
+        before = ["strace", "-f", "-qq", "-o", trace, "-e", "trace=kill,pidfd_send_signal,openat,clock_nanosleep,nanosleep"]
+        with Run(f, "--kill-margin", "4s", "--", HOSTILE, "BEAT", "tree", str(number), before=before) as r:
+            r.begun(number)
+            f.client().say("LOST", why="")
+            holds("lost", r.end() == 75, r.returncode, r.err)
+        if "is late" in r.err:  # the runner killed the rest, and nothing can be said of either
+            raise NotHere("needs a machine on which a traced process is not stopped for seconds")
+        by_process = {}
+        for line in trace.read_text().splitlines():
+            pid, call = line.split(None, 1)
+            by_process.setdefault(pid, []).append(call)
+        # of single processes: a group is signalled as a whole
+        kills = {pid: [i for i, call in enumerate(calls) if re.match(r"(kill\(\d+|pidfd_send_signal\(\d+), SIGKILL", call)]
+                 for pid, calls in by_process.items()}
+        killer = max(kills, key=lambda pid: len(kills[pid]))
+        holds("one process killed them", len(kills[killer]) >= number, {pid: len(k) for pid, k in kills.items()})
+        between = by_process[killer][kills[killer][0]:kills[killer][number - 1]]
+        others = [call for call in between if not re.match(r"kill|pidfd_send_signal|<\.\.\. (kill|pidfd_send_signal)", call)]
+        holds("nothing else meanwhile", not others, len(others), others[:3])
 
 
 @case
@@ -101,19 +192,19 @@ def either_is_killed(_):
 
 @case
 def either_is_killed_at_work(_):
-    with Fake(lease=300_000, renewal=50_000) as f:
+    with Fake() as f:
         for n in range(DEATHS // 4):
             with Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:
                 r.begun(4)
                 keeper = r.keeper()
                 os.kill(r.pid if n % 2 else keeper, signal.SIGKILL)
-                killed = boottime()
                 status = r.end()
-                wait("nobody", lambda: not r.alive(), 10)
-                holds("at once", r.beat()[0] < killed + 150_000, r.beat()[0] - killed)
+                wait("nobody", lambda: not r.alive())
+                holds("not after the lease", r.beat()[0] <= f.until(), r.beat()[0] - f.until())
                 holds("it is told", f.wait("E", lambda: f.clients[-1].is_empty()))
                 f.wait("EMPTY", lambda: f.clients[-1].empty == 1)
-                holds("status", status == (-9 if n % 2 else 125), status, r.err)
+                lost = 75 if "was not renewed in time" in r.err else 125  # a busy machine may have been faster
+                holds("status", status == (-9 if n % 2 else lost), status, r.err)
 
 
 @case

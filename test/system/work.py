@@ -157,9 +157,10 @@ class Works(LocalCluster):
 
     def kill_work(self, name):
         for keeper in children(self.runs[name].pid):
-            for pid in children(keeper):
-                if not is_elect(pid):
-                    end(pid)
+            for waiter in children(keeper):
+                for pid in children(waiter) if is_elect(waiter) else ():
+                    if not is_elect(pid):
+                        end(pid)
 
 
 HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
@@ -243,6 +244,21 @@ def bad_input(_):
             done = wait("it leads", lambda: [d for d in [elect(p.leader()[0], "main", "-n", "--", *words)] if d.returncode not in (1, 75)])[0]
             holds(words, done.returncode == code, done.returncode, done.stderr)
             holds("what protects", "is killed" in done.stderr and "ms before the lease ends" in done.stderr, done.stderr)
+
+
+@case
+def containment(_):
+    """The daemon says what contains the work: nothing but its process tree can fail to end it in time."""
+    ways = [([], "process tree")]
+    if os.geteuid() == 0:
+        ways.append((["--isolate"], "process namespace"))
+    for words, container in ways:
+        with Works(words=words) as p:
+            name, _ = p.begin()
+            group = p.group(name)
+            holds("status", group.get("containment") == container and group["holder_pid"] == p.runs[name].pid, group)
+            expect("in words", p.elect(name, "status"), 0,
+                   out=f"elect run works under it (pid {p.runs[name].pid}), contained in a {container}\n")
 
 
 @case

@@ -15,7 +15,7 @@ from .elect_command import ELECT
 from .fake_daemon import boottime
 from .processes import LIMIT, die_with_parent, wait
 
-HOSTILE = os.path.join(os.path.dirname(ELECT), "test", "hostile")
+HOSTILE = os.environ.get("HOSTILE", os.path.join(os.path.dirname(ELECT), "test", "hostile"))
 MARK = "ELECT_TEST_MARK"
 NOBODY = 65534
 TOLERATED = 20_000  # microseconds of a stall, of the 50 that there are to kill in
@@ -37,10 +37,8 @@ def cmdline(pid):
 
 
 def is_elect(pid):
-    try:
-        return os.readlink(f"/proc/{pid}/exe") == ELECT
-    except OSError:
-        return False
+    """By its command line, which is all that an ordinary user can see of a process that is not dumpable."""
+    return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
 def children(pid):
@@ -48,6 +46,13 @@ def children(pid):
         return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
+
+
+def session(pid):
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
 
 
 def state(pid):
@@ -127,9 +132,10 @@ class Run:
             print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
-        """Whoever has the mark: the two processes of elect as well."""
+        """Every process with the mark, and those of elect, which show no environment but have not left their session."""
         wanted = f"{MARK}={self.mark}".encode()
-        return [int(p) for p in os.listdir("/proc") if p.isdigit() and wanted in environ(p)]
+        pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
+        return [p for p in pids if wanted in environ(p) or (session(p) == self.pid and is_elect(p))]
 
     def workers(self):
         return [p for p in self.alive() if not is_elect(p)]
@@ -137,9 +143,13 @@ class Run:
     def keeper(self):
         return wait("the keeper", lambda: next((p for p in children(self.pid)), None))
 
-    def command(self):
+    def waiter(self):
         keeper = self.keeper()
-        return wait("the command", lambda: next((p for p in children(keeper) if not is_elect(p)), None))
+        return wait("the waiter", lambda: next((p for p in children(keeper) if is_elect(p)), None))
+
+    def command(self):
+        waiter = self.waiter()
+        return wait("the command", lambda: next((p for p in children(waiter) if not is_elect(p)), None))
 
     def beat(self):
         """When one of the hostile ones was alive for the last time; how many were forked."""
@@ -148,6 +158,11 @@ class Run:
                 return struct.unpack("=qq", f.read(16))
         except (OSError, struct.error):
             return 0, 0
+
+    def ended_by_itself(self):
+        """How many of the hostile ones have ended because nothing had killed them for a minute."""
+        with open(self.beat_file, "rb") as f:
+            return struct.unpack("=qqqq", f.read(32))[3]
 
     def begun(self, forked=0):
         wait("the workload", lambda: self.beat()[0] > 0 and self.beat()[1] >= forked)
