@@ -11,7 +11,7 @@ real processes.
 MUTANTS = {
     # bully
     "no 2T deadline": (
-        "bully.c", "        start(p, DEADLINE_TIMER);\n", "", "verify --processes 4 --down 3 --begin 0 --crashes 1"),
+        "bully.c", "        start(p, DEADLINE_TIMER);\n        stand(", "        stand(", "verify --processes 4 --down 3 --begin 0 --crashes 1"),
     "deadline heeded only while waiting": (
         "bully.c", "    if (is(p, NORMAL))\n        nothing(p, NOTHING);", "    if (!is(p, WAITING))\n        nothing(p, NOTHING);",
         "scenario bully/host-is-late: violated no-stuck-participant"),
@@ -345,7 +345,7 @@ MUTANTS = {
         "node.c", " && m->incarnation != p->node->saved.incarnation)", " && false)",
         "unit answers to an earlier life are none"),
     "any term believed": (
-        "node.c", "m->term > farthest ||\n        m->other > farthest || m->pause > most_pauses)", "m->pause > most_pauses)", "unit a term from nowhere is a lie"),
+        "node.c", "m->term > last ||\n        m->other > last || m->pause > last_pause)", "m->pause > last_pause)", "unit a term from nowhere is a lie"),
     "incarnation not raised": (
         "node.c", "    s->incarnation++;\n", "", "unit answers to an earlier life are none"),
     # hand-over, preemption
@@ -459,7 +459,7 @@ MUTANTS = {
         "sight.c", "    p->node->saved.pause = pause;\n    p->out->persist = true;\n", "    p->node->saved.pause = pause;\n",
         "unit a pause is heard of written down and holds elections back"),
     "a pause from nowhere is believed": (
-        "node.c", "m->pause > most_pauses)", "false)", "unit a pause is heard of written down and holds elections back"),
+        "node.c", "m->pause > last_pause)", "false)", "unit a pause is heard of written down and holds elections back"),
     # membership
     "the majority before does not count": (
         "office.c", " &&\n           count(some & m->before) >= elect__quorum(m->before)", "", "groups 20000"),

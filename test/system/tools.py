@@ -182,6 +182,18 @@ def uninstalled():
         check("not twice", done.returncode == 1 and done.stderr.count("\n") == 1, done)
 
 
+def mutants_fit():
+    """Each seeded fault changes a text that is once in its file: else make mutants would stop at it."""
+    spec = importlib.util.spec_from_file_location("mutants", ROOT / "test/mutant/mutants.py")
+    mutants = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(mutants)
+    edits = [(name, *mutant[:2]) for some in (mutants.MUTANTS, mutants.RACES) for name, mutant in some.items()]
+    edits += [(name, *edit[:2]) for name, (several, _) in mutants.NOTES.items() for edit in several]
+    for name, file, text in edits:
+        path = ROOT / "src" / (file if "/" in file else f"core/{file}")
+        check(f"mutant {name!r} fits", path.read_text().count(text) == 1, "not once in", path.relative_to(ROOT), repr(text))
+
+
 def helped():
     done = subprocess.run(["make", "--no-print-directory", "-C", ROOT, "help"], capture_output=True, text=True)
     phony = set(re.search(r"\.PHONY: (.*?)\n\n", (ROOT / "Makefile").read_text(), re.S)[1].replace("\\\n", " ").split())
@@ -190,6 +202,6 @@ def helped():
     check("make help names every target", done.returncode == 0 and not missing and named <= phony, missing, named - phony)
 
 
-for part in (missing_packages, last_line, repeated, uninstalled, helped):
+for part in (missing_packages, last_line, repeated, uninstalled, mutants_fit, helped):
     part()
 report()
