@@ -99,7 +99,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
     return o;
 }
 
-static json_t *link_json(const struct elect_link_info *link, elect_time now)
+static json_t *link_json(const struct elect_link_info *link, elect_time now, int64_t silence)
 {
     char host[INET6_ADDRSTRLEN] = "", address[INET6_ADDRSTRLEN + 10];
     const union elect_address *a = &link->address;
@@ -110,7 +110,7 @@ static json_t *link_json(const struct elect_link_info *link, elect_time now)
                   sizeof host);
     snprintf(address, sizeof address, six ? "[%s]:%u" : "%s:%u", host, ntohs(a->four.sin_port));
     json_t *o = json_pack("{s:s, s:b}", "address", host[0] != '\0' ? address : "not known", "up",
-                          link->heard != ELECT_UNSET && now - link->heard < LINK_SILENCE);
+                          link->heard != ELECT_UNSET && now - link->heard < silence);
     if (link->heard != ELECT_UNSET)
         json_object_set_new(o, "heard_ms_ago", milliseconds(now - link->heard));
     return o;
@@ -119,10 +119,11 @@ static json_t *link_json(const struct elect_link_info *link, elect_time now)
 static json_t *peer_json(const struct daemon *d, const struct elect_peer_info *p)
 {
     elect_time now = elect_uv_now();
+    int64_t silence = config_link_silence(&d->elect);
     json_t *links = json_array();
     for (unsigned i = 0; i < p->links; i++)
-        json_array_append_new(links, link_json(&p->link[i], now));
-    bool there = p->session && now - p->heard < LINK_SILENCE;
+        json_array_append_new(links, link_json(&p->link[i], now, silence));
+    bool there = p->session && now - p->heard < silence;
     json_t *o = json_pack("{s:s, s:i, s:b, s:o}", "member", daemon_name(d, p->id), "id", p->id,
                           "up", there, "links", links);
     if (p->session) {

@@ -749,6 +749,13 @@ uint32_t config_office(const struct elect_config *e)
     return (uint32_t)(lease * (million - e->drift) / (million + e->drift) - e->grain);
 }
 
+int64_t config_link_silence(const struct elect_config *e)
+{
+    int64_t suspicion = e->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    int64_t least = 3 * (int64_t)SECOND;
+    return 2 * suspicion > least ? 2 * suspicion : least;
+}
+
 bool config_has_hooks(const struct config *c)
 {
     bool has = false;

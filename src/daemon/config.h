@@ -120,6 +120,8 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
 /* How long an office lasts unless it is renewed: a little less than the lease, in microseconds. */
 uint32_t config_office(const struct elect_config *e);
+/* How long a link may be silent before it counts as down, in microseconds: several renewals. */
+int64_t config_link_silence(const struct elect_config *e);
 
 /* By its name, or its number; NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);

@@ -203,10 +203,10 @@ void daemon_fail(struct daemon *d, const char *why) { failed(d, false, why); }
 static void look_at_links(struct daemon *d)
 {
     struct elect_peer_info p;
-    elect_time now = elect_uv_now();
+    elect_time since = elect_uv_now() - config_link_silence(&d->elect);
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         for (unsigned link = 0; link < p.links; link++) {
-            bool up = p.link[link].heard != ELECT_UNSET && now - p.link[link].heard < LINK_SILENCE;
+            bool up = p.link[link].heard != ELECT_UNSET && p.link[link].heard > since;
             char text[JOURNAL_TEXT];
             if (up == d->link_up[i][link])
                 continue;

@@ -10,8 +10,6 @@
 #include "recorder.h"
 #include "work.h"
 
-#define LINK_SILENCE (3 * 1000000) /* microseconds without a word: a link is down */
-
 /* What is known of a group, and since when. */
 struct watched {
     struct elect_news news;

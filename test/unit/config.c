@@ -62,6 +62,22 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
+/* A member that is heard once in a suspicion time must not look down in between. */
+static void a_link_may_be_silent_between_renewals(void **state)
+{
+    static const char *const profiles[] = {"fast", "lan", "wan"};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct elect_config e;
+        char text[512];
+        snprintf(text, sizeof text, WHOLE "[cluster]\nprofile = %s\n", profiles[i]);
+        assert_true(config_parse(&c, "x.conf", text));
+        assert_int_equal(config_elect(&c, &e), ELECT_FINE);
+        assert_in_range(config_link_silence(&e),
+                        2 * e.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER], 10000000);
+    }
+}
+
 static void the_initiator_may_tell_the_lower_ones(void **state)
 {
     struct elect_config e;
@@ -291,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_configuration_is_read),
         cmocka_unit_test(settings_of_the_cluster),
+        cmocka_unit_test(a_link_may_be_silent_between_renewals),
         cmocka_unit_test(the_initiator_may_tell_the_lower_ones),
         cmocka_unit_test(guardians_and_hooks),
         cmocka_unit_test(addresses_may_be_names),
