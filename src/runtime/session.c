@@ -301,6 +301,7 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     p->digest = h->digest;
     memcpy(p->keys, h->keys, sizeof p->keys);
     p->owed = h->taken >= p->owed ? 0 : p->owed;
+    p->plainly = true; /* the nonces are known, so that the next HELLO needs no third packet */
 }
 
 /* Rule 11 */

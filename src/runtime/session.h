@@ -9,7 +9,7 @@
  *     with another one. What comes in is taken under any.
  *  3. Without a session of the key in use that the peer is sure to have, or if nothing was heard
  *     there for long: HELLO, that it NEEDs one, in turn with the newest nonce heard and with none
- *     (else some histories never converge).
+ *     (else some histories never converge). The first one after an answer is with the nonce.
  *  4. A HELLO without my nonce proves nothing about now: it is answered, and nothing changes but
  *     the nonce to echo.
  *  5. With my nonce it was said in this life of mine. Against what is remembered of the member:

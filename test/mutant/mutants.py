@@ -618,6 +618,8 @@ MUTANTS = {
     "packets behind a bad one are lost": (
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),
+    "every other HELLO is without the nonce": (
+        "runtime/session.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
     "a counter may leap to the last one": (
         "runtime/session.c", "counter == 0 || (counter > n->top && counter - n->top > SESSION_LEAP) ||", "counter == 0 ||", "session no counter leaves a pair deaf"),
     "a receiver does not say that it misses DATA": (

@@ -135,6 +135,20 @@ static void a_packet_is_taken_once_and_in_any_order(void **state)
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
+/* Followers say nothing to each other but that: a question with the nonce, and an answer. */
+static void two_packets_renew_a_session(void **state)
+{
+    struct pair *p = acquainted();
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        p->now += 2 * SECOND;
+        p->packets = 0;
+        assert_true(greet(p, i % 3 == 0));
+        assert_int_equal(p->packets, 2);
+        assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
+    }
+}
+
 /* What a holder of the key can send in the name of member 0. */
 static enum session_news forge(struct pair *p, uint64_t counter)
 {
@@ -771,6 +785,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_packets_make_a_session),
         cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
+        cmocka_unit_test(two_packets_renew_a_session),
         cmocka_unit_test(no_counter_leaves_a_pair_deaf),
         cmocka_unit_test(a_repeated_packet_does_not_show_that_a_link_works),
         cmocka_unit_test(no_nonce_is_used_for_two_contents),
