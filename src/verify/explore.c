@@ -140,10 +140,7 @@ static void put_away(struct worker *w)
 
 static size_t all_bytes(struct explorer *x)
 {
-    size_t bytes = atomic_load(&x->store.bytes) + space_bytes(x->space);
-    for (unsigned t = 0; t < x->threads; t++)
-        bytes += atomic_load(&x->worker[t].remembers);
-    return bytes;
+    return atomic_load(&x->store.bytes) + space_bytes(x->space);
 }
 
 static void expand(struct worker *w)
@@ -156,10 +153,9 @@ static void expand(struct worker *w)
             struct row row;
             w->parent = store_number(&x->store, keeper, from);
             store_row(&x->store, w->parent, &row);
-            struct expansion e = space_expand(x->space, &w->memory, &row, true, post, w);
+            struct expansion e = space_expand(x->space, &row, true, post, w);
             judge(x, &row, e.quiet, w->parent);
         }
-        atomic_store(&w->remembers, memory_bytes(&w->memory));
         put_away(w);
         if (explorer_interrupted(x))
             give_up(x, BOUND_INTERRUPTED);
@@ -230,6 +226,7 @@ static void go_on(struct explorer *x)
 {
     bool level_done = true;
     atomic_store(&x->pause, false);
+    space_settle(x->space);
     for (unsigned t = 0; t < x->threads; t++) {
         struct worker *w = &x->worker[t];
         level_done = level_done && w->waiting == 0 && atomic_load(&w->next) >= w->level_end;
@@ -353,7 +350,7 @@ static void retrace(struct explorer *x, uint32_t world)
     }
     for (unsigned i = 0; i < out->moves; i++) {
         struct step_search s = {.wanted = &out->row[i + 1]};
-        space_expand(x->space, &x->worker[0].memory, &out->row[i], true, compare, &s);
+        space_expand(x->space, &out->row[i], true, compare, &s);
         out->move[i] = s.move;
     }
 }
@@ -396,7 +393,7 @@ static bool start(struct explorer *x)
         x->worker[t].all = x;
         x->worker[t].me = t;
     }
-    space_init(x->space, q, &x->worker[0].memory, &first.row);
+    space_init(x->space, q, &first.row);
     first.hash = store_hash(&x->store, &first.row);
     return store_take(&x->store, 0, &first, 1) == STORE_TOOK && begin_level(x);
 }
@@ -405,7 +402,6 @@ static void clean_up(struct explorer *x)
 {
     for (unsigned t = 0; t < x->threads; t++) {
         struct worker *w = &x->worker[t];
-        memory_free(&w->memory);
         free(w->arrivals);
         free(w->level);
     }
@@ -442,7 +438,7 @@ static bool explore_with(const struct exploration *e, unsigned threads, struct s
     out->bytes = all_bytes(x);
     for (unsigned t = 0; t < x->threads; t++)
         out->transitions += x->worker[t].transitions;
-    out->steps = space->steps_run;
+    out->steps = space->steps.count;
     out->full = space->full;
     out->seconds = seconds_now() - began;
     clean_up(x);

@@ -14,7 +14,6 @@ struct worker {
     APART struct explorer *all;
     unsigned me;
     pthread_t thread;
-    struct memory memory;
     struct arrival *arrivals; /* successors that are not yet in the store */
     size_t waiting, room;
     uint32_t parent; /* of what is being expanded */
@@ -22,7 +21,6 @@ struct worker {
     uint32_t *level;        /* where each level begins among those that this thread keeps */
     uint32_t level_end;     /* and where the one that is being expanded ends */
     APART atomic_uint next; /* what any thread will expand next */
-    atomic_size_t remembers;
 };
 
 struct explorer {

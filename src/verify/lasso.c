@@ -94,7 +94,7 @@ static bool go(struct walk *w, size_t worlds)
         struct row row;
         w->here = w->queue[w->first++];
         store_row(&x->store, w->here, &row);
-        space_expand(x->space, &x->worker[0].memory, &row, false, try, w);
+        space_expand(x->space, &row, false, try, w);
     }
     bool fine = w->found && append_way(w, start);
     w->here = fine ? w->goal : start;
@@ -143,7 +143,7 @@ bool find_dead_end(struct explorer *x, uint32_t world)
         struct row row;
         store_row(&x->store, s.to, &row);
         s.found = false;
-        space_expand(x->space, &x->worker[0].memory, &row, false, take_first, &s);
+        space_expand(x->space, &row, false, take_first, &s);
         if (!s.found)
             return true; /* at rest */
         if (!append(x, s.to))

@@ -3,7 +3,6 @@
 
 struct expander {
     struct space *s;
-    struct memory *m;
     const struct row *row;
     space_visit *visit;
     void *context;
@@ -26,7 +25,7 @@ static void send(const struct expander *e, unsigned from, const struct change *o
     for (unsigned k = 0; k < o->sends; k++)
         for (unsigned rest = o->send[k].to; rest != 0; rest &= rest - 1) {
             unsigned to = (unsigned)__builtin_ctz(rest);
-            next->seat[to] = space_append(e->s, e->m, next->seat[to], from, o->send[k].message);
+            next->seat[to] = space_append(e->s, next->seat[to], from, o->send[k].message);
         }
 }
 
@@ -42,17 +41,17 @@ static void apply(const struct expander *e, const struct move *move, const struc
 
 static void move_alone(const struct expander *e, uint8_t i)
 {
-    struct deliveries d = space_deliveries(e->s, e->m, e->row->seat[i]);
-    for (unsigned k = 0; k < d.count; k++) {
-        struct change o = e->m->change[d.first + k];
-        struct move move = {.kind = o.kind,
+    const struct deliveries *d = space_deliveries(e->s, e->row->seat[i]);
+    const struct change *o = d->first;
+    for (unsigned k = 0; k < d->count; k++, o = change_next(o)) {
+        struct move move = {.kind = o->kind,
                             .process = i,
-                            .from = o.from,
-                            .timer = o.argument,
-                            .cut = o.voters,
-                            .message = o.message};
+                            .from = o->from,
+                            .timer = o->argument,
+                            .cut = o->voters,
+                            .message = o->message};
         struct row next = *e->row;
-        apply(e, &move, &o, &next);
+        apply(e, &move, o, &next);
     }
 }
 
@@ -62,9 +61,9 @@ static void restart(const struct expander *e, uint8_t i, bool testament)
     struct row next = *e->row;
     if (next.left.crashes == 0 || (e->s->question.mortal >> i & 1) == 0)
         return;
-    struct change o = space_change(e->s, e->m, next.seat[i], HAPPENS(RESTART, testament));
+    const struct change *o = space_change(e->s, next.seat[i], HAPPENS(RESTART, testament));
     next.left.crashes--;
-    apply(e, &(struct move){.kind = testament ? MOVE_TESTAMENT : MOVE_RESTART, .process = i}, &o,
+    apply(e, &(struct move){.kind = testament ? MOVE_TESTAMENT : MOVE_RESTART, .process = i}, o,
           &next);
 }
 
@@ -72,24 +71,23 @@ static void restart(const struct expander *e, uint8_t i, bool testament)
 static void tick(const struct expander *e)
 {
     struct row next = *e->row;
-    struct change o[SPACE_MAX];
+    const struct change *o[SPACE_MAX];
     unsigned n = e->s->question.config.n;
     bool same = true;
     for (unsigned i = 0; i < n; i++) {
-        o[i] = space_change(e->s, e->m, e->row->seat[i], HAPPENS(TICK, 0));
-        next.seat[i] = o[i].becomes;
+        o[i] = space_change(e->s, e->row->seat[i], HAPPENS(TICK, 0));
+        next.seat[i] = o[i]->becomes;
         same = same && next.seat[i] == e->row->seat[i];
     }
     for (unsigned i = 0; i < n; i++)
-        send(e, i, &o[i], &next);
+        send(e, i, o[i], &next);
     if (!same)
         e->visit(e->context, &(struct move){.kind = MOVE_TICK}, &next);
 }
 
-void mandate_expand(struct space *s, struct memory *m, const struct row *row, space_visit *visit,
-                    void *context)
+void mandate_expand(struct space *s, const struct row *row, space_visit *visit, void *context)
 {
-    struct expander e = {s, m, row, visit, context};
+    struct expander e = {s, row, visit, context};
     for (uint8_t i = 0; i < s->question.config.n; i++) {
         move_alone(&e, i);
         restart(&e, i, false);

@@ -5,7 +5,6 @@
 
 struct expander {
     struct space *s;
-    struct memory *m;
     const struct row *row;
     const struct seat *seat[SPACE_MAX];
     uint16_t up;
@@ -25,7 +24,7 @@ static bool leads(const struct expander *e, unsigned i)
 }
 
 /* What process i sends goes to those who are up and not cut off. */
-static void apply(struct space *s, struct memory *m, unsigned up, struct row *next, unsigned i,
+static void apply(struct space *s, unsigned up, struct row *next, unsigned i,
                   const struct change *o)
 {
     next->seat[i] = o->becomes;
@@ -33,16 +32,16 @@ static void apply(struct space *s, struct memory *m, unsigned up, struct row *ne
         for (unsigned rest = o->send[k].to & (up | 1u << i); rest != 0; rest &= rest - 1) {
             unsigned to = (unsigned)__builtin_ctz(rest);
             if (!cut_between(next, i, to))
-                next->seat[to] = space_append(s, m, next->seat[to], i, o->send[k].message);
+                next->seat[to] = space_append(s, next->seat[to], i, o->send[k].message);
         }
 }
 
 static void perform(const struct expander *e, struct move move, struct row *next, unsigned i,
                     uint32_t what)
 {
-    struct change o = space_change(e->s, e->m, next->seat[i], what);
-    apply(e->s, e->m, e->up, next, i, &o);
-    move.started = o.started;
+    const struct change *o = space_change(e->s, next->seat[i], what);
+    apply(e->s, e->up, next, i, o);
+    move.started = o->started;
     e->visit(e->context, &move, next);
 }
 
@@ -62,13 +61,13 @@ static void begin(const struct expander *e, unsigned i)
 
 static void deliver(const struct expander *e, unsigned i)
 {
-    struct deliveries d = space_deliveries(e->s, e->m, e->row->seat[i]);
-    for (unsigned k = 0; k < d.count; k++) {
-        struct change o = e->m->change[d.first + k];
+    const struct deliveries *d = space_deliveries(e->s, e->row->seat[i]);
+    const struct change *o = d->first;
+    for (unsigned k = 0; k < d->count; k++, o = change_next(o)) {
         struct move move = {
-            .kind = MOVE_DELIVER, .process = (uint8_t)i, .from = o.from, .message = o.message};
+            .kind = MOVE_DELIVER, .process = (uint8_t)i, .from = o->from, .message = o->message};
         struct row next = *e->row;
-        apply(e->s, e->m, e->up, &next, i, &o);
+        apply(e->s, e->up, &next, i, o);
         e->visit(e->context, &move, &next);
     }
 }
@@ -99,9 +98,9 @@ static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
     if (j == i || !leads(e, j) || cut_between(e->row, i, j))
         return false;
-    uint32_t beat = space_heartbeat(e->s, e->m, e->row->seat[j], j);
-    struct change o = space_change(e->s, e->m, e->row->seat[i], HAPPENS_MESSAGE(beat, j));
-    if (o.becomes == e->row->seat[i] && o.sends == 0)
+    uint32_t beat = space_heartbeat(e->s, e->row->seat[j], j);
+    const struct change *o = space_change(e->s, e->row->seat[i], HAPPENS_MESSAGE(beat, j));
+    if (o->becomes == e->row->seat[i] && o->sends == 0)
         return false;
     struct row next = *e->row;
     perform(e, (struct move){.kind = MOVE_HEAR, .process = (uint8_t)i, .from = (uint8_t)j}, &next,
@@ -155,19 +154,19 @@ static void recover(const struct expander *e, unsigned i)
 
 static void mishap(const struct expander *e, unsigned i, struct move move, uint32_t what)
 {
-    struct change o = space_change(e->s, e->m, e->row->seat[i], what);
+    const struct change *o = space_change(e->s, e->row->seat[i], what);
     struct row next = *e->row;
-    next.seat[i] = o.becomes;
+    next.seat[i] = o->becomes;
     --*(move.kind == MOVE_LOSE ? &next.left.losses : &next.left.duplicates);
-    move.from = o.from;
-    move.message = o.message;
-    if (o.from != i) /* nothing is lost on the way to oneself */
+    move.from = o->from;
+    move.message = o->message;
+    if (o->from != i) /* nothing is lost on the way to oneself */
         e->visit(e->context, &move, &next);
 }
 
 static void lose_and_duplicate(const struct expander *e, unsigned i)
 {
-    unsigned count = space_deliveries(e->s, e->m, e->row->seat[i]).count;
+    unsigned count = space_deliveries(e->s, e->row->seat[i])->count;
     for (unsigned k = 0; k < count; k++) {
         if (e->row->left.losses > 0)
             mishap(e, i, (struct move){.kind = MOVE_LOSE, .process = (uint8_t)i}, HAPPENS(LOSS, k));
@@ -185,7 +184,7 @@ static void cut(const struct expander *e)
         next.cut = (uint16_t)side;
         next.left.cuts--;
         for (unsigned i = 0; i < n; i++)
-            next.seat[i] = space_change(e->s, e->m, next.seat[i], HAPPENS(CUT, side)).becomes;
+            next.seat[i] = space_change(e->s, next.seat[i], HAPPENS(CUT, side))->becomes;
         e->visit(e->context, &(struct move){.kind = MOVE_CUT, .cut = next.cut}, &next);
     }
 }
@@ -229,15 +228,15 @@ static void follow_one(const struct expander *e, unsigned full)
     begin(e, one);
 }
 
-struct expansion space_expand(struct space *s, struct memory *m, const struct row *row, bool faulty,
+struct expansion space_expand(struct space *s, const struct row *row, bool faulty,
                               space_visit *visit, void *context)
 {
     const struct question *q = &s->question;
     if (q->config.mandate == ELECT_MAJORITY) {
-        mandate_expand(s, m, row, visit, context);
+        mandate_expand(s, row, visit, context);
         return (struct expansion){.quiet = false};
     }
-    struct expander e = {.s = s, .m = m, .row = row, .visit = visit, .context = context};
+    struct expander e = {.s = s, .row = row, .visit = visit, .context = context};
     unsigned full = 0, running = 0;
     for (unsigned i = 0; i < q->config.n; i++) {
         e.seat[i] = space_seat(s, row->seat[i]);
@@ -268,12 +267,12 @@ struct expansion space_expand(struct space *s, struct memory *m, const struct ro
     return (struct expansion){.quiet = rests && !moved && row->cut == 0};
 }
 
-void space_begin(struct space *s, struct memory *m, struct row *row, unsigned i)
+void space_begin(struct space *s, struct row *row, unsigned i)
 {
-    struct change o = space_change(s, m, row->seat[i], HAPPENS(EVENT, ELECT_SUSPECT));
+    const struct change *o = space_change(s, row->seat[i], HAPPENS(EVENT, ELECT_SUSPECT));
     unsigned up = 0;
     for (unsigned j = 0; j < s->question.config.n; j++)
         up |= (unsigned)space_seat(s, row->seat[j])->up << j;
     row->begun |= (uint16_t)(1u << i);
-    apply(s, m, up, row, i, &o);
+    apply(s, up, row, i, o);
 }

@@ -9,7 +9,7 @@
 #define MAX_LETTERS  256        /* in a mailbox */
 #define MAX_MESSAGES (1u << 20) /* different ones: see HAPPENS_VOTES */
 
-/* ---- local values, mailboxes, seats; all with the lock held ---- */
+/* ---- local values, mailboxes, seats ---- */
 
 static bool mandated(const struct space *s) { return s->question.config.mandate == ELECT_MAJORITY; }
 
@@ -50,6 +50,12 @@ static void get_mail(const struct space *s, uint32_t mailbox, struct mail *mail)
     mail->count = (unsigned)(length / sizeof *mail->letter);
 }
 
+static const struct elect_message *message_at(const struct space *s, uint32_t message)
+{
+    size_t length;
+    return table_value(&s->messages, message, &length);
+}
+
 static uint32_t short_term(const struct space *s, elect_term e)
 {
     return e == 0 ? 0 : (uint32_t)(e >> 16) << 8 | elect_rank(&s->question.config, e & 0xffff);
@@ -57,21 +63,29 @@ static uint32_t short_term(const struct space *s, elect_term e)
 
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox);
 
-static uint32_t new_seat(struct space *s, uint32_t local, uint32_t mailbox);
-
-static uint32_t intern_seat(struct space *s, uint32_t local, uint32_t mailbox)
+static struct seat describe(const struct space *s, uint32_t local, uint32_t mailbox)
 {
-    uint64_t key = (uint64_t)local << 32 | mailbox;
-    const uint64_t *known = memo_find(&s->seat_numbers, key);
-    if (known != NULL)
-        return (uint32_t)*known;
-    uint32_t alive = mandated(s) ? without_the_dead(s, local, mailbox) : mailbox;
-    uint32_t index = alive == mailbox ? new_seat(s, local, mailbox) : intern_seat(s, local, alive);
-    memo_put(&s->seat_numbers, key, index);
-    return index;
+    struct local l;
+    struct mail mail;
+    uint16_t senders = 0;
+    get_local(s, local, &l);
+    get_mail(s, mailbox, &mail);
+    for (unsigned i = 0; i < mail.count; i++)
+        senders |= (uint16_t)(1u << mail.letter[i].from);
+    return (struct seat){.local = local,
+                         .mailbox = mailbox,
+                         .senders = senders,
+                         .up = l.up != 0,
+                         .state = l.node.state,
+                         .leader = l.node.leader,
+                         .running = l.up ? l.node.running : 0,
+                         .leads = elect_in_office(&l.node, 0),
+                         .broken = (uint8_t)l.broken,
+                         .taken = short_term(s, l.claims.taken)};
 }
 
-static uint32_t new_seat(struct space *s, uint32_t local, uint32_t mailbox)
+/* With the lock held. */
+static uint32_t new_seat(struct space *s, const struct seat *seat)
 {
     uint32_t index = s->seat_count;
     if (index / SPACE_PAGE >= sizeof s->seats / sizeof s->seats[0]) {
@@ -81,41 +95,43 @@ static uint32_t new_seat(struct space *s, uint32_t local, uint32_t mailbox)
     struct seat **page = &s->seats[index / SPACE_PAGE];
     if (*page == NULL)
         *page = table_must(calloc(SPACE_PAGE, sizeof **page));
-    struct local l;
-    struct mail mail;
-    uint16_t senders = 0;
-    get_local(s, local, &l);
-    get_mail(s, mailbox, &mail);
-    for (unsigned i = 0; i < mail.count; i++)
-        senders |= (uint16_t)(1u << mail.letter[i].from);
-    (*page)[index % SPACE_PAGE] = (struct seat){.local = local,
-                                                .mailbox = mailbox,
-                                                .senders = senders,
-                                                .up = l.up != 0,
-                                                .state = l.node.state,
-                                                .leader = l.node.leader,
-                                                .running = l.up ? l.node.running : 0,
-                                                .leads = elect_in_office(&l.node, 0),
-                                                .broken = (uint8_t)l.broken,
-                                                .taken = short_term(s, l.claims.taken)};
+    memcpy(&(*page)[index % SPACE_PAGE], seat, sizeof *seat);
     s->seat_count++;
     return index;
 }
 
+static uint32_t add_seat(struct space *s, uint32_t local, uint32_t mailbox, uint64_t key)
+{
+    struct seat seat = describe(s, local, mailbox);
+    pthread_mutex_lock(&s->lock);
+    const uint64_t *known = memo_find(&s->seat_numbers, key); /* another thread may be faster */
+    uint32_t index =
+        (uint32_t)(known != NULL ? *known : memo_add(&s->seat_numbers, key, new_seat(s, &seat)));
+    pthread_mutex_unlock(&s->lock);
+    return index;
+}
+
+static uint32_t intern_seat(struct space *s, uint32_t local, uint32_t mailbox)
+{
+    uint64_t key = (uint64_t)local << 32 | mailbox;
+    const uint64_t *known = memo_find(&s->seat_numbers, key);
+    if (known != NULL)
+        return (uint32_t)*known;
+    uint32_t alive = mandated(s) ? without_the_dead(s, local, mailbox) : mailbox;
+    if (alive == mailbox)
+        return add_seat(s, local, mailbox, key);
+    return (uint32_t)memo_add(&s->seat_numbers, key, intern_seat(s, local, alive));
+}
+
 void space_message(struct space *s, uint32_t message, struct elect_message *m)
 {
-    size_t length;
-    pthread_mutex_lock(&s->lock);
-    memcpy(m, table_value(&s->messages, message, &length), sizeof *m);
-    pthread_mutex_unlock(&s->lock);
+    *m = *message_at(s, message);
 }
 
 void space_node(struct space *s, uint32_t seat, struct elect_node *node)
 {
     struct local l;
-    pthread_mutex_lock(&s->lock);
     get_local(s, space_seat(s, seat)->local, &l);
-    pthread_mutex_unlock(&s->lock);
     *node = l.node;
 }
 
@@ -187,7 +203,7 @@ static uint32_t without_strangers(struct space *s, uint32_t mailbox, unsigned me
     return intern_mail(s, &mail);
 }
 
-/* ---- steps of the real code, each worked out once; with the lock held ---- */
+/* ---- steps of the real code, each remembered ---- */
 
 /* What was persisted is all that is left. */
 static void die(struct local *l)
@@ -199,14 +215,10 @@ static void die(struct local *l)
 
 static const struct elect_message *letter_of(const struct space *s, uint32_t what)
 {
-    static _Thread_local struct elect_message m;
-    size_t length;
     unsigned kind = what >> 28, argument = what & 0xfffffff;
     if (kind != HAPPENS_LETTER && kind != HAPPENS_GRANTS)
         return NULL;
-    memcpy(&m, table_value(&s->messages, argument >> (kind == HAPPENS_LETTER ? 4 : 8), &length),
-           sizeof m);
-    return &m;
+    return message_at(s, argument >> (kind == HAPPENS_LETTER ? 4 : 8));
 }
 
 static void run(const struct space *s, uint32_t what, struct local *l, struct elect_output *out)
@@ -248,41 +260,45 @@ static struct change work_out_step(struct space *s, uint32_t local, uint32_t wha
         o.send[i].message =
             table_intern(&s->messages, &out.send[i].message, sizeof out.send[i].message);
     }
-    s->full = s->full || s->messages.count > MAX_MESSAGES;
+    if (s->messages.count > MAX_MESSAGES)
+        s->full = true;
     return o;
 }
 
-static struct change step(struct space *s, uint32_t local, uint32_t what)
+static const struct change *change_at(uint64_t value)
+{
+    return (const struct change *)(uintptr_t)value;
+}
+
+static const struct change *add_change(struct space *s, struct memo *m, uint64_t key,
+                                       const struct change *o)
+{
+    const struct change *kept = arena_keep(&s->arena, o, change_size(o));
+    return change_at(memo_add(m, key, (uintptr_t)kept));
+}
+
+static const struct change *step(struct space *s, uint32_t local, uint32_t what)
 {
     uint64_t key = (uint64_t)local << 32 | what;
     const uint64_t *known = memo_find(&s->steps, key);
     if (known != NULL)
-        return s->change[*known];
+        return change_at(*known);
     struct change o = work_out_step(s, local, what);
-    if (s->steps_run == s->room) {
-        s->room = 2 * s->room + 1024;
-        s->change = table_must(realloc(s->change, s->room * sizeof *s->change));
-    }
-    memo_put(&s->steps, key, s->steps_run);
-    s->change[s->steps_run++] = o;
-    return o;
+    return add_change(s, &s->steps, key, &o);
 }
 
 /* Under a mandate: letters that this process can do nothing with. */
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox)
 {
-    struct local l;
+    const struct local *l = table_value(&s->locals, local, &(size_t){0});
     struct mail mail;
     bool dead[MAX_LETTERS + 1] = {false};
     unsigned kept = 0;
-    get_local(s, local, &l);
     get_mail(s, mailbox, &mail);
     for (unsigned i = 0; i < mail.count; i++)
-        for (unsigned j = 0; j < mail.count && !dead[i]; j++) {
-            struct elect_message m = *letter_of(s, HAPPENS_MESSAGE(mail.letter[i].message, 0));
-            dead[i] =
-                mandate_is_dead(&l, &m, letter_of(s, HAPPENS_MESSAGE(mail.letter[j].message, 0)));
-        }
+        for (unsigned j = 0; j < mail.count && !dead[i]; j++)
+            dead[i] = mandate_is_dead(l, message_at(s, mail.letter[i].message),
+                                      message_at(s, mail.letter[j].message));
     for (unsigned i = 0; i < mail.count; i++)
         if (!dead[i])
             mail.letter[kept++] = mail.letter[i];
@@ -297,7 +313,9 @@ static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailb
 static struct change after(struct space *s, const struct seat *seat, uint32_t what,
                            uint32_t mailbox)
 {
-    struct change o = step(s, seat->local, what);
+    const struct change *step_done = step(s, seat->local, what);
+    struct change o;
+    memcpy(&o, step_done, change_size(step_done));
     o.becomes = intern_seat(s, o.becomes, mailbox);
     return o;
 }
@@ -343,33 +361,49 @@ static struct change work_out(struct space *s, uint32_t number, uint32_t what)
     return (struct change){.becomes = intern_seat(s, seat->local, mailbox)};
 }
 
-static uint32_t remember(struct memory *m, const struct change *o)
-{
-    if (m->count == m->room) {
-        m->room = 2 * m->room + 1024;
-        m->change = table_must(realloc(m->change, m->room * sizeof *m->change));
-    }
-    m->change[m->count] = *o;
-    return m->count++;
-}
-
-struct change space_change(struct space *s, struct memory *m, uint32_t seat, uint32_t what)
+const struct change *space_change(struct space *s, uint32_t seat, uint32_t what)
 {
     uint64_t key = (uint64_t)seat << 32 | what;
-    const uint64_t *known = memo_find(&m->changes, key);
+    const uint64_t *known = memo_find(&s->changes, key);
     if (known != NULL)
-        return m->change[*known];
-    pthread_mutex_lock(&s->lock);
+        return change_at(*known);
     struct change o = work_out(s, seat, what);
-    pthread_mutex_unlock(&s->lock);
-    memo_put(&m->changes, key, remember(m, &o));
-    return o;
+    return add_change(s, &s->changes, key, &o);
+}
+
+/* ---- all that can happen to a seat next ---- */
+
+/* Deliveries that are being worked out. */
+struct draft {
+    struct space *s;
+    uint32_t number; /* of the seat */
+    struct deliveries *to;
+    size_t used, room;
+};
+
+static void draft(struct draft *d, const struct change *o)
+{
+    size_t size = change_size(o);
+    if (d->used + size > d->room) {
+        d->room = 2 * d->room + 1024;
+        d->to = table_must(realloc(d->to, d->room));
+    }
+    memcpy((unsigned char *)d->to + d->used, o, size);
+    d->used += size;
+    d->to->count++;
+}
+
+/* What changes nothing is left out. */
+static void draft_change(struct draft *d, const struct change *o)
+{
+    if (!o->beyond && (o->becomes != d->number || o->sends > 0))
+        draft(d, o);
 }
 
 /* All GRANTs of one round, from whomever. */
 static bool same_round(struct space *s, const struct elect_message *grant, uint32_t message)
 {
-    struct elect_message m = *letter_of(s, HAPPENS_MESSAGE(message, 0));
+    struct elect_message m = *message_at(s, message);
     m.origin = grant->origin;
     return memcmp(&m, grant, sizeof m) == 0;
 }
@@ -379,7 +413,7 @@ static bool deliver_letter(struct space *s, const struct seat *seat, const struc
                            unsigned k, struct change *o)
 {
     const struct letter *letter = &mail->letter[k];
-    struct elect_message m = *letter_of(s, HAPPENS_MESSAGE(letter->message, 0));
+    struct elect_message m = *message_at(s, letter->message);
     unsigned voters = 0;
     for (unsigned i = 0; i < mail->count && m.type == ELECT_GRANT; i++) {
         if (!same_round(s, &m, mail->letter[i].message))
@@ -399,128 +433,114 @@ static bool deliver_letter(struct space *s, const struct seat *seat, const struc
     return true;
 }
 
-/* What changes nothing is not remembered. */
-static void remember_change(struct memory *m, uint32_t number, const struct change *o)
+static void happen(struct draft *d, enum move_kind kind, unsigned argument, uint32_t what)
 {
-    if (!o->beyond && (o->becomes != number || o->sends > 0))
-        remember(m, o);
-}
-
-static void happen(struct space *s, struct memory *m, uint32_t number, enum move_kind kind,
-                   unsigned argument, uint32_t what)
-{
-    const struct seat *seat = space_seat(s, number);
-    struct change o = after(s, seat, what, seat->mailbox);
+    const struct seat *seat = space_seat(d->s, d->number);
+    struct change o = after(d->s, seat, what, seat->mailbox);
     o.kind = (uint8_t)kind;
     o.argument = (uint8_t)argument;
-    remember_change(m, number, &o);
+    draft_change(d, &o);
 }
 
-static void mandate_deliveries(struct space *s, struct memory *m, uint32_t number)
+static void mandate_deliveries(struct draft *d)
 {
-    const struct seat *seat = space_seat(s, number);
+    struct space *s = d->s;
+    const struct seat *seat = space_seat(s, d->number);
     struct mail mail;
     struct change o;
     get_mail(s, seat->mailbox, &mail);
     for (unsigned k = 0; k < mail.count; k++)
         if (deliver_letter(s, seat, &mail, k, &o))
-            remember_change(m, number, &o);
+            draft_change(d, &o);
     for (unsigned term = 0; term < s->question.max_term; term++) {
-        happen(s, m, number, MOVE_WIN, term, HAPPENS(WIN, term));
-        happen(s, m, number, MOVE_STALE, term, HAPPENS(STALE, term));
+        happen(d, MOVE_WIN, term, HAPPENS(WIN, term));
+        happen(d, MOVE_STALE, term, HAPPENS(STALE, term));
     }
     for (unsigned name = ELECT_EXPIRES; name < ELECT_SENT; name++)
-        happen(s, m, number, MOVE_DUE, name, HAPPENS(DUE, name));
-    happen(s, m, number, MOVE_CLOSED, 0, HAPPENS(CLOSED, 0));
-    happen(s, m, number, MOVE_STOPPED, 0, HAPPENS(EVENT, ELECT_STOPPED));
+        happen(d, MOVE_DUE, name, HAPPENS(DUE, name));
+    happen(d, MOVE_CLOSED, 0, HAPPENS(CLOSED, 0));
+    happen(d, MOVE_STOPPED, 0, HAPPENS(EVENT, ELECT_STOPPED));
     for (unsigned other = 0; other < s->question.config.n; other++) {
         if (s->question.hand_over)
-            happen(s, m, number, MOVE_RESIGN, other, HAPPENS(RESIGN, other));
+            happen(d, MOVE_RESIGN, other, HAPPENS(RESIGN, other));
         if (s->question.max_changes > 0)
-            happen(s, m, number, MOVE_CHANGE, other, HAPPENS(CHANGE, other));
+            happen(d, MOVE_CHANGE, other, HAPPENS(CHANGE, other));
     }
 }
 
-static void textbook_deliveries(struct space *s, struct memory *m, uint32_t number)
+static void textbook_deliveries(struct draft *d)
 {
-    const struct seat *seat = space_seat(s, number);
+    const struct seat *seat = space_seat(d->s, d->number);
     struct letter letter;
     uint32_t rest;
-    for (unsigned k = 0; take(s, seat->mailbox, k, &letter, &rest); k++) {
-        struct change o = after(s, seat, HAPPENS_MESSAGE(letter.message, letter.from), rest);
+    for (unsigned k = 0; take(d->s, seat->mailbox, k, &letter, &rest); k++) {
+        struct change o = after(d->s, seat, HAPPENS_MESSAGE(letter.message, letter.from), rest);
         o.message = letter.message;
         o.from = (uint8_t)letter.from;
-        remember(m, &o);
+        draft(d, &o);
     }
 }
 
-static void work_out_deliveries(struct space *s, struct memory *m, uint32_t number)
+/* If another thread has worked them out meanwhile, they are the same. */
+const struct deliveries *space_deliveries(struct space *s, uint32_t number)
 {
-    uint32_t first = m->count;
-    pthread_mutex_lock(&s->lock);
+    struct seat *seat = &s->seats[number / SPACE_PAGE][number % SPACE_PAGE];
+    const struct deliveries *known = atomic_load_explicit(&seat->deliveries, memory_order_acquire);
+    if (known != NULL)
+        return known;
+    struct draft d = {.s = s, .number = number, .used = sizeof *d.to, .room = 1024};
+    d.to = table_must(calloc(1, d.room));
     if (mandated(s))
-        mandate_deliveries(s, m, number);
+        mandate_deliveries(&d);
     else
-        textbook_deliveries(s, m, number);
-    pthread_mutex_unlock(&s->lock);
-    m->deliveries[number] =
-        (struct deliveries){.first = first, .count = (uint16_t)(m->count - first), .known = true};
+        textbook_deliveries(&d);
+    known = arena_keep(&s->arena, d.to, d.used);
+    free(d.to);
+    atomic_store_explicit(&seat->deliveries, known, memory_order_release);
+    return known;
 }
 
-struct deliveries space_deliveries(struct space *s, struct memory *m, uint32_t seat)
-{
-    if (seat >= m->seats) {
-        uint32_t seats = 2 * seat + 1024;
-        m->deliveries = table_must(realloc(m->deliveries, seats * sizeof *m->deliveries));
-        memset(m->deliveries + m->seats, 0, (seats - m->seats) * sizeof *m->deliveries);
-        m->seats = seats;
-    }
-    if (!m->deliveries[seat].known)
-        work_out_deliveries(s, m, seat);
-    return m->deliveries[seat];
-}
-
-uint32_t space_append(struct space *s, struct memory *m, uint32_t number, unsigned from,
-                      uint32_t message)
+uint32_t space_append(struct space *s, uint32_t number, unsigned from, uint32_t message)
 {
     uint64_t key = (uint64_t)number << 32 | message << 4 | from;
-    const uint64_t *known = memo_find(&m->appends, key);
+    const uint64_t *known = memo_find(&s->appends, key);
     if (known != NULL)
         return (uint32_t)*known;
-    pthread_mutex_lock(&s->lock);
     const struct seat *seat = space_seat(s, number);
     uint32_t mailbox = insert(s, seat->mailbox, (struct letter){from, message}, false);
-    uint32_t result = intern_seat(s, seat->local, mailbox);
-    pthread_mutex_unlock(&s->lock);
-    memo_put(&m->appends, key, result);
-    return result;
+    return (uint32_t)memo_add(&s->appends, key, intern_seat(s, seat->local, mailbox));
 }
 
-uint32_t space_heartbeat(struct space *s, struct memory *m, uint32_t number, unsigned leader)
+uint32_t space_heartbeat(struct space *s, uint32_t number, unsigned leader)
 {
     uint32_t local = space_seat(s, number)->local;
-    const uint64_t *known = memo_find(&m->heartbeats, local);
+    const uint64_t *known = memo_find(&s->heartbeats, local);
     if (known != NULL)
         return (uint32_t)*known;
     struct local l;
-    pthread_mutex_lock(&s->lock);
     get_local(s, local, &l);
     struct elect_message beat = {
         .type = ELECT_HEARTBEAT, .origin = (uint8_t)leader, .round = l.node.saved.round};
-    uint32_t message = table_intern(&s->messages, &beat, sizeof beat);
-    pthread_mutex_unlock(&s->lock);
-    memo_put(&m->heartbeats, local, message);
-    return message;
+    return (uint32_t)memo_add(&s->heartbeats, local,
+                              table_intern(&s->messages, &beat, sizeof beat));
 }
 
 /* ---- beginning and end ---- */
 
-void space_init(struct space *s, const struct question *q, struct memory *m, struct row *first)
+#define EACH_TABLE(call, s) call(&(s)->locals), call(&(s)->messages), call(&(s)->mailboxes);
+#define EACH_MEMO(call, s)                                                                         \
+    call(&(s)->seat_numbers), call(&(s)->steps), call(&(s)->changes), call(&(s)->appends),         \
+        call(&(s)->heartbeats);
+
+void space_init(struct space *s, const struct question *q, struct row *first)
 {
     memset(s, 0, sizeof *s);
     s->question = *q;
     s->watched = q->down != 0 || !budget_is_none(&q->budget);
     pthread_mutex_init(&s->lock, NULL);
+    arena_init(&s->arena);
+    EACH_TABLE(table_init, s)
+    EACH_MEMO(memo_init, s)
     table_intern(&s->mailboxes, NULL, 0);
     memset(first, 0, sizeof *first);
     first->left = q->budget;
@@ -536,44 +556,28 @@ void space_init(struct space *s, const struct question *q, struct memory *m, str
         first->seat[i] = intern_seat(s, intern_local(s, &l), EMPTY);
     }
     for (unsigned i = 0; i < q->beginners; i++)
-        space_begin(s, m, first, q->beginner[i]);
+        space_begin(s, first, q->beginner[i]);
+}
+
+void space_settle(struct space *s)
+{
+    EACH_TABLE(table_settle, s)
+    EACH_MEMO(memo_settle, s)
 }
 
 void space_free(struct space *s)
 {
-    table_free(&s->locals);
-    table_free(&s->messages);
-    table_free(&s->mailboxes);
-    memo_free(&s->seat_numbers);
-    memo_free(&s->steps);
-    free(s->change);
+    EACH_TABLE(table_free, s)
+    EACH_MEMO(memo_free, s)
+    arena_free(&s->arena);
     for (unsigned i = 0; i < sizeof s->seats / sizeof s->seats[0]; i++)
         free(s->seats[i]);
     pthread_mutex_destroy(&s->lock);
 }
 
-size_t space_bytes(struct space *s)
+size_t space_bytes(const struct space *s)
 {
-    pthread_mutex_lock(&s->lock);
-    size_t bytes = table_bytes(&s->locals) + table_bytes(&s->messages) +
-                   table_bytes(&s->mailboxes) + memo_bytes(&s->seat_numbers) +
-                   memo_bytes(&s->steps) + s->room * sizeof *s->change +
-                   s->seat_count * sizeof(struct seat);
-    pthread_mutex_unlock(&s->lock);
-    return bytes;
-}
-
-void memory_free(struct memory *m)
-{
-    memo_free(&m->changes);
-    memo_free(&m->appends);
-    memo_free(&m->heartbeats);
-    free(m->change);
-    free(m->deliveries);
-}
-
-size_t memory_bytes(const struct memory *m)
-{
-    return memo_bytes(&m->changes) + memo_bytes(&m->appends) + memo_bytes(&m->heartbeats) +
-           m->room * sizeof *m->change + m->seats * sizeof *m->deliveries;
+    return table_bytes(&s->locals) + table_bytes(&s->messages) + table_bytes(&s->mailboxes) +
+           s->seat_numbers.bytes + s->steps.bytes + s->changes.bytes + s->appends.bytes +
+           s->heartbeats.bytes + s->arena.bytes + s->seat_count * sizeof(struct seat);
 }

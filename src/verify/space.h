@@ -3,7 +3,8 @@
  * process the number of its seat (its node, up or down, and its mailbox), then what is left of the
  * budget for faults. Distinct local values, mailboxes, messages and seats are kept once, in tables;
  * because elect_step is pure, what it does with a local value and an input is worked out once, and
- * what becomes of a seat is remembered.
+ * what becomes of a seat is remembered. What one thread has worked
+ * out all threads find.
  *
  * Comparison is by these numbers, so it is exact.
  */
@@ -12,8 +13,6 @@
 
 #include "../model/world.h"
 #include "table.h"
-
-#include <pthread.h>
 
 #define SPACE_MAX 16 /* processes */
 
@@ -68,6 +67,7 @@ struct seat {
     uint8_t up, state, leader, running;
     uint8_t leads, broken; /* mandate: it holds one now; what its claims broke */
     uint32_t taken;        /* mandate: its largest token, in short */
+    _Atomic(const struct deliveries *) deliveries; /* NULL: not worked out yet */
 };
 
 enum move_kind {
@@ -122,38 +122,45 @@ struct change {
     } send[ELECT_MAX_SENDS];
 };
 
+/* What is kept of a change: the sends that there are. */
+static inline size_t change_size(const struct change *o)
+{
+    return offsetof(struct change, send) + o->sends * sizeof o->send[0];
+}
+
+/* One after the other; change_next leads from each to the next. */
+struct deliveries {
+    unsigned count;
+    struct change first[];
+};
+
+static inline const struct change *change_next(const struct change *o)
+{
+    return (const struct change *)((const unsigned char *)o + change_size(o));
+}
+
 /* Tables that all threads share. */
 struct space {
     struct question question;
     bool watched;         /* faults are possible: leaders are watched */
-    pthread_mutex_t lock; /* around all that follows; the threads remember what they were told */
+    pthread_mutex_t lock; /* held by a thread that adds a seat */
     struct table locals, messages, mailboxes;
     struct memo seat_numbers;     /* local value and mailbox -> seat */
     struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
     struct memo steps;            /* local value and input -> what the real code did */
-    struct change *change;
-    uint32_t seat_count, steps_run, room;
-    bool full; /* a mailbox or a table has outgrown its limit: what was found is not everything */
+    struct memo changes;          /* seat and what happens to it -> its change */
+    struct memo appends;          /* seat and letter -> seat */
+    struct memo heartbeats;       /* local value of a leader -> message */
+    struct arena arena;           /* changes */
+    atomic_uint seat_count;
+    atomic_bool
+        full; /* a mailbox or a table has outgrown its limit: what was found is not everything */
 };
 
-/* What one thread remembers. */
-struct memory {
-    struct memo changes, appends, heartbeats;
-    struct change *change;
-    uint32_t count, room;
-    struct deliveries {
-        uint32_t first; /* its changes, one after the other */
-        uint16_t count;
-        bool known;
-    } * deliveries; /* by seat */
-    uint32_t seats;
-};
-
-void space_init(struct space *s, const struct question *q, struct memory *m, struct row *first);
+void space_init(struct space *s, const struct question *q, struct row *first);
+void space_settle(struct space *s); /* while no other thread uses it */
 void space_free(struct space *s);
-size_t space_bytes(struct space *s);
-void memory_free(struct memory *m); /* all zero: empty */
-size_t memory_bytes(const struct memory *m);
+size_t space_bytes(const struct space *s);
 
 /* ---- what can happen to a seat ---- */
 
@@ -178,15 +185,14 @@ enum happening_kind {
 #define HAPPENS_MESSAGE(message, from) HAPPENS(LETTER, (message) << 4 | (from))
 #define HAPPENS_VOTES(message, voters) HAPPENS(GRANTS, (message) << 8 | (voters))
 
-struct change space_change(struct space *s, struct memory *m, uint32_t seat, uint32_t what);
+const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
 /* Every letter that can be taken now: the first of each sender, or each different one. Under a
  * mandate all that can happen, but for restarts and ticks. */
-struct deliveries space_deliveries(struct space *s, struct memory *m, uint32_t seat);
+const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
 /* A letter arrives behind the others of its sender. */
-uint32_t space_append(struct space *s, struct memory *m, uint32_t seat, unsigned from,
-                      uint32_t message);
+uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);
 /* The heartbeat that this leader would send. */
-uint32_t space_heartbeat(struct space *s, struct memory *m, uint32_t seat, unsigned leader);
+uint32_t space_heartbeat(struct space *s, uint32_t seat, unsigned leader);
 
 static inline const struct seat *space_seat(const struct space *s, uint32_t seat)
 {
@@ -202,15 +208,14 @@ struct expansion {
     bool quiet; /* nothing is left but beginnings and faults */
 };
 /* `faults`: also those moves that spend the budget. */
-struct expansion space_expand(struct space *s, struct memory *m, const struct row *row, bool faults,
+struct expansion space_expand(struct space *s, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
 /* The same under a mandate. */
-void mandate_expand(struct space *s, struct memory *m, const struct row *row, space_visit *visit,
-                    void *context);
+void mandate_expand(struct space *s, const struct row *row, space_visit *visit, void *context);
 
 /* Process i begins an election. */
-void space_begin(struct space *s, struct memory *m, struct row *row, unsigned i);
+void space_begin(struct space *s, struct row *row, unsigned i);
 
 void space_node(struct space *s, uint32_t seat, struct elect_node *node);
 void space_message(struct space *s, uint32_t message, struct elect_message *m);

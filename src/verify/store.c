@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define SHELF   32768                      /* worlds */
 #define SHELVES ((UINT32_MAX - 1) / SHELF) /* of all keepers: numbers have 32 bits */
@@ -82,16 +81,13 @@ static uint64_t slots_for(uint64_t worlds)
     return slots;
 }
 
-/* All zero. The table is read at random: large pages spare it the page tables. */
 static _Atomic uint64_t *new_slots(struct store *s, uint64_t slots)
 {
     size_t size = slots * sizeof(uint64_t);
     if (atomic_fetch_add(&s->bytes, size) + size <= s->max_bytes) {
-        void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory != MAP_FAILED) {
-            madvise(memory, size, MADV_HUGEPAGE);
+        void *memory = pages_new(size);
+        if (memory != NULL)
             return memory;
-        }
     }
     atomic_fetch_sub(&s->bytes, size);
     return NULL;
@@ -101,7 +97,7 @@ static void drop_slots(struct store *s, _Atomic uint64_t *slot, uint64_t slots)
 {
     if (slot == NULL)
         return;
-    munmap((void *)slot, slots * sizeof *slot);
+    pages_free((void *)slot, slots * sizeof *slot);
     atomic_fetch_sub(&s->bytes, slots * sizeof *slot);
 }
 

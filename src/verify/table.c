@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void *table_must(void *memory)
 {
@@ -13,7 +14,172 @@ void *table_must(void *memory)
     return memory;
 }
 
+void *pages_new(size_t size)
+{
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    madvise(pages, size, MADV_HUGEPAGE);
+    return pages;
+}
+
+void pages_free(void *pages, size_t size) { munmap(pages, size); }
+
+/* ---- values that never move ---- */
+
+#define CHUNK (1u << 16) /* bytes, unless a value needs more */
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    size_t end;
+    _Alignas(16) unsigned char bytes[];
+};
+
+void arena_init(struct arena *a)
+{
+    memset(a, 0, sizeof *a);
+    pthread_mutex_init(&a->lock, NULL);
+}
+
+const void *arena_keep(struct arena *a, const void *bytes, size_t length)
+{
+    size_t whole = (length + 7) & ~(size_t)7;
+    pthread_mutex_lock(&a->lock);
+    if (a->left < whole || a->chunk == NULL) {
+        size_t room = whole > CHUNK ? whole : CHUNK;
+        struct arena_chunk *chunk = table_must(malloc(sizeof *chunk + room));
+        *chunk = (struct arena_chunk){.older = a->chunk, .end = room};
+        a->chunk = chunk;
+        a->left = room;
+        atomic_fetch_add(&a->bytes, sizeof *chunk + room);
+    }
+    unsigned char *to = a->chunk->bytes + a->chunk->end - a->left;
+    a->left -= whole;
+    pthread_mutex_unlock(&a->lock);
+    return length > 0 ? memcpy(to, bytes, length) : to;
+}
+
+void arena_free(struct arena *a)
+{
+    for (struct arena_chunk *older; a->chunk != NULL; a->chunk = older) {
+        older = a->chunk->older;
+        free(a->chunk);
+    }
+    pthread_mutex_destroy(&a->lock);
+}
+
+/* ---- from one number to another ---- */
+
+static size_t memo_size(uint64_t slots)
+{
+    return sizeof(struct memo_slots) + slots * sizeof(struct memo_slot);
+}
+
+static struct memo_slots *new_memo_slots(struct memo *m, uint64_t slots)
+{
+    struct memo_slots *t = table_must(pages_new(memo_size(slots)));
+    t->mask = slots - 1;
+    atomic_fetch_add(&m->bytes, memo_size(slots));
+    return t;
+}
+
+void memo_init(struct memo *m)
+{
+    memset(m, 0, sizeof *m);
+    pthread_mutex_init(&m->lock, NULL);
+    atomic_store(&m->slots, new_memo_slots(m, 1024));
+}
+
+/* The value first: a thread that sees the key reads it. */
+static void fill(struct memo_slot *slot, uint64_t key, uint64_t value)
+{
+    slot->value = value;
+    atomic_store_explicit(&slot->key, key + 1, memory_order_release);
+}
+
+static struct memo_slots *grow_memo(struct memo *m, struct memo_slots *old)
+{
+    struct memo_slots *t = new_memo_slots(m, 2 * (old->mask + 1));
+    uint64_t there;
+    t->outgrown = old;
+    for (uint64_t i = 0; i <= old->mask; i++) {
+        uint64_t key = atomic_load_explicit(&old->slot[i].key, memory_order_relaxed);
+        if (key != 0)
+            fill(memo_slot(t, key - 1, &there), key - 1, old->slot[i].value);
+    }
+    atomic_store_explicit(&m->slots, t, memory_order_release);
+    return t;
+}
+
+uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value)
+{
+    uint64_t there;
+    pthread_mutex_lock(&m->lock);
+    struct memo_slots *t = atomic_load_explicit(&m->slots, memory_order_relaxed);
+    if (2 * m->count > t->mask)
+        t = grow_memo(m, t);
+    struct memo_slot *slot = memo_slot(t, key, &there);
+    if (there == 0) {
+        fill(slot, key, value);
+        m->count++;
+    } else {
+        value = slot->value;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return value;
+}
+
+static void free_memo_slots(struct memo *m, struct memo_slots *t)
+{
+    while (t != NULL) {
+        struct memo_slots *older = t->outgrown;
+        atomic_fetch_sub(&m->bytes, memo_size(t->mask + 1));
+        pages_free(t, memo_size(t->mask + 1));
+        t = older;
+    }
+}
+
+void memo_settle(struct memo *m)
+{
+    struct memo_slots *t = atomic_load(&m->slots);
+    free_memo_slots(m, t->outgrown);
+    t->outgrown = NULL;
+}
+
+void memo_free(struct memo *m)
+{
+    free_memo_slots(m, atomic_load(&m->slots));
+    pthread_mutex_destroy(&m->lock);
+}
+
 /* ---- every value once ---- */
+
+struct table_slots {
+    struct table_slots *outgrown; /* another thread may still read it: kept until table_settle */
+    uint32_t mask;                /* slots - 1 */
+    atomic_uint slot[];           /* number + 1; 0: free */
+};
+
+static size_t slots_size(uint32_t slots)
+{
+    return sizeof(struct table_slots) + slots * sizeof(atomic_uint);
+}
+
+static struct table_slots *new_slots(struct table *t, uint32_t slots)
+{
+    struct table_slots *new = table_must(calloc(1, slots_size(slots)));
+    new->mask = slots - 1;
+    atomic_fetch_add(&t->bytes, slots_size(slots));
+    return new;
+}
+
+void table_init(struct table *t)
+{
+    memset(t, 0, sizeof *t);
+    arena_init(&t->arena);
+    pthread_mutex_init(&t->lock, NULL);
+    atomic_store(&t->slots, new_slots(t, 1024));
+}
 
 static uint64_t hash_bytes(const void *bytes, size_t length)
 {
@@ -29,99 +195,99 @@ static uint64_t hash_bytes(const void *bytes, size_t length)
     return table_mix(h, word);
 }
 
-const void *table_value(const struct table *t, uint32_t index, size_t *length)
+/* The slot of this value, or the free one where it would be. */
+static atomic_uint *slot_of(const struct table *t, struct table_slots *slots, uint64_t hash,
+                            const void *value, size_t length, uint32_t *there)
 {
-    *length = (size_t)(t->offset[index + 1] - t->offset[index]);
-    return t->bytes + t->offset[index];
+    for (uint32_t at = (uint32_t)hash & slots->mask;; at = (at + 1) & slots->mask) {
+        size_t other;
+        *there = atomic_load_explicit(&slots->slot[at], memory_order_acquire);
+        if (*there == 0)
+            return &slots->slot[at];
+        const void *known = table_value(t, *there - 1, &other);
+        if (other == length && (length == 0 || memcmp(known, value, length) == 0))
+            return &slots->slot[at];
+    }
 }
 
-static void rehash(struct table *t)
+static struct table_slots *grow(struct table *t, struct table_slots *old)
 {
-    t->slots = t->slots == 0 ? 1024 : 2 * t->slots;
-    free(t->slot);
-    t->slot = table_must(calloc(t->slots, sizeof *t->slot));
-    for (uint32_t i = 0; i < t->count; i++) {
+    struct table_slots *slots = new_slots(t, 2 * (old->mask + 1));
+    slots->outgrown = old;
+    for (uint32_t i = 0; i < atomic_load(&t->count); i++) {
         size_t length;
         const void *value = table_value(t, i, &length);
-        uint32_t at = (uint32_t)hash_bytes(value, length) & (t->slots - 1);
-        while (t->slot[at] != 0)
-            at = (at + 1) & (t->slots - 1);
-        t->slot[at] = i + 1;
+        uint32_t at = (uint32_t)hash_bytes(value, length) & slots->mask;
+        while (atomic_load_explicit(&slots->slot[at], memory_order_relaxed) != 0)
+            at = (at + 1) & slots->mask;
+        atomic_store_explicit(&slots->slot[at], i + 1, memory_order_relaxed);
+    }
+    atomic_store_explicit(&t->slots, slots, memory_order_release);
+    return slots;
+}
+
+static void append(struct table *t, const void *value, size_t length)
+{
+    uint32_t index = atomic_load(&t->count);
+    table_must(index / TABLE_PAGE < TABLE_PAGES ? t : NULL);
+    struct table_entry **page = &t->page[index / TABLE_PAGE];
+    if (*page == NULL) {
+        *page = table_must(malloc(TABLE_PAGE * sizeof **page));
+        atomic_fetch_add(&t->bytes, TABLE_PAGE * sizeof **page);
+    }
+    (*page)[index % TABLE_PAGE] =
+        (struct table_entry){arena_keep(&t->arena, value, length), length};
+    atomic_store(&t->count, index + 1);
+}
+
+uint32_t table_intern(struct table *t, const void *value, size_t length)
+{
+    uint64_t hash = hash_bytes(value, length);
+    uint32_t there;
+    slot_of(t, atomic_load_explicit(&t->slots, memory_order_acquire), hash, value, length, &there);
+    if (there != 0)
+        return there - 1;
+    pthread_mutex_lock(&t->lock);
+    struct table_slots *slots = atomic_load_explicit(&t->slots, memory_order_relaxed);
+    if (2 * atomic_load(&t->count) > slots->mask)
+        slots = grow(t, slots);
+    atomic_uint *slot = slot_of(t, slots, hash, value, length, &there);
+    if (there == 0) {
+        append(t, value, length);
+        there = atomic_load(&t->count);
+        atomic_store_explicit(slot, there, memory_order_release);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return there - 1;
+}
+
+static void free_slots(struct table *t, struct table_slots *slots)
+{
+    while (slots != NULL) {
+        struct table_slots *older = slots->outgrown;
+        atomic_fetch_sub(&t->bytes, slots_size(slots->mask + 1));
+        free(slots);
+        slots = older;
     }
 }
 
-uint32_t table_intern(struct table *t, const void *bytes, size_t length)
+void table_settle(struct table *t)
 {
-    if (2 * t->count >= t->slots)
-        rehash(t);
-    uint32_t at = (uint32_t)hash_bytes(bytes, length) & (t->slots - 1);
-    for (; t->slot[at] != 0; at = (at + 1) & (t->slots - 1)) {
-        size_t other;
-        const void *value = table_value(t, t->slot[at] - 1, &other);
-        if (other == length && (length == 0 || memcmp(value, bytes, length) == 0))
-            return t->slot[at] - 1;
-    }
-    if (t->count + 2 > t->offsets) {
-        t->offsets = 2 * t->offsets + 64;
-        t->offset = table_must(realloc(t->offset, t->offsets * sizeof *t->offset));
-        t->offset[t->count] = t->used;
-    }
-    if (t->used + length >= t->room) {
-        t->room = 2 * (t->used + length) + 4096;
-        t->bytes = table_must(realloc(t->bytes, t->room));
-    }
-    if (length > 0)
-        memcpy(t->bytes + t->used, bytes, length);
-    t->used += length;
-    t->offset[t->count + 1] = t->used;
-    t->slot[at] = ++t->count;
-    return t->count - 1;
+    struct table_slots *slots = atomic_load(&t->slots);
+    free_slots(t, slots->outgrown);
+    slots->outgrown = NULL;
 }
 
 size_t table_bytes(const struct table *t)
 {
-    return t->room + t->offsets * sizeof *t->offset + t->slots * sizeof *t->slot;
+    return atomic_load(&t->bytes) + atomic_load(&t->arena.bytes);
 }
 
 void table_free(struct table *t)
 {
-    free(t->bytes);
-    free(t->offset);
-    free(t->slot);
-}
-
-/* ---- from one number to another ---- */
-
-static void place(struct memo *m, uint64_t key, uint64_t value)
-{
-    uint32_t at = (uint32_t)(table_mix(0, key) >> 20) & (m->slots - 1);
-    while (m->key[at] != MEMO_FREE)
-        at = (at + 1) & (m->slots - 1);
-    m->key[at] = key;
-    m->value[at] = value;
-}
-
-void memo_put(struct memo *m, uint64_t key, uint64_t value)
-{
-    if (2 * m->count >= m->slots) {
-        struct memo old = *m;
-        m->slots = old.slots == 0 ? 1024 : 2 * old.slots;
-        m->key = table_must(malloc(m->slots * sizeof *m->key));
-        m->value = table_must(malloc(m->slots * sizeof *m->value));
-        memset(m->key, 0xff, m->slots * sizeof *m->key);
-        for (uint32_t i = 0; i < old.slots; i++)
-            if (old.key[i] != MEMO_FREE)
-                place(m, old.key[i], old.value[i]);
-        memo_free(&old);
-    }
-    place(m, key, value);
-    m->count++;
-}
-
-size_t memo_bytes(const struct memo *m) { return m->slots * (sizeof *m->key + sizeof *m->value); }
-
-void memo_free(struct memo *m)
-{
-    free(m->key);
-    free(m->value);
+    for (uint32_t i = 0; i < TABLE_PAGES; i++)
+        free(t->page[i]);
+    free_slots(t, atomic_load(&t->slots));
+    arena_free(&t->arena);
+    pthread_mutex_destroy(&t->lock);
 }

@@ -1,39 +1,59 @@
-/* Tables in which every value is kept once and known by its number, and memories of what was worked
- * out before. */
+/*
+ * Tables that all threads of the search share: every value once, known by its number; and memos of
+ * what was worked out before. Reading takes no lock. Adding takes the lock of that table, and if
+ * two threads add the same, the first one counts. What was added never moves.
+ */
 #ifndef ELECT_TABLE_H
 #define ELECT_TABLE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct table {
-    unsigned char *bytes;
-    size_t used, room;
-    uint64_t *offset; /* count + 1 of them: where each value begins */
-    uint32_t *slot;
-    uint32_t count, offsets, slots;
-};
-
-uint32_t table_intern(struct table *t, const void *bytes, size_t length);
-const void *table_value(const struct table *t, uint32_t index, size_t *length);
-size_t table_bytes(const struct table *t);
-void table_free(struct table *t);
-
-/* From one number to another. All zero: empty. */
-struct memo {
-    uint64_t *key, *value;
-    uint32_t count, slots;
-};
-
-void memo_put(struct memo *m, uint64_t key, uint64_t value);
-size_t memo_bytes(const struct memo *m);
-void memo_free(struct memo *m);
 
 /* Memory that must be there: tables are small beside the worlds, which are counted. Without it the
  * search ends as one that has reached a bound. */
 void *table_must(void *memory);
 
-#define MEMO_FREE UINT64_MAX
+/* Zeroed memory that is read at random: large pages spare it page tables. NULL: none is left. */
+void *pages_new(size_t size);
+void pages_free(void *pages, size_t size);
+
+/* ---- values that never move and are freed together ---- */
+
+struct arena {
+    pthread_mutex_t lock;
+    struct arena_chunk *chunk;
+    size_t left;
+    atomic_size_t bytes;
+};
+
+void arena_init(struct arena *a);
+const void *arena_keep(struct arena *a, const void *bytes, size_t length);
+void arena_free(struct arena *a);
+
+/* ---- from one number to another ---- */
+
+struct memo_slots {
+    struct memo_slots *outgrown; /* another thread may still read it: kept until memo_settle */
+    uint64_t mask;               /* slots - 1 */
+    struct memo_slot {
+        _Atomic uint64_t key; /* + 1; 0: free */
+        uint64_t value;
+    } slot[];
+};
+
+struct memo {
+    _Atomic(struct memo_slots *) slots;
+    pthread_mutex_t lock;
+    uint64_t count;
+    atomic_size_t bytes;
+};
+
+void memo_init(struct memo *m);
+uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value); /* returns what counts */
+void memo_settle(struct memo *m);                                /* while no other thread reads */
+void memo_free(struct memo *m);
 
 static inline uint64_t table_mix(uint64_t h, uint64_t x)
 {
@@ -41,15 +61,53 @@ static inline uint64_t table_mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
+/* The slot of this key, or the free one where it would be. */
+static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, uint64_t *there)
+{
+    for (uint64_t at = table_mix(0, key) >> 20 & t->mask;; at = (at + 1) & t->mask) {
+        *there = atomic_load_explicit(&t->slot[at].key, memory_order_acquire);
+        if (*there == 0 || *there == key + 1)
+            return &t->slot[at];
+    }
+}
+
+/* NULL: not there. */
 static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 {
-    if (m->slots == 0)
-        return NULL;
-    uint32_t at = (uint32_t)(table_mix(0, key) >> 20) & (m->slots - 1);
-    for (; m->key[at] != MEMO_FREE; at = (at + 1) & (m->slots - 1))
-        if (m->key[at] == key)
-            return &m->value[at];
-    return NULL;
+    uint64_t there;
+    const struct memo_slot *slot =
+        memo_slot(atomic_load_explicit(&m->slots, memory_order_acquire), key, &there);
+    return there != 0 ? &slot->value : NULL;
+}
+
+/* ---- every value once ---- */
+
+#define TABLE_PAGE  4096 /* entries */
+#define TABLE_PAGES (1u << 16)
+
+struct table {
+    struct table_entry {
+        const void *value;
+        size_t length;
+    } * page[TABLE_PAGES];
+    _Atomic(struct table_slots *) slots;
+    struct arena arena;
+    pthread_mutex_t lock;
+    atomic_uint count;
+    atomic_size_t bytes;
+};
+
+void table_init(struct table *t);
+uint32_t table_intern(struct table *t, const void *value, size_t length);
+void table_settle(struct table *t); /* while no other thread reads */
+size_t table_bytes(const struct table *t);
+void table_free(struct table *t);
+
+static inline const void *table_value(const struct table *t, uint32_t index, size_t *length)
+{
+    const struct table_entry *e = &t->page[index / TABLE_PAGE][index % TABLE_PAGE];
+    *length = e->length;
+    return e->value;
 }
 
 #endif

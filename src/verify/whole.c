@@ -49,7 +49,7 @@ static void expand(struct whole *g, uint32_t world, space_visit *visit, void *co
 {
     struct explorer *x = g->x;
     store_row(&x->store, world, row);
-    *quiet = space_expand(x->space, &x->worker[0].memory, row, false, visit, context).quiet;
+    *quiet = space_expand(x->space, row, false, visit, context).quiet;
 }
 
 static bool gone(const struct whole *g, uint32_t world)

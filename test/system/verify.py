@@ -81,13 +81,17 @@ def numbers():
         for args, code in ((["--processes", 3, "--crashes", 1], 0),
                            (["--algorithm", "chang-roberts", "--processes", "7,6,5,4,3,2,1"], 0),
                            (["--processes", 4, "--timeouts", "any", "--property", "one-leader,agreement"], 1),
-                           (["--processes", 4, "--cuts", 1, "--losses", 1, "--property", "one-leader"], 1)):
+                           (["--processes", 4, "--cuts", 1, "--losses", 1, "--property", "one-leader"], 1),
+                           (["--mandate", "majority", "--processes", 3, "--clocks", "bounded", "--witnesses", 0], 0),
+                           (["--mandate", "majority", "--processes", 3, "--clocks", "beyond"], 1)):
             found = [verify(*args, "--threads", t, "--save", kept[t - 1], code=code) for t in (1, 2, 3)]
-            for k in ("states", "transitions", "depth", "verdict", "properties"):
+            for k in ("states", "transitions", "depth", "steps", "verdict", "properties"):
                 check(f"{args}: threads do not change {k}", found[0][k] == found[1][k] == found[2][k], found)
             if code == 1:
                 texts = {path.read_text() for path in kept}
                 check(f"{args}: threads do not change the history", len(texts) == 1, texts)
+    one, four = (verify("--mandate", "majority", "--processes", 3, "--threads", t)["bytes_per_state"] for t in (1, 4))
+    check("threads share what was worked out: four need no more memory than one", four < 1.15 * one, four, one)
     everybody = verify("--processes", 3, "--crashes", 1)
     highest = verify("--processes", 3, "--crashes", 1, "--crashing", 2)
     check("--crashing", highest["states"] < everybody["states"], highest["states"], everybody["states"])
