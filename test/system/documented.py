@@ -16,15 +16,15 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from lib import evidence, markdown  # noqa: E402
-from lib.checks import check, failures, report  # noqa: E402
+from lib import markdown  # noqa: E402
+from lib.checks import check, report  # noqa: E402
 from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import wrong  # noqa: E402
 from lib.processes import die_with_parent, signal_both  # noqa: E402
 
-PATIENCE = 60  # seconds, for what takes one or two
-LONG = 600     # for what works
-TOLERATED = 0.2
+PATIENCE = 300  # seconds, for what takes one or two
+LONG = 1200     # for what works
+LEASE = "4s"    # instead of the default: a busy machine does not cost such a lease
 RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
 
 # ---- what is not run, or not checked, and why: each must still be there ----
@@ -212,7 +212,15 @@ class Player:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
             err += f"it has not ended within {LONG} s"
+        if "--new-cluster" in line:
+            self.lengthen_leases()
         return process.returncode, self.as_written(out), self.as_written(err)
+
+    def lengthen_leases(self):
+        for conf in self.folder.rglob("elect.conf"):
+            text = conf.read_text()
+            if not re.search(r"^(lease|profile) =", text, re.M):
+                conf.write_text(re.sub(r"^\[cluster\]\n", f"[cluster]\nlease = {LEASE}\n", text, flags=re.M))
 
     def end(self):
         for going in reversed(self.going):
@@ -547,15 +555,7 @@ def main():
     for path in documents:
         named(path)
     for path in sorted({path for pattern in RUN for path in pathlib.Path(ROOT).glob(pattern)}):
-        begin = len(failures)
-        for _ in range(3):
-            del failures[begin:]
-            with evidence.Stalls() as stalls:
-                play(str(path.relative_to(ROOT)))
-            if len(failures) == begin or stalls.worst < TOLERATED:
-                break
-            print(*failures[begin:], sep="\n", file=sys.stderr)
-            print(f"this machine stood still for {stalls.worst:.1f} s: once more", file=sys.stderr)
+        play(str(path.relative_to(ROOT)))
     report()
 
 
