@@ -31,11 +31,7 @@ class Watched(LocalCluster):
     """A cluster with a long lease, whose leader is about to have bad luck."""
 
     def __init__(self, options=LONG, **more):
-        super().__init__(**more)
-        text = self.conf.read_text()
-        for line in ("lease = 500ms\n", "renewal = 80ms\n", "max-lease = 1s\n"):
-            text = text.replace(line, "", 1)
-        self.conf.write_text(text.replace("state-dir = state\n", "state-dir = state\n" + options, 1))
+        super().__init__(times="delay = 10ms\n" + options, **more)
 
     def begin(self):
         self.first, self.term = super().begin()
@@ -562,7 +558,7 @@ def configured(_):
         holds("after a while", seen and seen[0] - killed >= 700_000 and p.testament_came(), seen, killed)
     with LocalCluster() as p:
         for line, why in (("testament = maybe", "one of no, yes"), ("testament-delay = soon", "no time"), ("run-group = a b", "no name"),
-                          ("on-leader = hook", "from / on"), ("testament-delay = 1s", "too long a testament-delay"), ("hook-timeout = 0ms", "nothing can be that fast")):
+                          ("on-leader = hook", "from / on"), ("testament-delay = 9s", "too long a testament-delay"), ("hook-timeout = 0ms", "nothing can be that fast")):
             text = p.conf.read_text()
             p.conf.write_text(text.replace("[cluster]\n", f"[cluster]\n{line}\n", 1))
             done = run("config", "check", "-c", p.conf)

@@ -228,8 +228,8 @@ def is_sleep(pid):
 def member_killed(_):
     """What on-leader began is undone before anybody else leads: by the guardian."""
     with Hooked() as p:
-        p.edit("lease = 500ms\n", "lease = 8s\n")
-        p.edit("max-lease = 1s\n", "max-lease = 10s\n")
+        p.edit("lease = 3s\n", "lease = 8s\n")
+        p.edit("max-lease = 4s\n", "max-lease = 10s\n")
         p.does("on-follower", "sleep 0.3")
         p.start()
         leader, term = p.settled()
@@ -417,7 +417,7 @@ def environment(_):
         known = {"PATH", "ELECT_HOOK", "ELECT_GROUP", "ELECT_NODE", "ELECT_LEADER", "ELECT_TERM", "ELECT_TOKEN", "ELECT_LEASE_MS",
                  "ELECT_SOCKET", "PWD", "SHLVL", "_", "OLDPWD"}
         holds("nothing else", set(found) <= known, found)
-        holds("what it says", found["ELECT_TOKEN"] == str(term) and found["ELECT_LEASE_MS"] == "490" and
+        holds("what it says", found["ELECT_TOKEN"] == str(term) and found["ELECT_LEASE_MS"] == "2940" and
               found["ELECT_SOCKET"].endswith(".status") and found["ELECT_HOOK"] == "pre-leader", found)
         holds("no input", (p.hooks / "input").read_text() == "")
 

@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import Failure, expect, holds, is_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
-from lib.local_cluster import LONG_TIMES, LocalCluster, free_ports  # noqa: E402
+from lib.local_cluster import LONG_TIMES, LocalCluster, SHORT_TIMES, free_ports  # noqa: E402
 from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 
@@ -48,7 +48,7 @@ def is_leader(_):
         expect("quiet", p.elect(other, "is-leader", "-q"), 1, lines=0)
         expect("leader", p.elect(other, "leader"), 0, out=f"{leader}\n", lines=1)
         said = json.loads(expect("json", p.elect(leader, "is-leader", "-o", "json"), 0).stdout)
-        holds("json", said["leads"] and said["term"] == term and 0 < said["left_us"] <= 500_000 and said["leader"] == leader, said)
+        holds("json", said["leads"] and said["term"] == term and 0 < said["left_us"] <= 3_000_000 and said["leader"] == leader, said)
         expect("group", p.elect(leader, "is-leader", "-g", "mian"), 64, err="there is no group mian, did you mean main?")
         expect("group", p.elect(leader, "leader", "-g", "mian"), 64, err="did you mean main?")
         expect("which member", run("is-leader", "-c", p.conf), 64, err="say which with --id")
@@ -90,7 +90,7 @@ def status_and_history(_):
         expect("status", p.elect(other, "status"), 0, out=f"follows {leader} in term {term >> 16}.{term & 0xffff}")
         s = json.loads(expect("status", p.elect(leader, "status", "-o", "json"), 0).stdout)
         g = s["groups"][0]
-        holds("status", s["member"] == leader and s["incarnation"] == 1 and g["leads"] and 0 < g["lease_left_ms"] <= 500 and
+        holds("status", s["member"] == leader and s["incarnation"] == 1 and g["leads"] and 0 < g["lease_left_ms"] <= 3000 and
               sorted(g["voters"]) == p.names and s["keys"] == [{"id": 1, "used": True}] and s["traffic"]["writes"] > 0, s)
         holds("no more than is known", "ok" not in s, s)
         m = json.loads(expect("members", p.elect(leader, "members", "-o", "json"), 0).stdout)
@@ -122,12 +122,12 @@ def watch(_):
             told.append(json.loads(watcher.stdout.readline()))
         holds("what has changed", any(e["event"] == "leads-no-more" and len(e["text"]) > 20 for e in told), told)
         p.kill(leader)
-        holds("the end", watcher.wait(30) == 3 and "the daemon has ended" in watcher.stderr.read())
+        holds("the end", watcher.wait(LIMIT) == 3 and "the daemon has ended" in watcher.stderr.read())
         other = next(n for n in p.names if n != leader)
         watcher = subprocess.Popen([ELECT, "watch", "-c", str(p.conf), "--id", other], stdout=subprocess.PIPE, text=True)
         holds("text", watcher.stdout.readline().startswith("group main: "))
         watcher.send_signal(signal.SIGINT)
-        holds("interrupted", watcher.wait(30) in (0, -signal.SIGINT), watcher.returncode)
+        holds("interrupted", watcher.wait(LIMIT) in (0, -signal.SIGINT), watcher.returncode)
 
 
 # ---- telling ----
@@ -174,7 +174,7 @@ def pause_and_resume(_):
         expect("no such group", p.elect(leader, "pause", "-g", "x"), 1, err="there is no group x")
         p.kill(leader)
         wait("nobody leads", lambda: p.group(other).get("state") == "waits")
-        end = time.monotonic() + 2  # four leases in which nobody may be elected
+        end = time.monotonic() + 6  # two leases in which nobody may be elected
         while time.monotonic() < end:
             holds("somebody was elected under pause", "leader" not in p.group(other) and not p.group(other)["leads"])
         expect("is-leader", p.elect(other, "is-leader"), 2, out="no leader is known")
@@ -199,7 +199,7 @@ def reload(_):
                 ("[cluster]\n", "[cluster]\nkey-file = other\n", "key-file"), ("[cluster]\n", "[cluster]\nrun-dir = /tmp\n", "run-dir"),
                 ("[group main]", "[group other]", "the groups"), ("[group main]", "[group main]\n[group more]", "the groups"),
                 ("id = 1\n", "id = 9\n", "the id of a member"), ("id = 1\n", "id = 1\npriority = 3\n", "the priority of a member"),
-                ("max-lease = 1s", "max-lease = 800ms", "a smaller max-lease"),
+                ("max-lease = 4s", "max-lease = 3500ms", "a smaller max-lease"),
                 (f"127.0.0.1:{p.ports[leader]}", f"127.0.0.1:{port}", "the own address"),
                 ("[group main]", f"[member z]\nid = 44\naddress = 127.0.0.1:{port}\n[group main]", "the members")):
             p.edit(old, new)
@@ -210,7 +210,7 @@ def reload(_):
         p.conf.write_text(text)
         done = run("reload", "-S", p.socket(leader))
         expect("broken file", done, 1, err=("elect.conf:3: ", "no cluster id"))
-        p.conf.write_text(good.replace("renewal = 80ms", "renewal = 90ms"))
+        p.conf.write_text(good.replace("renewal = 300ms", "renewal = 400ms"))
         for name in p.names:
             expect("times", p.elect(name, "reload"), 0, out="changed: renewal")
         holds("the leader has changed", p.leader() == before)
@@ -327,7 +327,7 @@ def stolen_key(_):
 @case
 def eighty_columns(_):
     """What is printed for people fits a terminal; a line of the log is a line, however long."""
-    with LocalCluster() as p:
+    with LocalCluster(times=SHORT_TIMES) as p:
         leader, _term = p.begin()
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
             text = p.elect(leader, *words).stdout
@@ -343,7 +343,7 @@ def config_verbs(_):
         expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",
                                                                 "replaced after at most"))
         said = json.loads(expect("json", run("config", "check", p.conf, "-o", "json"), 0).stdout)
-        holds("json", said["members"] == 3 and said["tolerated_failures"] == 1 and said["lease_ms"] == 500, said)
+        holds("json", said["members"] == 3 and said["tolerated_failures"] == 1 and said["lease_ms"] == 3000, said)
         example = p.folder / "example.conf"
         example.write_text(expect("example", run("config", "example"), 0).stdout)
         expect("the example is right", run("config", "check", example), 0, out="is right")
@@ -484,10 +484,10 @@ def bad_files(_):
         good = p.conf.read_text()
         count = good[:good.index("[group main]")].count("\n")
         for text, err in (
-                (good.replace("lease = 500ms", "leese = 500ms", 1), ":5: unknown key \"leese\": did you mean lease?"),
-                (good.replace("lease = 500ms", "lease = 500", 1), ":5: no time \"500\": expected such as 200ms"),
-                (good.replace("lease = 500ms", "lease = 50ms", 1), "too short a lease"),
-                (good.replace("renewal = 80ms", "renewal = 400ms", 1), "too long a renewal: it must fit three times"),
+                (good.replace("lease = 3s", "leese = 3s", 1), ":5: unknown key \"leese\": did you mean lease?"),
+                (good.replace("lease = 3s", "lease = 500", 1), ":5: no time \"500\": expected such as 200ms"),
+                (good.replace("lease = 3s", "lease = 50ms", 1), "too short a lease"),
+                (good.replace("renewal = 300ms", "renewal = 2s", 1), "too long a renewal: it must fit three times"),
                 (good.replace("[member b]", "[membre b]", 1), "unknown section \"membre b\""),
                 (good.replace("[member b]", "[member a/../b]", 1), "no name \"a/../b\": 1 to 63 letters"),
                 (good.replace("[member b]", "[member \x1b[31mred]", 1), "no name \"?[31mred\""),
@@ -504,10 +504,10 @@ def bad_files(_):
                 (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": a group has none yet"),
                 (good.replace("[group main]", ""), "no [group NAME]"),
                 (good.replace("[group main]", "[group a b]"), "no name \"a b\""),
-                (good.replace("delay = 10ms", "algorithm = buly", 1), "did you mean bully?"),
-                (good.replace("delay = 10ms", "preempt = maybe", 1), "expected no, yes or after 30s"),
-                (good.replace("delay = 10ms", "rho = 1", 1), "no percentage \"1\""),
-                (good.replace("delay = 10ms", "just words", 1), ":7: no key and value"),
+                (good.replace("delay = 20ms", "algorithm = buly", 1), "did you mean bully?"),
+                (good.replace("delay = 20ms", "preempt = maybe", 1), "expected no, yes or after 30s"),
+                (good.replace("delay = 20ms", "rho = 1", 1), "no percentage \"1\""),
+                (good.replace("delay = 20ms", "just words", 1), ":7: no key and value"),
                 ("\0" + good, "no text"), ("", "[cluster] has no id"), ("x" * 70000, "too long a file")):
             p.conf.write_text(text)
             for words in (("config", "check"), ("daemon", "--id", "a"), ("status", "--id", "a"), ("init",)):
@@ -523,7 +523,7 @@ def bad_files(_):
 def configurations_differ(_):
     with LocalCluster() as p:
         odd = p.folder / "odd.conf"
-        odd.write_text(p.conf.read_text().replace("renewal = 80ms", "renewal = 90ms"))
+        odd.write_text(p.conf.read_text().replace("renewal = 300ms", "renewal = 400ms"))
         p.start("b", "c")
         p.start("a", conf=odd)
         p.leader()
@@ -543,9 +543,7 @@ def stopped_daemon(_):
     with LocalCluster() as p:
         leader, _ = p.begin()
         signal_both(p.daemons[leader], signal.SIGSTOP)
-        begun = time.monotonic()
         expect("is-leader", p.elect(leader, "is-leader"), 3, err="the daemon does not answer")
-        holds("it took too long", time.monotonic() - begun < 10, time.monotonic() - begun)
         expect("status", p.elect(leader, "status"), 3, err="the daemon does not answer")
         queue = []
         try:
@@ -588,7 +586,7 @@ def supervised(_):
             hears("READY=1")
             p.daemons["a"].send_signal(signal.SIGTERM)
             hears("STOPPING=1")
-            holds("its end", p.daemons["a"].wait(30) == 0)
+            holds("its end", p.daemons["a"].wait(LIMIT) == 0)
 
 
 @case
@@ -597,7 +595,7 @@ def terminated(_):
         for number in (signal.SIGTERM, signal.SIGINT):
             leader, term = p.begin() if not p.daemons else p.leader()
             p.daemons[leader].send_signal(number)
-            holds("its end", p.daemons[leader].wait(30) == 0)
+            holds("its end", p.daemons[leader].wait(LIMIT) == 0)
             new = p.leader(other_than=leader)
             holds("a later term", new[1] > term)
             holds("it said that it hands over", re.search(r"its work has stopped -> . hands its office to", p.log(leader)), p.log(leader))
@@ -745,18 +743,22 @@ def nobody_else_can_take_it(_):
 @case
 def roles_of_all_groups_or_of_none(_):
     with LocalCluster("abcd", groups=("main", "second")) as p:
-        p.begin()
-        wait("leaders of both", lambda: p.group("a", 0).get("leader") and p.group("a", 1).get("leader"))
-        one, two = p.group("a", 0)["leader"], p.group("a", 1)["leader"]
-        if one != two:
-            expect("both", p.elect(two, "transfer", one, "-g", "second"), 0, out=f"{one} leads")
+        one, _ = p.begin()
+        wait("leaders of both", lambda: p.group("a", 1).get("leader"))
         other, voter, third = [name for name in p.names if name != one]
         p.conf.write_text(p.conf.read_text().replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n"))
 
+        def give_second_to(target):
+            """A transfer may go to another member if the target is slow: then that one is asked."""
+            leader = p.group(one, 1).get("leader")
+            if leader and leader != target:
+                p.elect(leader, "transfer", target, "-g", "second")
+            return p.group(target, 1).get("leads")
+
         def too_soon_for_one():
-            """It is, after each change of leader, for the longest lease."""
-            expect("away", p.elect(one, "transfer", other, "-g", "second"), 0, out=f"{other} leads")
-            expect("and back", p.elect(other, "transfer", one, "-g", "second"), 0, out=f"{one} leads")
+            """It is, after each change of leader, for the longest lease. If the leader of main has changed meanwhile, once more."""
+            wait("away", lambda: give_second_to(other))
+            wait("and back", lambda: give_second_to(one))
             done = p.elect(one, "reload")
             holds("refused", done.returncode == 1, done.stdout)
             return "second: the last change may not be known to all" in done.stderr

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 from lib.cases import CASES, case  # noqa: E402
 from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.local_cluster import LocalCluster, SHORT_TIMES  # noqa: E402
 from lib.processes import die_with_parent, member_of, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
 from lib.runner import HOSTILE, children, is_elect, main  # noqa: E402
@@ -32,7 +32,7 @@ def end(pid, number=signal.SIGKILL):
 
 class Works(LocalCluster):
     def __init__(self, options="", words=(), **more):
-        super().__init__(options=options, **more)
+        super().__init__(options=options, times=SHORT_TIMES, **more)
         self.records = self.folder / "records"
         self.records.mkdir()
         self.runs, self.words, self.lost = {}, list(words), []
@@ -217,11 +217,7 @@ def on_loopback_and_in_other_times(_):
 @case
 def bad_input(_):
     """One line each, that says what and what to do; and an exit status that means elect, not the command."""
-    with LocalCluster(options="profile = fast\n", groups=("main", "other")) as p:
-        text = p.conf.read_text()
-        for line in ("lease = 500ms\n", "renewal = 80ms\n", "delay = 10ms\n"):
-            text = text.replace(line, "", 1)
-        p.conf.write_text(text)
+    with LocalCluster(times="profile = fast\n", groups=("main", "other")) as p:
         def elect(name, *words):
             return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=60)
         expect("no daemon", elect("a", "main", "--", "true"), 125, err="no daemon runs here: elect daemon starts it")

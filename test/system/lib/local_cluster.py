@@ -15,7 +15,9 @@ from .processes import die_with_parent, signal_both, wait
 from .status_socket import ask
 
 LAST_PORT = None
-TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
+# A lease that a busy machine does not lose. The short one is for cases in which losing it is the subject.
+TIMES = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
+SHORT_TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
 LONG_TIMES = "lease = 8s\nrenewal = 1s\ndelay = 10ms\nmax-lease = 10s\n"  # a busy machine does not cost such a lease
 
 
