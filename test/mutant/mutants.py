@@ -731,7 +731,7 @@ MUTANTS = {
     "a testament after the lease": (
         "daemon/guardian.c", "    return later(at, now) < end ? at :", "    return true ? at :", "guardian guardian-too-late"),
     "until when it leads is not written down": (
-        "daemon/work.c", "    w->until = in_office ? node->mandate.time[ELECT_UNTIL] : w->until;\n", "    w->until = 0;\n", "guardian guardian-too-late"),
+        "daemon/work.c", "    w->until = in_office ? elect_until(node) : w->until;\n", "    w->until = 0;\n", "guardian guardian-too-late"),
     "who ends without a word is not waited for": (
         "daemon/guardian.c", "page->not_before[group]), e->doubtful)", "page->not_before[group]), now)", "guardian holder-without-a-word"),
     "what was not undone is sent": (
@@ -789,7 +789,7 @@ MUTANTS = {
     "a slow member takes the time of all": (
         "cmd/gather.c", "left / (g->members - member)", "left", "explain a-member-that-answers-without-end"),
     "handed over while it works": (
-        "daemon/work.c", "mandate.working || w->holder != NULL ||", "mandate.working ||", "guardian resigns"),
+        "daemon/work.c", "group)) || w->holder != NULL ||", "group)) ||", "guardian resigns"),
     "handed over before it was undone": (
         "daemon/hooks.c", "    return !h->led && (h->serial", "    return true || (h->serial", "hooks in-order"),
     "shown before it is agreed": (

@@ -370,9 +370,11 @@ def fenced_leaders(_):
             return wait("it is written", found)
         token, name = written()
         runner = p.programs[f"run-{name}"].pid
-        keeper = children(runner)[0]
-        writer = next(pid for pid in children(keeper) if not is_elect(pid))
-        for pid in (runner, keeper, writer):
+        chain = [runner]  # runner, keeper, waiter, and the command
+        while is_elect(chain[-1]):
+            chain.append(children(chain[-1])[0])
+        writer = chain[-1]
+        for pid in chain:
             os.kill(pid, signal.SIGSTOP)
         p.kill(name)
         later, other = written(above=token)
