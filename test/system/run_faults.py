@@ -18,12 +18,13 @@ import sys
 
 sys.dont_write_bytecode = True
 from lib.cases import case  # noqa: E402
-from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
-from lib.fake_daemon import Fake, TERM, boottime  # noqa: E402
-from lib.processes import die_with_parent, wait  # noqa: E402
+from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
+from lib.fake_daemon import Fake, SHORT, TERM, boottime  # noqa: E402
+from lib.processes import LIMIT, die_with_parent, wait  # noqa: E402
 from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, children, main, ran, state  # noqa: E402
 
 DEATHS = int(os.environ.get("DEATHS", "120"))
+MARGIN = ["--kill-margin", "400ms"]  # so much time an ordinary user's process has to kill in, on a busy machine
 
 
 # ---- who does not want to end ----
@@ -31,12 +32,13 @@ DEATHS = int(os.environ.get("DEATHS", "120"))
 @case
 def hostile_workloads(_):
     with Fake() as f:
-        for mode, number, lease in (("ignore", 0, 1_000_000), ("tree", 20, 1_000_000), ("threads", 10, 1_000_000), ("chain", 2, 1_000_000),
-                                    ("bomb", 100, 1_000_000), ("memory", 1024, 1_000_000), ("output", 0, 1_000_000),
-                                    ("stopped", 0, 1_000_000),
-                                    ("tree", 10, 60_000), ("ignore", 0, 60_000)):
+        rows = [(mode, number, 1_500_000) for mode, number in (("ignore", 0), ("tree", 20), ("threads", 10), ("chain", 2), ("bomb", 100),
+                                                               ("memory", 1024), ("output", 0), ("stopped", 0))]
+        if is_root("hostile-workloads/lease-of-60-ms"):  # of which an ordinary priority on a busy machine may need more
+            rows += [("tree", 10, 60_000), ("ignore", 0, 60_000)]
+        for mode, number, lease in rows:
             f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
-            with Run(f, "--", HOSTILE, "BEAT", mode, str(number)) as r:
+            with Run(f, *[] if lease == 60_000 else MARGIN, "--", HOSTILE, "BEAT", mode, str(number)) as r:
                 forked = min(number, 1) if mode == "memory" else number
                 # a lease of 60 ms may be lost before all are there: nobody may be alive then, either
                 wait(mode, lambda: (r.beat()[0] and r.beat()[1] >= forked) or (lease == 60_000 and r.process.poll() is not None))
@@ -46,7 +48,7 @@ def hostile_workloads(_):
                 holds(mode, r.end() == 75, r.process.returncode, r.err[-300:])
                 holds(f"{mode}: nobody", not r.alive())
                 holds("it warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
-        f.renews, f.lease, f.renewal = True, 1_000_000, 100_000
+        f.renews, f.lease, f.renewal = True, 10_000_000, 500_000
         with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # what it leaves behind, too
             left = f.folder / "left"
             wait("all are there", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
@@ -88,7 +90,7 @@ def fork_chains(_):
     user, and with that of root if we are. How far they worked beyond the kill is printed, and decides nothing."""
     ordinary = {"user": NOBODY, "group": NOBODY, "cwd": "/"} if os.geteuid() == 0 else {}
     for how in (ordinary, {}) if ordinary else ({},):
-        with Fake() as f:
+        with Fake(**SHORT) as f:
             f.folder.chmod(0o777)
             os.chmod(f.path, 0o777)
             late = end_chains(f, how)
@@ -122,15 +124,13 @@ def killed_before_anything_is_looked_at(_):
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     number = 40
-    with Fake(lease=8_000_000) as f:
+    with Fake(lease=20 * LIMIT * 1_000_000) as f:
         trace = f.folder / "trace"
         before = ["strace", "-f", "-qq", "-o", trace, "-e", "trace=kill,pidfd_send_signal,openat,clock_nanosleep,nanosleep"]
-        with Run(f, "--kill-margin", "4s", "--", HOSTILE, "BEAT", "tree", str(number), before=before) as r:
+        with Run(f, "--kill-margin", f"{9 * LIMIT}s", "--", HOSTILE, "BEAT", "tree", str(number), before=before) as r:
             r.begun(number)
             f.client().say("LOST", why="")
             holds("lost", r.end() == 75, r.returncode, r.err)
-        if "is late" in r.err:  # the runner killed the rest, and nothing can be said of either
-            raise NotHere("needs a machine on which a traced process is not stopped for seconds")
         by_process = {}
         for line in trace.read_text().splitlines():
             pid, call = line.split(None, 1)
@@ -172,8 +172,7 @@ def kill(pid):
 def either_is_killed(_):
     """At any moment: nobody survives, and nobody is alive after the deadline."""
     dice = random.Random(1)
-    survivors = 0
-    with Fake(lease=300_000, renewal=50_000) as f:
+    with Fake(**SHORT) as f:
         for n in range(DEATHS):
             with Run(f, "--", HOSTILE, "BEAT", "tree", "3") as r:
                 moment = boottime() + dice.randrange(0, 30_000)
@@ -182,11 +181,9 @@ def either_is_killed(_):
                     pass
                 kill(r.pid if who == "runner" else next(iter(children(r.pid)), r.pid))
                 r.end()
-                wait(f"{n}: {who} was killed: nobody", lambda: not r.alive(), 10)
+                wait(f"{n}: {who} was killed: nobody", lambda: not r.alive())
                 last = r.beat()[0]
-                survivors += last > boottime()
-                holds("not after the deadline", last <= max(f.until(), 0) or last == 0, last - f.until())
-        holds("survivors", survivors == 0)
+                holds("not after the deadline", last <= f.until(), last - f.until())
         f.wait("every channel has ended", lambda: all(end[0].fileno() < 0 for c in f.clients for end in c.holders))
 
 
@@ -203,17 +200,16 @@ def either_is_killed_at_work(_):
                 holds("not after the lease", r.beat()[0] <= f.until(), r.beat()[0] - f.until())
                 holds("it is told", f.wait("E", lambda: f.clients[-1].is_empty()))
                 f.wait("EMPTY", lambda: f.clients[-1].empty == 1)
-                lost = 75 if "was not renewed in time" in r.err else 125  # a busy machine may have been faster
-                holds("status", status == (-9 if n % 2 else lost), status, r.err)
+                holds("status", status == (-9 if n % 2 else 125), status, r.err)
 
 
 @case
 def either_stands_still(_):
-    with Fake() as f:
+    with Fake(**SHORT) as f:
         for who in ("runner", "keeper"):
             for renews in (False, True):
                 f.renews = True
-                with Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:
+                with Run(f, *MARGIN, "--", HOSTILE, "BEAT", "tree", "4") as r:
                     r.begun(4)
                     os.kill(r.pid if who == "runner" else r.keeper(), signal.SIGSTOP)
                     f.renews = renews
@@ -230,12 +226,11 @@ def either_stands_still(_):
                         r.signal(signal.SIGCONT)
                     holds(who, r.end() == 75, r.process.returncode, r.err)
                     holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
-        f.renews = True
-        with Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # and it dies meanwhile
-            r.begun(4)
-            os.kill(r.keeper(), signal.SIGSTOP)
-            os.kill(r.keeper(), signal.SIGKILL)
-            holds("killed", r.end() == 125 and not r.alive(), r.err)
+    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # and it dies meanwhile
+        r.begun(4)
+        os.kill(r.keeper(), signal.SIGSTOP)
+        os.kill(r.keeper(), signal.SIGKILL)
+        holds("killed", r.end() == 125 and not r.alive(), r.err)
 
 
 # ---- a daemon that is late, silent, dead or wrong ----
@@ -248,7 +243,7 @@ def daemon_stands_still(_):
             if len(client.heard) == nth:
                 client.fake.paused.set()
             return len(client.heard) == nth
-        with Fake(answer=pause_at) as f, Run(f, "--", HOSTILE, "BEAT", "tree", "3") as r:
+        with Fake(**SHORT, answer=pause_at) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
             f.wait("it stands still", f.paused.is_set)
             if nth <= 2:  # before anything was granted: nothing starts
                 begun = boottime()
@@ -275,7 +270,7 @@ def daemon_is_late(_):
             return False
         late.append((client, said.stamp))
         return True
-    with Fake(answer=answer) as f, Run(f, "--", HOSTILE, "BEAT", "tree", "3") as r:
+    with Fake(**SHORT, answer=answer) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
         r.begun(3)
         f.wait("a question", lambda: late)
         client, stamp = late[0]
@@ -294,23 +289,24 @@ def daemon_dies(_):
                 client.connection.shutdown(socket.SHUT_RDWR)
                 return True
             return False
-        with Fake(answer=die_at) as f, Run(f, "-w", "2s", "--", HOSTILE, "BEAT", "tree", "3") as r:
+        words = ["-w", "2s"] if nth <= 2 else []  # nothing is granted, so that it tries again
+        with Fake(answer=die_at) as f, Run(f, *words, "-k", "100ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
             status = r.end()
-            until = f.until()
             holds(f"dead at {nth}", status == (124 if nth <= 2 else 75), status, r.err)
-            r.nothing_after(until, f"dead at {nth}")
+            holds("nobody, and not after the lease", not r.alive() and r.beat()[0] <= f.until(), r.beat()[0], f.until())
             holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
 
 @case
 def wrong_answers(_):
     """Stamps that are not ours, spans that cannot be, terms that are over: none of it starts or prolongs anything."""
-    lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": 1_000_000},
-            "foreign": lambda s: {"stamp": s.stamp - 1, "left": 1_000_000}, "later": lambda s: {"stamp": 2**63 - 1, "left": 1_000_000},
-            "no stamp": lambda s: {"stamp": 0, "left": 1_000_000}, "huge": lambda s: {"stamp": s.stamp, "left": 2**63 - 1},
-            "more than a lease": lambda s: {"stamp": s.stamp, "left": 1_000_001}, "negative": lambda s: {"stamp": s.stamp, "left": -1},
+    lease = 1_500_000
+    lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": lease},
+            "foreign": lambda s: {"stamp": s.stamp - 1, "left": lease}, "later": lambda s: {"stamp": 2**63 - 1, "left": lease},
+            "no stamp": lambda s: {"stamp": 0, "left": lease}, "huge": lambda s: {"stamp": s.stamp, "left": 2**63 - 1},
+            "more than a lease": lambda s: {"stamp": s.stamp, "left": lease + 1}, "negative": lambda s: {"stamp": s.stamp, "left": -1},
             "least": lambda s: {"stamp": s.stamp, "left": -2**63}, "none": lambda s: {"stamp": s.stamp, "left": 0},
-            "older term": lambda s: {"stamp": s.stamp, "left": 1_000_000, "term": TERM - 65536}}
+            "older term": lambda s: {"stamp": s.stamp, "left": lease, "term": TERM - 65536}}
     for name, lie in lies.items():
         lying = {"on": True}
 
@@ -320,7 +316,7 @@ def wrong_answers(_):
                 client.send(b"\xff" * 37)  # and what is no packet at all
                 return True
             return False
-        with Fake(answer=answer) as f, Run(f, "--", HOSTILE, "BEAT", "tree", "2") as r:
+        with Fake(lease=lease, renewal=100_000, answer=answer) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "2") as r:
             f.wait("questions", lambda: f.words().count("ASK") >= 4)
             holds(f"{name}: nothing has begun", r.beat()[0] == 0)
             lying["on"] = False
@@ -355,7 +351,7 @@ def late_words_of_another_office(_):
 @case
 def a_shorter_office(_):
     """What an office was granted before it was given back is over with it."""
-    with Fake() as f, Run(f, "--respawn", "-k", "100ms", "--", HOSTILE, "BEAT", "plain") as r:
+    with Fake() as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:
         r.begun()
         f.wait("some answers", lambda: f.words().count("ASK") >= 3)
         f.answer = lambda client, said: said.word in ("HOLD", "ASK")
@@ -366,8 +362,8 @@ def a_shorter_office(_):
         before, beat = f.until(), r.beat()[0]
         f.client().say("GO")
         f.wait("ASK", lambda: f.words()[-1] == "ASK")
-        until = f.client().heard[-1].stamp + 400_000
-        f.client().say("TOLD", stamp=until - 400_000, left=400_000)
+        until = f.client().heard[-1].stamp + 3_000_000
+        f.client().say("TOLD", stamp=until - 3_000_000, left=3_000_000)
         wait("the end of it", lambda: boottime() > until)
         holds("it is the shorter one", until < before, before - until)
         r.nothing_after(until, "the office before")
@@ -395,14 +391,16 @@ def other_time(_):
         raise NotHere("needs time namespaces")
     need_root()
     offset = 100_000
-    with Fake() as f:
+    with Fake(**SHORT) as f:
         for sign in (1, -1):
             shift = offset if sign > 0 else -min(offset, boottime() // 1_000_000 - 1)
             f.renews = True
             before = ["unshare", "--time", "--boottime", str(shift)]
-            with Run(f, "--", HOSTILE, "BEAT", "tree", "3", before=before) as r:
+            with Run(f, *MARGIN, "--", HOSTILE, "BEAT", "tree", "3", before=before) as r:
+                stamps = [begun := boottime()]
                 r.begun(3)
-                holds("its stamps are its own", abs(f.client().heard[-1].stamp - boottime() - shift * 1_000_000) < 1_000_000)
+                stamps += [said.stamp - shift * 1_000_000 for said in f.client().heard if said.word == "ASK"]
+                holds("its stamps are its own", begun <= min(stamps) and max(stamps) <= boottime(), stamps)
                 f.renews = False
                 until = f.until() - shift * 1_000_000
                 wait("the end of the lease", lambda: boottime() > until)
@@ -416,7 +414,7 @@ def without_proc(_):
     """Nothing can be listed there, but what has not left its group is killed all the same."""
     need_root()
     before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
-    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
+    with Fake(**SHORT) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
         r.begun(5)
         f.renews = False
         holds("lost", r.end() == 75, r.err)
@@ -429,10 +427,10 @@ def busy_machine(_):
     burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=die_with_parent)
                for _ in range(4 * os.cpu_count())]
     try:
-        with Fake() as f:
-            for mode in ("tree", "ignore", "chain", "memory") * 2:
+        with Fake(**SHORT) as f:
+            for mode in ("tree", "ignore", "chain", "memory"):
                 f.renews = True
-                with Run(f, "--", HOSTILE, "BEAT", mode, "10") as r:
+                with Run(f, *MARGIN, "--", HOSTILE, "BEAT", mode, "10") as r:
                     r.begun(0 if mode == "ignore" else 1)
                     f.renews = False
                     holds(mode, r.end() == 75, r.err)
@@ -455,10 +453,10 @@ def dead_at_every_call(_):
     deaths = [([], call, nth) for call in calls for nth in (1, 2, 3, 4, 6, 9)]
     deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # which the runner never calls
     killed = 0
-    with Fake(lease=300_000, renewal=50_000) as f:
+    with Fake() as f:
         for follow, call, nth in deaths:
             before = ["strace", *follow, "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={nth}"]
-            with Run(f, "-w", "2s", "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
+            with Run(f, "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
                 wait("it begins, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
                 killed += r.process.poll() is not None
                 for runner in children(r.pid):  # of strace: it had not died so far
