@@ -1,7 +1,9 @@
 #include "support.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void set(struct experiment *e, const char *key, const char *value)
 {
@@ -116,4 +118,49 @@ bool actor_starts(const struct actor *a, enum elect_event timer)
 bool actor_stops(const struct actor *a, enum elect_event timer)
 {
     return (a->out.stop & ELECT_TIMER_BIT(timer)) != 0;
+}
+
+/* ---- ports ---- */
+
+static bool binds(const struct sockaddr *address, int *fd)
+{
+    *fd = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t size =
+        address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    return bind(*fd, address, size) == 0;
+}
+
+/* Blocks of sixteen, below the ports that the kernel hands out. The last port of a block is bound
+ * for as long as its process lives, which keeps the others, and lib/local_cluster.py, away. */
+uint16_t own_ports(void)
+{
+    static uint16_t first;
+    for (unsigned turn = (unsigned)getpid(); first == 0; turn++) {
+        unsigned port = 10000 + turn % 1370 * 16;
+        struct sockaddr_in last = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)(port + 15)),
+                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        int fd;
+        if (binds((struct sockaddr *)&last, &fd))
+            first = (uint16_t)port;
+        else
+            close(fd);
+    }
+    return first;
+}
+
+uint16_t choose_port(struct sockaddr *address, uint16_t port)
+{
+    bool is_free = false;
+    for (uint16_t end = (uint16_t)(own_ports() + 15); !is_free; port++) {
+        int fd;
+        assert_true(port < end);
+        if (address->sa_family == AF_INET6)
+            ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+        else
+            ((struct sockaddr_in *)address)->sin_port = htons(port);
+        is_free = binds(address, &fd);
+        close(fd);
+    }
+    return port;
 }

@@ -12,6 +12,8 @@
 #include "../src/sim/experiment.h"
 #include "../src/sim/lab_run.h"
 
+#include <sys/socket.h>
+
 /* "algorithm bully processes 0..7 down 7 begin 4": keys and values, as on the command line. */
 void describe(struct experiment *e, const char *words);
 
@@ -38,6 +40,11 @@ void actor_hears(struct actor *a, uint8_t from, struct elect_message m);
 bool actor_sent(const struct actor *a, enum elect_event type, elect_set to);
 bool actor_starts(const struct actor *a, enum elect_event timer);
 bool actor_stops(const struct actor *a, enum elect_event timer);
+/* The first of 15 ports that no other test uses, not even the Python suites. */
+uint16_t own_ports(void);
+/* Puts the first free port from `port` on into the address; returns the one after it. */
+uint16_t choose_port(struct sockaddr *address, uint16_t port);
+
 #define SET(rank) ((elect_set)1 << (rank))
 
 #define assert_rule(actor, name)                                                                   \

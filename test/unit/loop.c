@@ -228,7 +228,9 @@ static int begin_dynamic(void **state)
     assert_true(elect_member_create(d.path, (const uint8_t[16]){1}, ME, why, sizeof why));
     d.peer[0] = (struct elect_peer){.id = ME, .links = 1};
     d.peer[1] = (struct elect_peer){.id = IT, .links = 1, .dynamic = true};
-    close(socket_at(&d.peer[0].link[0])); /* a port that is free */
+    d.peer[0].link[0].four =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    choose_port(&d.peer[0].link[0].any, own_ports());
     d.home = socket_at(&d.at_home);
     d.away = socket_at(&d.at_away);
     snprintf(d.group.name, sizeof d.group.name, "main");

@@ -1,5 +1,7 @@
 /* Three members in one process, on real sockets, files and clocks. Times are printed, and decide
- * nothing but when to give up. */
+ * nothing but when to give up: LIMIT in the environment, in seconds. A case whose leader must stay
+ * in office has a lease that a busy machine does not cost; a case that waits until a lease is over
+ * has a shorter one, and accepts any leader. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -15,11 +17,12 @@
 #define MEMBERS 3
 #define GROUPS  64
 #define SECOND  1000000
-#define GIVE_UP (10 * SECOND)
+#define LEASE   (8 * SECOND)
+#define RENEWAL (SECOND / 5)
 
 static struct {
     uv_loop_t loop;
-    uv_timer_t look;
+    uv_timer_t tick;
     char folder[32], path[MEMBERS][64];
     struct elect_peer peer[MEMBERS];
     struct elect_group group[GROUPS];
@@ -27,20 +30,20 @@ static struct {
     struct elect_news news[MEMBERS][GROUPS];
     elect_term highest[GROUPS]; /* token that was ever announced */
     const char *failed[MEMBERS];
-    bool (*done)(void);
     unsigned groups;
     bool readmitted, forbidden;
     bool stolen; /* a testament: nobody can help that two lead, until they hear of each other */
     uint32_t remembered;
-    elect_time began;
+    elect_time began, told;
+    unsigned renewals; /* that were asked for */
     struct elect_testament testament[MEMBERS][2];
-    unsigned deposits[MEMBERS];
     bool rule[MEMBERS][ELECT_RULE_COUNT]; /* it was followed */
     struct {
         unsigned count;
         uint16_t from;
         size_t length;
         uint8_t last;
+        bool was[16]; /* the last byte of one of them */
     } note[MEMBERS];
 } c;
 
@@ -78,22 +81,24 @@ static void failed(void *context, bool forbidden, const char *why)
     c.failed[index_of(context)] = why;
 }
 
-static void look(uv_timer_t *timer)
+static bool gives_up(void)
 {
-    (void)timer;
-    if (c.done() || elect_uv_now() - c.began > GIVE_UP)
-        uv_stop(&c.loop);
+    const char *limit = getenv("LIMIT");
+    return elect_uv_now() - c.began > (limit == NULL ? 120 : strtol(limit, NULL, 10)) * SECOND;
 }
 
-/* Until it is so. */
+static void wake(uv_timer_t *timer) { (void)timer; }
+
+/* Until it is so; nothing happens between the last look and the return. */
 static elect_time wait_for(bool (*done)(void))
 {
-    c.done = done;
+    bool is_done = false;
     c.began = elect_uv_now();
-    uv_timer_start(&c.look, look, 1, 1);
-    uv_run(&c.loop, UV_RUN_DEFAULT);
-    uv_timer_stop(&c.look);
-    assert_true(done());
+    uv_timer_start(&c.tick, wake, 1, 1);
+    while (!(is_done = done()) && !gives_up())
+        uv_run(&c.loop, UV_RUN_ONCE);
+    uv_timer_stop(&c.tick);
+    assert_true(is_done);
     return elect_uv_now() - c.began;
 }
 
@@ -108,16 +113,15 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
 {
     (void)group;
     c.rule[index_of(context)][out->rule.number] = true;
+    c.renewals += out->rule.number == ELECT_RULE_RENEWS;
     if (in->event == ELECT_REMEMBERS && in->message.incarnation > c.remembered)
         c.remembered = in->message.incarnation;
 }
 
 static void deposited(void *context, const struct elect_testament *t)
 {
-    unsigned i = index_of(context);
-    c.deposits[i]++;
     if (t->group < 2)
-        c.testament[i][t->group] = *t;
+        c.testament[index_of(context)][t->group] = *t;
 }
 
 /* The third one answers whatever it is told. */
@@ -128,6 +132,7 @@ static void noted(void *context, uint16_t from, const uint8_t *bytes, size_t len
     c.note[i].from = from;
     c.note[i].length = length;
     c.note[i].last = bytes[length - 1];
+    c.note[i].was[bytes[length - 1] % 16] = true;
     if (i == 2)
         elect_member_note(c.member[i], from, bytes, length);
 }
@@ -204,41 +209,47 @@ static bool nobody_leads(void) { return leaders(0) == 0; }
 
 static bool somebody_leads(void) { return leaders(0) == 1; }
 
-/* A port that is free now: 127.0.0.1 and, where there is such a thing, ::1. */
-static int take_port(unsigned link, union elect_address *a)
+static bool is_six_here(void)
 {
-    socklen_t size = sizeof *a;
-    bool six = link == 1;
-    memset(a, 0, sizeof *a);
-    a->any.sa_family = six ? AF_INET6 : AF_INET;
-    if (six)
-        a->six.sin6_addr = in6addr_loopback;
-    else
-        a->four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(a->any.sa_family, SOCK_DGRAM, 0);
-    if (six && bind(fd, &a->any, sizeof a->six) != 0) {
-        puts("NO IPv6 HERE: both networks are IPv4");
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    bool is_here = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0)
         close(fd);
-        return take_port(0, a);
-    }
-    assert_true(six || bind(fd, &a->any, sizeof a->four) == 0);
-    assert_int_equal(getsockname(fd, &a->any, &size), 0);
-    return fd;
+    if (!is_here)
+        puts("NO IPv6 HERE: both networks are IPv4");
+    return is_here;
 }
 
-/* All members must know them before the first one starts. */
+/* The first network is 127.0.0.1, the second one, where there is such a thing, ::1. All members
+ * must know all addresses before the first one starts. */
 static void choose_ports(void)
 {
-    int fd[MEMBERS][2];
+    bool six = is_six_here();
+    uint16_t port = own_ports();
     for (unsigned i = 0; i < MEMBERS; i++) {
         c.peer[i].id = (uint16_t)(7 * i + 1);
         c.peer[i].links = 2;
-        for (unsigned l = 0; l < 2; l++)
-            fd[i][l] = take_port(l, &c.peer[i].link[l]);
+        for (unsigned l = 0; l < 2; l++) {
+            union elect_address *a = &c.peer[i].link[l];
+            if (l == 1 && six)
+                a->six =
+                    (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+            else
+                a->four = (struct sockaddr_in){.sin_family = AF_INET,
+                                               .sin_addr = {htonl(INADDR_LOOPBACK)}};
+            port = choose_port(&a->any, port);
+        }
     }
-    for (unsigned i = 0; i < MEMBERS; i++)
-        for (unsigned l = 0; l < 2; l++)
-            close(fd[i][l]);
+}
+
+static void grant_for(uint32_t lease, uint32_t renewal)
+{
+    for (unsigned g = 0; g < GROUPS; g++) {
+        c.group[g].config.max_lease = 0;
+        assert_int_equal(elect_config_mandate(&c.group[g].config, lease, renewal, 10000, 1),
+                         ELECT_FINE);
+    }
 }
 
 static int set_up(void **state)
@@ -248,7 +259,7 @@ static int set_up(void **state)
     (void)state;
     memset(&c, 0, sizeof c);
     uv_loop_init(&c.loop);
-    uv_timer_init(&c.loop, &c.look);
+    uv_timer_init(&c.loop, &c.tick);
     snprintf(c.folder, sizeof c.folder, "/tmp/elect-test-XXXXXX");
     assert_non_null(mkdtemp(c.folder));
     choose_ports();
@@ -265,8 +276,8 @@ static int set_up(void **state)
         assert_int_equal(elect_config_init(config, g % 2 == 0 ? ELECT_BULLY : ELECT_RING, ids,
                                            MEMBERS, 10000, 10000),
                          ELECT_FINE);
-        assert_int_equal(elect_config_mandate(config, 300000, 60000, 10000, 1), ELECT_FINE);
     }
+    grant_for(LEASE, RENEWAL);
     return 0;
 }
 
@@ -276,7 +287,7 @@ static int clean_up(void **state)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (c.member[i] != NULL)
             stop(i);
-    uv_close((uv_handle_t *)&c.look, NULL);
+    uv_close((uv_handle_t *)&c.tick, NULL);
     uv_run(&c.loop, UV_RUN_DEFAULT);
     for (unsigned i = 0; i < MEMBERS; i++)
         unlink(c.path[i]);
@@ -286,28 +297,31 @@ static int clean_up(void **state)
 static void three_members_elect_lose_and_replace_a_leader(void **state)
 {
     (void)state;
+    grant_for(3 * SECOND, RENEWAL);
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
     printf("a leader after %.1f ms\n", (double)wait_for(all_agree) / 1000);
     elect_term token = c.highest[0];
     unsigned first = leader();
     stop(first);
-    printf("another one after %.1f ms (lease 300)\n", (double)wait_for(all_agree) / 1000);
+    printf("another one after %.1f ms (lease 3000)\n", (double)wait_for(all_agree) / 1000);
     assert_true(c.highest[0] > token);
     start(first);
     printf("back after %.1f ms\n", (double)wait_for(all_agree) / 1000);
     unsigned second = leader();
+    token = c.highest[0];
     struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
     assert_int_equal(elect_member_tell(c.member[second], 0, &in).number, ELECT_RULE_RESIGNS);
     assert_int_not_equal(leader(), second);
     printf("handed over after %.1f ms", (double)wait_for(somebody_leads) / 1000);
     printf(", known to all %.1f ms later\n", (double)wait_for(all_agree) / 1000);
-    assert_int_not_equal(leader(), second);
+    assert_true(c.highest[0] > token); /* if its heir was slow, the same member may win again */
 }
 
 static void one_of_three_alone_does_not_lead(void **state)
 {
     (void)state;
+    grant_for(SECOND, RENEWAL);
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
     wait_for(all_agree);
@@ -361,6 +375,7 @@ static void what_cannot_start_says_why(void **state)
 static void sixty_four_groups_share_datagrams(void **state)
 {
     (void)state;
+    grant_for(2 * SECOND, RENEWAL);
     c.groups = GROUPS;
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
@@ -381,6 +396,12 @@ static bool rounds_have_passed(void)
     return leader() < MEMBERS && rounds_of_first() >= rounds_wanted;
 }
 
+static void wait_for_rounds(unsigned count)
+{
+    rounds_wanted = rounds_of_first() + count;
+    wait_for(rounds_have_passed);
+}
+
 static uint64_t packets(void)
 {
     uint64_t sent = 0;
@@ -389,33 +410,32 @@ static uint64_t packets(void)
     return sent;
 }
 
-/* Though their offices began at different times. */
+/* Though their offices began at different times. Alone, a renewal needs eight packets: to two
+ * members and back, on two networks. A slow machine makes more of them share a packet, not fewer.
+ */
 static void renewals_of_all_groups_go_together(void **state)
 {
-    uint64_t cost[2];
     (void)state;
-    for (unsigned many = 0; many < 2; many++) {
-        c.groups = many ? GROUPS : 1;
+    grant_for(LEASE, 60000);
+    c.groups = GROUPS;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        start(i);
+    wait_for(all_agree);
+    for (unsigned g = 1; g < c.groups; g++) {
+        struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
         for (unsigned i = 0; i < MEMBERS; i++)
-            start(i);
+            if (elect_member_status(c.member[i], g).leads)
+                elect_member_tell(c.member[i], g, &in);
         wait_for(all_agree);
-        for (unsigned g = 1; g < c.groups; g++) {
-            struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
-            elect_member_tell(c.member[leader()], g, &in);
-            wait_for(all_agree);
-        }
-        rounds_wanted = rounds_of_first() + 5; /* they find together */
-        wait_for(rounds_have_passed);
-        uint64_t before = packets();
-        rounds_wanted = rounds_of_first() + 20;
-        wait_for(rounds_have_passed);
-        cost[many] = packets() - before;
-        for (unsigned i = 0; i < MEMBERS; i++)
-            stop(i);
     }
-    printf("%u packets for 20 rounds of one group, %u of 64\n", (unsigned)cost[0],
-           (unsigned)cost[1]);
-    assert_true(cost[1] <= 4 * cost[0]);
+    wait_for_rounds(5); /* they find together */
+    uint64_t before = packets();
+    c.renewals = 0;
+    wait_for_rounds(20);
+    unsigned sent = (unsigned)(packets() - before);
+    printf("%u packets for %u renewals\n", sent, c.renewals);
+    assert_true(c.renewals > GROUPS);
+    assert_true(sent < 2 * c.renewals);
 }
 
 static void groups_that_look_alike_are_refused(void **state)
@@ -434,9 +454,10 @@ static bool is_readmitted(void) { return c.readmitted; }
 /* Under a state that was lost nothing may be promised twice: others tell what it was. */
 static void a_member_without_its_state_is_readmitted(void **state)
 {
-    struct elect_member_options options = options_of(0);
     char why[256];
     (void)state;
+    grant_for(SECOND, RENEWAL);
+    struct elect_member_options options = options_of(0);
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
     wait_for(all_agree);
@@ -446,7 +467,7 @@ static void a_member_without_its_state_is_readmitted(void **state)
     assert_non_null(strstr(why, "is there: if it is damaged, move it away first"));
     unlink(c.path[0]);
     start_with(0, &options);
-    printf("readmitted after %.1f ms (max-lease 600)\n", (double)wait_for(is_readmitted) / 1000);
+    printf("readmitted after %.1f ms (max-lease 2000)\n", (double)wait_for(is_readmitted) / 1000);
     assert_int_equal(c.remembered, ELECT_STARTS); /* they wrote down what it will call itself */
     stop(0);
     start(0);
@@ -454,14 +475,35 @@ static void a_member_without_its_state_is_readmitted(void **state)
     assert_int_equal(elect_member_incarnation(c.member[0]), ELECT_STARTS + 1);
 }
 
-static bool is_answered(void) { return c.note[0].count > 0; }
-
 static void tell_the_third(uint8_t last, size_t length)
 {
     uint8_t bytes[ELECT_UV_NOTE + 1] = {0};
     bytes[length - 1] = last;
-    c.note[0].count = 0;
+    c.told = elect_uv_now();
     elect_member_note(c.member[0], c.peer[2].id, bytes, length);
+}
+
+static struct {
+    uint8_t last;
+    size_t length;
+} asked;
+
+/* A note may get lost, with a session that a slow machine has cost: then it is told again. */
+static bool is_answered(void)
+{
+    if (c.note[0].was[asked.last])
+        return true;
+    if (elect_uv_now() - c.told > SECOND)
+        tell_the_third(asked.last, asked.length);
+    return false;
+}
+
+static void ask_the_third(uint8_t last, size_t length)
+{
+    asked.last = last;
+    asked.length = length;
+    tell_the_third(last, length);
+    wait_for(is_answered);
 }
 
 static void notes_go_from_host_to_host(void **state)
@@ -470,28 +512,28 @@ static void notes_go_from_host_to_host(void **state)
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
     wait_for(all_agree);
-    tell_the_third(7, 1);
-    wait_for(is_answered);
-    tell_the_third(8, ELECT_UV_NOTE); /* the longest */
-    wait_for(is_answered);
+    ask_the_third(7, 1);
+    ask_the_third(8, ELECT_UV_NOTE); /* the longest */
     assert_int_equal(c.note[0].from, c.peer[2].id);
     assert_int_equal(c.note[0].length, ELECT_UV_NOTE);
     assert_int_equal(c.note[0].last, 8);
     elect_member_note(c.member[0], c.peer[0].id, (const uint8_t *)"", 1);
     elect_member_note(c.member[0], 999, (const uint8_t *)"", 1);
     tell_the_third(9, ELECT_UV_NOTE + 1);
-    tell_the_third(10, 2); /* what came before has come, or never will */
-    wait_for(is_answered);
+    ask_the_third(10, 2); /* what came before has come, or never will */
     assert_int_equal(c.note[2].last, 10);
-    assert_int_equal(c.note[2].count, 3);
+    assert_true(c.note[2].was[7] && c.note[2].was[8]);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_false(c.note[i].was[0] || c.note[i].was[9]);
     assert_int_equal(c.note[1].count, 0);
 }
 
 /* Who has lost its state can only ask what others remember. */
 static void nobody_takes_notes_of_who_is_lost(void **state)
 {
-    struct elect_member_options options = options_of(0);
     (void)state;
+    grant_for(SECOND, RENEWAL);
+    struct elect_member_options options = options_of(0);
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
     wait_for(all_agree);
@@ -502,7 +544,7 @@ static void nobody_takes_notes_of_who_is_lost(void **state)
     while (!c.readmitted) {
         tell_the_third(1, 1);
         uv_run(&c.loop, UV_RUN_ONCE);
-        assert_true(elect_uv_now() - c.began < GIVE_UP);
+        assert_false(gives_up());
     }
     assert_int_equal(c.note[2].count, 0);
 }
@@ -552,14 +594,15 @@ static void a_key_is_replaced_without_a_stop(void **state)
         assert_true(elect_member_key_use(c.member[i], 7, why, sizeof why));
     printf("nobody speaks with the old one after %.1f ms\n", (double)wait_for(removed) / 1000);
     wait_for(all_accept);
-    assert_true(all_agree());
-    assert_int_equal(c.highest[0], token); /* nobody noticed */
+    wait_for(all_agree);
+    assert_int_equal(c.highest[0], token); /* the same office as before */
 }
 
 /* It is where its packets come from. */
 static void a_member_may_be_anywhere(void **state)
 {
     (void)state;
+    grant_for(SECOND, RENEWAL);
     for (unsigned i = 0; i < MEMBERS; i++)
         c.peer[i].links = 1;
     c.peer[2].dynamic = true;
@@ -609,7 +652,7 @@ static void one_network_is_enough(void **state)
         for (unsigned j = 0; j < MEMBERS; j++)
             elect_member_move(c.member[i], c.peer[j].id, 1, &c.peer[j].link[1]);
     wait_for(second_link_is_back);
-    assert_true(all_agree());
+    wait_for(all_agree);
     assert_int_equal(c.highest[0], token);
 }
 
@@ -647,14 +690,6 @@ static bool was_followed(enum elect_rule_number rule)
     return somewhere;
 }
 
-static bool all_have_taken_some(void)
-{
-    bool all = true;
-    for (unsigned i = 0; i < MEMBERS; i++)
-        all = all && (c.member[i] == NULL || elect_member_traffic(c.member[i]).taken > 40);
-    return all;
-}
-
 static void start_with_sockets(unsigned i, int kept[2])
 {
     char why[256];
@@ -671,6 +706,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
+    c.groups = 1; /* of another one the lease would be waited for */
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);
     wait_for(all_agree);
@@ -680,7 +716,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     stop(the_one);
     memset(c.rule, 0, sizeof c.rule);
     send_letters(sockets[the_one], &t);
-    printf("another one after %.1f ms (lease 300)\n", (double)wait_for(another_leads) / 1000);
+    printf("another one after %.1f ms (lease 8000)\n", (double)wait_for(another_leads) / 1000);
     assert_true(was_followed(ELECT_RULE_OFFICE_RELEASED));
     wait_for(all_agree);
     /* Once more, and when it lives again: nothing happens. */
@@ -692,9 +728,10 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     memset(c.rule, 0, sizeof c.rule);
     for (unsigned times = 0; times < 20; times++)
         send_letters(sockets[the_one], &t);
-    wait_for(all_have_taken_some);
+    wait_for_rounds(3); /* whose packets come behind the letters */
     assert_false(was_followed(ELECT_RULE_TERM_IS_OVER));
-    assert_true(all_agree() && c.highest[0] == token);
+    wait_for(all_agree);
+    assert_int_equal(c.highest[0], token);
     for (unsigned i = 0; i < MEMBERS; i++)
         for (unsigned l = 0; l < 2; l++)
             close(sockets[i][l]);
@@ -720,7 +757,7 @@ static void a_stolen_testament_deposes_its_author(void **state)
     struct elect_testament t = c.testament[the_one][0];
     c.stolen = true;
     send_letters(sockets, &t);
-    printf("deposed after %.1f ms (renewal 60)\n", (double)wait_for(is_deposed) / 1000);
+    printf("deposed after %.1f ms (renewal 200)\n", (double)wait_for(is_deposed) / 1000);
     assert_true(c.rule[the_one][ELECT_RULE_TESTAMENT_OF_THE_LIVING] ||
                 c.rule[the_one][ELECT_RULE_CLOCKS_ARE_WRONG]);
     c.stolen = false;
@@ -728,13 +765,21 @@ static void a_stolen_testament_deposes_its_author(void **state)
     elect_term token = c.highest[0];
     for (unsigned times = 0; times < 20; times++)
         send_letters(sockets, &t);
-    wait_for(all_have_taken_some);
-    assert_true(all_agree() && c.highest[0] == token);
+    wait_for_rounds(3);
+    wait_for(all_agree);
+    assert_int_equal(c.highest[0], token);
     for (unsigned l = 0; l < 2; l++)
         close(sockets[l]);
 }
 
-static bool is_deposited_anew(void) { return c.deposits[the_one] > 0 && all_agree(); }
+static struct elect_testament before;
+
+static bool is_deposited_anew(void)
+{
+    const struct elect_testament *t = &c.testament[the_one][0];
+    return t->letters == MEMBERS - 1 &&
+           memcmp(t->letter, before.letter, sizeof before.letter) != 0 && all_agree();
+}
 
 static void letters_are_written_anew_for_whoever_restarts(void **state)
 {
@@ -742,17 +787,15 @@ static void letters_are_written_anew_for_whoever_restarts(void **state)
     for (unsigned i = 0; i < MEMBERS; i++)
         start(i);
     wait_for(all_agree);
+    wait_for(all_accept);
     the_one = leader();
     unsigned other = (the_one + 1) % MEMBERS;
-    struct elect_testament before = c.testament[the_one][0];
     stop(other);
-    memset(c.deposits, 0, sizeof c.deposits);
+    before = c.testament[the_one][0];
+    assert_int_equal(before.letters, MEMBERS - 1);
     start(other);
     wait_for(is_deposited_anew);
-    const struct elect_testament *after = &c.testament[the_one][0];
-    assert_int_equal(after->term, before.term);
-    assert_int_equal(after->letters, MEMBERS - 1);
-    assert_memory_not_equal(after->letter, before.letter, sizeof before.letter);
+    assert_int_equal(c.testament[the_one][0].term, before.term);
 }
 
 int main(int argc, char **argv)
