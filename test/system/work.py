@@ -18,9 +18,9 @@ from lib.cases import CASES, case  # noqa: E402
 from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster, SHORT_TIMES  # noqa: E402
-from lib.processes import die_with_parent, member_of, wait  # noqa: E402
+from lib.processes import adopt_orphans, descendants, die_with_parent, member_of, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
-from lib.runner import HOSTILE, children, is_elect, main  # noqa: E402
+from lib.runner import HOSTILE, children, cmdline, is_elect, main, state  # noqa: E402
 
 
 def end(pid, number=signal.SIGKILL):
@@ -33,6 +33,7 @@ def end(pid, number=signal.SIGKILL):
 class Works(LocalCluster):
     def __init__(self, options="", words=(), **more):
         super().__init__(options=options, times=SHORT_TIMES, **more)
+        adopt_orphans()
         self.records = self.folder / "records"
         self.records.mkdir()
         self.runs, self.words, self.lost = {}, list(words), []
@@ -46,6 +47,9 @@ class Works(LocalCluster):
             run.kill()
             run.wait()
         super().__exit__(*how)
+        left = [pid for pid in descendants() if self.folder.name in cmdline(pid).decode(errors="replace")]
+        for pid in left:  # of a run or a member that lost its keeper: the machine is left clean, whatever has happened
+            end(pid)
 
     def work(self, name):
         with open(self.folder / f"{name}.log", "a") as log:
@@ -112,7 +116,7 @@ class Works(LocalCluster):
             self.lost.append(member)
             time.sleep(0.3)
             end(member)
-            wait("it is gone", lambda: not os.path.exists(f"/proc/{member}"))
+            wait("it is gone", lambda: state(member) in ("", "Z", "X"))
 
     def kill_both(self, name):
         self.kill(name)
