@@ -218,6 +218,10 @@ static void answer_is_leader(struct daemon *d, struct control_client *client, js
         return;
     struct elect_news news = work_shown(d, (unsigned)group);
     elect_time left = news.leads ? news.until - elect_uv_now() : 0;
+    if (news.leads && left <= 0) { /* the lease has ended since the status was read */
+        news = (struct elect_news){.group = news.group};
+        left = 0;
+    }
     json_t *o = json_pack("{s:b, s:b, s:b, s:I, s:I}", "ok", 1, "leads", news.leads, "known",
                           news.known, "left_us", (json_int_t)left, "term", (json_int_t)news.term);
     if (news.known)

@@ -470,8 +470,8 @@ static void take_lease(struct talker *t, const struct talk *asked)
     struct talk w = words(t->d, TALK_TOLD, (unsigned)group);
     t->asked[group] = true;
     w.stamp = asked->stamp;
-    if (news.leads) {
-        elect_time now = elect_uv_now(), until = news.until;
+    elect_time now = elect_uv_now(), until = news.until;
+    if (news.leads && until > now) { /* the lease may have ended since the status was read */
         if (asked->left > 0 && asked->left < until - now)
             until = now + asked->left;
         if (until > t->promised[group])
