@@ -19,7 +19,7 @@ from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E40
 from lib.processes import wait  # noqa: E402
 
 ROUND = 60     # seconds of a cluster
-CALM = 60      # seconds within which somebody must lead again; a give-up limit
+CALM = 300     # seconds within which somebody must lead again; a give-up limit
 
 
 class Nemesis:

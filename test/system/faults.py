@@ -20,18 +20,17 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import SKIPPED, many  # noqa: E402
 from lib.checks import Failure, NotHere, holds, skip  # noqa: E402
-from lib.namespace_cluster import NamespaceCluster, need_namespaces, run  # noqa: E402
+from lib.namespace_cluster import STEADY_TIMES, TIMES, NamespaceCluster, need_namespaces, run  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 
 SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
 ALGORITHMS = ("bully", "ring", "active-ring", "chang-roberts")
 FAULTS = {}
-TRIES = 3
 
 
 def fault(**needs):
     def add(function):
-        FAULTS[function.__name__.replace("_", "-")] = function, needs
+        FAULTS[function.__name__.replace("_", "-")] = function, {"times": STEADY_TIMES} | needs
         return function
     return add
 
@@ -119,7 +118,7 @@ def follower_killed(c):
     same(c, before)
 
 
-@fault()
+@fault(times=TIMES)
 def leader_stopped_briefly(c):
     leader, _ = c.begin()
     for length in (0.1, 0.2, 0.4):
@@ -152,7 +151,7 @@ def follower_stopped(c):
     same(c, before)
 
 
-@fault()
+@fault(times=TIMES)
 def all_stopped(c):
     _, term = c.begin()
     c.pause(*c.names)
@@ -179,6 +178,9 @@ def handed_over(c):
         heirs = c.voters_only(*c.others(leader))
         c.note("hand-over", leader, token=term)
         done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
+        if done.returncode == 1 and f"{heirs[0]} did not take it" in done.stderr:  # in time, on a slow machine
+            leader, term = c.leader()
+            continue
         holds(f"elect {verb}:", done.returncode == 0, done.stderr)
         new, new_term = c.leader(other_than=[leader])
         holds("what was said is not so:", f"{new} leads" in done.stdout and f"to term {new_term >> 16}.{new_term & 0xffff}:" in
@@ -321,7 +323,7 @@ def packets_late_and_doubled(c):
     same(c, before)
 
 
-@fault(relay=True)
+@fault(relay=True, times=TIMES)
 def bad_weather(c):
     c.begin()
     c.weather.set(0, 0.4, lost=0.3, doubled=0.2)
@@ -467,7 +469,7 @@ def wrong_key(c):
 @fault()
 def wrong_configuration(c):
     odd = c.names[0]
-    c.configure(odd, "renewal = 90ms")
+    c.configure(odd, "renewal = 410ms")
     before = c.begin()
 
     def differs(name, whom, yes=True):
@@ -502,7 +504,8 @@ def duplicate_id(c):
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
     holds("the second one with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["text"] for entry in c.events("twin", "stopped"))
-    holds("it must say why:", "another process with the same id is running" in said, said)
+    # on a slow machine the others do not hear the first one any more when they hear the second: then its state is an old one
+    holds("it must say why:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
     run("ip", "-n", hub, "link", "set", f"{follower}0", "up")
@@ -540,7 +543,7 @@ def key_rotated(c):
 TEXTBOOK = "mandate = none"
 
 
-@fault(options=TEXTBOOK)
+@fault(options=TEXTBOOK, times=TIMES)
 def parted_without_a_mandate(c):
     leader, _ = c.begin()
     c.part([leader], c.others(leader))
@@ -552,7 +555,7 @@ def parted_without_a_mandate(c):
     c.leader()
 
 
-@fault(options=TEXTBOOK)
+@fault(options=TEXTBOOK, times=TIMES)
 def killed_without_a_mandate(c):
     leader, _ = c.begin()
     c.kill(leader)
@@ -589,8 +592,10 @@ def cases():
 
 # ---- running them ----
 
-def attempt(elect, case):
-    """What is wrong; and whether the machine stood still, so that it may not be the cluster's fault."""
+def one_case(elect, case):
+    part = case.split("/")
+    if len(part) != 3 or part[0] not in FAULTS or part[1] not in SIZES or part[2] not in ALGORITHMS:
+        sys.exit(f"{case}: no such case, see --list")
     name, size, algorithm = case.split("/")
     function, needs = FAULTS[name]
     with NamespaceCluster(elect, algorithm=algorithm, **SIZES[size], **needs) as c:
@@ -606,31 +611,15 @@ def attempt(elect, case):
         if needs.get("options") == TEXTBOOK:
             two = name != "parted-without-a-mandate" or any("both led" in problem for problem in problems)
             problems = [] if two else ["two led at once, and the checker has not noticed"]
-        excuse = c.stalls() if wrong and not problems else 0
         if not seen["claims"]:
             problems.append("nobody has claimed anything: there was nothing to judge")
         wrong += problems
         if wrong:
             c.tell()
+            print(f"{case}: {'; '.join(wrong)}\nagain: {sys.argv[0]} {elect} {case}", file=sys.stderr)
         else:
             print(f"{case}: {seen['offices']} offices, {seen['claims']} claims, {seen['writes']} writes, {seen['refused']} refused")
-    return wrong, excuse
-
-
-def one_case(elect, case):
-    part = case.split("/")
-    if len(part) != 3 or part[0] not in FAULTS or part[1] not in SIZES or part[2] not in ALGORITHMS:
-        sys.exit(f"{case}: no such case, see --list")
-    for tried in range(1, TRIES + 1):
-        wrong, excuse = attempt(elect, case)
-        if not wrong:
-            return 0
-        print(f"{case}: {'; '.join(wrong)}", file=sys.stderr)
-        if not excuse or tried == TRIES:
-            break
-        print(f"this machine stood still for {excuse} ms: once more", file=sys.stderr)
-    print(f"again: {sys.argv[0]} {elect} {case}", file=sys.stderr)
-    return 1
+    return 1 if wrong else 0
 
 
 def matrix(seed):

@@ -24,6 +24,7 @@ from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, Words, clock  # 
 from lib.status_socket import ask  # noqa: E402
 
 LONG = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # nobody mistakes a testament for the end of that
+MIDDLE = "lease = 3s\nrenewal = 300ms\nmax-lease = 4s\n"  # for cases that wait for its end
 SHORT = "lease = 500ms\nrenewal = 150ms\nmax-lease = 1s\n"
 
 
@@ -77,7 +78,7 @@ def member_killed(_):
         seen = look.wait()
         holds("another one leads", seen is not None)
         holds("by its testament", p.testament_came())
-        holds("the exit status is the member's", p.daemons[p.first].wait(10) == 128 + signal.SIGKILL)
+        holds("the exit status is the member's", p.daemons[p.first].wait(LIMIT) == 128 + signal.SIGKILL)
         holds("it says what happened", "was killed by signal 9" in p.log(p.first) and "its testament is sent" in p.log(p.first))
         p.start(p.first)
         p.leader()
@@ -85,7 +86,7 @@ def member_killed(_):
 
 @case
 def both_killed(_):
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         look, until = p.lookout(), p.leads_until()
         p.kill(p.first)
@@ -96,7 +97,7 @@ def both_killed(_):
 
 @case
 def guardian_killed(_):
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         member = p.pid(p.first)
         p.daemons[p.first].kill()
@@ -145,20 +146,20 @@ def guardian_stopped(_):
 @case
 def guardian_too_late(_):
     """Who wakes up after the lease says nothing: another one has led for long, and may have ended."""
-    with Watched("lease = 600ms\nrenewal = 100ms\nmax-lease = 1s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         p.daemons[p.first].send_signal(signal.SIGSTOP)
         look = p.lookout()
         p.kill_member()
         holds("another one leads", look.wait())
         p.daemons[p.first].send_signal(signal.SIGCONT)
-        holds("its end", p.daemons[p.first].wait(10) == 128 + signal.SIGKILL)
+        holds("its end", p.daemons[p.first].wait(LIMIT) == 128 + signal.SIGKILL)
         holds("nothing was sent", not p.testament_came() and "testament is sent" not in p.log(p.first), p.log(p.first))
 
 
 @case
 def stopped_is_not_dead(_):
-    with Watched("lease = 600ms\nrenewal = 100ms\nmax-lease = 1s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         look = p.lookout()
         os.kill(p.pid(p.first), signal.SIGSTOP)
@@ -188,7 +189,7 @@ def holder(_):
             holds("and no other", third.until_hears("GO", patience=0.2) is None)
             look = p.lookout()
             p.kill_member()
-            holds("it is told", second.until_hears("LOST", "STOP", patience=5) is None)  # by the end of the connection
+            holds("it is told", second.until_hears("LOST", "STOP") is None)  # by the end of the connection
             time.sleep(0.3)
             holds("what works is waited for", look.seen is None and not p.testament_came(), look.seen)
             stopped = clock()
@@ -201,7 +202,7 @@ def holder(_):
 @case
 def killed_with_a_holder(_):
     """So long as something works nobody says that it does not, for as long as the lease lasts."""
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
             t.hold()
@@ -215,7 +216,7 @@ def killed_with_a_holder(_):
 @case
 def holder_without_a_word(_):
     """What works ends, and nobody says that it is empty: no testament, and nobody else works before it must have stopped."""
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
             t.hold()
@@ -236,7 +237,7 @@ def holder_without_a_word(_):
 @case
 def loose_holder(_):
     """What cannot be killed leaves no testament behind; when it has ended there is one again."""
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
             holds("go", t.hold(flags=LOOSE).word == "GO" and not p.group(p.first)["testament"])
@@ -261,7 +262,7 @@ def loose_holder(_):
 @case
 def resigns(_):
     """Handed over when what works has stopped, and its lease is renewed until then."""
-    with Watched("lease = 600ms\nrenewal = 100ms\nmax-lease = 1s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
             t.hold()
@@ -270,7 +271,7 @@ def resigns(_):
             admin = subprocess.Popen([sys.argv[1], "resign", "-c", str(p.conf), "--id", p.first], stdout=subprocess.PIPE, text=True)
             said = t.until_hears("STOP")
             holds("it is told", said and "resigns" in said.why, said)
-            end = clock() + 1_500_000
+            end = clock() + 4_000_000
             while clock() < end:  # longer than a lease
                 holds("its lease is renewed", t.ask() > clock())
                 holds("nobody else leads", look.seen is None)
@@ -280,7 +281,7 @@ def resigns(_):
             t.empty()
             seen = look.wait()
             holds("then another one leads", seen and seen[0] >= stopped)
-            admin.wait(10)
+            admin.wait(LIMIT)
     with Watched() as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -311,13 +312,13 @@ def told_to_stop(_):
             t.empty()
             seen = look.wait()
             holds("another one leads", seen and seen[0] >= stopped)
-            holds("it ends well", p.daemons[p.first].wait(10) == 0 and not p.testament_came())
+            holds("it ends well", p.daemons[p.first].wait(LIMIT) == 0 and not p.testament_came())
 
 
 @case
 def stands_still(_):
     """What was told to stop, and neither does so nor asks, is waited for as long as it was promised, and no longer."""
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
             t.hold()
@@ -326,13 +327,13 @@ def stands_still(_):
             p.daemons[p.first].terminate()
             seen = look.wait()
             holds("then another one leads", seen and seen[0] >= until, seen, until)
-            holds("it ends", p.daemons[p.first].wait(10) == 0 and "has not said that its work has ended" in p.log(p.first), p.log(p.first))
+            holds("it ends", p.daemons[p.first].wait(LIMIT) == 0 and "has not said that its work has ended" in p.log(p.first), p.log(p.first))
 
 
 def run_loses_its_leader(disturb):
     """A healthy run whose member leads no more, and is told so late. What is said of both is true: a slow machine may be
     told that the run has not stopped yet, but then that it has; and nobody has ended."""
-    with Watched(SHORT) as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with open(p.folder / "run.log", "w") as log:
             run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", p.first, "--respawn", "--", "sleep", "1000"],
@@ -368,7 +369,7 @@ def run_of_a_leader_that_is_cut_off(_):
 @case
 def told_when_its_lease_is_over(_):
     """A run that is told only then may still say that its work has ended, and wait for its next turn."""
-    with Watched(SHORT) as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
             holds("go", t.hold() and t.ask())
@@ -399,7 +400,7 @@ def run_of_a_leader_that_is_paused(_):
 @case
 def guardian_dies_while_it_is_told(_):
     """Who waited for its word works all the same: there are no testaments any more."""
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         member = p.pid(p.first)
         p.daemons[p.first].send_signal(signal.SIGSTOP)
@@ -459,7 +460,7 @@ def children_ignored(_):
         look = p.lookout()
         p.kill_member()
         holds("it is sent", look.wait() and p.testament_came())
-        holds("and it ends", p.daemons[p.first].wait(10) == 128 + signal.SIGKILL)
+        holds("and it ends", p.daemons[p.first].wait(LIMIT) == 128 + signal.SIGKILL)
 
 
 def ignore_children():
@@ -471,12 +472,12 @@ def ignore_children():
 
 @case
 def client(_):
-    with Watched("lease = 2s\nrenewal = 300ms\nmax-lease = 3s\n") as p:
+    with Watched(MIDDLE) as p:
         p.begin()
         other = next(n for n in p.names if n != p.first)
         with Talker(p.run_socket()) as t, Talker(p.run_socket(other)) as follower:
             until = t.ask("LEASE")
-            holds("it leads, for some time", 0 < until - clock() <= 2_000_000)
+            holds("it leads, for some time", 0 < until - clock() <= 3_000_000)
             holds("a follower does not", follower.ask("LEASE") == 0)
             look = p.lookout()
             p.kill_member()
@@ -486,8 +487,8 @@ def client(_):
     with Watched() as p:
         p.begin()
         with Talker(p.run_socket()) as t:
-            until = t.ask("LEASE", left=300_000)
-            holds("for no longer than it asked", 0 < until - clock() <= 300_000)
+            until = t.ask("LEASE", left=3_000_000)
+            holds("for no longer than it asked", 0 < until - clock() <= 3_000_000)
             look = p.lookout()
             p.kill_member()
             seen = look.wait()
@@ -501,7 +502,7 @@ def client(_):
             look, killed = p.lookout(), clock()
             p.kill_member()
             holds("nobody is waited for", look.wait() and p.testament_came())
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\n") as p:  # the same when it hands over
+    with Watched(MIDDLE) as p:  # the same when it hands over
         p.begin()
         with Talker(p.run_socket()) as t:
             until = t.ask("LEASE")
@@ -530,10 +531,10 @@ def client_library(_):
             look = p.lookout()
             expect("resign", p.elect(p.first, "resign"), 0, out="leads")
             seen = look.wait()
-            holds("nobody waits for what has stopped", seen and p.term >> 16 == 1, seen)
+            holds("nobody waits for what has stopped", seen, seen)
             for program in running:
                 program.terminate()
-                said = program.communicate(timeout=20)[0].splitlines()
+                said = program.communicate(timeout=LIMIT)[0].splitlines()
                 holds("it has stopped", any("does not lead main" in line for line in said), said[-5:])
         finally:
             for program in running:
@@ -545,7 +546,7 @@ def client_library(_):
 
 @case
 def configured(_):
-    with Watched("lease = 1500ms\nrenewal = 200ms\nmax-lease = 2s\ntestament = no\n") as p:
+    with Watched(MIDDLE + "testament = no\n") as p:
         p.begin()
         look = p.lookout()
         p.kill_member()
@@ -571,7 +572,7 @@ def configured(_):
 @case
 def several_groups(_):
     """One group's testament is burnt, the other's is sent."""
-    with Watched("lease = 3s\nrenewal = 500ms\nmax-lease = 4s\n", groups=("main", "other")) as p:
+    with Watched(groups=("main", "other")) as p:
         p.begin()
         wait("all is led by one", lambda: p.group(p.first, 1).get("leads") or
              p.elect(p.group(p.first, 1).get("leader", p.first), "transfer", p.first, "-g", "other") and None)
@@ -690,13 +691,13 @@ def killed_at(p, who, call, number, flags):
             t.say("HOLD", group="main", flags=flags)
             said = t.until_hears("GO", patience=1)
             until = t.ask() if said else 0
-            end_of_try = time.monotonic() + 0.2  # who is killed under a tracer takes a moment to be dead
+            end_of_try = time.monotonic() + 1  # who is killed under a tracer takes a moment to be dead
             while not is_dead(pid) and time.monotonic() < end_of_try:
                 time.sleep(0.005)
             died = is_dead(pid)
             for one in (member, guardian) if who == "guardian" else (member,):
                 end(one)
-            t.until_hears("LOST", patience=2)  # or its end
+            t.until_hears("LOST")  # or its end
             time.sleep(0.05)  # so long it works on
             stopped = clock()
             if until:

@@ -20,7 +20,7 @@ from lib import evidence  # noqa: E402
 from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.fake_daemon import CGROUP, Fake, LOOSE, NAMESPACE, NOW, SHORT, TERM, boottime  # noqa: E402
+from lib.fake_daemon import CGROUP, Fake, LOOSE, MARGIN, NAMESPACE, NOW, SHORT, TERM, boottime  # noqa: E402
 from lib.processes import LIMIT, wait  # noqa: E402
 from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, main, ran, state  # noqa: E402
 
@@ -395,7 +395,7 @@ def on_lose_signal(_):
 
 @case
 def on_lose_freeze(_):
-    with Fake(**SHORT) as f, Run(f, "--on-lose", "freeze", "--kill-margin", "600ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
+    with Fake(**SHORT) as f, Run(f, "--on-lose", "freeze", *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
         r.begun(3)
         for round in range(1, 4):
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
@@ -603,7 +603,7 @@ def control_groups(_):
                 r.end()
                 wait(f"{victim}: nobody", lambda: not r.alive())
                 wait(f"{victim}: and no control group", lambda: not given.below())
-        with Run(f, "--on-lose", "freeze", "--kill-margin", "600ms", "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
+        with Run(f, "--on-lose", "freeze", *MARGIN, "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
             r.begun(5)
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
             wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())

@@ -22,7 +22,6 @@ from .run_socket import Talker, Words
 from .status_socket import ask
 
 EVERY = 0.004        # seconds between two questions
-STALL = 80_000       # microseconds: a machine that stands still for so long can cost a lease
 LATE = 0.5           # seconds that a write is held back now and then, as by a process that was paused
 
 
@@ -130,10 +129,7 @@ def claimant(member, namespace, path, resource, out):
                         write(token)
             while late and late[0][0] <= time.monotonic():
                 write(late.popleft()[1])
-            slept = now()
             time.sleep(EVERY)
-            if now() - slept > STALL:
-                log.write(json.dumps({"member": member, "at": now(), "stall": now() - slept}) + "\n")
 
 
 def resource(path, out):

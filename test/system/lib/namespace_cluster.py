@@ -22,6 +22,8 @@ from .safety_checker import judge
 from .status_socket import ask
 
 PORT = 7400
+TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
+STEADY_TIMES = "lease = 3s\nrenewal = 400ms\ndelay = 20ms\nmax-lease = 4s\n"  # a busy machine does not cost such a lease
 RULES = """table inet cut {
     set from {
         type ipv4_addr
@@ -87,12 +89,12 @@ def need_namespaces():
 # ---- the cluster ----
 
 class NamespaceCluster:
-    def __init__(self, elect, members=3, witness=False, algorithm="bully", networks=1, relay=False, options="", extra=()):
+    def __init__(self, elect, members=3, witness=False, algorithm="bully", networks=1, relay=False, options="", extra=(), times=TIMES):
         self.elect_binary = os.path.abspath(elect)
         self.names = "abcdefg"[:members] if not witness else "ab" + "w"
         self.names = list(self.names)
         self.witness = "w" if witness else None
-        self.algorithm, self.networks, self.options = algorithm, networks, options
+        self.algorithm, self.networks, self.options, self.times = algorithm, networks, options, times
         self.machines = self.names + list(extra)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"elect-{os.getpid()}-", dir=home()))
         self.evidence = self.folder / "evidence"
@@ -189,8 +191,8 @@ class NamespaceCluster:
         shutil.copy2(self.folder / "made" / "state" / self.state_file(name), self.folder / "twin" / "state")
 
     def configure(self, name, options=None):
-        lines = [f"[cluster]\nid = {self.cluster_id}\nstate-dir = state\nlease = 500ms\nrenewal = 80ms\ndelay = 10ms\n"
-                 f"max-lease = 1s\nalgorithm = {self.algorithm}\n{self.options if options is None else options}\n"]
+        lines = [f"[cluster]\nid = {self.cluster_id}\nstate-dir = state\n{self.times}"
+                 f"algorithm = {self.algorithm}\n{self.options if options is None else options}\n"]
         for i, member in enumerate(self.names):
             where = ", ".join(f"{self.address(member, n)}:{PORT}" for n in range(self.networks))
             lines.append(f"[member {member}]\nid = {i + 1}\naddress = {where}\n"
@@ -375,15 +377,6 @@ class NamespaceCluster:
 
     def judge(self):
         return judge(self.evidence)
-
-    def stalls(self):
-        """How long this machine stood still at most, in milliseconds."""
-        worst = 0
-        for path in self.evidence.glob("claims-*.jsonl"):
-            for line in path.read_text().splitlines():
-                if '"stall"' in line:
-                    worst = max(worst, json.loads(line)["stall"])
-        return worst // 1000
 
     def tell(self, out=sys.stderr, tail=12):
         print("what was done:", *self.said, sep="\n  ", file=out)

@@ -8,6 +8,8 @@ import struct
 import threading
 import time
 
+from .processes import LIMIT
+
 FORMAT = struct.Struct("=IBB2xqqQII64s64s64s160s")
 MAGIC = 0x31524C45
 WORDS = "HOLD ASK EMPTY RESIGN LEASE REFUSED NO WAIT GO TOLD STOP LOST NEWS DONE".split()
@@ -58,7 +60,7 @@ class Talker:
         except OSError:
             pass
 
-    def hear(self, patience=10):
+    def hear(self, patience=LIMIT):
         if not select.select([self.socket], [], [], patience)[0]:
             return None
         try:
@@ -73,7 +75,7 @@ class Talker:
                 self.channel = socket.socket(fileno=array.array("i", found[:4])[0])
         return Words.unpack(data) if data else Words("END")
 
-    def until_hears(self, *words, patience=10):
+    def until_hears(self, *words, patience=LIMIT):
         end = time.monotonic() + patience
         while time.monotonic() < end:
             said = self.hear(max(0, end - time.monotonic()))
@@ -135,7 +137,7 @@ class Lookout(threading.Thread):
                     return
             time.sleep(0.0005)
 
-    def wait(self, patience=20):
+    def wait(self, patience=LIMIT):
         self.join(patience)
         self.over = True
         return self.seen

@@ -4,7 +4,7 @@ import json
 import socket
 
 
-def ask(path, request, patience=1.0):
+def ask(path, request, patience=5.0):
     """What a daemon answers, or None."""
     try:
         with socket.socket(socket.AF_UNIX) as s:
