@@ -30,7 +30,7 @@ help: ## list the targets
 demo: all ## show five daemons on this machine and disturb them
 	@build/elect demo
 
-# ---- tests: docs/... names what is in each tier; tools/tier --list prints it ----
+# ---- tests: CONTRIBUTING.md describes the tiers; tools/tier --list prints their contents ----
 
 test: deps-test ## run the quick tests: a minute or two
 	@tools/build build $(TESTS)

@@ -22,23 +22,25 @@
  * office that is over, or is to be handed over (RESIGN), has ended: before that the process does
  * not stand for another, and nobody takes its place before its lease is over.
  *
- * What a host must see to, and what it need not:
- *  - Senders are authentic: `from` is the process that sent the message, and its content is what
- *    that process said. Given that, P1 to P3 of docs/guarantees.md hold whatever is lost, late,
- *    reordered or replayed; a host need not stop any replay. Only P4 suffers.
- *  - What a process sends to itself may be late or lost, too: its own voter answers by message like
- *    any other. A host that loses such messages for good has no leader.
- *  - Before a write is done any input may be taken. Its sends and its announcement wait behind the
- *    write, also the first one, which elect_init() asks for.
- *  - The configuration may change between two steps, but for the members, their numbers and
- *    priorities, the algorithm and whether there is a mandate: these need new nodes, made from
- *    what was saved (see elect_saved_translate). All members should be told the same. What was
- *    granted for an earlier lease still holds, so `max_lease` must not become smaller.
- *  - After the rule READMITTED a process has a state again, which `persist` asks to write. It may
- *    go on as it is, or be started from that state, which is one more start of its new era.
- *  - If `deposit` is set, a guardian that outlives the process may be given elect_testament() of
- *    the new term, before anything is sent. It may send that message to all others once the process
- *    is dead and nothing works under its office any more, and must not send it earlier.
+ * What the host must ensure, and what it need not:
+ *  - Messages are authenticated: `from` is the process that sent the message, and the content is
+ *    unchanged. Then P1 to P3 of docs/guarantees.md hold even if messages are lost, late, reordered
+ *    or replayed, so the host need not detect replays. Only P4 can suffer.
+ *  - Messages that a process sends to itself may also be late or lost: its own voter answers by
+ *    message like any other voter. If the host loses all of them, the process can never lead.
+ *  - The host may pass in any input while a write is pending. It holds back the sends and the
+ *    announcement of that step until the write is done. This includes the first write, which
+ *    elect_init() requests.
+ *  - The configuration may change between two steps, except for the members, their numbers and
+ *    priorities, the algorithm, and whether there is a mandate. To change those, create new nodes
+ *    from the saved state (see elect_saved_translate). Give all members the same configuration.
+ *    Grants made under an earlier lease remain valid, so `max_lease` must not be reduced.
+ *  - After the rule READMITTED the process has a state again, and `persist` asks the host to write
+ *    it. The process may continue, or restart from that state; a restart counts as one more start
+ *    in its new era.
+ *  - If `deposit` is set, the host may give a guardian, which outlives the process, the message
+ *    elect_testament() for the new term, before it sends anything. The guardian may send that
+ *    message to all other members only after the process has died and all its work has ended.
  *
  * A node is a value: it holds no pointer, copying is assignment, and equal nodes are equal bytes.
  *
@@ -87,7 +89,10 @@ enum elect_algorithm {
 };
 
 enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST }; /* how the ring announces its leader */
-enum elect_announce { ELECT_ANNOUNCE_LOWER, ELECT_ANNOUNCE_ALL }; /* to whom: the bully's winner */
+enum elect_announce {
+    ELECT_ANNOUNCE_LOWER,
+    ELECT_ANNOUNCE_ALL
+}; /* whom the bully's winner tells */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a leader */
@@ -105,7 +110,7 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a 
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
-    X(NOTICE, "NOTICE") /* of an election, to the lower ones */                                    \
+    X(NOTICE, "NOTICE") /* an election has started; to lower ones */                               \
     X(LEADER, "LEADER")                                                                            \
     X(ELECT, "ELECT")                                                                              \
     X(ELECTED, "ELECTED")                                                                          \
@@ -320,7 +325,7 @@ struct elect_config {
     uint8_t algorithm; /* enum elect_algorithm */
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
-    bool tell_lower;   /* the bully's initiator tells the lower processes that an election is on */
+    bool tell_lower;   /* the bully's initiator sends NOTICE to the lower processes */
     bool detector;     /* heartbeats from the leader, suspicion without them */
     bool reliable;     /* nothing is lost and nobody fails: hops of a ring are not acknowledged */
     uint8_t n;
@@ -418,7 +423,7 @@ enum elect_time_name {
     ELECT_CLAIM,       /* who is fitter than its leader: when it may say so */
     ELECT_DECAY,       /* when it has half its penalties */
     ELECT_NEXT_CHANGE, /* leader: from then on the membership may be changed */
-    ELECT_STANDS,      /* candidate: since when it waits for answers */
+    ELECT_STANDS,      /* candidate: when it began to wait for answers */
     ELECT_SENT,        /* candidate, leader: when the rounds that are remembered were sent */
     ELECT_TIMES = ELECT_SENT + 4
 };
@@ -440,7 +445,7 @@ struct elect_mandate {
     elect_term token;        /* leader: in force; 0: does not lead */
     elect_term certificate;  /* candidate: a RELEASE that goes with its requests, or 0 */
     elect_term seen;         /* the highest term seen */
-    elect_term followed;     /* the latest office that this process followed, as its voter */
+    elect_term followed;     /* the latest office that this process followed as a voter */
     elect_set ayes, refused; /* candidate: who said what */
     elect_set stale;         /* leader: who has promised a larger term of somebody else's */
     struct {
@@ -607,7 +612,8 @@ elect_term elect_token(const struct elect_node *node);
 /* When that office ends unless it is renewed, by the process's own clock; ELECT_UNSET if there is
  * none. */
 elect_time elect_until(const struct elect_node *node);
-/* The work of an office that is over, or is to be handed over, must stop. The host owes STOPPED. */
+/* True if the work of an office that has ended, or is being handed over, must stop. The host then
+ * reports STOPPED. */
 bool elect_must_stop(const struct elect_node *node);
 /* When the process must be told ALARM; INT64_MAX: never. */
 elect_time elect_alarm(const struct elect_node *node);

@@ -141,7 +141,7 @@ static void print_tail(const struct gathered *g, const struct change *c)
     text_clear(&t);
     explain_names(g, slow, &t);
     if (slow != 0)
-        printf("%s did not answer in full: part of what was seen there is missing.\n", t.bytes);
+        printf("%s answered only in part: some of what was seen there is missing.\n", t.bytes);
     if (g->error >= 100)
         printf("Times of other members are right to within %.1f ms.\n", milliseconds(g->error));
 }

@@ -56,7 +56,8 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_FORM] = {"form", 0, "circulate|multicast", "ring: how the leader is announced"},
     [OPTION_ANNOUNCE] = {"announce", 0, "lower|all", "bully: whom the winner tells"},
     [OPTION_TELL_LOWER] = {"tell-lower", 0, NULL,
-                           "bully: who begins tells the lower ones, which then hold no election"},
+                           "bully: the initiator tells lower processes, which then start no "
+                           "election of their own"},
     [OPTION_REORDER] = {"reorder", 0, NULL, "messages of one link may overtake each other"},
     [OPTION_BEGIN] =
         {"begin", 0, "any|all|LIST",

@@ -111,7 +111,7 @@ static uint32_t digest_of(const struct elect_config *c)
 }
 
 /*
- * A member must not drop out of sight, nor a leader be suspected, while two of its three renewals
+ * A member must not be considered absent, nor a leader suspected, while two of three renewals
  * arrive: three intervals of the slowest clock, as the fastest clock counts them, rounded up.
  */
 static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)

@@ -64,7 +64,8 @@ void elect__inherit(struct process *p, const message *release);
 set elect__granted_lately(const struct process *p);
 /* What it asked for will never be used. */
 void elect__withdraw(struct process *p);
-/* Another process released a term: of an office that this one followed, or of a candidacy. */
+/* Another process released a term: that of an office which this process followed, or of a
+ * candidacy. */
 void elect__may_be_free(struct process *p, bool office);
 void elect__end_office(struct process *p, enum rule why);
 void elect__round(struct process *p); /* of requests */
@@ -122,8 +123,8 @@ bool elect__sees_majority(const struct process *p);
 set elect__lately(const struct process *p, const elect_time *times);
 /* The fewest penalties, then the highest rank. */
 bool elect__outranks(const struct process *p, number a, number b);
-/* Does `a` take the office of `b`? Members halve their penalties at different moments, so a
- * difference that the next halving of `b` would make up moves no office. */
+/* Returns true if `a` should take the office of `b`. Members halve their penalties at different
+ * times, so a difference that the next halving of `b` would remove does not count. */
 bool elect__displaces(const struct process *p, number a, number b);
 void elect__penalize(struct process *p, unsigned penalties);
 /* May it hold elections, and win them? `m` asks it to, or nothing does. */

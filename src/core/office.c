@@ -275,9 +275,9 @@ static void lose(struct process *p, enum rule why)
 
 /*
  * The RELEASE of an office that this process followed ends the wait for its lease. The RELEASE of
- * another candidate's term may free voters, too, but its owner is about to ask again: whoever waits
- * for a lease backs off instead, and a back-off is never shortened. Two candidates that released
- * each other at once would meet again and again.
+ * a candidacy may also free voters, but its owner is about to ask again: a process that waits for a
+ * lease then backs off instead, and a running back-off is never shortened. Otherwise two candidates
+ * that release at the same time would collide repeatedly.
  */
 void elect__may_be_free(struct process *p, bool office)
 {
@@ -391,8 +391,8 @@ static void upon_stale(struct process *p, number from, term x)
     }
 }
 
-/* This voter will never grant the term. But a refusal needs no write, so that it overtakes GRANTs
- * that are under way: wait for as long as those can take. */
+/* This voter will never grant the term. But a refusal needs no write and can overtake GRANTs that
+ * are in flight: wait as long as those can take. */
 static void wait_for_grants(struct process *p)
 {
     elect_time end = *at(p, ELECT_STANDS) + elect_shortest_office(p->config);
@@ -401,7 +401,7 @@ static void wait_for_grants(struct process *p)
     nothing(p, COUNTS);
 }
 
-/* CLOSED says that a RELEASE of the term is about: whatever a majority has granted is void. */
+/* CLOSED means that a RELEASE of the term exists, so that even a majority of grants is void. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
     struct elect_mandate *o = &p->node->mandate;

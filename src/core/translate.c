@@ -1,9 +1,9 @@
-/* What a process saved by rank, for a configuration in which ranks stand for other numbers. */
+/* Translates state that was saved by rank to a configuration with other ranks. */
 #include "elect.h"
 
 #include <string.h>
 
-/* The same numbers, as ranks of the configuration. False if one of them is not in it. */
+/* Translates a set of ranks. Returns false if one of its numbers is not in the configuration. */
 static bool translate_set(const struct elect_config *config, const uint16_t *id, elect_set *set,
                           uint16_t *unknown)
 {

@@ -530,7 +530,7 @@ static bool check_members(struct config *c)
 static bool check_algorithm(struct config *c)
 {
     return !c->tell_lower || c->algorithm == ELECT_BULLY ||
-           complain(c, "tell-lower = yes", NULL, " is for algorithm = bully: remove one of them");
+           complain(c, "tell-lower = yes", NULL, " needs algorithm = bully: change one of them");
 }
 
 static bool check_times(struct config *c)

@@ -40,7 +40,7 @@
     X(CLUSTER, RHO, "rho", "PERCENT", "how far the rates of two clocks differ; default: 1%")       \
     X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
     X(CLUSTER, TELL_LOWER, "tell-lower", "YES",                                                    \
-      "no, or yes: bully: who begins an election tells the lower members of it")                   \
+      "no, or yes: with bully, tell members of lower rank when an election starts")                \
     X(CLUSTER, MANDATE, "mandate", "NAME",                                                         \
       "majority; or none: a textbook election, for lessons: two may lead at once")                 \
     X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
@@ -120,7 +120,8 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
 /* How long an office lasts unless it is renewed: a little less than the lease, in microseconds. */
 uint32_t config_office(const struct elect_config *e);
-/* How long a link may be silent before it counts as down, in microseconds: several renewals. */
+/* Returns how long a link may be silent before it counts as down, in microseconds: 3 s, or twice
+ * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
 
 /* By its name, or its number; NULL if there is none. */

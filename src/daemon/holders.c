@@ -52,7 +52,7 @@ struct talker {
 };
 
 static const char is_held[] = "another elect run works under it here";
-static const char is_paced[] = "this user starts work under it too often: try again in a second";
+static const char is_paced[] = "this user starts work too often; retry in 1 s";
 
 int holders_pid(const struct talker *t) { return (int)t->who.pid; }
 
@@ -513,7 +513,7 @@ static void take_resign(struct talker *t, const struct talk *w)
         return;
     }
     if (pace_next(&t->d->pace, t->who.uid, now) > now) {
-        tell(t, TALK_REFUSED, is_paced);
+        tell(t, TALK_REFUSED, "this user resigns too often; retry in 1 s");
         return;
     }
     pace_take(&t->d->pace, t->who.uid, RESIGN_COST, now);

@@ -82,8 +82,9 @@ static void text_of(const struct journal_entry *e, char text[LONG_TEXT])
 {
     int length = snprintf(text, LONG_TEXT, "%s", e->text);
     if (e->repeated > 0)
-        snprintf(text + length, LONG_TEXT - (size_t)length, " (repeated %llu times within %d s)",
-                 (unsigned long long)e->repeated, JOURNAL_WINDOW);
+        snprintf(text + length, LONG_TEXT - (size_t)length,
+                 " (and %llu similar entries within %d s)", (unsigned long long)e->repeated,
+                 JOURNAL_WINDOW);
 }
 
 json_t *journal_json(const struct journal_entry *e)

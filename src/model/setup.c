@@ -311,7 +311,7 @@ bool setup_check(const struct setup *s, struct text *complaint)
     if (s->algorithm != ELECT_BULLY && given(s, SETTING_ANNOUNCE))
         return complain(complaint, "announce is for bully: a ring announces by its form");
     if (s->algorithm != ELECT_BULLY && s->tell_lower)
-        return complain(complaint, "tell-lower is for bully: on a ring no process is asked twice");
+        return complain(complaint, "tell-lower needs the bully algorithm: remove it, or use bully");
     if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
         return complain(complaint, "form is for ring: only its list can be sent to all on it");
     return check_mandate(s, complaint);

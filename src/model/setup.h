@@ -24,7 +24,7 @@
     X(FORM, "form", "circulate|multicast", "ring: how the leader is announced")                    \
     X(ANNOUNCE, "announce", "lower|all", "bully: whom the winner tells")                           \
     X(TELL_LOWER, "tell-lower", NULL,                                                              \
-      "bully: who begins tells the lower ones, which then hold no election of their own")          \
+      "bully: the initiator tells lower processes, which then start no election of their own")     \
     X(DELAY, "delay", "N|MIN..MAX", "ticks that a message takes (default: 1)")                     \
     X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
     X(DETECTOR, "detector", "on|off",                                                              \

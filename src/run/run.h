@@ -1,8 +1,8 @@
 /* elect run: a command that runs only while this member leads.
  *
  *     A  the runner, which the user started: talks to the daemon
- *     B  the keeper: parent of the command, acts when its time is over
- *     C  the waiter: parent of the command, ends with its exit status
+ *     B  the keeper: parent of the waiter, ends the command when its time is over
+ *     C  the waiter: parent of the command, exits with the command's status
  *     W  the command, and whatever it forks
  *
  * Both A and B are subreapers, know until when (in a page that they share) and see the other's end.

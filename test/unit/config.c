@@ -91,7 +91,7 @@ static void the_initiator_may_tell_the_lower_ones(void **state)
     assert_true(e.tell_lower);
     assert_int_not_equal(e.digest, digest); /* all members must be told alike */
     refused(WHOLE "[cluster]\ntell-lower = yes\nalgorithm = ring\n",
-            "x.conf: tell-lower = yes is for algorithm = bully: remove one of them");
+            "x.conf: tell-lower = yes needs algorithm = bully: change one of them");
 }
 
 static void guardians_and_hooks(void **state)

@@ -108,7 +108,7 @@ static void a_sum_says_how_often(void **state)
         last = e;
     assert_int_equal(3, last->repeated);
     json_t *o = journal_json(last);
-    assert_string_equal("nothing works under it any more (repeated 3 times within 60 s)",
+    assert_string_equal("nothing works under it any more (and 3 similar entries within 60 s)",
                         json_string_value(json_object_get(o, "text")));
     assert_int_equal(3, json_integer_value(json_object_get(o, "repeated")));
     json_decref(o);
