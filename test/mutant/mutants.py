@@ -756,11 +756,6 @@ MUTANTS = {
         "daemon/holders.c", "    if (w->holder != NULL && !leads)\n        stop_holder(d, group);\n", "", "guardian resigns"),
     "a client is promised nothing": (
         "daemon/holders.c", "    d->guard.page->not_before[group] = latest;\n", "", "guardian client"),
-    "work begins in an office that is not renewed": (
-        "daemon/holders.c", "    else if (!is_fresh(d, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
-    "a run that is told late is disconnected": (
-        "daemon/holders.c", "    leave_office(t);\n    t->stage = TALKER_LATE;\n    report_late(t, false);\n", "    let_go(t);\n",
-        "guardian told-when-its-lease-is-over"),
     "a run that is late is not reported": (
         "daemon/holders.c", "    t->reported = true;\n    log_of(", "    t->reported = true;\n    (void)log_of;\n    (void)(", "guardian stands-still"),
     "a resignation that changes nothing is a step": (
@@ -814,6 +809,11 @@ MUTANTS = {
 # Faults that show only if two things happen at the same time: the killer may miss them. `make soak` tries each until it is
 # killed and prints how often it tried; `make check` does without them.
 RACES = {
+    "work begins in an office that is not renewed": (
+        "daemon/holders.c", "    else if (!is_fresh(d, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
+    "a run that is told late is disconnected": (
+        "daemon/holders.c", "    leave_office(t);\n    t->stage = TALKER_LATE;\n    report_late(t, false);\n", "    let_go(t);\n",
+        "guardian told-when-its-lease-is-over"),
     "hooks beside each other": (
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
 }
