@@ -15,7 +15,7 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import CASES, case  # noqa: E402
-from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
+from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster, SHORT_TIMES, TIMES  # noqa: E402
 from lib.processes import LIMIT, adopt_orphans, descendants, die_with_parent, member_of, wait  # noqa: E402
@@ -255,7 +255,7 @@ def bad_input(_):
 def containment(_):
     """The daemon says what contains the work: nothing but its process tree can fail to end it in time."""
     ways = [([], "process tree")]
-    if os.geteuid() == 0:
+    if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
     for words, container in ways:
         with Works(words=words) as p:
