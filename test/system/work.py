@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 from lib.cases import CASES, case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.local_cluster import LocalCluster, SHORT_TIMES, TIMES  # noqa: E402
+from lib.local_cluster import LONG_TIMES, LocalCluster, SHORT_TIMES, TIMES  # noqa: E402
 from lib.processes import LIMIT, adopt_orphans, descendants, die_with_parent, member_of, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
 from lib.runner import HOSTILE, children, cmdline, is_elect, main, state  # noqa: E402
@@ -36,8 +36,8 @@ def end(pid, number=signal.SIGKILL):
 
 
 class Works(LocalCluster):
-    def __init__(self, options="", words=(), **more):
-        super().__init__(options=options, times=SHORT_TIMES if ROOT else TIMES, **more)
+    def __init__(self, options="", words=(), times=SHORT_TIMES if ROOT else TIMES, **more):
+        super().__init__(options=options, times=times, **more)
         adopt_orphans()
         self.records = self.folder / "records"
         self.records.mkdir()
@@ -200,7 +200,7 @@ def on_loopback_and_in_other_times(_):
     if not os.path.exists("/proc/self/ns/time"):
         raise NotHere("needs time namespaces")
     need_root()
-    with Works() as p:
+    with Works(times=TIMES) as p:
         with open(p.folder / "x.log", "a") as log:
             p.start()
             leader, term = p.leader()
@@ -258,7 +258,7 @@ def containment(_):
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
     for words, container in ways:
-        with Works(words=words) as p:
+        with Works(words=words, times=LONG_TIMES) as p:  # it works on while it is looked at
             name, _ = p.begin()
             group = p.group(name)
             holds("status", group.get("containment") == container and group["holder_pid"] == p.runs[name].pid, group)
