@@ -82,7 +82,7 @@ struct talk packet(enum talk_word word, int64_t left)
                      .left = left,
                      .term = 65537,
                      .lease = LEASE,
-                     .renewal = 200 * MS,
+                     .renewal = RENEWAL,
                      .group = "main",
                      .node = "a",
                      .leader = "b"};
@@ -112,6 +112,12 @@ bool readable_within(int milliseconds)
 {
     struct pollfd poll_it = {.fd = elect_client_fd(client), .events = POLLIN};
     return poll(&poll_it, 1, milliseconds) == 1;
+}
+
+void is_quiet(int64_t since, int64_t pause)
+{
+    bool is_readable = readable_within(0);
+    assert_true(!is_readable || now() >= since + pause);
 }
 
 /* Asked, and not answered yet. */

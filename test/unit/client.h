@@ -16,9 +16,12 @@
 #include <sys/types.h>
 
 #define PATH     "member-1.run"
-#define MS       1000    /* microseconds */
-#define LEASE    1000000 /* of the daemon here */
-#define FOREVER  60000   /* milliseconds, for what takes one second at most */
+#define MS       1000          /* microseconds */
+#define LEASE    (600000 * MS) /* of the daemon here: no promise ends while a busy machine waits */
+#define RENEWAL  (LEASE / 4)
+#define SILENCE  (1000 * MS) /* after which the client asks again, and */
+#define RETRY    (200 * MS)  /* looks for a daemon again: src/client/client.c */
+#define FOREVER  120000      /* milliseconds, for what takes one second at most */
 #define SOMEBODY 12345
 
 extern char folder[64]; /* where the test is, and the socket */
@@ -46,8 +49,9 @@ void daemon_tells(int64_t left);
 /* The client. */
 void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
-void question_is_under_way(void); /* asked, and not answered yet */
-void is_told(int64_t left);       /* asked and answered */
+void is_quiet(int64_t since, int64_t pause); /* not readable, unless the pause is over by now */
+void question_is_under_way(void);            /* asked, and not answered yet */
+void is_told(int64_t left);                  /* asked and answered */
 
 int enter(void **state);
 int leave(void **state);

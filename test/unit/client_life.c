@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,15 +21,14 @@ static void it_is_readable_when_it_is_time_to_ask(void **state)
     int fd = elect_client_fd(client);
     assert_true(readable_within(0)); /* nothing was asked yet */
     question_is_under_way();
-    assert_false(readable_within(0));
-    struct talk t = packet(TALK_TOLD, 60 * LEASE);
-    t.lease = 60 * LEASE;
+    is_quiet(heard.stamp, SILENCE);
+    struct talk t = packet(TALK_TOLD, LEASE);
     t.renewal = 20 * MS;
     send_packet(t);
     asks(0, ELECT_CLIENT_FINE);
     assert_true(readable_within(FOREVER));
     assert_true(now() >= heard.stamp + 20 * MS); /* renewed as often as the daemon's own */
-    assert_true(now() < heard.stamp + 20 * LEASE);
+    assert_true(now() < heard.stamp + LEASE / 2);
     assert_true(elect_client_valid(&answer));
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
@@ -39,8 +39,8 @@ static void it_is_readable_when_it_is_time_to_ask(void **state)
     assert_true(readable_within(0));
     assert_true(readable_within(0)); /* until it is asked */
     asks(0, ELECT_CLIENT_LATE);
-    assert_false(readable_within(0));
     daemon_hears(TALK_LEASE);
+    is_quiet(heard.stamp, SILENCE);
     daemon_ends();
     assert_true(readable_within(0));
     assert_int_equal(elect_client_fd(client), fd);
@@ -55,9 +55,12 @@ static void a_short_promise_is_renewed_in_time(void **state)
         struct talk t = packet(TALK_TOLD, 300 * MS);
         t.renewal = i == 0 ? 0 : UINT32_MAX;
         send_packet(t);
-        asks(0, ELECT_CLIENT_FINE);
-        assert_true(readable_within(FOREVER));
-        assert_true(now() >= heard.stamp + 150 * MS);
+        if (elect_client_ask(client, 0, &answer) == ELECT_CLIENT_FINE) {
+            assert_true(readable_within(FOREVER));
+            assert_true(now() >= heard.stamp + 150 * MS);
+        } else { /* this machine is so slow that the promise was over before it was heard */
+            assert_true(now() >= heard.stamp + 300 * MS);
+        }
         daemon_ends();
         daemon_starts(SOCK_SEQPACKET, 16);
     }
@@ -76,9 +79,10 @@ static void a_daemon_that_comes_back_is_met(void **state)
     is_told(LEASE);
     daemon_ends();
     assert_true(readable_within(0));
+    int64_t begin = now();
     asks(0, ELECT_CLIENT_NO_DAEMON);
-    assert_false(readable_within(0)); /* it looks again, not at once but soon */
-    assert_true(readable_within(900));
+    is_quiet(begin, RETRY); /* it looks again, but not at once */
+    assert_true(readable_within(FOREVER));
     asks(100 * MS, ELECT_CLIENT_NO_DAEMON);
     daemon_starts(SOCK_SEQPACKET, 16);
     assert_true(readable_within(FOREVER));
@@ -101,14 +105,22 @@ static void a_daemon_that_was_restarted_is_met_in_one_call(void **state)
 /* A door that is shut at once is not tried again and again in one call. */
 static void whoever_hangs_up_at_once_is_no_daemon(void **state)
 {
+    _Atomic unsigned *connections =
+        mmap(NULL, sizeof *connections, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     (void)state;
+    assert_true(connections != MAP_FAILED);
     if (in_a_child())
-        for (;;)
-            close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
-    asks(1000 * MS, ELECT_CLIENT_NO_DAEMON);
-    int64_t begin = now();
-    asks(1000 * MS, ELECT_CLIENT_NO_DAEMON);
-    assert_true(now() - begin < 900 * MS);
+        for (;;) {
+            int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+            ++*connections;
+            close(fd);
+        }
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned before = *connections;
+        asks(FOREVER * MS, ELECT_CLIENT_NO_DAEMON);
+        assert_in_range(*connections - before, 1, 2);
+    }
+    munmap((void *)connections, sizeof *connections);
 }
 
 /* A copy of the connection in a child would be watched for ever, and says that it has ended. */
@@ -124,8 +136,9 @@ static void forked_children_do_not_disturb(void **state)
     assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
     assert_true(WIFSTOPPED(status));
     daemon_ends();
+    int64_t begin = now();
     asks(0, ELECT_CLIENT_NO_DAEMON);
-    assert_false(readable_within(0));
+    is_quiet(begin, RETRY);
 }
 
 static void a_queue_before_the_door(void **state)
@@ -301,7 +314,7 @@ static void refused_questions_say_why(void **state)
     send_packet(t);
     asks(0, ELECT_CLIENT_REFUSED);
     assert_string_equal(elect_client_why(client), PATH ": no such group: main");
-    assert_false(readable_within(0));
+    is_quiet(heard.stamp, SILENCE);
     assert_true(readable_within(FOREVER)); /* it may be made */
 }
 
