@@ -19,10 +19,10 @@ import time
 sys.dont_write_bytecode = True
 from lib.checks import Failure  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import LIMIT  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII64s64s64s160s")  # struct talk
 LEASE, RENEWAL, TOKEN = 400000, 80000, 65537
-LIMIT = 30  # seconds after which we give up waiting for what must come; decides nothing else
 
 
 def words(header):

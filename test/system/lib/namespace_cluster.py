@@ -1,7 +1,7 @@
 """A cluster of real daemons, each in a network namespace of its own, and what may happen to it.
 
-A cut is a rule in the namespace of whoever must not hear; a relay takes the place of the switch where packets are to
-be late, reordered, doubled or lost. Everything is removed at the end, however it comes."""
+A cut is a rule in the switch, so that it begins and ends for all members at once. Where packets are to be late, reordered,
+doubled or lost, a relay takes the place of the switch, and a cut is a rule in the namespace of each member that must not hear. Everything is removed at the end, however it comes."""
 
 import atexit
 import fcntl
@@ -31,6 +31,16 @@ RULES = """table inet cut {
     chain input {
         type filter hook input priority 0
         ip saddr @from drop
+    }
+}
+"""
+SWITCH_RULES = """table bridge cut {
+    set pairs {
+        type ipv4_addr . ipv4_addr
+    }
+    chain forward {
+        type filter hook forward priority 0
+        ip saddr . ip daddr @pairs drop
     }
 }
 """
@@ -79,7 +89,7 @@ def need_namespaces():
     name = f"elect-{os.getpid()}-probe"
     run("ip", "netns", "add", name)
     try:
-        run("nsenter", f"--net=/run/netns/{name}", "nft", "-f", "-", text=RULES)
+        run("nsenter", f"--net=/run/netns/{name}", "nft", "-f", "-", text=RULES + SWITCH_RULES)
         run("ip", "-n", name, "link", "add", "x", "type", "veth", "peer", "name", "y")
         run("ip", "-n", name, "link", "add", "z", "type", "bridge")
     finally:
@@ -141,6 +151,7 @@ class NamespaceCluster:
             run("ip", "-n", self.space(m), "-batch", "-", text="link set lo up\n" + "".join(
                 f"addr add {self.address(m, n)}/24 dev net{n}\nlink set net{n} up\n" for n in networks))
             self.inside(m, "nft", "-f", "-", text=RULES)
+        self.inside("hub", "nft", "-f", "-", text=SWITCH_RULES)
         for n in networks if self.weather else ():
             self.helpers.append(evidence.fork(evidence.relay, hub, [f"{m}{n}" for m in self.machines], self.weather, n))
 
@@ -149,7 +160,10 @@ class NamespaceCluster:
 
     def cut(self, *pairs, networks=None):
         """(from, to): what the first one sends does not reach the second."""
-        for to in sorted({to for _, to in pairs}):
+        if not self.weather:
+            ways = [f"{self.address(a, n)} . {self.address(b, n)}" for a, b in pairs for n in networks or range(self.networks)]
+            self.inside("hub", "nft", "add", "element", "bridge", "cut", "pairs", "{ " + ", ".join(ways) + " }")
+        for to in sorted({to for _, to in pairs}) if self.weather else ():
             deaf = sorted({self.address(origin, n) for origin, other in pairs if other == to
                            for n in networks or range(self.networks)})
             self.inside(to, "nft", "add", "element", "inet", "cut", "from", "{ " + ", ".join(deaf) + " }")
@@ -160,7 +174,8 @@ class NamespaceCluster:
         self.cut(*[pair for a in one for b in other for pair in ((a, b), (b, a))], networks=networks)
 
     def heal(self):
-        for m in self.machines:
+        self.inside("hub", "nft", "flush", "set", "bridge", "cut", "pairs")
+        for m in self.machines if self.weather else ():
             self.inside(m, "nft", "flush", "set", "inet", "cut", "from")
         self.say("healed")
 
