@@ -580,11 +580,12 @@ void elect_readmit(const struct elect_config *config, struct elect_node *node, u
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
-/* What was saved by a process whose ranks stood for the `n` numbers in `id` (its config.id), for a
- * process with this configuration. False, with that number in `unknown`, if the saved membership
- * counts with a number that the configuration does not have. What else is remembered of such
- * numbers is dropped. A host must not use a dropped number again unless it keeps saved.met of it:
- * a RELEASE of a life before that member lost its state could not be told from a later one. */
+/* Translates state that was saved by a process whose ranks stood for the `n` numbers in `id` (its
+ * config.id) to this configuration. Returns false, with the number in `unknown`, if the saved
+ * membership counts with a number that the configuration does not have (0: with a rank beyond `n`).
+ * Other data about such numbers is dropped. A dropped number must not be used again unless the host
+ * keeps its saved.met: a RELEASE of that member from before it lost its state would look valid.
+ */
 bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
                            struct elect_saved *saved, uint16_t *unknown);
 

@@ -20,17 +20,25 @@ set elect__roll(const struct process *p)
     return elect__lately(p, p->node->mandate.heard) & ~only(me(p));
 }
 
-/* Who has just started answers, too, but cannot grant itself anything for a while. */
-number elect__heir(const struct process *p)
+/* Members that could take over. One that has just started answers, too, but cannot grant itself
+ * anything for a while. */
+static set successors(const struct process *p)
 {
-    number heir = ELECT_NOBODY;
     set some = elect__roll(p) & everybody(p), ready = some & elect__granted_lately(p);
-    for (set rest = ready != 0 ? ready : some; rest != 0; rest &= rest - 1) {
-        number j = (number)__builtin_ctzll(rest);
-        heir = heir == ELECT_NOBODY || elect__outranks(p, j, heir) ? j : heir;
-    }
-    return heir;
+    return ready != 0 ? ready : some;
 }
+
+static number fittest(const struct process *p, set some)
+{
+    number first = ELECT_NOBODY;
+    for (; some != 0; some &= some - 1) {
+        number j = (number)__builtin_ctzll(some);
+        first = first == ELECT_NOBODY || elect__outranks(p, j, first) ? j : first;
+    }
+    return first;
+}
+
+number elect__heir(const struct process *p) { return fittest(p, successors(p)); }
 
 static void begin_to_resign(struct process *p, number successor, enum elect_handing how)
 {
@@ -61,12 +69,23 @@ bool elect__claims(const struct process *p)
     return p->node->mandate.follows != me(p) && due(p, ELECT_CLAIM);
 }
 
+/* Of those that would take the place, the fittest comes first: else it would ask at once for the
+ * place of the one that got it. */
+static number first_claimant(const struct process *p)
+{
+    set rest = 0;
+    for (set some = successors(p); some != 0; some &= some - 1) {
+        number j = (number)__builtin_ctzll(some);
+        rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;
+    }
+    return fittest(p, rest);
+}
+
 void elect__give_place(struct process *p, number to)
 {
     const struct elect_mandate *o = &p->node->mandate;
     if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing &&
-        elect__displaces(p, to, me(p)) &&
-        to == elect__heir(p)) /* else the next one would ask at once */
+        to == first_claimant(p))
         begin_to_resign(p, to, ELECT_GIVING_PLACE);
 }
 

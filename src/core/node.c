@@ -65,9 +65,9 @@ static bool ends_a_term(const message *m)
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
     const struct elect_mandate *o = &p->node->mandate;
-    uint32_t pause = p->node->saved.pause;
-    term last = farthest(o->seen >> 16, o->seen == 0 || o->lost, MAX_TERMS) << 16 | 0xffff;
-    uint64_t last_pause = farthest(pause, pause == 0 || o->lost, MAX_ROUNDS);
+    bool is_new = o->seen == 0 || o->lost;
+    term last = farthest(o->seen >> 16, is_new, MAX_TERMS) << 16 | 0xffff;
+    uint64_t last_pause = farthest(p->node->saved.pause, is_new, MAX_ROUNDS);
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->other > last || m->pause > last_pause)
         return false;

@@ -401,11 +401,13 @@ static void wait_for_grants(struct process *p)
     nothing(p, COUNTS);
 }
 
-/* CLOSED means that a RELEASE of the term exists, so that even a majority of grants is void. */
+/* CLOSED means that a RELEASE of the term exists, so that even a majority of grants is void. A
+ * PREVOTE that is STALE is better asked again, for a larger term. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
     struct elect_mandate *o = &p->node->mandate;
-    bool void_term = m->reason == ELECT_REFUSED_CLOSED;
+    bool stale = m->reason == ELECT_REFUSED_STALE, asks = o->candidacy == ELECT_CONFIRMING;
+    bool hopeless = m->reason == ELECT_REFUSED_CLOSED || (stale && !asks);
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
     uint32_t most = 4 * p->config->lease; /* who waits longer than that was told nonsense */
     o->refused |= only(from);
@@ -413,9 +415,9 @@ static void upon_refusal(struct process *p, number from, const message *m)
                     (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* since it was asked */
     if (misfit)
         elect__learn_members(p, &m->membership); /* it may know of a change */
-    if (void_term || !elect__majority(p, voters(p) & ~o->refused))
+    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))
         lose(p, REFUSED);
-    else if (m->reason == ELECT_REFUSED_STALE)
+    else if (stale)
         wait_for_grants(p);
     else
         nothing(p, COUNTS);

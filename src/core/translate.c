@@ -4,11 +4,13 @@
 #include <string.h>
 
 /* Translates a set of ranks. Returns false if one of its numbers is not in the configuration. */
-static bool translate_set(const struct elect_config *config, const uint16_t *id, elect_set *set,
-                          uint16_t *unknown)
+static bool translate_set(const struct elect_config *config, const uint16_t *id, unsigned n,
+                          elect_set *set, uint16_t *unknown)
 {
     elect_set before = *set;
-    *set = 0;
+    *set = *unknown = 0;
+    if (n < ELECT_MAX && before >> n != 0)
+        return false;
     for (; before != 0; before &= before - 1) {
         uint16_t number = id[__builtin_ctzll(before)];
         uint8_t rank = elect_rank(config, number);
@@ -26,9 +28,9 @@ bool elect_saved_translate(const struct elect_config *config, const uint16_t *id
 {
     struct elect_saved before = *saved;
     struct elect_membership *m = &saved->membership;
-    if (!translate_set(config, id, &m->members, unknown) ||
-        !translate_set(config, id, &m->voters, unknown) ||
-        !translate_set(config, id, &m->before, unknown)) {
+    if (!translate_set(config, id, n, &m->members, unknown) ||
+        !translate_set(config, id, n, &m->voters, unknown) ||
+        !translate_set(config, id, n, &m->before, unknown)) {
         *saved = before;
         return false;
     }

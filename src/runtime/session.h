@@ -54,8 +54,8 @@
 #define SESSION_HELLOS 50 /* that are opened in a turn of the loop: a fifth of what it takes in */
 
 /* The protocols that are spoken. */
-#define SESSION_LOWEST  1
-#define SESSION_HIGHEST 1
+#define SESSION_LOWEST  2
+#define SESSION_HIGHEST 2
 
 /* name, whether it must stop, why */
 #define SESSION_REFUSALS(X)                                                                        \

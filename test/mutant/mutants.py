@@ -326,11 +326,11 @@ MUTANTS = {
     "released, and takes office": (
         "office.c", "(o->token == o->term || o->candidacy == ELECT_CONFIRMING);", "true;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "one promise of a larger term ends a candidacy": (
-        "office.c", "    if (void_term ||", "    if (void_term || m->reason == ELECT_REFUSED_STALE ||", "scenario mandate/grants-under-way: +"),
+        "office.c", "    if (hopeless || !elect__majority", "    if (hopeless || stale || !elect__majority", "scenario mandate/grants-under-way: +"),
     "a stale candidacy waits for half a lease": (
         "office.c", "        *at(p, ELECT_GIVE_UP) = end;\n    nothing(p, COUNTS);", "        ;\n    nothing(p, COUNTS);", "unit a larger promise of one voter does not end a candidacy"),
     "a closed term is still asked for": (
-        "office.c", "bool void_term = m->reason == ELECT_REFUSED_CLOSED;", "bool void_term = false;", "unit a closed term ends its candidacy at once"),
+        "office.c", "bool hopeless = m->reason == ELECT_REFUSED_CLOSED || (stale && !asks);", "bool hopeless = stale && !asks;", "unit a closed term ends its candidacy at once"),
     "any release ends a back-off": (
         "office.c", "(office ? 0 : back_off(p));\n    if ((office || majority_waits(p) > 0) &&", "0;\n    if (", "scenario mandate/duelling-candidates: +"),
     "a released candidacy shortens a back-off": (
@@ -392,20 +392,24 @@ MUTANTS = {
     "place is given though elections are paused": (
         "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (p->config->preempt", "unit a leader gives its place to the fittest who asks"),
     "place is given to anybody": (
-        "handover.c", "elect__displaces(p, to, me(p)) &&", "true &&", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit a leader gives its place to the fittest who asks"),
     "place is given to the first who asks": (
-        "handover.c", "to == elect__heir(p))", "true)", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "to == first_claimant(p))", "true)", "unit a leader gives its place to the fittest who asks"),
     "place is claimed at once": (
         "sight.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
         "sight.c", "        !elect__displaces(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+    "a member that could not take the place keeps another from it": (
+        "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a member that would take the place itself keeps another from it"),
+    "a cluster that was never paused believes any pause": (
+        "node.c", "farthest(p->node->saved.pause, is_new, MAX_ROUNDS)", "farthest(p->node->saved.pause, p->node->saved.pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is heard of written down and holds elections back"),
     "penalties of the moment move an office": (
         "sight.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter, and asks for it"),
     # counters
     "a new member is deaf to large terms": (
-        "node.c", "o->seen == 0 || o->lost, MAX_TERMS", "o->lost, MAX_TERMS", "unit a new member believes a large counter"),
+        "node.c", "bool is_new = o->seen == 0 || o->lost;", "bool is_new = o->lost;", "unit a new member believes a large counter"),
     "a readmitted member is deaf to large terms": (
-        "node.c", "o->seen == 0 || o->lost, MAX_TERMS", "o->seen == 0, MAX_TERMS", "unit a member that lost its state believes what is remembered"),
+        "node.c", "bool is_new = o->seen == 0 || o->lost;", "bool is_new = o->seen == 0;", "unit a member that lost its state believes what is remembered"),
     "a readmitted member calls a late grant malformed": (
         "node.c", "(o->lost || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state takes a late grant for what it is"),
     # sight

@@ -105,7 +105,8 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
         no.reason = ELECT_REFUSED_STALE;
         no.other = term(2 + attempt, 1);
         hears(v, 0, no);
-        hears(v, 1, no);
+        if (v->a.node.mandate.candidacy == ELECT_CONFIRMING) /* a PREVOTE is lost by then */
+            hears(v, 1, no);
         assert_rule(&v->a, REFUSED);
         elect_time retry = elect_alarm(&v->a.node);
         assert_true(retry > v->now);
@@ -201,12 +202,6 @@ static void a_refused_prevote_releases_nothing(void **state)
     no.reason = ELECT_REFUSED_STALE;
     no.other = term(7, 1);
     hears(v, 0, no);
-    assert_rule(&v->a, COUNTS); /* the others may still agree, to a term above that */
-    struct voter agreed = *v;
-    hears(&agreed, 1, reply(v, ELECT_AYE));
-    hears(&agreed, 2, reply(v, ELECT_AYE));
-    assert_int_equal(agreed.a.node.mandate.term, term(8, 2));
-    hears(v, 1, no);
     assert_rule(&v->a, REFUSED);
     assert_int_equal(v->a.out.sends, 0);
     v->now = elect_alarm(&v->a.node);

@@ -86,6 +86,7 @@ static void a_membership_that_counts_with_an_unknown_number_is_not_translated(vo
     saved.membership.voters = 3; /* only a voter of now and of before is counted with */
     saved.membership.before = 7;
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
+    assert_false(elect_saved_translate(&config, before, 2, &saved, &unknown)); /* a rank too many */
     saved.membership.before = 3;
     saved.met[2] = 9;
     assert_true(elect_saved_translate(&config, before, 3, &saved, &unknown));

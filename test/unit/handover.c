@@ -548,7 +548,9 @@ static void a_pause_is_heard_of_written_down_and_holds_elections_back(void **sta
     happens(v, ELECT_RESUME);
     assert_int_equal(v->a.node.saved.pause, 4);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    m.pause = 1u << 30;
+    m.pause = 1u << 30; /* a leap, for a member that has seen a term, though it was never paused */
+    v->a.node.mandate.seen = term(1, 1);
+    v->a.node.saved.pause = 0;
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
 }

@@ -79,6 +79,30 @@ static void penalties_that_the_next_halving_makes_up_move_no_office(void **state
     assert_true(claims(*watchful(3, 1), 2, 3, 8));
 }
 
+/* A leader of middle rank has 3 penalties. 0 has fewer, but not few enough for its place; 2 may. */
+static void only_a_member_that_would_take_the_place_itself_keeps_another_from_it(void **state)
+{
+    struct voter *v = leader(3);
+    (void)state;
+    v->a.config.preempt = true;
+    v->a.node.me = 1; /* as if it had that rank */
+    v->a.node.mandate.token = v->a.node.mandate.term = term(1, 1);
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++)
+        v->a.node.mandate.round[i].term = term(1, 1);
+    v->a.node.mandate.penalties = 3;
+    struct elect_message m = reply(v, ELECT_GRANT);
+    m.penalty = 2;
+    hears(v, 0, m);
+    struct voter other = *v;
+    m.penalty = 3;
+    m.able = 1;
+    hears(v, 2, m);
+    assert_rule(&v->a, GIVES_PLACE);
+    other.a.node.mandate.penalty[0] = 0; /* now 0 would, and comes first */
+    hears(&other, 2, m);
+    assert_true(elect_leads(&other.a.node, other.now));
+}
+
 /* ---- counters ---- */
 
 #define FAR ((1u << 28) + 5) /* beyond what a process that knows something believes */
@@ -154,6 +178,7 @@ int test_presence(void)
         TEST(the_slowest_clock_stays_in_sight_of_the_fastest),
         TEST(four_voters_of_six_keep_sight_of_a_majority),
         TEST(penalties_that_the_next_halving_makes_up_move_no_office),
+        TEST(only_a_member_that_would_take_the_place_itself_keeps_another_from_it),
         TEST(a_new_member_believes_a_large_counter),
         TEST(a_member_that_lost_its_state_believes_what_is_remembered),
         TEST(a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is),

@@ -635,8 +635,8 @@ static void they_speak_the_highest_protocol_that_both_know_or_not_at_all(void **
     (void)state;
     p->now += SECOND;
     begin(p, 0, 2, 2);
-    p->s[0].lowest = 2;
-    p->s[0].highest = 3;
+    p->s[0].lowest = SESSION_HIGHEST + 1;
+    p->s[0].highest = SESSION_HIGHEST + 2;
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_REFUSED); /* which is no reason to stop */
     assert_string_equal(session_refusal_text((enum session_refusal)p->e.why),
@@ -644,7 +644,7 @@ static void they_speak_the_highest_protocol_that_both_know_or_not_at_all(void **
     assert_false(talk(p, 0));
     assert_int_equal(p->s[1].peer[0].known.incarnation, 1);
     begin(p, 1, 2, 2);
-    p->s[1].highest = 2;
+    p->s[1].highest = SESSION_HIGHEST + 1;
     p->now += SECOND;
     greet(p, 1);
     assert_true(talk(p, 0) && talk(p, 1));
