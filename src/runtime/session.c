@@ -292,7 +292,7 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
 {
     struct session *n = &life->with[slot];
     life->hellos = h->number;
-    n->sent += h->top > n->sent && h->top - n->sent <= SESSION_LEAP ? h->top - n->sent : 0;
+    n->sent = h->top > n->sent ? h->top : n->sent; /* however far: forged leaps add up */
     n->heard = now;
     n->spoke = (h->flags & USED) != 0 ? now : n->spoke;
     n->sure = n->sure || h->taken > 0;
@@ -385,9 +385,10 @@ static bool is_new(const struct session *n, uint64_t counter)
 
 static void mark(struct session *n, uint64_t counter)
 {
-    for (uint64_t c = n->top + 1; c <= counter && c - n->top <= SESSION_WINDOW; c++)
-        n->window[c % SESSION_WINDOW / 64] &= ~((uint64_t)1 << c % 64);
-    n->top = counter > n->top ? counter : n->top;
+    uint64_t leap = counter > n->top ? counter - n->top : 0;
+    for (uint64_t i = 1; i <= leap && i <= SESSION_WINDOW; i++)
+        n->window[(n->top + i) % SESSION_WINDOW / 64] &= ~((uint64_t)1 << (n->top + i) % 64);
+    n->top += leap;
     n->window[counter % SESSION_WINDOW / 64] |= (uint64_t)1 << counter % 64;
 }
 

@@ -35,7 +35,9 @@
  * 12. A counter may be ahead of the highest one taken by SESSION_LEAP at most. If the receiver
  *     gets authentic DATA below its window, the two ends may disagree about the counter (some
  *     holder of the key has sent a packet with a counter of its own). Its next HELLO then says the
- *     highest counter that it has taken, and the sender goes on above that.
+ *     highest counter that it has taken, and the sender goes on above that, however far it is: one
+ *     HELLO makes up for any number of leaps. The receiver's limit is what keeps the last counter
+ *     away: it takes 2^24 forged packets in a session to exhaust its counters.
  */
 #ifndef ELECT_SESSION_H
 #define ELECT_SESSION_H

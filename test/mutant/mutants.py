@@ -629,7 +629,12 @@ MUTANTS = {
     "a receiver does not say that it misses DATA": (
         "runtime/session.c", "        n->behind = true;\n", "", "session no counter leaves a pair deaf"),
     "a sender does not go on above what was taken": (
-        "runtime/session.c", "h->top > n->sent && h->top - n->sent <= SESSION_LEAP ?", "false ?", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "h->top > n->sent ? h->top", "false ? h->top", "session no counter leaves a pair deaf"),
+    "a sender follows one leap and no more": (
+        "runtime/session.c", "h->top > n->sent ? h->top", "h->top > n->sent && h->top - n->sent <= SESSION_LEAP ? h->top", "session no counter leaves a pair deaf"),
+    "the last counter clears the whole window": (
+        "runtime/session.c", "i <= leap && i <= SESSION_WINDOW;", "n->top + i <= counter && i <= SESSION_WINDOW;",
+        "session at the end of the counters no packet is taken twice"),
     "a receiver says for ever that it misses DATA": (
         "runtime/session.c", "    n->behind = n->behind && !says;\n", "", "session no counter leaves a pair deaf"),
     "a repeated packet shows that a link works": (

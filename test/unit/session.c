@@ -161,6 +161,20 @@ static enum session_news forge(struct pair *p, uint64_t counter)
     return (enum session_news)p->e.news;
 }
 
+static uint64_t highest_taken(const struct pair *p) { return p->s[1].peer[0].now.with[0].top; }
+
+/* Four rounds at most until member 1 hears member 0: DATA that it misses leads to a HELLO. */
+static bool is_heard_again(struct pair *p)
+{
+    bool hears = false;
+    for (unsigned i = 0; i < 4 && !hears; i++) {
+        hears = talk(p, 0);
+        p->now += 2 * SECOND;
+        greet(p, 1);
+    }
+    return hears;
+}
+
 static void no_counter_leaves_a_pair_deaf(void **state)
 {
     struct pair *p = acquainted();
@@ -169,24 +183,24 @@ static void no_counter_leaves_a_pair_deaf(void **state)
     size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, before);
     deliver(p, 1, before, length);
     assert_int_equal(p->e.news, SESSION_DATA);
-    uint64_t top = p->s[1].peer[0].now.with[0].top;
     assert_int_equal(forge(p, UINT64_MAX), SESSION_NOTHING);
     assert_int_equal(forge(p, UINT64_MAX - SESSION_WINDOW / 2), SESSION_NOTHING);
-    assert_int_equal(forge(p, top + SESSION_LEAP + 1), SESSION_NOTHING);
+    assert_int_equal(forge(p, highest_taken(p) + SESSION_LEAP + 1), SESSION_NOTHING);
     assert_true(talk(p, 0));
     for (uint64_t leap = SESSION_WINDOW + 1; leap < SESSION_LEAP; leap *= 1024) {
-        top = p->s[1].peer[0].now.with[0].top;
-        assert_int_equal(forge(p, top + leap), SESSION_DATA);
-        bool hears = false;
-        for (unsigned i = 0; i < 4 && !hears; i++) { /* what is missed leads to a HELLO */
-            hears = talk(p, 0);
-            p->now += 2 * SECOND;
-            greet(p, 1);
-        }
-        assert_true(hears);
+        assert_int_equal(forge(p, highest_taken(p) + leap), SESSION_DATA);
+        assert_true(is_heard_again(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
         assert_int_not_equal(p->e.news, SESSION_DATA); /* and nothing is taken twice */
+    }
+    for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) { /* one HELLO makes up for all of them */
+        for (unsigned i = 0; i < leaps; i++)
+            assert_int_equal(forge(p, highest_taken(p) + SESSION_LEAP), SESSION_DATA);
+        assert_true(is_heard_again(p));
+        assert_true(talk(p, 0) && talk(p, 1));
+        deliver(p, 1, before, length);
+        assert_int_not_equal(p->e.news, SESSION_DATA);
     }
     struct session_peer *it = &p->s[1].peer[0];
     it->next_hello = 0;
@@ -194,6 +208,24 @@ static void no_counter_leaves_a_pair_deaf(void **state)
     assert_true(greet(p, 1)); /* what was missed last leads to one HELLO */
     it->next_hello = 0;
     assert_false(greet(p, 1));
+}
+
+/* A holder of the key can push a session there, with 2^24 leaps. */
+static void at_the_end_of_the_counters_no_packet_is_taken_twice(void **state)
+{
+    struct pair *p = acquainted();
+    uint8_t near[SEAL_MAX_PACKET];
+    (void)state;
+    p->s[1].peer[0].now.with[0].top = p->s[0].peer[0].now.with[0].sent = UINT64_MAX - 8;
+    size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, near);
+    deliver(p, 1, near, length);
+    assert_int_equal(p->e.news, SESSION_DATA);
+    assert_int_equal(forge(p, UINT64_MAX), SESSION_DATA);
+    deliver(p, 1, near, length);
+    assert_int_equal(p->e.news, SESSION_HEARD);
+    for (unsigned i = 0; i < 10; i++) /* 6 that are left, then 0, 1, ... below the window */
+        assert_true(talk(p, 0) == (i < 6));
+    assert_int_equal(forge(p, UINT64_MAX), SESSION_HEARD);
 }
 
 /* The two ends are on two networks. */
@@ -787,6 +819,7 @@ int main(void)
         cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
         cmocka_unit_test(two_packets_renew_a_session),
         cmocka_unit_test(no_counter_leaves_a_pair_deaf),
+        cmocka_unit_test(at_the_end_of_the_counters_no_packet_is_taken_twice),
         cmocka_unit_test(a_repeated_packet_does_not_show_that_a_link_works),
         cmocka_unit_test(no_nonce_is_used_for_two_contents),
         cmocka_unit_test(a_restart_ends_what_was_before),
