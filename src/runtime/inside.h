@@ -42,8 +42,8 @@ struct self_message {
 /* Where a dynamic peer may be by now. */
 struct candidate {
     union elect_address address;
-    elect_time since;
-    unsigned packets; /* newest ones, in a row; 0: there is no candidate */
+    elect_time since, heard; /* its first packet and its last one */
+    unsigned packets;        /* newest ones, in a row; 0: there is no candidate */
 };
 
 struct elect_member {

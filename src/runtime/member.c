@@ -129,10 +129,23 @@ struct elect_rule member_step(struct elect_member *m, unsigned group, const stru
 
 /* ---- a turn: written down, sent, delivered to oneself, announced ---- */
 
+/* Has the candidate been heard within the suspicion time? An attacker that repeats a packet with a
+ * false source address makes the member send there for that long and no longer. */
+static bool is_candidate_heard(const struct elect_member *m, const struct candidate *c)
+{
+    return c->packets > 0 && elect_uv_now() - c->heard < (elect_time)m->sessions->suspicion;
+}
+
+/* A dynamic peer that may have moved gets each packet at both addresses: a leader that has moved
+ * needs its grants before the suspicion time has passed at the new address. */
 static void send_packet(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
-    for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++)
+    for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {
+        const struct candidate *c = &m->candidate[peer][link];
         net_send(&m->net, link, &m->peer[peer].link[link], bytes, length);
+        if (is_candidate_heard(m, c))
+            net_send(&m->net, link, &c->address, bytes, length);
+    }
 }
 
 /* As many whole records as a datagram takes. */
@@ -501,6 +514,7 @@ static void follow_address(struct elect_member *m, unsigned peer, unsigned link,
     if (c->packets == 0 || !net_same(&c->address, from))
         *c = (struct candidate){.address = *from, .since = now};
     c->packets++;
+    c->heard = now;
     if (m->peer[peer].link[link].any.sa_family == AF_UNSPEC ||
         (c->packets >= MOVED_PACKETS && now - c->since >= (elect_time)m->sessions->suspicion))
         move(m, peer, link, from);

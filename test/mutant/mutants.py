@@ -656,6 +656,12 @@ MUTANTS = {
         "runtime/member.c", "c->packets >= MOVED_PACKETS && ", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
     "a dynamic peer never moves": (
         "runtime/member.c", "(c->packets >= MOVED_PACKETS && now - c->since", "(false && now - c->since", "loop a relay moves no peer that is heard and a peer that moves is found"),
+    "a peer that moves gets nothing before its address is proved": (
+        "runtime/member.c", "        if (is_candidate_heard(m, c))\n", "        if (false)\n", "loop a peer that may have moved gets each packet at both addresses"),
+    "one packet from elsewhere brings packets there for ever": (
+        "runtime/member.c", "return c->packets > 0 && elect_uv_now() - c->heard <", "return c->packets > 0 && 0 <", "loop a peer that may have moved gets each packet at both addresses"),
+    "a candidate gets packets though the peer is heard at its address": (
+        "runtime/member.c", "return c->packets > 0 && elect_uv_now()", "return elect_uv_now()", "loop a peer that may have moved gets each packet at both addresses"),
     "every HELLO is answered": (
         "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
         "session answers have a budget"),

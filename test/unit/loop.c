@@ -368,6 +368,48 @@ static void a_relay_moves_no_peer_that_is_heard_and_a_peer_that_moves_is_found(v
     assert_true(link_to_it().heard > heard);
 }
 
+/* What the member sends to its peer next, as a set of the sockets that get it. */
+#define HOME 1
+#define AWAY 2
+
+static unsigned reached(void)
+{
+    uint8_t first[2 * NET_QUEUE];
+    while (received(d.home, first) + received(d.away, first) > 0)
+        continue; /* what was sent before */
+    elect_member_note(d.member, IT, KEY, 1);
+    size_t home = received(d.home, first), away = received(d.away, first);
+    assert_true(home <= 1 && away <= 1); /* a candidate gets no more than the peer */
+    return (home > 0 ? HOME : 0) | (away > 0 ? AWAY : 0);
+}
+
+static void a_peer_that_may_have_moved_gets_each_packet_at_both_addresses(void **state)
+{
+    elect_time suspicion = d.group.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
+    elect_time began;
+    unsigned at;
+    (void)state;
+    meet();
+    assert_int_equal(reached(), HOME);
+    do { /* again if this machine was too slow: then the candidate may have been forgotten */
+        began = elect_uv_now();
+        say_from(d.away, d.home);
+        assert_int_equal(reached(), HOME); /* it is still heard at its address */
+        say_from(d.away, -1);
+        at = reached();
+    } while (elect_uv_now() - began >= suspicion);
+    assert_int_equal(at, HOME | AWAY);
+    assert_true(is_at(&d.at_home));
+    wait(suspicion); /* a packet with a false source address brings no more than this */
+    assert_int_equal(reached(), HOME);
+    for (unsigned i = 0; i < 5; i++)
+        say_from(d.away, -1);
+    wait(suspicion);
+    say_from(d.away, -1);
+    assert_true(is_at(&d.at_away));
+    assert_int_equal(reached(), AWAY); /* the old address is of no more use */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +420,9 @@ int main(void)
         cmocka_unit_test(packets_wait_for_a_flush_and_a_bad_one_stops_no_other),
         cmocka_unit_test_setup_teardown(
             a_relay_moves_no_peer_that_is_heard_and_a_peer_that_moves_is_found, begin_dynamic,
+            end_dynamic),
+        cmocka_unit_test_setup_teardown(
+            a_peer_that_may_have_moved_gets_each_packet_at_both_addresses, begin_dynamic,
             end_dynamic),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
