@@ -85,24 +85,21 @@ static void judge(struct explorer *x, const struct row *row, bool quiet, uint32_
 
 /* ---- expanding ---- */
 
-static void give_up(struct explorer *x, enum bound why)
+void explorer_give_up(struct explorer *x, enum bound why)
 {
     atomic_store(&x->bound, why);
     atomic_store(&x->pause, true);
 }
 
-static void post(void *worker, const struct move *move, const struct row *row)
+bool explorer_note(struct worker *w, const struct row *row)
 {
-    struct worker *w = worker;
     struct explorer *x = w->all;
-    (void)move;
-    w->transitions++;
     if (w->waiting == w->room) {
         size_t room = 2 * w->room + 1024;
         if (!store_grow(&x->store, (void **)&w->arrivals, w->room * sizeof *w->arrivals,
                         room * sizeof *w->arrivals)) {
-            give_up(x, BOUND_MEMORY);
-            return;
+            explorer_give_up(x, BOUND_MEMORY);
+            return false;
         }
         w->room = room;
     }
@@ -110,6 +107,15 @@ static void post(void *worker, const struct move *move, const struct row *row)
     a->hash = store_hash(&x->store, row);
     a->parent = w->parent;
     a->row = *row;
+    return true;
+}
+
+static void post(void *worker, const struct move *move, const struct row *row)
+{
+    struct worker *w = worker;
+    (void)move;
+    w->transitions++;
+    explorer_note(w, row);
 }
 
 /* The next worlds of this level, whoever keeps them; false if there are no more. */
@@ -134,7 +140,7 @@ static void put_away(struct worker *w)
     switch (store_take(&x->store, w->me, w->arrivals, w->waiting)) {
     case STORE_TOOK: w->waiting = 0; break;
     case STORE_PAUSE: atomic_store(&x->pause, true); break;
-    case STORE_NO_MEMORY: give_up(x, BOUND_MEMORY); break;
+    case STORE_NO_MEMORY: explorer_give_up(x, BOUND_MEMORY); break;
     }
 }
 
@@ -158,9 +164,9 @@ static void expand(struct worker *w)
         }
         put_away(w);
         if (explorer_interrupted(x))
-            give_up(x, BOUND_INTERRUPTED);
+            explorer_give_up(x, BOUND_INTERRUPTED);
         else if (all_bytes(x) > x->asked->max_memory)
-            give_up(x, BOUND_MEMORY);
+            explorer_give_up(x, BOUND_MEMORY);
     }
 }
 
@@ -215,9 +221,9 @@ static void end_level(struct explorer *x)
     x->out->exhausted = empty;
     x->done = empty || explore_violated(x->out);
     if (!empty && store_count(&x->store) > x->asked->max_states && !x->done)
-        give_up(x, BOUND_STATES);
+        explorer_give_up(x, BOUND_STATES);
     else if (!empty && !begin_level(x))
-        give_up(x, BOUND_MEMORY);
+        explorer_give_up(x, BOUND_MEMORY);
     x->depth += !empty;
 }
 
@@ -232,7 +238,7 @@ static void go_on(struct explorer *x)
         level_done = level_done && w->waiting == 0 && atomic_load(&w->next) >= w->level_end;
     }
     if (x->space->full)
-        give_up(x, BOUND_MEMORY);
+        explorer_give_up(x, BOUND_MEMORY);
     if (level_done && atomic_load(&x->bound) == BOUND_NONE)
         end_level(x);
     x->done = x->done || atomic_load(&x->bound) != BOUND_NONE;
@@ -247,13 +253,12 @@ static bool make_room(struct explorer *x)
     for (unsigned t = 0; t < x->threads; t++)
         waiting += x->worker[t].waiting;
     if (waiting > 0 && !store_prepare(&x->store, waiting, x->space->seat_count))
-        give_up(x, BOUND_MEMORY);
+        explorer_give_up(x, BOUND_MEMORY);
     return waiting > 0;
 }
 
-static void *search(void *worker)
+static void search(struct worker *w)
 {
-    struct worker *w = worker;
     struct explorer *x = w->all;
     while (!x->done) {
         expand(w);
@@ -273,7 +278,6 @@ static void *search(void *worker)
         }
         pthread_barrier_wait(&x->barrier);
     }
-    return NULL;
 }
 
 /* ---- threads ---- */
@@ -285,12 +289,15 @@ static void *come(void *worker)
     struct explorer *x = w->all;
     pthread_mutex_lock(&x->gate);
     pthread_mutex_unlock(&x->gate);
-    return x->complete ? search(w) : NULL;
+    if (x->complete)
+        x->work(w);
+    return NULL;
 }
 
-static bool search_together(struct explorer *x)
+bool explorer_together(struct explorer *x, void (*work)(struct worker *w))
 {
     unsigned started = 1;
+    x->work = work;
     pthread_mutex_lock(&x->gate);
     while (started < x->threads &&
            pthread_create(&x->worker[started].thread, NULL, come, &x->worker[started]) == 0)
@@ -429,7 +436,7 @@ static bool explore_with(const struct exploration *e, unsigned threads, struct s
     pthread_barrier_init(&x->barrier, NULL, x->threads);
     pthread_mutex_init(&x->lock, NULL);
     pthread_mutex_init(&x->gate, NULL);
-    bool fine = start(x) && search_together(x);
+    bool fine = start(x) && explorer_together(x, search);
     if (fine)
         conclude(x);
     out->bound = (enum bound)atomic_load(&x->bound);

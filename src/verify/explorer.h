@@ -18,6 +18,7 @@ struct worker {
     size_t waiting, room;
     uint32_t parent; /* of what is being expanded */
     uint64_t transitions;
+    unsigned char *way;     /* a bit for each world, for mark_ends */
     uint32_t *level;        /* where each level begins among those that this thread keeps */
     uint32_t level_end;     /* and where the one that is being expanded ends */
     APART atomic_uint next; /* what any thread will expand next */
@@ -32,6 +33,7 @@ struct explorer {
     struct worker worker[EXPLORE_MAX_THREADS];
     APART pthread_barrier_t barrier;
     pthread_mutex_t gate; /* closed until all threads are there */
+    void (*work)(struct worker *w);
     bool complete;        /* they are, and may begin */
     pthread_mutex_t lock; /* around `out->finding` and `bad` */
     uint32_t bad[PROPERTY_COUNT];
@@ -41,6 +43,16 @@ struct explorer {
     unsigned depth, levels, level_room;
     uint32_t *after, afters; /* worlds that follow the bad one, to show what is wrong with it */
     uint32_t loop;           /* how many of them, at the end, can follow one another for ever */
+    atomic_uchar *mark;      /* by world: set of enum mark, while all are judged */
+    atomic_bool cyclic;      /* a world has MARK_CYCLES */
+};
+
+/* What was found of a world, without further faults and beginnings. */
+enum mark {
+    MARK_REACHES = 1, /* it leads to agreement, or to a rest without live processes */
+    MARK_ENDS = 2,    /* every history from here comes to an end */
+    MARK_CYCLES = 4,  /* some history from here can go on for ever */
+    MARK_AVOIDED = 8  /* left out when its component is taken apart again */
 };
 
 struct sight {
@@ -48,6 +60,12 @@ struct sight {
     uint8_t highest; /* of the live */
     bool agreed, highest_leads;
 };
+
+/* Runs this on every thread; false if they could not be started. */
+bool explorer_together(struct explorer *x, void (*work)(struct worker *w));
+/* A successor that the worker will look up; false, with a bound, if there is no memory. */
+bool explorer_note(struct worker *w, const struct row *row);
+void explorer_give_up(struct explorer *x, enum bound why);
 
 unsigned explorer_depth(const struct explorer *x, uint32_t world); /* moves from the first one */
 struct sight explorer_look(const struct space *s, const struct row *row);
@@ -63,6 +81,9 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned k
 /* When every world is known: eventually-leader and termination. False, with a bound, if it could
  * not be said. */
 bool judge_whole(struct explorer *x);
+/* Marks every world with MARK_ENDS, and MARK_REACHES if it does, or with MARK_CYCLES. False, with a
+ * bound, if it could not. `worlds` is more than the largest number of a world. */
+bool mark_ends(struct explorer *x, size_t worlds);
 
 /* What follows a bad world goes into x->after; false if it could not be found. From a world that
  * goes on for ever, back to it; `number` says which worlds belong together. */

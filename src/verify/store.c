@@ -205,17 +205,25 @@ static bool put(struct store *s, unsigned keeper, const struct arrival *a)
     }
 }
 
-/* What is looked up soon is fetched now: first the slot, then the world that it names. */
+void store_fetch(const struct store *s, uint64_t hash)
+{
+    __builtin_prefetch((const void *)&s->slot[(hash >> 32) & (s->slots - 1)]);
+}
+
+void store_fetch_world(const struct store *s, uint64_t hash)
+{
+    uint64_t there =
+        atomic_load_explicit(&s->slot[(hash >> 32) & (s->slots - 1)], memory_order_acquire);
+    if (there >> 32 == hash >> 32 && there != 0)
+        __builtin_prefetch(item_of(s, (uint32_t)there - 1));
+}
+
 static void fetch_ahead(const struct store *s, const struct arrival *a, size_t left)
 {
     if (left > 12)
-        __builtin_prefetch((const void *)&s->slot[(a[12].hash >> 32) & (s->slots - 1)]);
-    if (left > 6) {
-        uint64_t there = atomic_load_explicit(&s->slot[(a[6].hash >> 32) & (s->slots - 1)],
-                                              memory_order_acquire);
-        if (there >> 32 == a[6].hash >> 32 && there != 0)
-            __builtin_prefetch(item_of(s, (uint32_t)there - 1));
-    }
+        store_fetch(s, a[12].hash);
+    if (left > 6)
+        store_fetch_world(s, a[6].hash);
 }
 
 enum store_answer store_take(struct store *s, unsigned keeper, const struct arrival *arrivals,
@@ -335,10 +343,10 @@ uint32_t store_parent(const struct store *s, uint32_t world)
     return parent;
 }
 
-bool store_find(const struct store *s, const struct row *row, uint32_t *world)
+bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world)
 {
     unsigned char packed[WIDEST];
-    uint32_t fragment = (uint32_t)(store_hash(s, row) >> 32);
+    uint32_t fragment = (uint32_t)(hash >> 32);
     pack(s, row, packed);
     for (uint64_t at = fragment & (s->slots - 1); s->slot[at] != 0; at = (at + 1) & (s->slots - 1))
         if (is_there(s, s->slot[at], fragment, packed)) {
@@ -346,4 +354,9 @@ bool store_find(const struct store *s, const struct row *row, uint32_t *world)
             return true;
         }
     return false;
+}
+
+bool store_find(const struct store *s, const struct row *row, uint32_t *world)
+{
+    return store_look_up(s, store_hash(s, row), row, world);
 }

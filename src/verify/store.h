@@ -72,6 +72,10 @@ static inline uint32_t store_number(const struct store *s, unsigned keeper, uint
 void store_row(const struct store *s, uint32_t world, struct row *row);
 uint32_t store_parent(const struct store *s, uint32_t world); /* the first is its own */
 bool store_find(const struct store *s, const struct row *row, uint32_t *world);
+bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world);
+/* What is looked up soon is brought into the cache: first its slot, then the world named there. */
+void store_fetch(const struct store *s, uint64_t hash);
+void store_fetch_world(const struct store *s, uint64_t hash);
 
 /* Memory that is counted; false if there is no more, or it is not allowed. */
 bool store_grow(struct store *s, void **memory, size_t old, size_t wanted);

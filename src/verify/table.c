@@ -229,14 +229,14 @@ static struct table_slots *grow(struct table *t, struct table_slots *old)
 static void append(struct table *t, const void *value, size_t length)
 {
     uint32_t index = atomic_load(&t->count);
-    table_must(index / TABLE_PAGE < TABLE_PAGES ? t : NULL);
-    struct table_entry **page = &t->page[index / TABLE_PAGE];
-    if (*page == NULL) {
-        *page = table_must(malloc(TABLE_PAGE * sizeof **page));
-        atomic_fetch_add(&t->bytes, TABLE_PAGE * sizeof **page);
+    unsigned page = 31 - (unsigned)__builtin_clz(index / TABLE_FIRST + 1);
+    table_must(page < TABLE_PAGES ? t : NULL);
+    if (t->page[page] == NULL) {
+        size_t size = (sizeof **t->page * TABLE_FIRST) << page;
+        t->page[page] = table_must(malloc(size));
+        atomic_fetch_add(&t->bytes, size);
     }
-    (*page)[index % TABLE_PAGE] =
-        (struct table_entry){arena_keep(&t->arena, value, length), length};
+    *table_entry(t, index) = (struct table_entry){arena_keep(&t->arena, value, length), length};
     atomic_store(&t->count, index + 1);
 }
 

@@ -82,8 +82,9 @@ static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 
 /* ---- every value once ---- */
 
-#define TABLE_PAGE  4096 /* entries */
-#define TABLE_PAGES (1u << 16)
+#define TABLE_FIRST                                                                                \
+    1024u /* entries of the first page; each page has twice those of the one before */
+#define TABLE_PAGES 22
 
 struct table {
     struct table_entry {
@@ -103,9 +104,15 @@ void table_settle(struct table *t); /* while no other thread reads */
 size_t table_bytes(const struct table *t);
 void table_free(struct table *t);
 
+static inline struct table_entry *table_entry(const struct table *t, uint32_t index)
+{
+    unsigned page = 31 - (unsigned)__builtin_clz(index / TABLE_FIRST + 1);
+    return &t->page[page][index - TABLE_FIRST * ((1u << page) - 1)];
+}
+
 static inline const void *table_value(const struct table *t, uint32_t index, size_t *length)
 {
-    const struct table_entry *e = &t->page[index / TABLE_PAGE][index % TABLE_PAGE];
+    const struct table_entry *e = table_entry(t, index);
     *length = e->length;
     return e->value;
 }

@@ -2,10 +2,11 @@
  * What can only be said of all worlds together: can agreement be reached from every one of them,
  * and does every election end?
  *
- * The worlds, without further faults and beginnings, are taken apart into their strongly connected
- * components (Tarjan 1972, with one number for each world: Pearce 2016). What a component leads to
- * is complete before the component is, so one walk says of every world whether it reaches agreement
- * (some successor does) and whether it comes to an end (all of them do).
+ * From most worlds every history comes to an end: ends.c marks those. The others, without further
+ * faults and beginnings, are taken apart into their strongly connected components (Tarjan 1972,
+ * with one number for each world: Pearce 2016). What a component leads to is complete before the
+ * component is, so one walk says of every world whether it reaches agreement (some successor does)
+ * and whether it comes to an end (all of them do).
  *
  * What does not come to an end can go on for ever. But not every such history counts: see struct
  * due. So a component with a cycle is a violation if letters of every sender who has some in all of
@@ -19,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REACHES = 1, ENDS = 2, AVOIDED = 4 };
-
 struct frame {
     uint32_t world, index;
     uint32_t first, next; /* its successors in `edge`, and the one that is looked at */
@@ -29,7 +28,6 @@ struct frame {
 
 struct whole {
     struct explorer *x;
-    unsigned char *mark;
     uint32_t *number; /* 0: not seen; up to `index`: on the way; above `component`: complete */
     uint32_t index, component;
     uint32_t *stack; /* those whose component is not complete */
@@ -54,7 +52,7 @@ static void expand(struct whole *g, uint32_t world, space_visit *visit, void *co
 
 static bool gone(const struct whole *g, uint32_t world)
 {
-    return (g->mark[world] & (ENDS | AVOIDED)) != 0;
+    return (g->x->mark[world] & (MARK_ENDS | MARK_AVOIDED)) != 0;
 }
 
 /* ---- a component that is complete: does it go on for ever? ---- */
@@ -141,7 +139,7 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
         struct row row;
         bool quiet;
         expand(g, member[i], look_for, &e, &row, &quiet);
-        g->mark[member[i]] |= e.possible ? AVOIDED : 0;
+        g->x->mark[member[i]] |= e.possible ? MARK_AVOIDED : 0;
     }
     g->again = true;
 }
@@ -230,7 +228,7 @@ static void complete(struct whole *g, const struct frame *f)
         first--;
     for (uint32_t i = first; i < g->depth; i++) {
         g->number[g->stack[i]] = g->component;
-        g->mark[g->stack[i]] |= (unsigned char)(f->reaches * REACHES | f->ends * ENDS);
+        g->x->mark[g->stack[i]] |= (unsigned char)(f->reaches * MARK_REACHES | f->ends * MARK_ENDS);
     }
     if (!f->ends && goes_on(g, g->stack + first, g->depth - first))
         for (uint32_t i = first; i < g->depth; i++)
@@ -266,8 +264,8 @@ static void leave(struct whole *g)
 static void follow(const struct whole *g, struct frame *f, uint32_t to)
 {
     bool complete = g->number[to] > g->component || gone(g, to);
-    f->reaches = f->reaches || (complete && (g->mark[to] & REACHES) != 0);
-    f->ends = f->ends && complete && (g->mark[to] & ENDS) != 0;
+    f->reaches = f->reaches || (complete && (g->x->mark[to] & MARK_REACHES) != 0);
+    f->ends = f->ends && complete && (g->x->mark[to] & MARK_ENDS) != 0;
     if (!complete && g->number[to] < g->number[f->world]) {
         g->number[f->world] = g->number[to];
         f->root = false;
@@ -314,6 +312,19 @@ static bool take_apart(struct whole *g)
     return true;
 }
 
+static bool judge_cycles(struct whole *g)
+{
+    struct store *s = &g->x->store;
+    if (!store_grow(s, (void **)&g->number, 0, g->worlds * sizeof *g->number) ||
+        !store_grow(s, (void **)&g->stack, 0, g->worlds * sizeof *g->stack))
+        return false;
+    do {
+        if (!take_apart(g))
+            return false;
+    } while (g->again);
+    return true;
+}
+
 /* ---- judging the whole ---- */
 
 static void nearest_unmarked(struct whole *g)
@@ -325,7 +336,7 @@ static void nearest_unmarked(struct whole *g)
                 uint32_t world = store_number(&x->store, t, i);
                 struct row row;
                 store_row(&x->store, world, &row);
-                if ((g->mark[world] & REACHES) != 0 || explorer_untouched(x->space, &row))
+                if ((g->x->mark[world] & MARK_REACHES) != 0 || explorer_untouched(x->space, &row))
                     continue;
                 x->bad[PROPERTY_EVENTUALLY] = world;
                 x->out->finding[PROPERTY_EVENTUALLY] = (struct finding){true, level};
@@ -337,15 +348,11 @@ static bool judge(struct whole *g)
 {
     struct explorer *x = g->x;
     struct store *s = &x->store;
-    if (!store_grow(s, (void **)&g->mark, 0, g->worlds) ||
-        !store_grow(s, (void **)&g->number, 0, g->worlds * sizeof *g->number) ||
-        !store_grow(s, (void **)&g->stack, 0, g->worlds * sizeof *g->stack))
+    if (!store_grow(s, (void **)&x->mark, 0, g->worlds * sizeof *x->mark))
         return false;
-    memset(g->mark, 0, g->worlds);
-    do {
-        if (!take_apart(g))
-            return false;
-    } while (g->again);
+    memset(x->mark, 0, g->worlds * sizeof *x->mark);
+    if (!mark_ends(x, g->worlds) || (atomic_load(&x->cyclic) && !judge_cycles(g)))
+        return false;
     if ((x->asked->properties >> PROPERTY_EVENTUALLY & 1) != 0)
         nearest_unmarked(g);
     if (x->out->finding[PROPERTY_EVENTUALLY].violated)
@@ -369,7 +376,8 @@ bool judge_whole(struct explorer *x)
     bool fine = judge(&g);
     if (!fine)
         atomic_store(&x->bound, explorer_interrupted(x) ? BOUND_INTERRUPTED : BOUND_MEMORY);
-    free(g.mark);
+    free(x->mark);
+    x->mark = NULL;
     free(g.number);
     free(g.stack);
     free(g.edge);

@@ -809,6 +809,13 @@ MUTANTS = {
         "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),
     "an office that a hook did not want is handed round at once": (
         "daemon/hooks.c", "h->failures > 1;", "false;", "hooks all-decline"),
+    # the checker
+    "agreement is seen only where it begins": (
+        "verify/ends.c", "        s->reaches = s->reaches || (mark & MARK_REACHES) != 0;\n", "",
+        "verify --processes 3 --property eventually-leader"),
+    "what leads to a cycle leads to no agreement": (
+        "verify/whole.c", "    f->reaches = f->reaches || (complete && (g->x->mark[to] & MARK_REACHES) != 0);\n", "",
+        "verify --processes 3 --crashes 1 --recoveries 1 --property eventually-leader"),
     # elect run
     "orphans are left to the keeper": (
         "run/keeper.c", "    tree_let_reap(true);\n", "", "run_faults orphans-need-no-keeper"),

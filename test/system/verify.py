@@ -82,6 +82,9 @@ def numbers():
                            (["--algorithm", "chang-roberts", "--processes", "7,6,5,4,3,2,1"], 0),
                            (["--processes", 4, "--timeouts", "any", "--property", "one-leader,agreement"], 1),
                            (["--processes", 4, "--cuts", 1, "--losses", 1, "--property", "one-leader"], 1),
+                           (["--processes", 3, "--crashes", 1, "--recoveries", 1], 0),  # some worlds are on cycles
+                           (["--processes", 3, "--cuts", 1], 0),
+                           (["--processes", 2, "--down", 1, "--begin", 0, "--timeouts", "any", "--property", "termination"], 1),
                            (["--mandate", "majority", "--processes", 3, "--clocks", "bounded", "--witnesses", 0], 0),
                            (["--mandate", "majority", "--processes", 3, "--clocks", "beyond"], 1)):
             found = [verify(*args, "--threads", t, "--save", kept[t - 1], code=code) for t in (1, 2, 3)]
