@@ -134,7 +134,7 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
     sigprocmask(SIG_SETMASK, &signals, NULL);
     setsid(); /* what a terminal says is not for it */
     tree_adopt();
-    close_range(STDERR_FILENO + 1, ~0u, 0); /* what is the guardian's ends with it */
+    closefrom(STDERR_FILENO + 1); /* what is the guardian's ends with it */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     pid_t hook = getppid() == guardian ? fork() : -1;
     if (hook == 0)

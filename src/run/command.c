@@ -169,7 +169,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
     setpgid(command, command);
     if (!isolated)
         setpgid(0, command);
-    close_range(STDERR_FILENO + 1, ~0U, 0); /* whoever reads the other ends waits for the command */
+    closefrom(STDERR_FILENO + 1); /* whoever reads the other ends waits for the command */
     sigemptyset(&expected);
     sigaddset(&expected, SIGCHLD);
     sigaddset(&expected, PASS_ON);

@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECOND 1000000
+#define SECOND     1000000
+#define LOOK_AGAIN (2 * SECOND) /* at the latest, at a waiter that may have been stopped */
 
 struct keeper {
     struct keeper_job *job;
@@ -187,8 +188,14 @@ static int64_t next_alarm(const struct keeper *k)
 {
     int64_t term = k->o->on_lose != LOSE_FREEZE ? deadline_term(&k->d) : DEADLINE_NEVER;
     int64_t end = deadline_kill(&k->d), look = sick_next(&k->sick);
-    int64_t first = term < end ? term : end;
-    return !is(k, PHASE_WORKING) ? DEADLINE_NEVER : look < first ? look : first;
+    int64_t first = deadline_now() + LOOK_AGAIN;
+    if (is(k, PHASE_FROZEN))
+        return DEADLINE_NEVER;
+    if (!is(k, PHASE_WORKING))
+        return first;
+    first = term < first ? term : first;
+    first = end < first ? end : first;
+    return look < first ? look : first;
 }
 
 /* ---- what A says ---- */
@@ -320,11 +327,16 @@ static void begin(struct keeper *k)
     atomic_store(&k->page->waiter, k->waiter);
 }
 
+/* A waiter that the command has stopped (kill -STOP $PPID) does not see the command end. The kernel
+ * announces no stop to a process that ignores SIGCHLD, so the keeper continues the waiter, and only
+ * the waiter, each time it looks. */
 static void look_at_command(struct keeper *k)
 {
     tree_reap(ended, k);
     if (k->waiter == 0)
         finish(k);
+    if (!is(k, PHASE_FROZEN))
+        kill(k->waiter, SIGCONT);
 }
 
 _Noreturn void keeper(struct keeper_job *job)

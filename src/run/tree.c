@@ -28,7 +28,11 @@ void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_D
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
+#ifdef __s390__ /* takes the stack first */
+    return (pid_t)syscall(SYS_clone, NULL, flags, NULL, NULL, NULL);
+#else
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+#endif
 }
 
 /* ---- one process ---- */
@@ -40,11 +44,6 @@ static int open_process(pid_t pid)
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld", (long)pid);
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static bool signal_process(int process, int number)
-{
-    return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
 }
 
 /* The kernel gives a page at a time. */
@@ -62,7 +61,7 @@ static size_t read_all(int folder, const char *name, char *text, size_t room)
 
 struct look {
     char state;
-    pid_t parent;
+    pid_t pid, parent;
     unsigned long long start; /* clock ticks: with the number it identifies a process */
 };
 
@@ -70,16 +69,34 @@ struct look {
 static bool look_at(int process, struct look *l)
 {
     char text[1024];
-    long parent;
+    long pid, parent;
     text[read_all(process, "stat", text, sizeof text - 1)] = '\0';
     const char *behind = strrchr(text, ')');
-    if (behind == NULL ||
+    if (behind == NULL || sscanf(text, "%ld", &pid) != 1 ||
         sscanf(behind + 1,
                " %c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                &l->state, &parent, &l->start) != 3)
         return false;
+    l->pid = (pid_t)pid;
     l->parent = (pid_t)parent;
     return true;
+}
+
+static bool send_signal(int process, int number)
+{
+    return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
+}
+
+/* Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies it, the signal goes
+ * to the number of a process that /proc still shows. SIGKILL does not: between the two calls the
+ * number could become a stranger's. signal_child() kills without that race, and what a killed
+ * process leaves becomes our child. */
+static bool signal_process(int process, int number)
+{
+    struct look l;
+    if (send_signal(process, number))
+        return true;
+    return errno != ESRCH && number != SIGKILL && look_at(process, &l) && kill(l.pid, number) == 0;
 }
 
 /* ---- the children of a process ---- */
@@ -179,12 +196,24 @@ static void signal_group(const struct tree *t, int number)
         kill(-group, number);
 }
 
-/* The number of a child that the kernel has reaped may be a stranger's by now. */
+/* Signals a child by its number. The kernel must not reap the child meanwhile, or the number could
+ * become a stranger's. */
+static void signal_child_by_number(pid_t child, int number)
+{
+    void (*before)(int) = signal(SIGCHLD, SIG_DFL);
+    if (is_child(P_PID, (id_t)child))
+        kill(child, number);
+    signal(SIGCHLD, before);
+}
+
+/* The number of a child that the kernel has reaped may be a stranger's by now, so a pidfd refers to
+ * it. Kernels before 5.4 and some seccomp filters refuse one of these calls. */
 static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
-    if (fd >= 0 && is_child(P_PIDFD, (id_t)fd))
-        signal_process(fd, number);
+    bool sent = fd >= 0 && is_child(P_PIDFD, (id_t)fd) && send_signal(fd, number);
+    if (!sent && errno != ESRCH && errno != ECHILD) /* which mean that it has ended */
+        signal_child_by_number(child, number);
     if (fd >= 0)
         close(fd);
 }

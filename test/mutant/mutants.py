@@ -822,6 +822,12 @@ MUTANTS = {
     "the tree is walked before all children are killed": (
         "run/tree.c", "        if (signal_children(t, SIGKILL, &newest)) {", "        if (walk(t, kill_one) && signal_children(t, SIGKILL, &newest)) {",
         "run_faults killed-before-anything-is-looked-at"),
+    "without a pidfd no child is killed": (
+        "run/tree.c", "        kill(child, number);\n", "        kill(child, 0);\n", "run_faults without-pidfd"),
+    "without a pidfd only children are stopped": (
+        "run/tree.c", "kill(l.pid, number) == 0", "kill(l.pid, 0) == 0", "run_faults without-pidfd"),
+    "a stopped waiter stays stopped": (
+        "run/keeper.c", "        kill(k->waiter, SIGCONT);\n", "        kill(k->waiter, 0);\n", "run waiter-is-stopped"),
     "elect run can be traced": (
         "run/runner.c", "    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);\n", "", "run nothing-is-taken-out-of-elect"),
     "a closed folder of PATH makes any command forbidden": (

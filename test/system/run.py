@@ -395,6 +395,22 @@ def on_lose_signal(_):
 
 
 @case
+def waiter_is_stopped(_):
+    """The process that waits for the command is continued, and sees the command end: while the office is held, and when
+    the run goes on without it."""
+    with Fake(**SHORT) as f:
+        for words in ([], ["--isolate"]):
+            expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
+    with Fake(**SHORT) as f, begin(f, STAYS, "--on-lose", "signal") as r:
+        command, waiter = r.command(), r.waiter()
+        f.renews = False
+        empty("given up", f)
+        os.kill(waiter, signal.SIGSTOP)
+        os.kill(command, signal.SIGKILL)
+        holds("ended", r.end() == 75, r.process.returncode, r.err)
+
+
+@case
 def on_lose_freeze(_):
     with Fake(**SHORT) as f, Run(f, "--on-lose", "freeze", *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
         r.begun(3)

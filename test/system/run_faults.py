@@ -5,6 +5,8 @@ Workloads that do not want to end; either of its two processes killed, or standi
 late, silent, dead or wrong. Nobody survives, and nobody is alive after the deadline: by the clock of the one who granted
 it, and by what the workload writes itself. DEATHS=1000 in the environment: how often the two are killed."""
 
+import ctypes
+import errno
 import os
 import random
 import re
@@ -420,6 +422,50 @@ def without_proc(_):
         f.renews = False
         holds("lost", r.end() == 75, r.err)
         r.nothing_after(f.until(), "without /proc")
+
+
+PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # on every architecture
+
+
+def deny(error, *calls):
+    """A seccomp filter that answers these system calls with this error, for preexec_fn."""
+    refuse = [line for call in calls for line in ((0x15, 0, 1, call), (0x06, 0, 0, 0x50000 | error))]
+    lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the number, compare it with each, allow the others
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(lines), ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def install(_code=code):  # which must live as long as this
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "seccomp")
+    return install
+
+
+@case
+def without_pidfd(_):
+    """On an old kernel, or under a filter: what has left the process group is killed, stopped and continued all the same."""
+    for install in (deny(errno.ENOSYS, PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE), deny(errno.EPERM, PIDFD_SEND_SIGNAL)):
+        with Fake() as f:
+            there = f.folder / "there"
+            orphan = ran(f, "--", "sh", "-c", f"setsid sh -c '>{there}; exec sleep 1000' >/dev/null 2>&1 &"
+                         f"until [ -e {there} ]; do sleep .01; done; exit 3", preexec_fn=install)
+            expect("its own status", orphan, 3)
+            holds("no orphan is left", not orphan.alive())
+        deep = f"setsid {HOSTILE} BEAT tree 3; exit"  # outside the group, and not a child of the keeper
+        with Fake() as f, Run(f, "--on-lose", "freeze", "--", "sh", "-c", deep, preexec_fn=install) as r:
+            r.begun(3)
+            f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
+            f.client().say("LOST", why="")
+            f.wait("EMPTY is said", lambda: f.clients[-1].empty == 1)
+            wait("all stand still", lambda: len(r.workers()) == 5 and {state(p) for p in r.workers()} == {"T"})
+            beat = r.beat()
+            f.wait("it asks again", lambda: f.words().count("HOLD") == 2)
+            f.answer, f.term = None, TERM + (1 << 16)
+            f.client().say("GO")
+            wait("it works again", lambda: r.beat()[0] > beat[0] and {state(p) for p in r.workers()} <= {"S", "R"})
+            r.signal(signal.SIGKILL)
+            r.end()
+            wait("all are killed", lambda: not r.alive())
 
 
 @case
