@@ -6,7 +6,6 @@
 #include "control.h"
 #include "journal.h"
 #include "enroll.h"
-#include "pace.h"
 #include "recorder.h"
 #include "work.h"
 
@@ -62,7 +61,7 @@ struct daemon {
     bool deposits_again; /* it did not hear */
     int run_socket;
     struct talker *talkers; /* on it, the newest first */
-    struct pace pace;       /* of their users */
+    struct pace pace;       /* of their users, over all groups */
     bool stopping, over;
     int status;
 };

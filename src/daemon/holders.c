@@ -42,6 +42,7 @@ struct talker {
     bool loose, voids; /* nobody can say when it has stopped; so there is no testament */
     bool registered;   /* the guardian has its channel, by this serial: */
     bool reported;     /* that it is late */
+    bool worked;       /* in this group, and has not asked for a resignation since */
     elect_time told;   /* when it was told to stop; 0: it was not */
     unsigned group;
     uint32_t serial;
@@ -122,6 +123,15 @@ static void remove_from(struct talker **at, const struct talker *t)
 
 static void freed(uv_handle_t *handle) { free(handle->data); }
 
+/* Whether a run that cannot be killed works in this group, or is about to. */
+static bool has_loose(const struct daemon *d, unsigned group)
+{
+    bool has = false;
+    for (const struct talker *t = d->talkers; t != NULL; t = t->next)
+        has = has || (t->group == group && t->voids);
+    return has;
+}
+
 /* What was promised is in the page before anybody hears it. */
 static void promise(struct daemon *d, unsigned group)
 {
@@ -156,8 +166,9 @@ static void leave_office(struct talker *t)
     struct work *w = &t->d->group[t->group].work;
     if (w->holder == t)
         w->holder = NULL;
-    if (t->voids) { /* there is a testament again */
-        t->voids = w->is_void = false;
+    t->voids = false;
+    if (w->is_void && !has_loose(t->d, t->group)) { /* there is a testament again */
+        w->is_void = false;
         elect_member_deposit(t->d->member, t->group);
     }
     if (t->channel >= 0)
@@ -197,6 +208,26 @@ static void let_go(struct talker *t)
         work_wake(d, elect_uv_now());
 }
 
+/* ---- how often ---- */
+
+/* Each group has a pace of its own, so that a user's runs in one group do not delay that user's
+ * runs in the others. The pace over all groups has room for a burst in each of them, such as after
+ * a fail-over, but bounds what a user of many groups can cause in the long run. */
+static elect_time next_turn(const struct talker *t, unsigned group, elect_time now)
+{
+    const struct daemon *d = t->d;
+    elect_time here = pace_next(&d->group[group].work.pace, t->who.uid, 1, now);
+    elect_time all = pace_next(&d->pace, t->who.uid, d->config.groups, now);
+    return here > all ? here : all;
+}
+
+static void take_turns(const struct talker *t, unsigned group, unsigned cost)
+{
+    elect_time now = elect_uv_now();
+    pace_take(&t->d->group[group].work.pace, t->who.uid, cost, now);
+    pace_take(&t->d->pace, t->who.uid, cost, now);
+}
+
 /* ---- from one thing to the next ---- */
 
 static void go(struct talker *t)
@@ -205,10 +236,11 @@ static void go(struct talker *t)
     t->stage = TALKER_HOLDS;
     t->told = 0;
     t->reported = false;
+    t->worked = true;
     t->term = work_shown(d, t->group).term;
     t->until = 0;
     d->group[t->group].work.holder = t;
-    pace_take(&d->pace, t->who.uid, 1, elect_uv_now());
+    take_turns(t, t->group, 1);
     log_of(t, "works under it");
     tell(t, TALK_GO, "");
 }
@@ -259,21 +291,24 @@ void holders_acknowledged(struct daemon *d, const struct guard_note *note)
     }
 }
 
-/* Whose turn it is: the first that waits and whose user may start work now. NULL: none yet; then
- * `when` is when one may, if any waits. */
+/* Returns whose turn it is: the run that the guardian was told of, so that it is never told of
+ * two; else the first that waits and whose user may start work now. NULL: none yet; then `when` is
+ * when one may, if any waits. */
 static struct talker *first_in_line(const struct daemon *d, unsigned group, elect_time *when)
 {
     struct talker *first = NULL;
     elect_time now = elect_uv_now();
     *when = INT64_MAX;
     for (struct talker *t = d->talkers; t != NULL; t = t->next) { /* the newest come first */
-        bool registers = t->stage == TALKER_REGISTERS;
-        if (t->group != group || (t->stage != TALKER_WAITS && !registers))
+        if (t->group != group || (t->stage != TALKER_WAITS && t->stage != TALKER_REGISTERS))
             continue;
-        elect_time next = registers ? now : pace_next(&d->pace, t->who.uid, now);
+        bool chosen = t->channel < 0; /* the guardian has it */
+        elect_time next = chosen ? now : next_turn(t, group, now);
         if (next <= now)
             first = t;
         *when = next < *when ? next : *when;
+        if (chosen)
+            break;
     }
     return first;
 }
@@ -411,9 +446,9 @@ static const char *why_not_now(const struct talker *t)
            : !work_shown(t->d, t->group).leads ? ""
            : now < work->last          ? "what worked under it here may not have stopped yet"
            : !is_fresh(t->d, t->group) ? "its lease is not being renewed"
-           : pace_next(&t->d->pace, t->who.uid, now) > now ? is_paced
-           : holders_waiting(t->d, t->group) > 0           ? ""
-                                                           : NULL;
+           : next_turn(t, t->group, now) > now   ? is_paced
+           : holders_waiting(t->d, t->group) > 0 ? ""
+                                                 : NULL;
 }
 
 static void take_hold(struct talker *t, const struct talk *w)
@@ -427,6 +462,7 @@ static void take_hold(struct talker *t, const struct talk *w)
         return;
     const struct work *work = &t->d->group[group].work;
     t->group = (unsigned)group;
+    t->worked = false;
     if (!config_may_lead(t->d->me) && !work->office) { /* it would wait for ever */
         char why[sizeof((struct talk){0}.why)];
         snprintf(why, sizeof why, "%.63s never leads: its role is %s", t->d->me->name,
@@ -502,7 +538,6 @@ static void take_resign(struct talker *t, const struct talk *w)
     struct words words = daemon_words(t->d);
     struct text why;
     int group = group_of(t, w);
-    elect_time now = elect_uv_now();
     if (group < 0)
         return;
     /* nothing would change: no step, so that nobody can fill the flight recorder with such */
@@ -512,11 +547,16 @@ static void take_resign(struct talker *t, const struct talk *w)
              office->token == 0 ? "this member does not lead" : "");
         return;
     }
-    if (pace_next(&t->d->pace, t->who.uid, now) > now) {
+    /* A run resigns at its end, and does not hear the answer: it has paid with its turn. */
+    bool paid = t->worked && t->group == (unsigned)group;
+    if (!paid && next_turn(t, (unsigned)group, elect_uv_now()) > elect_uv_now()) {
         tell(t, TALK_REFUSED, "this user resigns too often; retry in 1 s");
         return;
     }
-    pace_take(&t->d->pace, t->who.uid, RESIGN_COST, now);
+    if (paid)
+        t->worked = false;
+    else
+        take_turns(t, (unsigned)group, RESIGN_COST);
     struct elect_rule rule = work_resign(t->d, (unsigned)group);
     text_clear(&why);
     if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)

@@ -12,10 +12,10 @@ static unsigned place_of(const struct pace *p, uid_t user)
     return rested;
 }
 
-elect_time pace_next(const struct pace *p, uid_t user, elect_time now)
+elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_time now)
 {
     const struct pace_user *u = &p->user[place_of(p, user)];
-    elect_time next = u->spent - (elect_time)(PACE_BURST - 1) * PACE_PERIOD;
+    elect_time next = u->spent - ((elect_time)bursts * PACE_BURST - 1) * PACE_PERIOD;
     return u->user == user && next > now ? next : now;
 }
 

@@ -19,8 +19,8 @@ struct pace {
     } user[PACE_USERS];
 };
 
-/* When this user may act again: now, or later. */
-elect_time pace_next(const struct pace *p, uid_t user, elect_time now);
+/* When this user, who may have so many bursts at once, may act again: now, or later. */
+elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_time now);
 /* It acts now; `cost`: like so many turns. */
 void pace_take(struct pace *p, uid_t user, unsigned cost, elect_time now);
 

@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "guardian.h"
+#include "pace.h"
 
 struct daemon;
 struct talker;
@@ -38,8 +39,9 @@ struct work {
     elect_time until; /* of its latest office */
     elect_time last;  /* until when it was told that it leads, whoever may not have stopped */
     struct talker *holder;
-    bool is_void; /* it has no testament: nobody can say when its holder has stopped */
+    bool is_void; /* it has no testament: a talker of this group has `voids` */
     struct hooked hooks;
+    struct pace pace; /* of the users whose runs work here */
 };
 
 /* ---- work.c ---- */

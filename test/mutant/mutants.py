@@ -1,6 +1,6 @@
 """Faults seeded on purpose, each with whoever must notice it, and the algorithms as the notes have them.
 
-A mutant is (file, text, what it becomes, killer). Killers: "verify ARGUMENTS" finds a violation,
+A mutant is (file, text, what it becomes, killer), or several such edits and one killer. Killers: "verify ARGUMENTS" finds a violation,
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
 "scenario NAME: WORDS" tells another story with these words in it, or is aborted with them, "storm ALGORITHM" fails and prints a
 command that shows the same failure, "storms OPTIONS" break a promise of the mandate, "unit SENTENCE" is the
@@ -762,7 +762,11 @@ MUTANTS = {
     "who cannot be killed has a testament": (
         "daemon/holders.c", "    bool fine = !t->loose || work_tell_guardian(d, &note, -1);", "    bool fine = true;", "guardian loose-holder"),
     "who cannot be killed voids it for ever": (
-        "daemon/holders.c", "    if (t->voids) { /* there", "    if (false) { /* there", "guardian loose-holder"),
+        "daemon/holders.c", "    if (w->is_void && !has_loose(t->d, t->group)) { /* there", "    if (false) { /* there", "guardian loose-holder"),
+    "a loose run works beside a testament": (
+        "daemon/holders.c", "        if (chosen)\n            break;\n", "",
+        "daemon/holders.c", "    if (w->is_void && !has_loose(t->d, t->group)) { /* there", "    if (w->is_void) { /* there",
+        "guardian two-loose-runs"),
     "two holders at once": (
         "daemon/holders.c", "    if (w->holder != NULL || !leads || when", "    if (!leads || when", "guardian holder"),
     "whoever follows does not wait": (
@@ -775,6 +779,10 @@ MUTANTS = {
         "daemon/holders.c", "    t->reported = true;\n    log_of(", "    t->reported = true;\n    (void)log_of;\n    (void)(", "guardian stands-still"),
     "a resignation that changes nothing is a step": (
         "daemon/holders.c", "    if (office->token == 0 || office->handing", "    if (false || office->handing", "local_users flood-of-resignations"),
+    "a run resigns at the pace of its user": (
+        "daemon/holders.c", "    bool paid = t->worked &&", "    bool paid = false &&", "local_users many-groups-of-one-user"),
+    "all groups share one burst": (
+        "daemon/holders.c", "t->who.uid, d->config.groups, now);", "t->who.uid, 1, now);", "local_users many-groups-of-one-user"),
     "a burst has no end": (
         "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
         "journal a burst then one after another"),

@@ -67,6 +67,26 @@ class Watched(LocalCluster):
         return any("is dead, says its guardian" in self.log(n) for n in self.names if n != self.first)
 
 
+def talker_of(user, path):
+    """A connection of that user, whom the kernel knows it by from then on."""
+    os.seteuid(user)
+    try:
+        return Talker(path)
+    finally:
+        os.seteuid(0)
+
+
+def use_up_burst(t):
+    """Until its user may not start work for a moment."""
+    for _ in range(1000):
+        said = t.hold(flags=NOW)
+        if "too often" in said.why:
+            return
+        if said.word == "GO":
+            t.empty()
+    holds("turns have a pace", False)
+
+
 # ---- whoever dies ----
 
 @case
@@ -257,6 +277,43 @@ def loose_holder(_):
             look = p.lookout()
             p.kill_member()
             holds("it is sent", look.wait() and p.testament_came())
+
+
+@case
+def two_loose_runs(_):
+    """The guardian hears of one run at a time: a run that waited for its user's pace does not come before the one that the
+    guardian was told of meanwhile. Work that cannot be killed leaves no testament, whatever was before it."""
+    need_root()  # of two users
+    with Watched() as p:
+        p.begin()
+        for folder in (p.folder, p.folder / "state"):
+            folder.chmod(0o755)
+        os.chmod(p.run_socket(), 0o666)
+        guardian = p.daemons[p.first]
+        with talker_of(65534, p.run_socket()) as paced, talker_of(0, p.run_socket()) as free:
+            for turn in range(3):
+                use_up_burst(paced)
+                guardian.send_signal(signal.SIGSTOP)
+                for t in (paced, free):
+                    t.say("HOLD", group="main", flags=LOOSE)
+                    holds("it waits", t.until_hears("WAIT"))
+                time.sleep(0.1)  # until its user may start work again
+                paced.ask()
+                guardian.send_signal(signal.SIGCONT)
+                first = wait("one works", lambda: next((t for t in (free, paced) if t.until_hears("GO", patience=0.05)), None))
+                second = free if first is paced else paced
+                first.empty()
+                holds("the next one", second.until_hears("GO"))
+                holds("what cannot be killed works, and there is a testament:", not p.group(p.first)["testament"])
+                if turn < 2:
+                    second.empty()
+                    wait("there is a testament again", lambda: p.group(p.first)["testament"])
+            until = second.ask()
+            look = p.lookout()
+            p.kill_member()
+            second.say_to_guardian()
+            seen = look.wait()
+            holds("its lease is waited for", seen and seen[0] >= until and not p.testament_came(), seen, until)
 
 
 @case

@@ -15,7 +15,7 @@ from lib.checks import holds  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LONG_TIMES, LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, member_of, wait  # noqa: E402
-from lib.run_socket import Talker, clock  # noqa: E402
+from lib.run_socket import NOW, Talker, clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 
 CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
@@ -126,6 +126,49 @@ def flood_of_resignations(_):
                 said = t.until_hears("REFUSED", "DONE")
                 holds("it is refused", said and said.word == "REFUSED" and "does not lead" in said.why, said)
         holds("no step is recorded", recorded() - before < 100, before, recorded())
+
+
+@case
+def many_groups_of_one_user(_):
+    """After a fail-over the runs of one user start in all groups at once, and when they end at once all may resign: a run
+    says that it resigns once, and does not hear the answer."""
+    groups = tuple(f"g{i}" for i in range(24))  # more than a burst
+    with LocalCluster(times=LONG_TIMES, groups=groups) as p:
+        leader, _ = p.begin()
+
+        def led(name):
+            said = ask(p.socket(name), {"verb": "status"})
+            return {g["group"]: g.get("leader") for g in said["groups"]} if said else {}
+
+        def leads_all():
+            for group, other in led(leader).items():
+                if other not in (None, leader):
+                    p.elect(other, "transfer", leader, "-g", group)
+            return list(led(leader).values()) == [leader] * len(groups)
+        wait("one leads all", leads_all)
+        runs = {group: Talker(p.socket(leader, "run")) for group in groups}
+        try:
+            for group, t in runs.items():
+                said = t.hold(group, flags=NOW)
+                holds("its start is not delayed:", said and "too often" not in said.why, group, said)
+                holds("it works", said.word == "GO" or t.hold(group).word == "GO", group, said)
+            for group, t in runs.items():
+                if group != groups[0]:
+                    t.say("RESIGN", group=group)
+                t.empty()
+            runs[groups[0]].say("RESIGN", group=groups[0])  # a run that has just ended may, too
+            for group, t in runs.items():
+                said = t.until_hears("DONE", "REFUSED")
+                holds("it may resign:", said and said.word == "DONE", group, said)
+        finally:
+            for t in runs.values():
+                t.close()
+        second, left = next(n for n in p.names if n != leader), set()
+
+        def all_left():
+            left.update(group for group, name in led(second).items() if name not in (None, leader))
+            return len(left) == len(groups)
+        wait("others lead", all_left)
 
 
 if __name__ == "__main__":

@@ -154,22 +154,35 @@ static void a_burst_then_one_after_another(void **state)
     elect_time now = 1000 * (elect_time)SECOND;
     (void)state;
     for (unsigned i = 0; i < PACE_BURST; i++) {
-        assert_int_equal(now, pace_next(&p, 7, now));
+        assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
     for (unsigned i = 0; i < 3 * PACE_BURST; i++) {
-        assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, now));
-        assert_int_equal(now, pace_next(&p, 8, now)); /* another user does not wait for it */
+        assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
+        assert_int_equal(now, pace_next(&p, 8, 1, now)); /* another user does not wait for it */
         now += PACE_PERIOD;
-        assert_int_equal(now, pace_next(&p, 7, now));
+        assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
     now += (elect_time)PACE_BURST * PACE_PERIOD; /* it has rested */
     for (unsigned i = 0; i < PACE_BURST; i++) {
-        assert_int_equal(now, pace_next(&p, 7, now));
+        assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
-    assert_true(pace_next(&p, 7, now) > now);
+    assert_true(pace_next(&p, 7, 1, now) > now);
+}
+
+/* A user may have several bursts at once, but its rate in the long run is the same. */
+static void bursts_of_several_groups(void **state)
+{
+    struct pace p = {0};
+    elect_time now = 1000 * (elect_time)SECOND;
+    (void)state;
+    for (unsigned i = 0; i < 3 * PACE_BURST; i++) {
+        assert_int_equal(now, pace_next(&p, 7, 3, now));
+        pace_take(&p, 7, 1, now);
+    }
+    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 3, now));
 }
 
 /* Users that come and go do not let one off that has had its burst lately. */
@@ -182,13 +195,13 @@ static void many_users(void **state)
         pace_take(&p, 7, 1, now);
     for (uid_t user = 100; user < 100 + 3 * PACE_USERS; user++)
         pace_take(&p, user, 1, now);
-    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, now));
+    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
     for (unsigned i = 0; i < PACE_BURST; i++) /* root, whose number an empty place has */
         pace_take(&p, 0, 1, now);
-    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, now));
+    assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, 1, now));
     for (uid_t user = 1000; user < 1000 + PACE_USERS; user++)
         pace_take(&p, user, 2 * PACE_BURST, now);
-    assert_int_equal(now, pace_next(&p, 7777, now)); /* who is not known has taken nothing */
+    assert_int_equal(now, pace_next(&p, 7777, 1, now)); /* who is not known has taken nothing */
 }
 
 int main(void)
@@ -201,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup(only_the_same_is_a_repetition, begin),
         cmocka_unit_test_setup(a_full_ring_sums_up, begin),
         cmocka_unit_test(a_burst_then_one_after_another),
+        cmocka_unit_test(bursts_of_several_groups),
         cmocka_unit_test(many_users),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
