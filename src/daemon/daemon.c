@@ -28,10 +28,8 @@ const char *daemon_name(const struct daemon *d, uint16_t id)
     return m != NULL ? m->name : "nobody";
 }
 
-static void log_as_of(struct daemon *d, enum journal_event event, int group, const char *text,
-                      elect_time at)
+static void log_entry(struct daemon *d, struct journal_entry e, int group, const char *text)
 {
-    struct journal_entry e = {.event = (uint8_t)event, .at = at};
     if (group >= 0) {
         const struct elect_news *news = &d->group[group].news;
         snprintf(e.group, sizeof e.group, "%s", d->config.group[group]);
@@ -39,13 +37,18 @@ static void log_as_of(struct daemon *d, enum journal_event event, int group, con
             snprintf(e.leader, sizeof e.leader, "%s", daemon_name(d, news->leader));
         e.term = news->known ? news->term : 0;
     }
-    snprintf(e.text, sizeof e.text, "%s", text);
+    snprintf(e.text, sizeof e.text, "%.*s", JOURNAL_TEXT - 1, text);
     journal_write(&d->journal, &e);
 }
 
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text)
 {
-    log_as_of(d, event, group, text, 0);
+    log_entry(d, (struct journal_entry){.event = (uint8_t)event}, group, text);
+}
+
+void daemon_log_work(struct daemon *d, unsigned group, uid_t user, const char *text)
+{
+    log_entry(d, (struct journal_entry){.event = JOURNAL_WORK, .user = user}, (int)group, text);
 }
 
 static void tell_service(const struct daemon *d)
@@ -100,8 +103,11 @@ void daemon_show(struct daemon *d, unsigned group)
                  news->known ? "says that it leads" : "is not heard of any more");
     if (before.leads && !news->leads) {
         snprintf(text, sizeof text, "leads no more: %s", w->because);
-        log_as_of(d, JOURNAL_LEADS_NO_MORE, (int)news->group, text,
-                  d->config.mandate == ELECT_MAJORITY ? before.until : 0);
+        log_entry(
+            d,
+            (struct journal_entry){.event = JOURNAL_LEADS_NO_MORE,
+                                   .at = d->config.mandate == ELECT_MAJORITY ? before.until : 0},
+            (int)news->group, text);
     }
     char term[64] = "";
     if (news->term != 0)

@@ -181,7 +181,7 @@ static void log_of(const struct talker *t, const char *what)
 {
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "elect run (pid %d) %s", (int)t->who.pid, what);
-    daemon_log(t->d, JOURNAL_WORK, (int)t->group, text);
+    daemon_log_work(t->d, t->group, t->who.uid, text);
 }
 
 static void let_go(struct talker *t)
@@ -523,7 +523,7 @@ static void take_empty(struct talker *t)
     struct daemon *d = t->d;
     unsigned group = t->group;
     if (t->stage == TALKER_HOLDS || t->stage == TALKER_LATE)
-        daemon_log(d, JOURNAL_WORK, (int)group, "nothing works under it any more");
+        daemon_log_work(d, group, t->who.uid, "nothing works under it any more");
     release_channel(t);
     leave_office(t);
     for (unsigned i = 0; i < d->config.groups; i++) {

@@ -152,14 +152,14 @@ static bool is_over(const struct journal_entry *e, int64_t now)
     return now - e->window >= (int64_t)JOURNAL_WINDOW * 1000000;
 }
 
-/* The latest entry that says the same of the same group, if its window is not over. */
+/* The latest entry that says the same of the same group and user, if its window is not over. */
 static struct journal_entry *latest_like(const struct journal_ring *r,
                                          const struct journal_entry *e, int64_t now)
 {
     uint64_t oldest = r->count > r->room ? r->count - r->room : 0;
     for (uint64_t i = r->count; i-- > oldest;) {
         struct journal_entry *x = &r->entry[i % r->room];
-        if (strcmp(x->group, e->group) == 0 && is_alike(x->text, e->text))
+        if (x->user == e->user && strcmp(x->group, e->group) == 0 && is_alike(x->text, e->text))
             return is_over(x, now) ? NULL : x;
     }
     return NULL;

@@ -9,6 +9,7 @@
 #include "../model/text.h"
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #define JOURNAL_ENTRIES 256
 #define JOURNAL_TEXT    160
@@ -49,6 +50,7 @@ struct journal_entry {
     char group[64];
     char leader[64];
     uint64_t term;
+    uid_t user; /* whose run it is about; entries of one user do not hide those of another */
     char text[JOURNAL_TEXT];
     /* Filled in by journal_write: */
     uint64_t number;   /* in the order of all entries, from 1 */

@@ -82,6 +82,13 @@ void daemon_log(struct daemon *daemon, enum journal_event event, int group, cons
     assert(group < (int)d.config.groups && text != NULL);
 }
 
+void daemon_log_work(struct daemon *daemon, unsigned group, uid_t user, const char *text)
+{
+    (void)daemon;
+    (void)user;
+    assert(group < d.config.groups && text != NULL);
+}
+
 const char *daemon_name(const struct daemon *daemon, uint16_t id)
 {
     (void)daemon;

@@ -783,6 +783,8 @@ MUTANTS = {
         "daemon/holders.c", "    bool paid = t->worked &&", "    bool paid = false &&", "local_users many-groups-of-one-user"),
     "all groups share one burst": (
         "daemon/holders.c", "t->who.uid, d->config.groups, now);", "t->who.uid, 1, now);", "local_users many-groups-of-one-user"),
+    "the runs of one user hide those of another": (
+        "daemon/journal.c", "x->user == e->user && ", "", "journal each user is shown"),
     "a burst has no end": (
         "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
         "journal a burst then one after another"),

@@ -129,6 +129,17 @@ static void only_the_same_is_a_repetition(void **state)
     assert_int_equal(60, shown);
 }
 
+/* The repetitions of one user do not hide the run of another user. */
+static void each_user_is_shown(void **state)
+{
+    (void)state;
+    for (uid_t user = 1; user <= 3; user++)
+        for (unsigned i = 0; i < JOURNAL_SHOWN + 1; i++)
+            journal_write(&j, &(struct journal_entry){
+                                  .event = JOURNAL_WORK, .user = user, .text = "works under it"});
+    assert_int_equal(3 * JOURNAL_SHOWN, shown);
+}
+
 /* An entry that makes room for another one takes no count with it. */
 static void a_full_ring_sums_up(void **state)
 {
@@ -212,6 +223,7 @@ int main(void)
         cmocka_unit_test_setup(repetitions_are_summed_up, begin),
         cmocka_unit_test_setup(a_sum_says_how_often, begin),
         cmocka_unit_test_setup(only_the_same_is_a_repetition, begin),
+        cmocka_unit_test_setup(each_user_is_shown, begin),
         cmocka_unit_test_setup(a_full_ring_sums_up, begin),
         cmocka_unit_test(a_burst_then_one_after_another),
         cmocka_unit_test(bursts_of_several_groups),
