@@ -518,7 +518,7 @@ MUTANTS = {
     "who resigns succeeds itself": (
         "office.c", " && !o->handing;", ";", "unit who resigns does not succeed itself"),
     "an office is handed to who has just started": (
-        "handover.c", "for (set rest = ready != 0 ? ready : some;", "for (set rest = some;", "unit an office is handed to who can take it"),
+        "handover.c", "return ready != 0 ? ready : some;", "return some;", "unit an office is handed to who can take it"),
     "nobody is a member": (
         "membership.c", "    return m->members != 0 && ", "    return ", "unit a membership that cannot be is a lie"),
     "a lost member asks only one": (
