@@ -24,6 +24,7 @@ struct frame {
     uint32_t world, index;
     uint32_t first, next; /* its successors in `edge`, and the one that is looked at */
     bool root, reaches, ends;
+    bool again; /* it leads to itself */
 };
 
 struct whole {
@@ -62,7 +63,6 @@ struct inside {
     struct due could, did;
     uint8_t runs[SPACE_MAX];  /* by process: timers that run in every world */
     uint16_t mail[SPACE_MAX]; /* by process: whose letters are there in every world */
-    bool cycle;
 };
 
 void due_note(struct due *d, const struct move *move)
@@ -109,7 +109,6 @@ static void inspect(void *inside, const struct move *move, const struct row *row
     const struct whole *g = in->g;
     uint32_t to;
     bool stays = store_find(&g->x->store, row, &to) && g->number[to] == g->component;
-    in->cycle = in->cycle || stays;
     due_note(&in->could, move);
     if (stays) {
         due_note(&in->did, move);
@@ -168,7 +167,7 @@ static bool goes_on(struct whole *g, const uint32_t *member, uint32_t count)
             in.mail[k] &= space_seat(g->x->space, row.seat[k])->senders;
         }
     }
-    if (!in.cycle || mail_waits(&in))
+    if (mail_waits(&in))
         return false;
     if (!put_off(&in, &escapes))
         return true;
@@ -230,7 +229,8 @@ static void complete(struct whole *g, const struct frame *f)
         g->number[g->stack[i]] = g->component;
         g->x->mark[g->stack[i]] |= (unsigned char)(f->reaches * MARK_REACHES | f->ends * MARK_ENDS);
     }
-    if (!f->ends && goes_on(g, g->stack + first, g->depth - first))
+    bool cycle = g->depth - first > 1 || f->again; /* most worlds only lead to one */
+    if (cycle && goes_on(g, g->stack + first, g->depth - first))
         for (uint32_t i = first; i < g->depth; i++)
             if (!g->found || g->stack[i] < g->bad) {
                 g->found = true;
@@ -266,6 +266,7 @@ static void follow(const struct whole *g, struct frame *f, uint32_t to)
     bool complete = g->number[to] > g->component || gone(g, to);
     f->reaches = f->reaches || (complete && (g->x->mark[to] & MARK_REACHES) != 0);
     f->ends = f->ends && complete && (g->x->mark[to] & MARK_ENDS) != 0;
+    f->again = f->again || to == f->world;
     if (!complete && g->number[to] < g->number[f->world]) {
         g->number[f->world] = g->number[to];
         f->root = false;
