@@ -87,10 +87,26 @@ static void a_membership_that_counts_with_an_unknown_number_is_not_translated(vo
     saved.membership.before = 7;
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_false(elect_saved_translate(&config, before, 2, &saved, &unknown)); /* a rank too many */
-    saved.membership.before = 3;
+    saved.membership = (struct elect_membership){.members = 7, .voters = 3, .before = 3};
+    assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
+    assert_int_equal(unknown, 30);
+    saved.membership.members = saved.membership.before = 3;
     saved.met[2] = 9;
     assert_true(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(saved.met[2], 0);
+}
+
+static void the_largest_cluster_is_translated(void **state)
+{
+    uint16_t id[ELECT_MAX], unknown;
+    struct elect_config config;
+    struct elect_saved saved = {.membership = {.members = SET(63), .voters = ~0ull, .before = 1}};
+    (void)state;
+    for (uint16_t i = 0; i < ELECT_MAX; i++)
+        id[i] = i;
+    assert_int_equal(elect_config_init(&config, ELECT_BULLY, id, ELECT_MAX, 1, 0), ELECT_FINE);
+    assert_true(elect_saved_translate(&config, id, ELECT_MAX, &saved, &unknown));
+    assert_true(saved.membership.members == SET(63) && saved.membership.voters == ~0ull);
 }
 
 int test_embed(void)
@@ -100,6 +116,7 @@ int test_embed(void)
         TEST(a_testament_ends_the_term_of_the_dead),
         TEST(what_was_saved_follows_its_numbers_to_other_ranks),
         TEST(a_membership_that_counts_with_an_unknown_number_is_not_translated),
+        TEST(the_largest_cluster_is_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,19 @@ static void only_a_member_that_would_take_the_place_itself_keeps_another_from_it
     assert_true(elect_leads(&other.a.node, other.now));
 }
 
+static void a_candidate_has_no_place_to_give(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message m = reply(v, ELECT_GRANT);
+    (void)state;
+    v->a.config.preempt = true;
+    v->a.node.mandate.penalties = 15;
+    m.able = 1;
+    hears(v, 1, m);
+    assert_rule(&v->a, COUNTS);
+    assert_int_equal(v->a.node.mandate.handing, ELECT_NOT_HANDING);
+}
+
 /* ---- counters ---- */
 
 #define FAR ((1u << 28) + 5) /* beyond what a process that knows something believes */
@@ -179,6 +192,7 @@ int test_presence(void)
         TEST(four_voters_of_six_keep_sight_of_a_majority),
         TEST(penalties_that_the_next_halving_makes_up_move_no_office),
         TEST(only_a_member_that_would_take_the_place_itself_keeps_another_from_it),
+        TEST(a_candidate_has_no_place_to_give),
         TEST(a_new_member_believes_a_large_counter),
         TEST(a_member_that_lost_its_state_believes_what_is_remembered),
         TEST(a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is),
