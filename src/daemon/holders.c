@@ -540,7 +540,8 @@ static void take_resign(struct talker *t, const struct talk *w)
     int group = group_of(t, w);
     if (group < 0)
         return;
-    /* nothing would change: no step, so that nobody can fill the flight recorder with such */
+    /* A resignation that would change nothing causes no step: otherwise a local user could fill the
+     * flight recorder with such steps. */
     const struct elect_mandate *office = &elect_member_node(t->d->member, (unsigned)group)->mandate;
     if (office->token == 0 || office->handing != ELECT_NOT_HANDING) {
         tell(t, office->token == 0 ? TALK_REFUSED : TALK_DONE,

@@ -169,7 +169,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
     setpgid(command, command);
     if (!isolated)
         setpgid(0, command);
-    closefrom(STDERR_FILENO + 1); /* whoever reads the other ends waits for the command */
+    closefrom(STDERR_FILENO + 1); /* readers of the other ends wait for the command */
     sigemptyset(&expected);
     sigaddset(&expected, SIGCHLD);
     sigaddset(&expected, PASS_ON);
@@ -217,7 +217,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     close(ends[1]);
     *report = ends[0];
     if (waiter > 0) {
-        setpgid(waiter, waiter); /* both: whoever comes first */
+        setpgid(waiter, waiter); /* in parent and child, to avoid a race */
         return waiter;
     }
     close(ends[0]);
