@@ -286,7 +286,22 @@ static void every_name_is_there(void **state)
     }
     assert_string_equal(elect_event_name(ELECT_COORDINATOR), "COORDINATOR");
     assert_string_equal(elect_event_name(ELECT_SUSPICION_TIMER), "suspicion");
+    for (int i = 0; i < ELECT_ALGORITHM_COUNT; i++)
+        assert_true(strlen(elect_algorithm_text((enum elect_algorithm)i)) > 0);
     assert_string_equal(elect_algorithm_name(ELECT_ACTIVE_RING), "active-ring");
+}
+
+static void without_a_mandate_a_process_leads_when_its_election_is_over(void **state)
+{
+    struct actor a;
+    (void)state;
+    actor_init(&a, ELECT_BULLY, 3, 1, 1);
+    assert_true(elect_leads(&a.node, 0));
+    a.node.state = ELECT_ELECTING;
+    assert_false(elect_leads(&a.node, 0));
+    a.node.state = ELECT_NORMAL;
+    a.node.leader = 2;
+    assert_false(elect_leads(&a.node, 0));
 }
 
 int main(void)
@@ -301,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_configuration_is_checked),
         cmocka_unit_test(ranks_follow_numbers_and_the_ring_the_order_given),
         cmocka_unit_test(every_name_is_there),
+        cmocka_unit_test(without_a_mandate_a_process_leads_when_its_election_is_over),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
 }

@@ -768,6 +768,24 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_true(sends(&longer, ELECT_FORGOT, NULL));
 }
 
+/* Voters 0, 1 and 2 become 1 and 2. One answer meets every majority of two, but not of three. */
+static void a_lost_member_learns_from_both_electorates(void **state)
+{
+    struct voter *v = begin(3, 0);
+    struct elect_message m = {.type = ELECT_REMEMBERS, .round = 10, .incarnation = 7};
+    (void)state;
+    elect_readmit(&v->a.config, &v->a.node, 0, 5, v->now, &v->a.out);
+    m.membership = (struct elect_membership){.stamp = term(1, 1),
+                                             .members = SET(1) | SET(2),
+                                             .voters = SET(1) | SET(2),
+                                             .before = 7,
+                                             .version = 1};
+    hears(v, 2, m);
+    assert_rule(&v->a, LEARNS);
+    hears(v, 1, m);
+    assert_rule(&v->a, WAITS_IT_OUT);
+}
+
 static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -827,6 +845,7 @@ int test_handover(void)
         TEST(a_membership_that_cannot_be_is_a_lie),
         TEST(the_same_version_need_not_be_the_same_membership),
         TEST(a_lost_member_learns_from_others_alone),
+        TEST(a_lost_member_learns_from_both_electorates),
         TEST(who_is_asked_what_it_remembers_writes_down_who_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -471,6 +471,51 @@ static void a_refusal_lasts_from_when_it_was_said(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
+/* The checker forgets when a candidacy began, so that equal situations are equal bytes. Then the
+ * refusal counts in full. */
+static void a_candidate_without_a_start_waits_for_the_whole_refusal(void **state)
+{
+    struct voter *v = begin(3, 0);
+    (void)state;
+    happens(v, ELECT_SUSPECT);
+    happens(v, ELECT_ANSWER_TIMER);
+    struct elect_message no = reply(v, ELECT_REFUSE);
+    v->a.node.mandate.time[ELECT_STANDS] = ELECT_UNSET;
+    no.reason = ELECT_REFUSED_HELD;
+    no.remaining = 40;
+    hears(v, 1, no);
+    hears(v, 2, no);
+    assert_rule(&v->a, REFUSED);
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
+}
+
+static void a_grant_for_another_lease_does_not_count(void **state)
+{
+    struct voter *v = candidate(3);
+    struct elect_message other = reply(v, ELECT_GRANT);
+    (void)state;
+    other.lease = LEASE - 1;
+    hears(v, 0, other);
+    assert_rule(&v->a, ANSWERED_TOO_LATE);
+    hears(v, 1, other);
+    hears(v, 2, other);
+    assert_false(elect_leads(&v->a.node, v->now));
+}
+
+/* A leader delivers its RELEASE to itself, too, possibly late: it does not make the leader its own
+ * successor. */
+static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
+{
+    struct voter *v = leader(3);
+    elect_term token = elect_token(&v->a.node);
+    (void)state;
+    leads_for(v, 2, token, ELECT_NOBODY); /* its own voter grants, and follows it */
+    assert_int_equal(v->a.node.mandate.follows, 2);
+    releases(v, 2, token);
+    assert_rule(&v->a, TERM_IS_OVER);
+    assert_int_equal(v->a.node.mandate.certificate, 0);
+}
+
 /* Nobody answers within 2T: perhaps T is wrong. */
 static void a_candidate_waits_longer_at_every_attempt(void **state)
 {
@@ -691,6 +736,9 @@ int test_office(void)
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
         TEST(who_need_not_be_waited_for_is_not),
         TEST(a_refusal_lasts_from_when_it_was_said),
+        TEST(a_candidate_without_a_start_waits_for_the_whole_refusal),
+        TEST(a_grant_for_another_lease_does_not_count),
+        TEST(a_leader_that_hears_its_own_release_inherits_nothing),
         TEST(a_candidate_waits_longer_at_every_attempt),
         TEST(a_candidate_waits_for_half_a_lease_at_most),
         TEST(a_refusal_lasts_as_long_whatever_is_configured_meanwhile),
