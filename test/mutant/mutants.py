@@ -737,6 +737,10 @@ MUTANTS = {
     "a testament is not heard": (
         "runtime/member.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
         "member the testament of a dead leader saves a lease"),
+    "a leader whose testament was stolen leads on": (
+        "office.c", "        elect__end_office(p, TESTAMENT_OF_THE_LIVING);", "        nothing(p, COUNTS);",
+        "office.c", "token != 0 && its > token;", "token != 0 && its > token && false;",
+        "member a stolen testament deposes its author"),
     "who ends without a word is empty": (
         "daemon/guardian.c", "    if (got != 1 || word != TALK_IS_EMPTY) {", "    if (false) {", "guardian holder-without-a-word"),
     "what works is not waited for": (
