@@ -4,11 +4,14 @@
  * what they wrote down, or without it, and leave testaments; leaders resign, and change who votes.
  * No weather, no election, no time but ticks of the clocks.
  *
- *     test_adversary any|bounded|groups [HISTORIES [FIRST]]
+ *     test_adversary any|bounded|thefts|groups [HISTORIES [FIRST]]
  *
  * any: clocks tick as they like. No token is used twice, no voter grants a smaller term (P1, P2).
  * bounded: no clock is ever more than a tick ahead of another. Then, too, no two lead at the same
  * time, and every later token is larger (P3).
+ * thefts: bounded or groups, and testaments of living members are stolen and sent. A member whose
+ * testament was sent may lead in that term until it learns of its successor, so that both lead at
+ * the same time. No other two members do, and all later offices keep the rules.
  * groups: all clocks are the same, and things happen at once to a group, for which nobody else is
  * there: somebody stands and gets all its answers, a leader renews, changes who votes, resigns. So
  * parts of a cluster go a long way without each other.
@@ -44,6 +47,10 @@ struct history {
     struct letter pool[POOL];
     unsigned letters, offices, changes, readmissions;
     elect_term testament[MAX];
+    bool thefts;
+    elect_term stolen[MAX]; /* the largest term whose testament was sent while its author lived */
+    elect_term first[MAX];  /* of the office: a leader that succeeds itself has several terms */
+    unsigned overlaps;      /* offices that began while an office of a stolen term went on */
     const char *broken;
 };
 
@@ -67,9 +74,26 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
     }
 }
 
+/* Does the office rest on promises that a stolen testament ended? One that is prolonged in a later
+ * term has promises of its own; but if the lease was made shorter, the long one may still count. */
+static bool is_stolen(const struct history *h, uint8_t i)
+{
+    return h->node[i].mandate.token <= h->stolen[i] || (!h->steady && h->first[i] <= h->stolen[i]);
+}
+
+static void judge_overlap(struct history *h, uint8_t i, uint8_t j)
+{
+    bool stolen = is_stolen(h, i) || is_stolen(h, j);
+    h->overlaps += stolen;
+    if (!stolen)
+        h->broken = "P3: two lead at the same time";
+}
+
 static void judge(struct history *h, uint8_t i, elect_term before, const struct elect_output *out)
 {
     const struct elect_node *node = &h->node[i];
+    if (before == 0)
+        h->first[i] = node->mandate.token;
     unsigned wrong = claims_note(&h->claims[i], &h->latest, before, node, out, true);
     if (wrong & CLAIMED_FALLING)
         h->broken = "P2: a voter grants a smaller term";
@@ -77,14 +101,14 @@ static void judge(struct history *h, uint8_t i, elect_term before, const struct 
         h->broken = "P2: a token is used twice";
     if (wrong & CLAIMED_OVER)
         h->broken = "P3: a term is released by who leads or works";
-    if (h->bounded && wrong & CLAIMED_LATE)
+    if (h->bounded && wrong & CLAIMED_LATE && !is_stolen(h, i))
         h->broken = "P3: a later office has a smaller token";
     if (node->mandate.token == 0 || node->mandate.token == before)
         return;
     h->offices++;
     for (uint8_t j = 0; j < h->config.n && h->bounded; j++)
         if (j != i && h->up[j] && elect_in_office(&h->node[j], 0))
-            h->broken = "P3: two lead at the same time";
+            judge_overlap(h, i, j);
 }
 
 static void step(struct history *h, uint8_t i, struct elect_input in)
@@ -134,7 +158,7 @@ static void readmit(struct history *h, uint8_t i)
 {
     struct elect_output out;
     h->claims[i].granted = 0;
-    h->testament[i] = 0;
+    h->testament[i] = h->stolen[i] = 0;
     h->up[i] = true;
     elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
@@ -149,14 +173,30 @@ static void lose_state(struct history *h, uint8_t i)
     h->disk[i] = (struct elect_saved){0};
 }
 
-static void leave_testament(struct history *h, uint8_t i)
+static void send_testament(struct history *h, uint8_t i)
 {
     struct elect_message m =
         elect_testament(&h->config, i, h->testament[i], h->node[i].saved.incarnation);
-    h->up[i] = false;
     for (uint8_t to = 0; to < h->config.n && m.term != 0; to++)
         if (h->letters < POOL)
             h->pool[h->letters++] = (struct letter){i, to, m};
+}
+
+static void leave_testament(struct history *h, uint8_t i)
+{
+    h->up[i] = false;
+    send_testament(h, i);
+}
+
+/* Of all members that lead, or that may be about to. */
+static void steal_testaments(struct history *h)
+{
+    for (uint8_t i = 0; i < h->config.n; i++)
+        if (h->up[i] && h->testament[i] != 0 &&
+            (elect_in_office(&h->node[i], 0) || below(h, 8) == 0)) {
+            h->stolen[i] = h->testament[i] > h->stolen[i] ? h->testament[i] : h->stolen[i];
+            send_testament(h, i);
+        }
 }
 
 static void change(struct history *h, uint8_t i)
@@ -192,6 +232,8 @@ static void change_somewhere(struct history *h)
 static void move(struct history *h)
 {
     uint8_t i = (uint8_t)below(h, h->config.n);
+    if (h->thefts && below(h, 30) == 0)
+        steal_testaments(h);
     if (h->changing && below(h, 30) == 0)
         change_somewhere(h);
     unsigned kind = below(h, 100);
@@ -291,6 +333,8 @@ static void move_group(struct history *h)
     group |= (elect_set)1 << i;
     if (h->letters > POOL / 2)
         from = h->letters = 0; /* what is old is lost */
+    if (h->thefts && below(h, 15) == 0)
+        steal_testaments(h);
     if (kind < 2)
         pass_time(h, 1 + below(h, LEASE / 2));
     else if (kind == 2)
@@ -328,9 +372,10 @@ static void move_group(struct history *h)
 static void play(struct history *h, uint64_t seed)
 {
     static const uint16_t ids[MAX] = {0, 1, 2, 3, 4};
-    bool bounded = h->bounded, groups = h->groups;
+    bool bounded = h->bounded, thefts = h->thefts, groups = thefts ? seed % 8 < 4 : h->groups;
     memset(h, 0, sizeof *h);
     h->bounded = bounded;
+    h->thefts = thefts;
     h->groups = groups;
     dice_seed(&h->dice, seed, DICE_CRASH);
     unsigned n = seed % 4 == 0 ? 2 + below(h, 4) : 3 + (unsigned)(seed % 2) + groups;
@@ -360,19 +405,25 @@ int main(int argc, char **argv)
     static struct history h;
     uint64_t histories = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000;
     uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1, offices = 0, changes = 0;
+    uint64_t overlaps = 0;
     h.groups = argc > 1 && strcmp(argv[1], "groups") == 0;
-    h.bounded = h.groups || (argc > 1 && strcmp(argv[1], "bounded") == 0);
+    h.thefts = argc > 1 && strcmp(argv[1], "thefts") == 0;
+    h.bounded = h.groups || h.thefts || (argc > 1 && strcmp(argv[1], "bounded") == 0);
     for (uint64_t seed = first; seed < first + histories; seed++) {
         play(&h, seed);
         offices += h.offices;
         changes += h.changes;
+        overlaps += h.overlaps;
         if (h.broken != NULL) {
             fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, h.broken);
             return 1;
         }
     }
-    printf("%llu histories, %llu offices, %llu changes of membership\n",
-           (unsigned long long)histories, (unsigned long long)offices, (unsigned long long)changes);
-    return offices < histories / 10 ||
-           changes < histories / 100; /* else the adversary is too strong to show anything */
+    printf(
+        "%llu histories, %llu offices, %llu changes of membership, %llu overlaps after a theft\n",
+        (unsigned long long)histories, (unsigned long long)offices, (unsigned long long)changes,
+        (unsigned long long)overlaps);
+    return offices < histories / 10 || changes < histories / 100 ||
+           (h.thefts &&
+            overlaps < histories / 100); /* else the adversary is too strong to show anything */
 }
