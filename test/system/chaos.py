@@ -15,6 +15,7 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import SKIPPED  # noqa: E402
 from lib.checks import Failure, NotHere, skip  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import wait  # noqa: E402
 
@@ -205,6 +206,7 @@ def one_round(elect, seconds, dice):
 
 
 def main():
+    contain()
     elect, seconds = sys.argv[1], float(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.urandom(4), "little")
     try:

@@ -18,6 +18,7 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.checks import Failure  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import LIMIT  # noqa: E402
 
@@ -323,6 +324,7 @@ def has_time_namespaces():
 
 
 def main():
+    contain()
     elsewhere = ("unshare", "--time", "--boottime", "1000000")
     runs = [(case, name, ()) for case in CASES for name in EXAMPLES] + [(believes_no_lie, "C", ())]
     if has_time_namespaces():

@@ -17,8 +17,11 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.checks import check, report, skip  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import options, verbs  # noqa: E402
+
+contain()
 
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"

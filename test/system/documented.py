@@ -18,6 +18,7 @@ import time
 sys.dont_write_bytecode = True
 from lib import markdown  # noqa: E402
 from lib.checks import check, report  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import wrong  # noqa: E402
 from lib.processes import die_with_parent, signal_both  # noqa: E402
@@ -550,6 +551,7 @@ def play(name):
 
 
 def main():
+    contain()
     documents = list(markdown.documents(ROOT))
     check("there are documents", len(documents) > 5, documents)
     for path in documents:

@@ -20,6 +20,7 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import SKIPPED, many  # noqa: E402
 from lib.checks import Failure, NotHere, holds, skip  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.namespace_cluster import STEADY_TIMES, TIMES, NamespaceCluster, need_namespaces, run  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 
@@ -612,6 +613,7 @@ def matrix(seed):
 
 
 def main():
+    contain()
     parser = argparse.ArgumentParser(description="Faults of real daemons in network namespaces, as root.")
     parser.add_argument("elect")
     parser.add_argument("cases", nargs="*", metavar="CASE")

@@ -12,8 +12,11 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from lib.checks import check, report, skip  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.elect_command import ROOT, run  # noqa: E402
 from lib.help_text import NAMED, help_of, options, verbs, wrong  # noqa: E402
+
+contain()
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80

@@ -13,6 +13,7 @@ import tempfile
 sys.dont_write_bytecode = True
 from lib.cases import SKIPPED  # noqa: E402
 from lib.checks import skip  # noqa: E402
+from lib.containment import contain  # noqa: E402
 
 TOOL, SHORT = sys.argv[1:3]
 CALLS = ["openat", "newfstatat", "fstat", "fcntl", "pread64", "pwrite64", "fdatasync", "fsync", "linkat", "unlinkat", "close"]
@@ -154,6 +155,7 @@ def make_without_proc():
 
 
 def main():
+    contain()
     if shutil.which("strace") is None or run("/nowhere", "read", inject="openat:error=EIO:when=999").returncode not in (1,):
         skip("a failure at every system call", "needs strace")
         return SKIPPED

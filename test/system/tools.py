@@ -14,6 +14,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from lib.checks import check, report  # noqa: E402
+from lib.containment import contain  # noqa: E402
+
+contain()
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 120

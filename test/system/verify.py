@@ -10,7 +10,10 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from lib.checks import check, report  # noqa: E402
+from lib.containment import contain  # noqa: E402
 from lib.elect_command import ELECT, ROOT, complains, run  # noqa: E402
+
+contain()
 
 
 def verify(*args, code=0):

@@ -60,7 +60,7 @@ class Works(LocalCluster):
         with open(self.folder / f"{name}.log", "a") as log:
             self.runs[name] = subprocess.Popen(
                 [ELECT, "run", "-c", str(self.conf), "--id", name, *self.words, "--", HOSTILE, str(self.records), "record", "3"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=lambda: die_with_parent(signal.SIGTERM))
 
     def begin(self):
         self.start()

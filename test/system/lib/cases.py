@@ -8,6 +8,7 @@ import tempfile
 import time
 
 from .checks import Failure, NotHere, skip
+from .containment import contain, end_once
 from .processes import die_with_parent
 
 CASES = {}
@@ -33,30 +34,41 @@ def tell(case, worker, out, since):
     return result
 
 
+def end_all(running):
+    for worker, *_ in running.values():
+        worker.terminate()
+    for worker, *_ in running.values():
+        worker.wait()
+
+
+def run_all(script, elect, waiting, jobs, over):
+    """Runs the cases and returns their results. A signal ends those that run, outside of its handler: a handler that waits
+    for a process never returns if it interrupts a wait for the same process."""
+    running, results = {}, {}
+    try:
+        while running or (waiting and time.monotonic() < over):
+            while waiting and len(running) < jobs and time.monotonic() < over:
+                case = waiting.pop(0)
+                out = tempfile.TemporaryFile("w+")
+                worker = subprocess.Popen([sys.executable, script, elect, case], stdout=out, stderr=out,
+                                          preexec_fn=lambda: die_with_parent(signal.SIGTERM))
+                running[case] = worker, out, time.monotonic()
+            case = next((case for case, (worker, *_) in running.items() if worker.poll() is not None), None)
+            if case is None:
+                time.sleep(0.01)
+                continue
+            results[case] = tell(case, *running.pop(case))
+    finally:
+        end_all(running)
+    return results
+
+
 def many(script, elect, wanted, jobs, seconds=float("inf")):
     """Runs the cases, and begins none after so many seconds."""
-    begun, waiting, running, results = time.monotonic(), list(wanted), {}, {}
-
-    def end_all(number, frame):
-        for worker, *_ in running.values():
-            worker.terminate()
-        for worker, *_ in running.values():
-            worker.wait()
-        sys.exit(128 + number)
+    begun = time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end_all)
-    while running or (waiting and time.monotonic() - begun < seconds):
-        while waiting and len(running) < jobs and time.monotonic() - begun < seconds:
-            case = waiting.pop(0)
-            out = tempfile.TemporaryFile("w+")
-            worker = subprocess.Popen([sys.executable, script, elect, case], stdout=out, stderr=out,
-                                      preexec_fn=lambda: die_with_parent(signal.SIGTERM))
-            running[case] = worker, out, time.monotonic()
-        case = next((case for case, (worker, *_) in running.items() if worker.poll() is not None), None)
-        if case is None:
-            time.sleep(0.01)
-            continue
-        results[case] = tell(case, *running.pop(case))
+        signal.signal(number, end_once)
+    results = run_all(script, elect, list(wanted), jobs, begun + seconds)
     count = collections.Counter(results.values())
     print(f"{count['ok']} of {len(results)} cases passed, {count['skip']} skipped, {time.monotonic() - begun:.0f} s")
     for case in [case for case, result in results.items() if result == "FAILED"]:
@@ -77,12 +89,12 @@ def main(script, jobs=4, play=play):
     if wanted == ["--list"]:
         print(*CASES, sep="\n")
         return 0
+    contain()
     if len(wanted) != 1:
         return many(script, elect, wanted or list(CASES), jobs)
     if wanted[0] not in CASES:
         sys.exit(f"{wanted[0]}: no such case, see --list")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGINT, end_once)
     try:
         play(CASES[wanted[0]])
     except NotHere as why:

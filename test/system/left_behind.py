@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Suites that are ended at a random moment leave no process behind: left_behind.py ELECT [CASE ... | --list] [--jobs N]
+
+SEED chooses the moments. What a suite left would be adopted by the case, which waits until it has no descendant."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from lib.cases import CASES, main  # noqa: E402
+from lib.checks import Failure, holds  # noqa: E402
+from lib.containment import reap  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.processes import adopt_orphans, descendants, wait  # noqa: E402
+from lib.runner import cmdline, is_elect  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+SEED = os.environ.get("SEED", "1")
+SUITES = {"a-case": ["work.py", ELECT, "anything"], "cases": ["work.py", ELECT, "kill-guardian", "stop-keeper", "resign"],
+          "a-story": ["story.py", ELECT]}
+
+
+def end(number, *pids):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def parts(script):
+    """Of the suite and of the suites below it: (fronts and suites, sweepers)."""
+    lines = {pid: cmdline(pid).split(b"\0") for pid in descendants()}
+    return ([pid for pid, line in lines.items() if str(HERE / script).encode() in line],
+            [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])
+
+
+# How a suite is ended: by whom, and how that is done to its first process.
+WAYS = {
+    "killed": lambda front, script: end(signal.SIGKILL, front),
+    "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as by a time limit
+    "interrupted": lambda front, script: os.killpg(front, signal.SIGINT),  # as by ^C
+    "terminated": lambda front, script: end(signal.SIGTERM, front),
+    "hung-up": lambda front, script: os.killpg(front, signal.SIGHUP),  # as by the end of a connection
+    "killed-by-name": lambda front, script: end(signal.SIGKILL, *parts(script)[0]),  # as by pkill -f
+    "sweepers-killed": lambda front, script: end(signal.SIGKILL, *parts(script)[1]),
+}
+
+
+def left():
+    reap(None)
+    return descendants()
+
+
+def attack(suite, way):
+    def test(_):
+        dice, (script, *words) = random.Random(f"{suite}/{way}/{SEED}"), SUITES[suite]
+        adopt_orphans()
+        child = subprocess.Popen([sys.executable, str(HERE / script), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, start_new_session=True)
+        begun = wait("daemons", lambda: [pid for pid in descendants() if is_elect(pid)] or child.poll() is not None)
+        holds("the suite lives", begun is not True)
+        time.sleep(dice.uniform(0, 3))
+        WAYS[way](child.pid, script)
+        if way not in ("killed", "group-killed", "killed-by-name"):
+            child.wait()
+        try:
+            wait("no process is left", lambda: not left())
+        except Failure:
+            raise Failure("left behind:", *[cmdline(pid).replace(b"\0", b" ") for pid in left()]) from None
+    return test
+
+
+for suite in SUITES:
+    for way in WAYS:
+        CASES[f"{suite}-{way}"] = attack(suite, way)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

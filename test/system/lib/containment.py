@@ -1,0 +1,123 @@
+"""Nothing that a suite starts survives it, whatever ends the suite: a failure, ^C, a time limit, SIGKILL.
+
+A suite is three processes. The front is the one that was started, and has the process id that a caller knows. The sweeper
+is its child. The suite itself is a child of the sweeper, and goes on behind `contain`. Front and sweeper adopt the orphans
+below them, so that a process that leaves its parent, its group or its session is found all the same.
+
+The sweeper kills everything that is left when the suite has ended or the front is gone, and the front does so when the
+sweeper is gone. They are in different sessions, and their command lines differ: a signal to a process group, or to
+processes by name, does not meet both. What ends all three at once is not survived."""
+
+import os
+import pathlib
+import signal
+import sys
+import time
+
+from .processes import adopt_orphans, descendants, die_with_parent
+
+SWEEPER = str(pathlib.Path(__file__).resolve().with_name("sweeper.py"))
+PATIENCE = 10  # seconds for processes that were told to end, and for suites below this one to remove what they made
+HURRY = 1  # the same for what a suite has left behind that ended by itself
+PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+
+
+def send(number, pids):
+    """Signals those of the processes that are descendants, and no other process that got a number of theirs meanwhile."""
+    ends = {}
+    for pid in pids:
+        try:
+            ends[pid] = os.pidfd_open(pid)
+        except OSError:
+            pass
+    still = set(descendants())
+    for pid, end in ends.items():
+        try:
+            if pid in still:
+                signal.pidfd_send_signal(end, number)
+        except OSError:
+            pass
+        os.close(end)
+
+
+def reap(wanted):
+    """Reaps all children that have ended; the status of the wanted one, if it is among them."""
+    status = None
+    while True:
+        try:
+            pid, how = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if pid == 0:
+            return status
+        if pid == wanted:
+            status = how
+
+
+def sweep(patience):
+    """Ends all descendants: first as a user would, then by force. Returns when none is left."""
+    end, told = time.monotonic() + patience, set()
+    while True:
+        reap(None)
+        left = descendants()
+        if not left:
+            return
+        if time.monotonic() > end:
+            send(signal.SIGKILL, left)
+        elif new := set(left) - told:
+            send(signal.SIGTERM, new)
+            told |= new
+        time.sleep(0.01)
+
+
+def watch(child, front=None):
+    """Passes signals on to the child until it has ended, or the front is gone; then nothing is left. Returns its status."""
+    while True:
+        status = reap(child)
+        if status is not None:
+            sweep(PATIENCE if os.WIFSIGNALED(status) else HURRY)
+            return os.waitstatus_to_exitcode(status)
+        if front is not None and os.getppid() != front:
+            sweep(PATIENCE)
+            return -signal.SIGKILL
+        number = signal.sigwait({signal.SIGCHLD, *PASSED_ON})
+        if number in PASSED_ON and (front is None or os.getppid() == front):
+            os.kill(child, number)
+
+
+def leave(status):
+    os._exit(status if status >= 0 else 128 - status)
+
+
+def end_once(number, frame):
+    """Ends the suite, which removes what it made. A second signal does not interrupt that."""
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, lambda number, frame: None)
+    sys.exit(128 + number)
+
+
+def start_sweeper(front, mask):
+    """Returns in the suite."""
+    os.setsid()
+    die_with_parent(signal.SIGTERM)  # it is told that the front is gone
+    adopt_orphans()
+    suite = os.fork()
+    if suite > 0:
+        os.execv(sys.executable, [sys.executable, "-IB", SWEEPER, str(front), str(suite)])
+    die_with_parent(signal.SIGTERM)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, end_once)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def contain():
+    """Returns in a process that is the suite from now on."""
+    front = os.getpid()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *PASSED_ON})
+    adopt_orphans()
+    sweeper = os.fork()
+    if sweeper == 0:
+        start_sweeper(front, mask)
+    else:
+        leave(watch(sweeper))
