@@ -23,6 +23,11 @@ from lib.processes import adopt_orphans, descendants, wait  # noqa: E402
 MEMBERS = "12345"
 
 
+def play(case):
+    adopt_orphans()
+    case(None)
+
+
 def processes():
     """Those of elect that came from this case, wherever they are now."""
     found = []
@@ -482,5 +487,4 @@ def bad_input(_):
 
 
 if __name__ == "__main__":
-    adopt_orphans()
-    sys.exit(main(__file__, jobs=2))
+    sys.exit(main(__file__, jobs=2, play=play))

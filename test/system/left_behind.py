@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -61,10 +62,12 @@ def attack(suite, way):
     def test(_):
         dice, (script, *words) = random.Random(f"{suite}/{way}/{SEED}"), SUITES[suite]
         adopt_orphans()
-        child = subprocess.Popen([sys.executable, str(HERE / script), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL, start_new_session=True)
+        out = tempfile.TemporaryFile("w+")
+        child = subprocess.Popen([sys.executable, str(HERE / script), *words], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                 start_new_session=True)
         begun = wait("daemons", lambda: [pid for pid in descendants() if is_elect(pid)] or child.poll() is not None)
-        holds("the suite lives", begun is not True)
+        out.seek(0)
+        holds("the suite has ended before it was attacked:", begun is not True, out.read())
         time.sleep(dice.uniform(0, 3))
         WAYS[way](child.pid, script)
         if way not in ("killed", "group-killed", "killed-by-name"):
