@@ -264,23 +264,17 @@ static void add_pause(struct script *s, unsigned member, int64_t from, int64_t u
 
 static bool is_told(const struct recorded *r) { return is(r, "IS_TOLD") || is(r, "LEADER_TELLS"); }
 
-/* When it heard of an office again, after `r`; not from somebody who was away, too. */
+/* When the member of `r` heard of an office again, after `r`; INT64_MAX if it did not. One that
+ * is away, too, may tell it of the leader that it remembers. It misses that leader soon, and
+ * note_cut finds that both were together. */
 static int64_t told_again(const struct gathered *g, const struct recorded *r)
 {
-    int64_t told = INT64_MAX;
-    for (const struct recorded *n = r + 1; n < g->step + g->steps; n++) {
-        if (n->member != r->member)
-            continue;
-        if (is(n, "STILL_LOOKS"))
-            told = INT64_MAX;
-        bool again =
-            is_told(n) || takes(n) || (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term));
-        if (again && told == INT64_MAX)
-            told = n->at;
-        if ((again && !is_told(n)) || (is(n, "MISSES") && told != INT64_MAX))
-            break;
-    }
-    return told;
+    for (const struct recorded *n = r + 1; n < g->step + g->steps; n++)
+        if (n->member == r->member &&
+            (is_told(n) || takes(n) ||
+             (strstr(n->rule, "GRANTS") != NULL && is_office(g, n->term))))
+            return n->at;
+    return INT64_MAX;
 }
 
 /* Whether somebody led then, before and afterwards: whoever missed it was the one that was away. */

@@ -57,9 +57,11 @@ void recorder_step(struct recorder *r, unsigned group, const struct elect_input 
     step.rule = out->rule;
     note_change(r, group, node, &step);
     add(&r->all, &step);
-    if (is_sign_of_life(rule) && step.change == RECORD_NO_CHANGE) {
+    /* A follower that missed its leader, and hears it again, records when that was. */
+    bool found = is_sign_of_life(rule) && out->announced;
+    if (is_sign_of_life(rule) && !found && step.change == RECORD_NO_CHANGE) {
         *sign = step;
-    } else if (!elect_rule_quiet(rule) || step.change != RECORD_NO_CHANGE) {
+    } else if (!elect_rule_quiet(rule) || found || step.change != RECORD_NO_CHANGE) {
         if (sign->at != 0)
             add(&r->loud, sign);
         sign->at = 0;

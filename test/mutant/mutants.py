@@ -851,6 +851,9 @@ MUTANTS = {
 # Faults that show only if two things happen at the same time: the killer may miss them. `make soak` tries each until it is
 # killed and prints how often it tried; `make check` does without them.
 RACES = {
+    "when a follower hears its leader again is not recorded": (
+        "daemon/recorder.c", "    bool found = is_sign_of_life(rule) && out->announced;", "    bool found = false;",
+        "explain two-that-follow-are-cut-off"),
     "work begins in an office that is not renewed": (
         "daemon/holders.c", "    else if (!is_fresh(d, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
     "a run that is told late is disconnected": (
