@@ -11,9 +11,13 @@
  *
  * So a grant is a span. It ends before the coordinator's mandate does, and is asked for again and
  * again; CMD is killed when it does not come in time (exit status 75). Whoever leads next knows,
- * without being told, that nobody is in. A CMD that works all the same, because this process was
- * stopped or killed, has ELECT_TOKEN and MUTEX_GRANT, a pair that is larger in every later grant,
- * for what it writes to: see fenced.c. Whoever can send to these ports is believed.
+ * without being told, that nobody is in.
+ *
+ * If `mutex lock` returns the status of CMD, then CMD began and ended within its grant: deadlines
+ * prove that, however slow the machine is. If `mutex lock` itself stood still when it had to kill,
+ * CMD outlived its grant; then the exit status is 75, and the message says since when. Such a CMD
+ * has ELECT_TOKEN and MUTEX_GRANT, a pair that is larger in every later grant, for what it writes
+ * to: see fenced.c. Any process that can send to these ports is believed.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>
@@ -31,11 +35,12 @@
 #include <unistd.h>
 
 /* Microseconds. */
-#define SPAN   400000 /* of a grant, at most */
-#define REPEAT 50000  /* from one REQUEST to the next */
-#define MARGIN 50000  /* before the end of a grant, to kill in */
+#define SPAN   1000000 /* of a grant, at most */
+#define REPEAT 50000   /* from one REQUEST to the next */
+#define MARGIN 200000  /* before the end of a grant, to kill in: a busy machine may need it all */
 
 #define QUEUE 64 /* who does not fit in asks again */
+#define LOST  75 /* exit status */
 
 static int64_t now(void)
 {
@@ -134,14 +139,16 @@ static void tell(int door, char **ports, const char *word, uint64_t id)
     }
 }
 
-/* Until when it is in. */
-static int64_t hear(int door)
+/* Returns until when this process is in; `deadline` is what it knew before. A grant that is heard
+ * after the deadline does not extend it: another process may have been in meanwhile. */
+static int64_t hear(int door, int64_t deadline, bool is_in)
 {
     char text[128] = "", token[24], grant[24];
     int64_t stamp, left;
     if (recv(door, text, sizeof text - 1, 0) <= 0 ||
-        sscanf(text, "GRANT %" SCNd64 " %" SCNd64 " %23s %23s", &stamp, &left, token, grant) != 4)
-        return 0;
+        sscanf(text, "GRANT %" SCNd64 " %" SCNd64 " %23s %23s", &stamp, &left, token, grant) != 4 ||
+        stamp + left <= deadline || (is_in && now() >= deadline))
+        return deadline;
     setenv("ELECT_TOKEN", token, 1);
     setenv("MUTEX_GRANT", grant, 1);
     return stamp + left;
@@ -164,28 +171,35 @@ static int lock(int door, char **ports, char **command)
 {
     uint64_t id = (uint64_t)now() << 22 | (uint64_t)getpid(); /* nobody else's on this machine */
     struct pollfd news[] = {{.fd = door, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
-    int64_t next = 0, deadline = 0;
+    int64_t next = 0, deadline = 0, time = now(), before = time;
     pid_t child = 0;
     int status = 0;
-    while (child == 0 || (news[1].revents == 0 && now() < deadline - MARGIN)) {
-        if (now() >= next) {
+    while (child == 0 || (news[1].revents == 0 && time < deadline - MARGIN)) {
+        if (time >= next) {
             tell(door, ports, "REQUEST", id);
-            next = now() + REPEAT;
+            next = time + REPEAT;
         }
         poll(news, 2, REPEAT / 10000);
-        int64_t until = news[0].revents != 0 ? hear(door) : 0;
-        deadline = until > deadline ? until : deadline;
-        if (child == 0 && now() < deadline - MARGIN) {
+        if (news[0].revents != 0)
+            deadline = hear(door, deadline, child != 0);
+        before = time; /* the grant held then, and for MARGIN more */
+        time = now();
+        if (child == 0 && time < deadline - MARGIN) {
             child = start(command);
             news[1].fd = pidfd_open(child, 0);
         }
     }
     kill(-child, SIGKILL); /* and what it leaves behind; until it is reaped the number is its own */
+    time = now();          /* from here on none of them does anything */
     waitpid(child, &status, 0);
-    bool whole = news[1].revents != 0 && now() < deadline;
     tell(door, ports, "RELEASE", id);
-    if (!whole)
-        errx(75, "%s: killed, for nobody says that it may go on", command[0]);
+    if (time >= deadline)
+        errx(LOST,
+             "process %d was killed too late, at %" PRId64 " us; its grant ended at %" PRId64
+             " us, and mutex stood still since %" PRId64 " us",
+             child, time, deadline, before);
+    if (news[1].revents == 0)
+        errx(LOST, "%s: killed because its grant was not renewed", command[0]);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
