@@ -19,14 +19,13 @@
 #                    every later leader, and helps where killing comes too late.
 set -u
 table=$1
-child=
-trap '[ -z "$child" ] || kill "$child"; exit 0' TERM INT
+# $! is what run() started last. A variable of our own would not know it yet if the signal came right after the fork.
+trap '[ -z "${!:-}" ] || kill "$!"; exit 0' TERM INT
 
 # In the background: else the signal that says to stop would wait for its end.
 run() {
     "$@" </dev/null 3<&- &
-    child=$!
-    wait "$child"
+    wait "$!"
 }
 
 may_begin() {
