@@ -110,7 +110,10 @@ def main():
         leads = client.left > 0
         client.stopped()
         if leads:
-            client.resign()
+            try:
+                client.resign()
+            except Refused as why:  # it was said all the same, or nothing was to be said
+                print(f"client.py: {why}", file=sys.stderr)
 
 
 if __name__ == "__main__":

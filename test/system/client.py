@@ -4,6 +4,7 @@ killed, restarted, mute, and that can lie. That one is this file, too, in a proc
     client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import re
@@ -17,13 +18,15 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from lib.checks import Failure  # noqa: E402
+from lib.checks import Failure, skip  # noqa: E402
 from lib.containment import contain  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
-from lib.processes import LIMIT  # noqa: E402
+from lib.processes import LIMIT, wait  # noqa: E402
+from lib.runner import state  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII64s64s64s160s")  # struct talk
-LEASE, RENEWAL, TOKEN = 400000, 80000, 65537
+RENEWAL, TOKEN = 80000, 65537
+SHORT, LONG = 400000, 600000000  # leases: one that ends soon, and one that a busy machine does not lose
 
 
 def words(header):
@@ -38,27 +41,28 @@ def words(header):
 class Fake:
     """Answers as its latest line of standard input says: lead, follow, mute, news, or a lie; says what it hears."""
 
-    def __init__(self, path, header):
+    def __init__(self, path, header, lease):
+        self.lease = int(lease)
         self.word, self.magic = words(header)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(path)
         self.listener.listen(16)
         self.clients, self.mode, self.term = [], "mute", TOKEN
 
-    def packet(self, word, stamp=0, left=0, magic=None, term=None, lease=LEASE, group=b"main", leader=b"b", why=b""):
+    def packet(self, word, stamp=0, left=0, magic=None, term=None, lease=None, group=b"main", leader=b"b", why=b""):
         return PACKET.pack(magic or self.magic, self.word[word], 0, stamp, left, self.term if term is None else term,
-                           lease, RENEWAL, group, b"a", leader, why)
+                           self.lease if lease is None else lease, RENEWAL, group, b"a", leader, why)
 
     def answer(self, stamp):
-        lead = {"stamp": stamp, "left": LEASE}
+        lead = {"stamp": stamp, "left": self.lease}
         return {"lead": lambda: self.packet("TOLD", **lead),
                 "follow": lambda: self.packet("TOLD", stamp),
                 "refuse": lambda: self.packet("REFUSED", why=b"no such group"),
-                "stamp": lambda: self.packet("TOLD", stamp + 1, LEASE),
+                "stamp": lambda: self.packet("TOLD", stamp + 1, self.lease),
                 "magic": lambda: self.packet("TOLD", **lead, magic=1),
                 "short": lambda: self.packet("TOLD", **lead)[:-1],
                 "long": lambda: self.packet("TOLD", **lead) + b"x",
-                "negative": lambda: self.packet("TOLD", stamp, -LEASE),
+                "negative": lambda: self.packet("TOLD", stamp, -self.lease),
                 "no-lease": lambda: self.packet("TOLD", **lead, lease=0),
                 "no-token": lambda: self.packet("TOLD", **lead, term=0),
                 "group": lambda: self.packet("TOLD", **lead, group=b"other"),
@@ -115,7 +119,7 @@ class Lines:
     def __init__(self, *args, **kwargs):
         self.process = subprocess.Popen(list(map(str, args)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, bufsize=0, **kwargs)
-        self.bytes = b""
+        self.bytes, self.report = b"", ""  # of what it does not do again and again, the latest line
 
     def next(self, limit=LIMIT):
         end = time.monotonic() + limit
@@ -127,6 +131,7 @@ class Lines:
                 return None
             self.bytes += more
         line, self.bytes = self.bytes.split(b"\n", 1)
+        self.report = self.report if line.startswith(b"works") else line.decode()
         return line.decode()
 
     def until(self, pattern):
@@ -141,11 +146,25 @@ class Lines:
                 return lines
         raise AssertionError(f"no {pattern!r} after {lines[-20:]}")
 
+    def written(self):
+        """What it has written by now, and was not read yet."""
+        lines = []
+        while (line := self.next(0)) is not None:
+            lines.append(line)
+        return lines
+
+    def stop(self):
+        self.process.send_signal(signal.SIGSTOP)
+        wait("it stops", lambda: state(self.process.pid) == "T")
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def say(self, line):
         self.process.stdin.write(line.encode() + b"\n")
 
     def end(self, number=signal.SIGKILL):
-        self.process.send_signal(signal.SIGCONT)
+        self.go_on()
         self.process.send_signal(number)
         status = self.process.wait(LIMIT)
         self.process.stdin.close()
@@ -175,10 +194,10 @@ class ProgramBesideFake:
                 process.end()
         self.folder.cleanup()
 
-    def start_daemon(self, mode):
+    def start_daemon(self, mode, lease=LONG):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
-        self.daemon = Lines(sys.executable, __file__, "fake", self.path, HEADER)
+        self.daemon = Lines(sys.executable, __file__, "fake", self.path, HEADER, lease)
         assert self.daemon.next() == "listens"
         self.daemon.say(mode)
 
@@ -204,7 +223,7 @@ def works_while_it_leads(place):
     place.program.until("^works with token 65537,")
     place.daemon.say("negative")  # its lease has ended while it was answering
     before = place.program.until("^does not lead")
-    assert tokens(before) <= {TOKEN} and all(0 < left <= LEASE for left in spans(before)), before
+    assert tokens(before) <= {TOKEN} and all(0 < left <= LONG for left in spans(before)), before
     place.daemon.say("lead 131073")
     assert tokens(place.program.until("^works")) == {131073}
     status = place.program.end(signal.SIGTERM)
@@ -212,37 +231,45 @@ def works_while_it_leads(place):
     assert place.daemon.next() == "RESIGN"
 
 
-def wait_until_the_work_ends(place):
-    """What is left of the promise, which is less each time, then a lease and more of silence."""
-    left = LEASE
-    while (line := place.program.next(1)) is not None:
-        assert line.startswith("works") and 0 < spans([line])[0] < left, line
-        left = spans([line])[0]
+def loses_the_daemon(place, stop, report):
+    """What the program wrote from the end of the daemon to the end of its promise, and until it reports the loss."""
+    place.program.until("^works")
+    stop()
+    place.program.stop()  # so that what it wrote before is told from what it writes now
+    place.program.written()
+    place.program.go_on()
+    time.sleep(2 * SHORT / 1e6)  # at least: if it takes longer, the promise is over all the same
+    lines = place.program.written()
+    return lines if report in place.program.report else lines + place.program.until(report)
+
+
+def uses_up(lines):
+    """Of a promise that is not renewed less is left each time. One answer may have been under way when the daemon stopped."""
+    left = spans(lines)
+    renewed = sum(later >= earlier for earlier, later in itertools.pairwise(left))
+    assert all(0 < each <= SHORT for each in left) and renewed <= 1, lines
 
 
 def stops_with_the_daemon(place):
     """Stopped for longer than a lease: the work ends by itself, and goes on when the daemon does."""
-    place.start_daemon("lead")
+    place.start_daemon("lead", SHORT)
     place.start_program()
-    place.program.until("^works")
-    place.daemon.process.send_signal(signal.SIGSTOP)
-    place.program.until("the daemon has not answered in time")
-    wait_until_the_work_ends(place)
-    place.daemon.process.send_signal(signal.SIGCONT)
-    place.program.until("^works")
+    lines = loses_the_daemon(place, place.daemon.stop, "the daemon has not answered in time")
+    uses_up(lines)
+    place.daemon.go_on()
+    place.daemon.say("lead 131073")
+    lines += place.program.until("^works with token 131073,")
+    uses_up([line for line in lines if 131073 not in tokens([line])])
 
 
 def outlives_the_daemon(place):
     """Killed, then restarted: what was promised is used up, no more, and the next one is asked."""
-    place.start_daemon("lead")
+    place.start_daemon("lead", SHORT)
     place.start_program()
-    place.program.until("^works")
-    place.daemon.end()
-    place.program.until("no daemon runs here")
-    wait_until_the_work_ends(place)
+    lines = loses_the_daemon(place, place.daemon.end, "no daemon runs here")
     place.start_daemon("lead 131073")
-    lines = place.program.until("^works")
-    assert tokens(lines) == {131073}, lines
+    lines += place.program.until("^works with token 131073,")
+    uses_up([line for line in lines if 131073 not in tokens([line])])
     place.daemon.end()
     place.start_daemon("follow")  # at once: it may not have noticed
     place.program.until("^does not lead")
@@ -272,47 +299,86 @@ def believes_no_lie(place):
         assert not tokens(lines), (lie, lines)
 
 
-def one_of_three_works(cluster, programs):
+class Trio:
+    """A program beside each of three real daemons, and all that they have said."""
+
+    def __init__(self, cluster):
+        self.cluster, self.programs, self.lines, self.ended = cluster, {}, {}, None
+
+    def start(self, name, example):
+        self.programs[name], self.lines[name] = start((), EXAMPLES[example], self.cluster.socket(name)), []
+
+    def read(self):
+        for name, program in self.programs.items():
+            if program.process.returncode is None:
+                self.lines[name] += program.written()
+
+    def tokens(self, name):
+        """Those with which its program has worked: they are all of its own member's terms."""
+        self.read()
+        found = tokens(self.lines[name])
+        assert all(self.cluster.names[(token & 0xffff) - 1] == name for token in found), (name, found)
+        return found
+
+    def until_says(self, name, pattern, since=0):
+        def said():
+            self.read()
+            return any(re.search(pattern, line) for line in self.lines[name][since:])
+        wait(f"{name} says {pattern!r}", said)
+
+    def makes_room(self, name, token):
+        """It says that it does not lead any more; or it leads again so soon that it only has another token."""
+        def does():
+            newer = max(self.tokens(name)) > token
+            last = max(i for i, line in enumerate(self.lines[name]) if token in tokens([line]))
+            return newer or any(line.startswith("does not lead") for line in self.lines[name][last:])
+        wait(f"{name} makes room", does)
+
+    def works(self, above=0):
+        """(name, token) of the program that works with the largest token, once that is larger than that one. A member whose
+        program has ended may lead again on a slow machine: it resigns."""
+        def found():
+            if self.ended and self.cluster.group(self.ended).get("leads"):
+                self.cluster.elect(self.ended, "resign")
+            latest = max((token, name) for name in self.programs for token in self.tokens(name) | {0})
+            return latest[::-1] if latest[0] > above else None
+        return wait(f"one works with a token above {above}", found)
+
+
+def one_of_three_works(cluster, trio):
     """Beside real daemons. Resigned by hand, by the program, killed: always one works, with a token of its own."""
-    seen = {name: set() for name in programs}
-
-    def works(name, token):
-        seen[name] |= tokens(programs[name].until(f"^works with token {token},"))
-
-    def makes_room(name):
-        seen[name] |= tokens(programs[name].until("^does not lead"))
-
-    first, token = cluster.begin()
-    for name in programs:
-        programs[name] = start((), EXAMPLES["Python" if name == first else "C"], cluster.socket(name))
-    for name in programs:
-        works(name, token) if name == first else makes_room(name)
-    done = cluster.elect(first, "resign")
-    assert done.returncode == 0, done.stderr
-    makes_room(first)
-    second, token = cluster.leader(other_than=first)
-    works(second, token)
-    assert programs[second].end(signal.SIGTERM) == 0
-    third, token = cluster.leader(other_than=second)
-    works(third, token)
+    first, _ = cluster.begin()
+    for name in cluster.names:
+        trio.start(name, "Python" if name == first else "C")
+    for name in cluster.names:
+        trio.until_says(name, "^works|^does not lead")
+    first, token = trio.works()
+    wait("the leader resigns", lambda: cluster.elect(cluster.leader()[0], "resign").returncode == 0)
+    trio.makes_room(first, token)
+    second, _ = trio.works(above=token)
+    trio.read()
+    assert trio.programs[second].end(signal.SIGTERM) == 0
+    trio.ended = second
+    third, token = trio.works(above=max(trio.tokens(second)))
+    trio.read()
+    said = len(trio.lines[third])
     cluster.kill(third)
-    seen[third] |= tokens(programs[third].until("no daemon runs here"))
+    trio.until_says(third, "no daemon runs here", said)
+    token = max(trio.tokens(third))
     cluster.start(third)
-    last, token = cluster.leader()
-    if last != second:  # whose program has ended
-        works(last, token)
-    of_several = [t for name in seen for t in seen[name] if sum(t in other for other in seen.values()) > 1]
-    assert not of_several, (of_several, seen)
+    trio.works(above=token)
+    of_several = [t for one, other in itertools.combinations(cluster.names, 2) for t in trio.tokens(one) & trio.tokens(other)]
+    assert not of_several, (of_several, trio.lines)
 
 
 def beside_real_daemons():
     with LocalCluster() as cluster:
-        programs = dict.fromkeys(cluster.names)
+        trio = Trio(cluster)
         try:
-            one_of_three_works(cluster, programs)
+            one_of_three_works(cluster, trio)
         finally:
-            for program in programs.values():
-                if program is not None and program.process.returncode is None:
+            for program in trio.programs.values():
+                if program.process.returncode is None:
                     program.end()
 
 
@@ -330,7 +396,7 @@ def main():
     if has_time_namespaces():
         runs += [(works_while_it_leads, name, elsewhere) for name in EXAMPLES]
     else:
-        print("no time namespaces here: not tested")
+        skip("client/other-clock", "needs root and time namespaces")
     failures = 0
     try:
         beside_real_daemons()
