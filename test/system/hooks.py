@@ -4,9 +4,11 @@
 In order, one at a time, for what is so now; with an end; with a path that nobody else can change. The hook here is a
 script that notes what it was run for, and does what a file beside it says."""
 
+import collections
 import datetime
 import os
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -14,25 +16,31 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds, is_root  # noqa: E402
-from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.local_cluster import LONG_TIMES, LocalCluster  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 from lib.run_socket import Lookout, Talker, clock  # noqa: E402
+from lib.runner import state  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
 SCRIPT = """#!/bin/sh
 # $1 is not there: no arguments
-note() { echo "$1 $ELECT_NODE $ELECT_HOOK $ELECT_GROUP $ELECT_LEADER $ELECT_TERM $ELECT_TOKEN $$ $(date +%s%N) $#" >> "FOLDER/noted"; }
+note() {
+    read -r up rest < /proc/uptime
+    echo "$1 $ELECT_NODE $ELECT_HOOK $ELECT_GROUP $ELECT_LEADER $ELECT_TERM $ELECT_TOKEN $$ $up $# ${status:-0}" >> "FOLDER/noted"
+}
 note begins
 if [ -e "FOLDER/$ELECT_HOOK.$ELECT_NODE" ]; then . "FOLDER/$ELECT_HOOK.$ELECT_NODE"
 elif [ -e "FOLDER/$ELECT_HOOK" ]; then . "FOLDER/$ELECT_HOOK"; fi
 note ends
 exit ${status:-0}
 """
+PATIENT = "hook-timeout = 600s\n"  # for cases in which no hook is to take too long, however slow the machine is
+Note = collections.namedtuple("Note", "what node hook group leader term token pid at count status")
 
 
 class Hooked(LocalCluster):
-    def __init__(self, which=HOOKS, options="", **more):
+    def __init__(self, which=HOOKS, options=PATIENT, **more):
         super().__init__(**more)
         self.hooks = self.folder / "hooks"
         self.hooks.mkdir(mode=0o755)
@@ -51,58 +59,105 @@ class Hooked(LocalCluster):
         new.write_text(lines + "\n")
         new.rename(path)
 
+    def all_notes(self):
+        """In the order in which they were written: what a hook notes is there before the hook ends."""
+        return [Note(*line.split(" ")) for line in self.noted.read_text().rpartition("\n")[0].splitlines()]
+
     def notes(self, node=None, begun=True):
-        """(node, hook, group, leader, term, token) of all that were run."""
-        found = []
-        for line in self.noted.read_text().splitlines():
-            what, where, hook, group, *rest = line.split(" ")
-            if (what == "begins") == begun and (node is None or where == node):
-                found.append((where, hook, group, *rest))
-        return found
+        """Of all that were run."""
+        return [note for note in self.all_notes() if (note.what == "begins") == begun and node in (None, note.node)]
 
     def hooks_of(self, node):
-        return [note[1] for note in self.notes(node)]
+        return [note.hook for note in self.notes(node)]
 
     def one_at_a_time(self):
         """In each member and group what begins ends before the next one begins, and there are no arguments."""
-        runs = {}
-        for line in self.noted.read_text().splitlines():
-            what, node, hook, group, leader, term, token, pid, at, count = line.split(" ")
-            holds("no arguments", count == "1", line)
-            before = runs.get((node, group))
-            if what == "begins":
-                holds("one at a time", before is None or not os.path.exists(f"/proc/{before}"), line)
-                runs[node, group] = pid
-            elif runs.get((node, group)) == pid:
-                runs[node, group] = None
+        runs, cut_short = {}, set()
+        for note in self.all_notes():
+            holds("no arguments", note.count == "1", note)
+            where = note.node, note.group
+            if note.what == "begins":
+                before = runs.get(where)  # has it no end? then it was killed
+                holds("one at a time", before is None or not is_hook(before, self.program), note)
+                cut_short |= {(where, before)} if before else set()
+                cut_short -= {(where, note.pid)}
+                runs[where] = note.pid
+            else:
+                holds("what was killed does not end later", (where, note.pid) not in cut_short, note)
+                runs[where] = None
 
     def settled(self):
-        leader, term = self.leader()
-        wait("its hooks were run", lambda: "on-leader" in self.hooks_of(leader))
-        return leader, term
+        """(leader, term), once its on-leader was run for that term. A slow machine may elect another leader meanwhile."""
+        def found():
+            leader, term = self.leader()
+            return (leader, term) if any(n.hook == "on-leader" and n.token == str(term) for n in self.notes(leader)) else None
+        return wait("its hooks were run", found)
+
+    def promised(self):
+        """(leader, term, until): a settled leader, and a time before which its lease does not end."""
+        while True:
+            leader, term = self.settled()
+            now, said = clock(), ask(self.socket(leader), {"verb": "is-leader"})
+            if said and said.get("leads") and said["term"] == term:
+                return leader, term, now + said["left_us"]
+
+    def undone_before(self, former, term, note, until):
+        """What on-leader began in that term was undone before this one; or this one came when the lease was over anyway."""
+        all_of_it = self.all_notes()
+        undone = [i for i, n in enumerate(all_of_it) if
+                  (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
+        waited = float(note.at) * 1e6 >= until - 20000  # its clock has a resolution of 10 ms
+        holds("it was undone before", waited or (undone and undone[0] < all_of_it.index(note)), note, until, all_of_it)
+        return waited
+
+
+def is_hook(pid, program):
+    try:
+        return str(program).encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def lost_its_lease(p, name):
+    """A leader on a machine that stood still: its hook may end too late to be told of, and it may lead again before it could
+    undo what it began."""
+    return "not renewed in time" in p.log(name) or "has run out" in p.log(name)
 
 
 @case
 def in_order(_):
-    with Hooked() as p:
+    with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", "sleep 0.2")
         p.start()
-        leader, term = p.settled()
-        others = [n for n in p.names if n != leader]
+        leader, term, until = p.promised()
         wait("everybody heard", lambda: all(("on-leader-change" in p.hooks_of(n)) for n in p.names))
-        holds("first it agrees, then it leads", p.hooks_of(leader)[:2] == ["pre-leader", "on-leader"], p.hooks_of(leader))
-        for note in p.notes(leader)[:2]:
-            holds("the term", note[4:6] == (f"{term >> 16}.{term & 0xffff}", str(term)) and note[3] == leader, note)
-        for n in others:
-            holds("a follower", set(p.hooks_of(n)) == {"on-leader-change"}, p.hooks_of(n))
-        expect("resign", p.elect(leader, "resign"), 0, out="leads")
-        new, _ = p.settled()
-        wait("it is undone", lambda: any(n[1] == "on-follower" for n in p.notes(leader, begun=False)))
-        kept = [line.split(" ") for line in p.noted.read_text().splitlines()]
-        undone = next(int(x[8]) for x in kept if x[0] == "ends" and x[1] == leader and x[2] == "on-follower")
-        begun = next(int(x[8]) for x in kept if x[0] == "begins" and x[1] == new and x[2] == "on-leader")
-        holds("before the next one leads", undone < begun)
+        p.elect(leader, "resign")
+        wait("it is undone", lambda: any((n.hook, n.token) == ("on-follower", str(term)) for n in p.notes(leader, begun=False)))
+        new, later = wait("another one", lambda: (found := p.settled())[1] > term and found)
+        begun = next(n for n in p.notes(new) if (n.hook, n.token) == ("on-leader", str(later)))
+        p.undone_before(leader, term, begun, until)
+        for n in p.names:
+            each_in_order(p, n)
         p.one_at_a_time()
+
+
+def each_in_order(p, name):
+    """First it agrees, then it leads, then that is undone; a member that never leads only hears of changes."""
+    asked = led = None
+    for note in p.notes(name):
+        if note.hook in ("pre-leader", "on-leader"):
+            term = int(note.token)
+            holds("the term", (note.leader, note.term) == (name, f"{term >> 16}.{term & 0xffff}"), note)
+            holds("its own", p.names[(term & 0xffff) - 1] == name, note)
+        if note.hook == "pre-leader":
+            holds("it was undone before", led is None or lost_its_lease(p, name), note)
+            asked = note.token
+        elif note.hook == "on-leader":
+            holds("first it agrees, then it leads", asked == note.token, note)
+            led = note.token
+        elif note.hook == "on-follower":
+            holds("what was begun is undone", led in (note.token, None), note)  # None: killed before it noted anything
+            led = None
 
 
 @case
@@ -112,8 +167,15 @@ def declines(_):
             p.does("pre-leader", "status=1", name)
         p.start()
         wait("who agrees leads", lambda: p.group("a").get("leads"))
-        holds("and nobody else did", not any(n[1] == "on-leader" and n[0] != "a" for n in p.notes()), p.notes())
-        holds("it is said", any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc"))
+
+        def said():
+            """If a was faster than the others, which is right too, it hands over to one of them."""
+            if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
+                p.elect("a", "transfer", "b")
+            return any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc")
+        wait("it is said", said)
+        wait("who agrees leads", lambda: p.group("a").get("leads"))
+        holds("and nobody else did", not any(n.hook == "on-leader" and n.node != "a" for n in p.notes()), p.notes())
         p.one_at_a_time()
 
 
@@ -132,27 +194,30 @@ def all_decline(_):
             for nth in range(1, 4):
                 holds("not before", at[nth + 1] - at[nth] >= 0.1 * 2 ** (nth - 1) - 0.002, nth, at)
             p.does(hook, "status=0")
-            leader, _ = p.leader()
-            wait("then one leads", lambda: p.group(leader).get("leads"))
+            p.leader()
 
 
 @case
 def while_it_is_asked(_):
     """Nobody is told that it leads before its hook agrees; and who loses its office meanwhile does not wait for it."""
-    with Hooked(options="hook-timeout = 60s\n") as p:
+    with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
-        name = wait("it is asked", lambda: [n for n in p.notes() if n[1] == "pre-leader"])[0][0]
-        g = p.group(name)
-        holds("not yet", not g["leads"] and g["state"] == "prepares to lead", g)
-        expect("is-leader", p.elect(name, "is-leader"), 2, out="no")
+
+        def asked():
+            return next((n for n in p.names if p.group(n).get("state") == "prepares to lead"), None)
+        name = wait("it is asked", asked)
+        holds("not yet", not p.group(name).get("leads"))
+        said = wait("it answers", lambda: (done := p.elect(name, "is-leader")).returncode != 3 and done)  # 3: not within a second
+        expect("is-leader", said, 2, out="no")
         with Talker(p.socket(name, "run")) as t:
             t.say("HOLD", group="main")
             holds("nobody works", t.until_hears("WAIT") and t.until_hears("GO", patience=0.3) is None)
             holds("nobody is promised anything", t.ask("LEASE") == 0)
             t.say_to_guardian()
+        holds("none has led", not any(" leads in term" in p.log(n) for n in p.names) and not any(n.hook == "on-leader" for n in p.notes()))
         (p.hooks / "go").touch()
-        wait("then it does", lambda: p.group(name).get("leads"))
+        p.settled()
 
 
 @case
@@ -162,37 +227,55 @@ def fails_again_and_again(_):
         p.does("on-leader", "n=$(cat FOLDER/count 2>/dev/null || echo 0); echo $((n+1)) > FOLDER/count; [ $n -ge 2 ] || status=1"
                .replace("FOLDER", str(p.hooks)))
         p.start()
-        leader, term = p.settled()
-        wait("the third time", lambda: p.hooks_of(leader).count("on-leader") == 3)
+        wait("the third time", lambda: any((n.hook, n.status) == ("on-leader", "0") for n in p.notes(begun=False)))
+        p.settled()
         time.sleep(0.3)
-        holds("and no more", p.hooks_of(leader).count("on-leader") == 3 and p.group(leader)["leads"])
-        holds("it is said", p.log(leader).count("on-leader exits with 1: it is run again") == 2, p.log(leader))
+        for name in p.names:
+            for token, statuses in outcomes(p, name).items():
+                holds("once more after each failure, and no more", all(s == "1" for s in statuses[:-1]), token, statuses)
+            again = sum(len(statuses) - 1 for statuses in outcomes(p, name).values())
+            said = p.log(name).count("on-leader exits with 1: it is run again")
+            holds("it is said", again <= said <= 2, name, again, said, p.log(name))
         p.one_at_a_time()
     with Hooked() as p:
         for name in "bc":
             p.does("on-leader", "status=2", name)
         p.start()
         wait("who can leads", lambda: p.group("a").get("leads") and "on-leader" in p.hooks_of("a"))
-        failed = [n for n in "bc" if "on-leader" in p.hooks_of(n)]
+        failed = {n.node for n in p.notes(begun=False) if n.node in "bc" and n.hook == "on-leader"}
         for n in failed:
-            holds("what it began is undone", "on-follower" in p.hooks_of(n), p.hooks_of(n))
-            holds("it is said", "on-leader exits with 2: it resigns" in p.log(n), p.log(n))
+            wait("what it began is undone", lambda: "on-follower" in p.hooks_of(n))
+            wait("it is said", lambda: "on-leader exits with 2: it resigns" in p.log(n) or lost_its_lease(p, n))
+
+
+def outcomes(p, name):
+    """{token: [status of each on-leader; None: it was ended]}"""
+    found = {}
+    for note in p.all_notes():
+        if (note.node, note.hook) == (name, "on-leader"):
+            statuses = found.setdefault(note.token, [])
+            if note.what == "begins":
+                statuses.append(None)
+            else:
+                statuses[-1] = note.status
+    return found
 
 
 @case
 def takes_too_long(_):
     """It is ended, with whatever it began."""
-    with Hooked(options="hook-timeout = 300ms\n") as p:
+    with Hooked(("on-leader-change",), "hook-timeout = 300ms\n") as p:
         p.does("on-leader-change", "(trap '' TERM; setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' &) ; sleep 1000")
         marker = "sleep 1000"
         p.start()
-        leader, _ = p.settled()
+        leader, _ = p.leader()
         wait("it is said", lambda: "on-leader-change took too long" in p.log(leader))
 
         def left():
             return [pid for pid in os.listdir("/proc") if pid.isdigit() and belongs(pid, str(p.hooks), marker)]
         wait("nothing is left between two tries", lambda: not left())
-        holds("it leads on", p.group(leader)["leads"])
+        p.leader()
+        holds("no office is lost by it", not any(word in p.log(n) for n in p.names for word in ("it declines", "it resigns")))
 
 
 def belongs(pid, folder, words):
@@ -209,15 +292,15 @@ def nothing_is_left(_):
     with Hooked() as p:
         p.does("on-leader", f"cd {p.hooks}; for i in 1 2 3; do setsid sleep 987 >/dev/null 2>&1 & echo $! >> {p.hooks}/pids; done")
         p.start()
-        leader, _ = p.settled()
-        wait("it has ended", lambda: any(n[1] == "on-leader" for n in p.notes(begun=False)))
+        p.settled()
+        wait("it has ended", lambda: any(n.hook == "on-leader" for n in p.notes(begun=False)))
         pids = wait("it began something", lambda: (p.hooks / "pids").read_text().split() if (p.hooks / "pids").exists() else None)
-        wait("nothing is left", lambda: not any(is_sleep(pid) for pid in pids))
+        wait("nothing is left", lambda: not any(is_sleep(pid, 987) for pid in pids))
 
 
-def is_sleep(pid):
+def is_sleep(pid, seconds):
     try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n"
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text() == f"sleep\0{seconds}\0"
     except OSError:
         return False
 
@@ -227,34 +310,27 @@ def is_sleep(pid):
 @case
 def member_killed(_):
     """What on-leader began is undone before anybody else leads: by the guardian."""
-    with Hooked() as p:
-        p.edit("lease = 3s\n", "lease = 8s\n")
-        p.edit("max-lease = 4s\n", "max-lease = 10s\n")
+    with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", "sleep 0.3")
         p.start()
-        leader, term = p.settled()
-        wait("it is done", lambda: any(n[1] == "on-leader" for n in p.notes(leader, begun=False)))
+        leader, term, until = p.promised()
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
         seen = look.wait()
         holds("another one leads", seen)
-        holds("by its testament", any("is dead, says its guardian" in p.log(n) for n in p.names))
-        kept = [line.split(" ") for line in p.noted.read_text().splitlines()]
-        undone = next((int(x[8]) for x in kept if x[0] == "ends" and x[1] == leader and x[2] == "on-follower"), None)
-        begun = next(int(x[8]) for x in kept if x[0] == "begins" and x[1] == seen[1] and x[2] == "pre-leader")
-        holds("when all was undone", undone is not None and undone < begun, undone, begun)
+        begun = next(n for n in p.notes(seen[1]) if n.hook == "pre-leader" and int(n.token) > term)
+        waited = p.undone_before(leader, term, begun, until)
+        holds("by its testament", waited or any("is dead, says its guardian" in p.log(n) for n in p.names))
 
 
 @case
 def member_killed_and_not_undone(_):
-    for lines, options in (("status=1", ""), ("sleep 30", "hook-timeout = 200ms\n"), (None, "")):
+    for lines, options in (("status=1", PATIENT), ("sleep 1000", "hook-timeout = 2s\n"), (None, PATIENT)):
         with Hooked(HOOKS if lines else ("on-leader",), options) as p:
             if lines:
                 p.does("on-follower", lines)
             p.start()
-            leader, term = p.settled()
-            wait("it is done", lambda: any(n[1] == "on-leader" for n in p.notes(leader, begun=False)))
-            until = clock() + ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
+            leader, term, until = p.promised()
             look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
             os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
             seen = look.wait()
@@ -282,40 +358,61 @@ def too_late_to_begin(_):
     """A guardian that wakes up when the office is over begins nothing for it: another one leads."""
     with Hooked(("on-leader",)) as p:
         p.start()
-        leader, term = p.settled()
+        leader, _ = p.settled()
         other = [n for n in p.names if n != leader][-1]
         guardian, member = p.daemons[other].pid, member_of(p.daemons[other].pid)
         os.kill(guardian, signal.SIGSTOP)
+        wait("it stands still", lambda: state(guardian) == "T")
+        before = len(p.notes(other))  # it may have led already, on a slow machine
         try:
-            expect("transfer", p.elect(leader, "transfer", other), 0, out=f"{other} leads")
+            wait(f"{other} leads", lambda: p.group(other).get("leads") or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
             third = wait("another one leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
+            over = wait("its term", lambda: p.group(third).get("term"))
+
+            def late():
+                return [n for n in p.notes(other)[before:] if int(n.token) < over]
             os.kill(guardian, signal.SIGCONT)
-            wait("it has heard", lambda: pathlib.Path(f"/proc/{guardian}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S")
+            wait("it has heard", lambda: state(guardian) == "S")
             time.sleep(0.2)
-            holds("nothing began", other not in {n[0] for n in p.notes()}, p.notes())
+            holds("nothing began", not late(), p.notes())
         finally:
+            os.kill(guardian, signal.SIGCONT)
             os.kill(member, signal.SIGCONT)
-        wait("it follows", lambda: p.group(other).get("leader") == third)
-        holds("and nothing began", other not in {n[0] for n in p.notes()} or p.group(other)["leads"], p.notes())
+        p.leader()
+        holds("and nothing began", not late(), p.notes())
+
+
+def hand_over(p, to):
+    """The leader does, if it still leads; the transfer may go to another member on a slow machine."""
+    for name in p.names:
+        if name != to and p.group(name).get("leads"):
+            p.elect(name, "transfer", to)
 
 
 @case
 def keeper_killed(_):
     """Whatever the hook began goes with its keeper."""
-    with Hooked() as p:
-        p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $! > {p.hooks}/left; sleep 60")
+    with Hooked(("on-leader",), times=LONG_TIMES) as p:
+        p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $ELECT_NODE $! > {p.hooks}/left.new; mv {p.hooks}/left.new "
+               f"{p.hooks}/left; sleep 1000")
         p.start()
-        leader, term = p.leader()
-        pid = wait("it began something", lambda: (p.hooks / "left").exists() and (p.hooks / "left").read_text().strip())
-        wait("it runs", lambda: is_sleep(pid))
-        member = member_of(p.daemons[leader].pid)
-        keeper = next(c for c in pathlib.Path(f"/proc/{p.daemons[leader].pid}/task/{p.daemons[leader].pid}/children").read_text().split()
-                      if int(c) != member)
-        os.kill(int(keeper), signal.SIGKILL)
+
+        def running():
+            """(member, what it began, its keeper), all of which run."""
+            leader, pid = (p.hooks / "left").read_text().split() if (p.hooks / "left").exists() else (None, None)
+            guardian = p.daemons[leader].pid if leader else None
+            keepers = children(guardian) - {member_of(guardian)} if leader else ()
+            return (leader, pid, *keepers) if len(keepers) == 1 and is_sleep(pid, 654) else None
+        leader, pid, keeper = wait("it runs", running)
         p.does("on-leader", "true")
-        wait("it is gone", lambda: not is_sleep(pid))
-        wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader))
+        os.kill(keeper, signal.SIGKILL)
+        wait("it is gone", lambda: not is_sleep(pid, 654))
+        wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader) or lost_its_lease(p, leader))
+
+
+def children(pid):
+    return set(map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
 @case
@@ -323,42 +420,67 @@ def not_undone_when_it_resigns(_):
     with Hooked() as p:
         p.does("on-follower", "status=2")
         p.start()
-        leader, term = p.settled()
-        until = clock() + ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
+        leader, term, until = p.promised()
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.elect(leader, "resign")
         seen = look.wait()
         holds("what was promised is waited for", seen and seen[0] >= until - 5000, seen, until)
-        holds("it is said", "on-follower exits with 2: others wait until its lease is over" in p.log(leader), p.log(leader))
+        wait("it is said", lambda: "on-follower exits with 2: others wait until its lease is over" in p.log(leader))
 
 
 # ---- many changes ----
 
+def change(p):
+    """Some leader resigns; each change has its own limit."""
+    wait("it resigns", lambda: any(p.elect(n, "resign").returncode == 0 for n in p.names if p.group(n).get("leads")))
+
+
+def changes_seen(p, name):
+    """How often it said that it leads, follows another one, or knows of no leader."""
+    return len(re.findall(r"main: (?:leads in term|follows|knows of no leader|leads no more)", p.log(name)))
+
+
 @case
 def flaps(_):
     """Leadership goes round as fast as it can while hooks are slow: they are run for what is, not for all that was."""
-    with Hooked(("on-leader", "on-follower", "on-leader-change"), "hook-timeout = 5s\n") as p:
+    with Hooked(("on-leader", "on-follower", "on-leader-change")) as p:
         p.does("on-leader-change", "sleep 0.05")
         p.start()
         p.leader()
-        changes = int(os.environ.get("FLAPS", "60"))
-        done = 0
-        end = time.monotonic() + 200
-        while done < changes and time.monotonic() < end:
-            for n in p.names:
-                if p.group(n).get("leads"):
-                    done += p.elect(n, "resign").returncode == 0
-        holds("it went round", done >= changes, done)
+        for _ in range(int(os.environ.get("FLAPS", "60"))):
+            change(p)
         p.leader()
         for n in p.names:
             def turns():
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
             wait("the last one is what is", lambda: not turns() or
-                 turns()[-1] == ("on-leader" if p.group(n)["leads"] else "on-follower"))
+                 turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
             # one that was too late may have been ended before it could note anything: then it is undone all the same
-            holds("in turn", all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
-        seen = [x for x in p.notes() if x[1] == "on-leader-change"]
-        holds("not one for each", 0 < len(seen) < 3 * changes, len(seen))
+            holds("in turn", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
+            told = p.hooks_of(n).count("on-leader-change")
+            holds("not more than one for each", 0 < told <= changes_seen(p, n), told, changes_seen(p, n))
+        p.one_at_a_time()
+
+
+@case
+def one_for_many(_):
+    """While on-leader-change runs the leader changes several times: then it is run once, for the leader that there is."""
+    with Hooked(("on-leader-change",)) as p:
+        p.start()
+        p.leader()
+
+        def told():
+            return p.hooks_of("a").count("on-leader-change")
+        p.does("on-leader-change", f"echo > {p.hooks}/blocked; while [ ! -e {p.hooks}/go ]; do sleep 0.02; done", "a")
+        wait("it is run", lambda: (p.hooks / "blocked").exists() or change(p))
+        before, seen = told(), changes_seen(p, "a")
+        wait("it sees changes", lambda: changes_seen(p, "a") >= seen + 4 or change(p))
+        holds("one at a time", told() == before, told(), before)
+        seen = changes_seen(p, "a")
+        (p.hooks / "go").touch()
+        wait("it hears of the latest", lambda: p.notes("a")[-1].leader == p.leader()[0] and told() > before)
+        more = changes_seen(p, "a") - seen  # of a slow machine
+        holds("once for all of them", told() <= before + 1 + more, told(), before, more)
         p.one_at_a_time()
 
 
@@ -410,15 +532,16 @@ def hostile_paths(_):
 def environment(_):
     """From scratch: nothing of the daemon's own."""
     with Hooked() as p:
-        p.does("pre-leader", f"env | sort > {p.hooks}/environment.$ELECT_NODE; cat > {p.hooks}/input")
+        p.does("pre-leader", f"env | sort > {p.hooks}/new.$ELECT_TOKEN; mv {p.hooks}/new.$ELECT_TOKEN {p.hooks}/environment.$ELECT_TOKEN; "
+               f"cat > {p.hooks}/input")
         p.start(env={"SECRET": "x", "LD_PRELOAD": "", "NOTIFY_SOCKET": "/nowhere"})
         leader, term = p.settled()
-        found = dict(line.split("=", 1) for line in (p.hooks / f"environment.{leader}").read_text().splitlines())
+        found = dict(line.split("=", 1) for line in (p.hooks / f"environment.{term}").read_text().splitlines())
         known = {"PATH", "ELECT_HOOK", "ELECT_GROUP", "ELECT_NODE", "ELECT_LEADER", "ELECT_TERM", "ELECT_TOKEN", "ELECT_LEASE_MS",
                  "ELECT_SOCKET", "PWD", "SHLVL", "_", "OLDPWD"}
         holds("nothing else", set(found) <= known, found)
         holds("what it says", found["ELECT_TOKEN"] == str(term) and found["ELECT_LEASE_MS"] == "2940" and
-              found["ELECT_SOCKET"].endswith(".status") and found["ELECT_HOOK"] == "pre-leader", found)
+              found["ELECT_NODE"] == leader and found["ELECT_SOCKET"].endswith(".status") and found["ELECT_HOOK"] == "pre-leader", found)
         holds("no input", (p.hooks / "input").read_text() == "")
 
 
