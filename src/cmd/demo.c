@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LIMIT 27000000 /* microseconds for a script */
+
 struct demo_options {
-    const char *algorithm, *members, *mandate;
+    const char *algorithm, *members, *mandate, *limit;
     bool script;
 };
 
@@ -22,6 +24,7 @@ static void take(void *context, int option, const char *value)
     case 1: o->members = value; break;
     case 2: o->mandate = value; break;
     case 3: o->script = true; break;
+    case 4: o->limit = value; break;
     default: break;
     }
 }
@@ -53,6 +56,17 @@ static bool choose(struct ground *g, const struct demo_options *o)
         return false;
     }
     g->members = (unsigned)members;
+    return true;
+}
+
+static bool read_limit(struct demo *d, const char *text)
+{
+    uint32_t limit = LIMIT;
+    if (text != NULL && (!config_duration(text, &limit) || limit == 0)) {
+        args_complain("demo", "--limit", "expected a time such as 27s or 500ms");
+        return false;
+    }
+    d->limit = limit;
     return true;
 }
 
@@ -130,18 +144,19 @@ int cmd_demo(int argc, char **argv)
         {"mandate", 0, "none|majority",
          "majority; or none: a textbook election, in which two may lead at once"},
         {"script", 0, NULL, "play a crash, a recovery and a partition, and tell what happens"},
+        {"limit", 0, "TIME", "give a script up after that time; default: 27s"},
     };
     static struct demo d;
     struct demo_options o = {0};
     struct verb_spec spec = {
         .name = "demo",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_CONFIG_FILE | 1 << ASK_ID,
-        .usage = "demo [--algorithm NAME] [--members N] [--script] [OPTIONS]",
+        .usage = "demo [--algorithm NAME] [--members N] [--script] [--limit TIME] [OPTIONS]",
         .text =
             "Real daemons on this machine, with temporary state: watch them elect a leader, and "
             "kill, stop and cut them off from the keyboard. Without a terminal, or with --script, "
-            "it plays by itself, within 30 s, and prints what it measured. It leaves nothing "
-            "behind, whatever ends it.\nExit: 0; 1 something did not happen in time, 64 bad "
+            "it plays by itself, within 30 s or --limit, and prints what it measured. It leaves "
+            "nothing behind, whatever ends it.\nExit: 0; 1 something did not happen in time, 64 bad "
             "usage, 74 no folder, sockets or processes, 128 and the number of a signal.",
         .own = own,
         .owns = sizeof own / sizeof own[0],
@@ -152,7 +167,7 @@ int cmd_demo(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    if (!choose(&d.ground, &o))
+    if (!choose(&d.ground, &o) || !read_limit(&d, o.limit))
         return EXIT_USAGE;
     bool live = is_live(&o, &a);
     /* opened anew: whoever else uses it may wait */

@@ -12,6 +12,7 @@ struct demo {
     int signals;
     int ended;        /* by this signal; 0: not */
     bool quits, lost; /* lost: the keeper is gone */
+    int64_t limit;    /* microseconds for a script */
     bool next_algorithm, changing;
     struct text why; /* it could not go on */
     bool colour;

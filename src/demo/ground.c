@@ -21,7 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEEPER_SECONDS 5 /* to carry out an order, or to end */
+#define ORDER_SECONDS 60 /* for the keeper to carry out an order: a busy machine may let it wait */
+#define END_SECONDS   5  /* for the keeper to end; then this process cleans up in its place */
 
 int64_t ground_now(void)
 {
@@ -136,7 +137,7 @@ static bool make_files(struct ground *g, struct text *complaint)
 
 static bool fork_keeper(struct ground *g, struct text *complaint)
 {
-    const struct timeval patience = {.tv_sec = KEEPER_SECONDS};
+    const struct timeval patience = {.tv_sec = ORDER_SECONDS};
     int pair[2];
     void *page =
         mmap(NULL, sizeof *g->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -196,7 +197,7 @@ bool ground_order(struct ground *g, enum order order, unsigned member)
 static bool keeper_has_cleaned_up(const struct ground *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
-    int64_t until = ground_now() + (int64_t)KEEPER_SECONDS * 1000000;
+    int64_t until = ground_now() + (int64_t)END_SECONDS * 1000000;
     int status = 1;
     pid_t ended = 0;
     while (g->keeper > 0 && (ended = waitpid(g->keeper, &status, WNOHANG)) == 0) {
