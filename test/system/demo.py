@@ -7,6 +7,7 @@ left behind: no process, no file, no socket."""
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -18,9 +19,10 @@ sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds, is_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
-from lib.processes import adopt_orphans, descendants, wait  # noqa: E402
+from lib.processes import LIMIT, adopt_orphans, descendants, wait  # noqa: E402
 
 MEMBERS = "12345"
+SCRIPT = "--limit", f"{LIMIT}s"  # for one that is to be played to the end, however slow the machine is
 
 
 def play(case):
@@ -45,7 +47,35 @@ def state(pid):
 
 
 def children(pid):
-    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+
+
+def parent(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return None
+
+
+def front():
+    """The process that was started: of those of elect the one whose parent is none."""
+    found = processes()
+    return next(pid for pid in found if parent(pid) not in found)
+
+
+def belonging_to(member):
+    """A guardian and its member, by the configuration that they have."""
+    found = []
+    for pid in processes():
+        try:
+            if f"/{member}.conf".encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            pass
+    return found
 
 
 class Theatre:
@@ -78,7 +108,7 @@ class Theatre:
 
     def tmux(self, *words):
         done = subprocess.run(["tmux", "-S", str(self.folder / "tmux"), *map(str, words)], capture_output=True, text=True,
-                              timeout=30, env=os.environ | {"TERM": "xterm"})
+                              timeout=LIMIT, env=os.environ | {"TERM": "xterm"})
         return done.stdout
 
     def screen(self):
@@ -105,6 +135,16 @@ class Theatre:
         wait("no process is left", lambda: not processes())
         holds("no folder is left:", not self.leftovers(), self.leftovers())
 
+    def resigns(self):
+        """The leader does. If it was deposed just before, which it says, the next one is told to."""
+        def handed_over():
+            screen = self.screen()
+            found = re.search(r"(\d) has handed over to \d", screen)
+            if not found:
+                self.press(self.leader(), "r")
+            return found
+        return wait("a leader hands over", handed_over)[1]
+
     def leader(self, other_than=None):
         def found():
             leads = set(re.findall(r"(\d) LEADS", self.screen()))
@@ -112,31 +152,35 @@ class Theatre:
         return wait("a leader is to be seen", found)
 
 
+HAS_A_LEADER = r"(?:follows \d|LEADS)"  # after an extra election any member may lead
+
+
 @case
 def keys(_):
     """Each key does what it says, and it is to be seen."""
-    with Theatre(rows=60) as t:
+    with Theatre(rows=200) as t:  # so that what was said is still to be seen after some extra elections
+        t.shows(r"elect demo: 5 processes, bully, mandate majority", r"(\d) leads in term \d+\.\1", r"lease \[#+ *\] \d\.\d\d s",
+                r"\[\*\d\*\]", r"a majority has granted")
         first = t.leader()
-        t.shows(r"elect demo: 5 processes, bully, mandate majority", rf"{first} leads in term \d+\.{first}", r"lease \[#+ *\] 0\.\d\d s",
-                rf"\[\*{first}\*\]", r"a majority has granted")
         t.press(first, "k")
         t.shows(rf"kill -9 of {first}: its guardian", rf">{first} is dead", rf"x{first}x")
-        second = t.leader(first)
+        t.leader(first)
         t.press("c")
-        t.shows(rf"^ +\d+\.\d+ +{first} starts", rf">{first} follows {second}")
-        t.press(second, "r")
-        third = t.leader(second)
-        t.shows(rf"{second} has handed over to {third}")
+        t.shows(rf"^ +\d+\.\d+ +{first} starts", rf">{first} {HAS_A_LEADER}")
+        t.resigns()
+        third = t.leader()
         t.press(third, "s")
         t.shows(rf"{third} is stopped", rf"\(z{third}z\)")
-        fourth = t.leader(third)
+        t.leader(third)
         t.press("c")
-        t.shows(rf"{third} goes on", rf">{third} follows {fourth}")
+        t.shows(rf"{third} goes on", rf">{third} {HAS_A_LEADER}")
+        fourth = t.leader()
         t.press(fourth, "x")
         t.shows(rf"{fourth} is cut off from all others")
-        fifth = t.leader(fourth)
+        t.leader(fourth)
         t.press("h")
-        t.shows("the network is whole again", rf">{fourth} follows {fifth}")
+        t.shows("the network is whole again", rf">{fourth} {HAS_A_LEADER}")
+        fifth = t.leader()
         t.press(fifth, "K")
         t.shows(r"as if the machine were lost")
         t.leader(fifth)
@@ -146,7 +190,7 @@ def keys(_):
         t.press("q")
         holds("exit", t.status() == "0", t.status())
         t.gone()
-        holds("the terminal is as it was", "elect demo" not in t.screen() and "choose" not in t.screen())
+        wait("the terminal is as it was", lambda: "elect demo" not in t.screen() and "choose" not in t.screen())
 
 
 @case
@@ -159,8 +203,7 @@ def split_brain(_):
         t.press("h")
         t.leader()
         t.shows(r"^ \d leads$")
-        t.press("r")
-        t.shows("does not resign: without a mandate")
+        wait("it does not resign", lambda: "does not resign: without a mandate" in t.screen() or t.press("r"))
         t.press("q")
         holds("exit", t.status() == "0", t.status())
         t.gone()
@@ -203,7 +246,7 @@ def silenced(_):
         t.press("C-s")
         for _ in range(20):  # frames that are left out
             t.screen()
-        os.kill(min(processes()), signal.SIGTERM)
+        os.kill(front(), signal.SIGTERM)
         t.gone()
         t.press("C-q")
         holds("exit", t.status() == "143", t.status())
@@ -225,7 +268,7 @@ def stopped(_):
         t.leader()
         t.press("C-z")
         wait("the shell has the terminal", lambda: (t.folder / "away").exists())
-        holds("the view is away", "choose" not in t.screen())
+        wait("the view is away", lambda: "choose" not in t.screen())
         t.press("x")
         (t.folder / "back").touch()
         t.shows("q quit")
@@ -239,36 +282,91 @@ def pipe(*words, folder, **more):
                             text=True, env=os.environ | {"TMPDIR": str(folder)}, **more)
 
 
+class Live:
+    """One on a terminal on which nobody looks: it goes on until it is told to end, or `quit`."""
+
+    def __init__(self, folder):
+        self.keyboard, terminal = pty.openpty()
+        self.process = subprocess.Popen([ELECT, "demo"], stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, text=True,
+                                        env=os.environ | {"TMPDIR": str(folder), "TERM": "xterm"})
+        os.close(terminal)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+        os.close(self.keyboard)
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        self.process.communicate(timeout=LIMIT)
+
+    def quit(self):
+        os.write(self.keyboard, b"q")
+        self.process.communicate(timeout=LIMIT)
+        return self.process.returncode
+
+
+def has_ended_by_itself(p, out):
+    """A script that was faster than this process: there was nothing left to be hit."""
+    return p.returncode == 0 and "\nMeasured, with" in out
+
+
 @case
 def in_a_pipe(_):
     """By itself: it tells, measures, and ends."""
     for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
         with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
-            with pipe(*words, folder=folder) as p:
-                out, err = p.communicate(timeout=60)
+            with pipe(*words, *SCRIPT, folder=folder) as p:
+                out, err = p.communicate(timeout=2 * LIMIT)
             holds("exit", p.returncode == 0 and not err, p.returncode, err, out)
             for word in ("All start.", "is lost: kill -9", "crashes: kill -9", "It starts again.", "The network parts",
                          "a majority has granted", "two led at once, for", "never"):
                 holds("no", word in out, repr(word), out)
+            by_guardian_or_lease(out)
             holds("no line is too long", max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len))
             holds("no colours", "\x1b" not in out)
             holds("nothing is left", not os.listdir(folder), os.listdir(folder))
+
+
+def by_guardian_or_lease(out):
+    """With its guardian alive the others hear of a leader's end, and with both dead they wait for the lease."""
+    acts = {words: [act for act in re.split(r"\n\n", out) if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
+    for act in acts["is lost: kill -9"]:
+        holds("nothing says that it is dead", "is dead, says its guardian" not in act, act)
+    for act in acts["crashes: kill -9"]:
+        holds("its guardian says that it is dead", re.search(r"is\s+dead,\s+says\s+its\s+guardian", act), act)
 
 
 @case
 def measured(_):
     """-o json: all that was measured, and with a mandate there were never two."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
-        with pipe("-o", "json", folder=folder) as p:
-            out, err = p.communicate(timeout=60)
+        with pipe("-o", "json", *SCRIPT, folder=folder) as p:
+            out, err = p.communicate(timeout=2 * LIMIT)
+        holds("exit", p.returncode == 0, p.returncode, err)
         said = json.loads(out)
-        holds("all happened", p.returncode == 0 and all(said[k] is not None for k in said), said, err)
+        holds("all happened", all(said[k] is not None for k in said), said, err)
         holds("never two", said["two_at_once_ms"] == 0 and said["old_leader_stopped_ms"] < said["new_leader_ms"], said)
-        holds("the guardian is faster than the lease", said["process_killed_ms"] < said["machine_lost_ms"], said)
-        with pipe("-o", "json", "--mandate", "none", folder=folder) as p:
-            out, err = p.communicate(timeout=60)
+        with pipe("-o", "json", "--mandate", "none", *SCRIPT, folder=folder) as p:
+            out, err = p.communicate(timeout=2 * LIMIT)
+        holds("exit", p.returncode == 0, p.returncode, err)
         said = json.loads(out)
-        holds("two at once", p.returncode == 0 and said["two_at_once_ms"] > 0 and said["old_leader_stopped_ms"] is None, said, err)
+        holds("two at once", said["two_at_once_ms"] > 0 and said["old_leader_stopped_ms"] is None, said, err)
+        holds("nothing is left", not os.listdir(folder), os.listdir(folder))
+
+
+@case
+def limited(_):
+    """A script that takes longer than its limit says what did not happen, and what to do."""
+    with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
+        with pipe("--limit", "1ms", folder=folder) as p:
+            out, err = p.communicate(timeout=LIMIT)
+        holds("exit", p.returncode == 1 and "Measured" not in out, p.returncode, out)
+        holds("why", err.startswith("elect demo: a first leader: did not happen in time: ") and "--limit" in err, err)
         holds("nothing is left", not os.listdir(folder), os.listdir(folder))
 
 
@@ -279,15 +377,16 @@ def signals(_):
     for number in numbers:
         for whom in ("front", "keeper"):
             with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
-                with pipe(folder=folder) as p:
-                    wait("daemons run", lambda: len(processes()) >= 12)
-                    keeper = int(children(p.pid)[0])
-                    os.kill(p.pid if whom == "front" else keeper, number)
-                    p.communicate(timeout=60)
+                with pipe(*SCRIPT, folder=folder) as p:
+                    keeper = int(wait("the keeper runs", lambda: p.poll() is not None and [0] or children(p.pid))[0])
+                    wait("daemons run", lambda: len(processes()) >= 12 or p.poll() is not None)
+                    if p.poll() is None:
+                        os.kill(p.pid if whom == "front" else keeper, number)
+                    out, _ = p.communicate(timeout=LIMIT)
                     wait(f"nothing is left after {number.name} of the {whom}", lambda: not processes())
                     wait("no folder is left", lambda: not os.listdir(folder))
                     expected = {128 + number, -number} if whom == "front" else {74}
-                    holds("exit", p.returncode in expected, number.name, whom, p.returncode)
+                    holds("exit", p.returncode in expected or has_ended_by_itself(p, out), number.name, whom, p.returncode)
 
 
 @case
@@ -301,12 +400,12 @@ def killed_while_it_starts(_):
                 except subprocess.TimeoutExpired:
                     pass
                 p.kill()
-                p.communicate(timeout=60)
+                p.communicate(timeout=LIMIT)
         wait("no process is left", lambda: not processes())
         with pipe(folder=folder) as p:
             wait("another one runs", lambda: len(processes()) >= 12)
             p.terminate()
-            p.communicate(timeout=60)
+            p.communicate(timeout=LIMIT)
         holds("no folder is left:", not os.listdir(folder), os.listdir(folder))
 
 
@@ -315,13 +414,12 @@ def daemons_killed(_):
     """From outside: a guardian takes its member along, and the view says so."""
     with Theatre() as t:
         leader = t.leader()
-        guardian = next(pid for pid in processes() if f"/{leader}.conf".encode() in
-                        pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() and children(pid))
+        guardian = wait("its guardian runs", lambda: next((pid for pid in belonging_to(leader) if children(pid)), None))
         os.kill(guardian, signal.SIGKILL)
         t.shows(rf"{leader} is dead")
         t.leader(leader)
         t.press(leader, "c")
-        t.shows(rf">{leader} follows")
+        t.shows(rf">{leader} {HAS_A_LEADER}")
         t.press("q")
         holds("exit", t.status() == "0", t.status())
         t.gone()
@@ -332,8 +430,7 @@ def stopped_from_outside(_):
     """Who does not answer is not said to lead beyond its lease."""
     with Theatre() as t:
         leader = t.leader()
-        pids = [pid for pid in processes() if f"/{leader}.conf".encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
-        for pid in pids:
+        for pid in belonging_to(leader):
             os.kill(pid, signal.SIGSTOP)
         t.shows(rf"{leader} does not answer", r"^ \d leads in term")
         holds("no split brain", "LEAD AT ONCE" not in t.screen())
@@ -345,16 +442,23 @@ def stopped_from_outside(_):
 @case
 def impatient(_):
     """Keys that are pressed while all begin anew count for nothing, and nobody starts twice."""
-    with Theatre(rows=60) as t:
+    with Theatre(rows=300) as t:
         t.leader()
         t.press("a", "a", "a")
-        t.shows("elect demo: 5 processes, ring")
+        t.shows("all begin anew with")
         t.leader()
+        screen = t.screen()
+        began = len(re.findall("all begin anew with", screen))  # a key that a slow terminal hands on later counts
+        for number in MEMBERS:
+            starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))
+            holds("it starts once each time", starts == 1 + began <= 4, number, starts, began, screen)
         for number in MEMBERS:
             t.press(number, "K")
-        t.shows(*[rf"{number} is dead" for number in MEMBERS])
+        t.shows(*[rf"[> ]{number} is dead" for number in MEMBERS])
+        wait("two are left, the one that shows and its keeper", lambda: len(processes()) == 2)
         for _ in range(10):
-            holds("they stay dead", t.screen().count("is dead") == 5)
+            t.shows(*[rf"[> ]{number} is dead" for number in MEMBERS])
+            holds("they stay dead", len(processes()) == 2, processes())
         t.press("C-z")  # nobody is there to go back to: it goes on
         t.shows("q quit")
         t.press("q")
@@ -367,17 +471,19 @@ def children_of_others(_):
     """Whoever else is a child of that process is none of its business."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
-            with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo -q"], stdout=subprocess.PIPE,
+            with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo {' '.join(SCRIPT)}"], stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, env=os.environ | env) as p:
                 other = int(p.stdout.readline())
                 try:
                     if code != 74:
-                        wait("daemons run", lambda: len(processes()) >= 12)
+                        wait("daemons run", lambda: len(processes()) >= 12 or p.poll() is not None)
                         p.terminate()
-                    holds("exit", p.wait(30) == code, p.returncode)
+                    p.wait(LIMIT)
                     holds("it lives", state(other) in "SRD", state(other))
                 finally:
                     os.kill(other, signal.SIGKILL)
+                out = p.stdout.read()
+                holds("exit", p.returncode == code or has_ended_by_itself(p, out), p.returncode)
         holds("nothing is left", not os.listdir(folder))
 
 
@@ -409,7 +515,7 @@ def folders_of_others(_):
         with pipe(folder=folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
             p.terminate()
-            p.communicate(timeout=60)
+            p.communicate(timeout=LIMIT)
         holds("ours are removed", not inside.exists() and not empty.exists(), os.listdir(folder))
         holds("what never had a lock is not ours", (full / "precious").exists(), os.listdir(folder))
         for path in kept:
@@ -421,11 +527,10 @@ def folders_of_others(_):
 def keeper_stands_still(_):
     """It is not waited for for ever: the other one cleans up in its place."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
-        with pipe(folder=folder) as p:
+        with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
             os.kill(int(children(p.pid)[0]), signal.SIGSTOP)
-            p.terminate()
-            p.communicate(timeout=60)
+            p.end()
             wait("nothing is left", lambda: not processes() and not os.listdir(folder))
 
 
@@ -436,7 +541,7 @@ def nobody_reads(_):
         p = pipe(folder=folder)
         p.stdout.readline()
         p.stdout.close()
-        p.wait(timeout=60)
+        p.wait(timeout=LIMIT)
         p.stderr.close()
         wait("nothing is left", lambda: not processes() and not os.listdir(folder))
 
@@ -445,28 +550,27 @@ def nobody_reads(_):
 def both_killed(_):
     """Then a folder is left: the next one removes it, and only such ones."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
-        with pipe(folder=folder) as p:
+        with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
             keeper = int(children(p.pid)[0])
             for pid in (keeper, p.pid):
                 os.kill(pid, signal.SIGSTOP)
             for pid in (keeper, p.pid):
                 os.kill(pid, signal.SIGKILL)
-            p.communicate(timeout=60)
         wait("no daemon outlives them", lambda: not processes())
         left = os.listdir(folder)
         holds("one folder is left", len(left) == 1, left)
         mine = pathlib.Path(folder) / "elect-demo-mine12"
         mine.mkdir()
-        with pipe("-o", "json", folder=folder) as p:
+        with Live(folder) as p:
             wait("another one runs", lambda: len(processes()) >= 12)
             holds("it is removed", left[0] not in os.listdir(folder))
-            with pipe("-q", folder=folder) as q:
+            with Live(folder) as q:
                 wait("a second one runs", lambda: len(processes()) >= 24)
-                q.terminate()
-                q.communicate(timeout=60)
-            p.communicate(timeout=60)
-            holds("the first one is not disturbed", p.returncode == 0, p.returncode)
+                q.end()
+            wait("it ends", lambda: len(processes()) == 12)
+            status = p.quit()
+            holds("the first one is not disturbed", status == 0, status)
         holds("what has no lock stays", os.listdir(folder) == [mine.name], os.listdir(folder))
 
 
@@ -476,13 +580,15 @@ def bad_input(_):
     expect("mandate", run("demo", "--mandate", "no"), 64, err="--mandate")
     for number in ("2", "10", "x", "-1", ""):
         expect("members", run("demo", "--members", number), 64, err="expected a number from 3 to 9")
+    for limit in ("0s", "x", "5", ""):
+        expect("limit", run("demo", "--limit", limit), 64, err="--limit")
     expect("group", run("demo", "-g", "main"), 64, err="does not take that option")
     expect("word", run("demo", "now"), 64, err="one word too many")
     expect("no folder", run("demo", env={"TMPDIR": "/nowhere"}), 74, err="/nowhere")
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         deep = pathlib.Path(folder) / ("deep" * 20)
         deep.mkdir()
-        expect("a path too long for sockets", run("demo", "-q", env={"TMPDIR": str(deep)}), 0, lines=0)
+        expect("a path too long for sockets", run("demo", "-q", *SCRIPT, env={"TMPDIR": str(deep)}), 0, lines=0)
         holds("it is elsewhere", not os.listdir(deep))
 
 

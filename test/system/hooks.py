@@ -458,8 +458,8 @@ def flaps(_):
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
             # one that was too late may have been ended before it could note anything: then it is undone all the same
             holds("in turn", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
-            told = p.hooks_of(n).count("on-leader-change")
-            holds("not more than one for each", 0 < told <= changes_seen(p, n), told, changes_seen(p, n))
+            told = wait("it is told", lambda: p.hooks_of(n).count("on-leader-change"))
+            holds("not more than one for each", told <= changes_seen(p, n), told, changes_seen(p, n))
         p.one_at_a_time()
 
 
