@@ -226,6 +226,7 @@ static void take_story(struct eyes *e, unsigned member, const json_t *o)
         add_line(e, &l);
     }
     e->story_next[member] = number_of(o, "next");
+    e->seen[member].told = e->talk[member][EYES_STORY].began;
 }
 
 static void take_change(struct eyes *e, unsigned member, const json_t *o)
@@ -386,6 +387,16 @@ unsigned eyes_agreed(const struct eyes *e, unsigned part)
         leader = follows;
     }
     return leader != GROUND_MEMBERS && eyes_leads(e, leader) ? leader : GROUND_MEMBERS;
+}
+
+bool eyes_told(const struct eyes *e, int64_t time)
+{
+    const struct ground_page *page = e->ground->page;
+    bool all = true;
+    for (unsigned i = 0; i < e->ground->members; i++)
+        all = all && (!atomic_load(&page->runs[i]) || atomic_load(&page->stands[i]) ||
+                      e->seen[i].told >= time);
+    return all;
 }
 
 const struct office *eyes_office(const struct eyes *e, unsigned member, int64_t since)

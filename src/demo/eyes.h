@@ -32,6 +32,7 @@ struct seen {
     uint64_t term;
     char state[32];
     int64_t settled; /* when it last said that it leads, or whom it follows */
+    int64_t told;    /* when it was asked for what it has told latest of its story */
     uint64_t sent, taken;
     double sends, takes; /* a second */
     int64_t counted;
@@ -89,6 +90,8 @@ unsigned eyes_leaders(const struct eyes *e, unsigned leader[GROUND_MEMBERS]);
 /* Whom all that can answer, and are in the same part of the network, follow; GROUND_MEMBERS: there
  * is no such one. */
 unsigned eyes_agreed(const struct eyes *e, unsigned part);
+/* All that can answer have told what happened to them before that time. */
+bool eyes_told(const struct eyes *e, int64_t time);
 /* The first office of anybody (or of `member`) that began after `since`; NULL: none yet. */
 const struct office *eyes_office(const struct eyes *e, unsigned member, int64_t since);
 /* For how long two led at once, in microseconds, since then. */

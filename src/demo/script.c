@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SETTLE 300000 /* microseconds, so that what the last ones say is there, too */
+#define SETTLE 300000 /* microseconds */
 #define WIDTH  80
 #define MARGIN 11
 
@@ -13,6 +13,7 @@ struct script {
     bool quiet;
     int64_t act; /* when this one began */
     unsigned leader;
+    unsigned found; /* the leader that the latest wait ended with */
 };
 
 /* ---- telling ---- */
@@ -53,15 +54,8 @@ static void begin_act(struct script *s, const char *title)
 
 /* ---- waiting ---- */
 
-typedef bool condition(const struct script *s);
-
-static bool agreed(const struct script *s) { return eyes_agreed(&s->d->eyes, 0) != GROUND_MEMBERS; }
-
-static bool agreed_anew(const struct script *s)
-{
-    unsigned leader = eyes_agreed(&s->d->eyes, 0);
-    return leader != GROUND_MEMBERS && leader != s->leader;
-}
+/* Returns the leader that is waited for; GROUND_MEMBERS: not yet. */
+typedef unsigned condition(const struct script *s);
 
 static const struct office *office_of(const struct script *s, unsigned member)
 {
@@ -72,25 +66,41 @@ static const struct office *office_of(const struct script *s, unsigned member)
     return last;
 }
 
-/* The majority has its leader; the old one has stopped, or, without a mandate, goes on. */
-static bool parted(const struct script *s)
+/* Upon a leader of whom it is also known since when it leads. */
+static unsigned agreed(const struct script *s)
 {
-    const struct office *old = office_of(s, s->leader);
-    return agreed_anew(s) &&
-           (s->d->ground.mandate == ELECT_NO_MANDATE || (old != NULL && old->until != 0));
+    unsigned leader = eyes_agreed(&s->d->eyes, 0);
+    const struct office *office = leader != GROUND_MEMBERS ? office_of(s, leader) : NULL;
+    return office != NULL && office->until == 0 ? leader : GROUND_MEMBERS;
 }
 
-/* Until it holds, and still does a moment later. */
-static bool wait_for(struct script *s, condition *holds, const char *what, struct text *complaint)
+static unsigned agreed_anew(const struct script *s)
+{
+    unsigned leader = agreed(s);
+    return leader != s->leader ? leader : GROUND_MEMBERS;
+}
+
+/* The majority has its leader; the old one has stopped, or, without a mandate, goes on. */
+static unsigned parted(const struct script *s)
+{
+    const struct office *old = office_of(s, s->leader);
+    bool fine = s->d->ground.mandate == ELECT_NO_MANDATE || (old != NULL && old->until != 0);
+    return fine ? agreed_anew(s) : GROUND_MEMBERS;
+}
+
+/* Until there is such a leader, it still leads a moment later, and all have told what happened until
+ * then. */
+static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
-    while (since == 0 || ground_now() < since + SETTLE) {
+    s->found = GROUND_MEMBERS;
+    while (s->found == GROUND_MEMBERS || ground_now() < since + SETTLE ||
+           !eyes_told(&s->d->eyes, since)) {
         if (!demo_turn(s->d))
             return false;
-        if (!holds(s))
-            since = 0;
-        else if (since == 0)
-            since = ground_now();
+        unsigned now = leader(s);
+        since = now == s->found ? since : ground_now();
+        s->found = now;
         if (ground_now() > s->d->began + s->d->limit)
             return text_complain(complaint, what, "did not happen in time",
                                  ": is the machine busy? --limit gives it longer");
@@ -109,23 +119,23 @@ static int64_t settled_since(const struct script *s, int64_t since)
 
 /* ---- acts ---- */
 
+/* How long after `since` an office of that member, or of any, began; -1: none did. */
+static int64_t took_office(const struct script *s, unsigned member, int64_t since)
+{
+    const struct office *office = eyes_office(&s->d->eyes, member, since);
+    return office != NULL ? office->from - since : -1;
+}
+
 static bool start(struct script *s, struct demo_measured *m, struct text *complaint)
 {
     begin_act(s, "All start.");
     s->act = s->d->began;
     if (!wait_for(s, agreed, "a first leader", complaint))
         return false;
-    s->leader = eyes_agreed(&s->d->eyes, 0);
-    m->started = s->d->eyes.office[0].from - s->d->began;
+    s->leader = s->found;
+    m->started = took_office(s, GROUND_MEMBERS, s->d->began);
     tell_story(s);
     return true;
-}
-
-/* How long after `since` an office of that member, or of any, began; -1: none did. */
-static int64_t took_office(const struct script *s, unsigned member, int64_t since)
-{
-    const struct office *office = eyes_office(&s->d->eyes, member, since);
-    return office != NULL ? office->from - since : -1;
 }
 
 /* The leader is killed, with its guardian or without: another one leads. *took is -1 if a slow
@@ -143,7 +153,7 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     if (!wait_for(s, agreed_anew, "a successor", complaint))
         return false;
     *took = took_office(s, GROUND_MEMBERS, killed);
-    s->leader = eyes_agreed(&s->d->eyes, 0);
+    s->leader = s->found;
     tell_story(s);
     return true;
 }
@@ -162,7 +172,7 @@ static bool recover(struct script *s, int64_t *took, struct text *complaint)
     if (!wait_for(s, agreed, "agreement after a recovery", complaint))
         return false;
     *took = settled_since(s, began);
-    s->leader = eyes_agreed(&s->d->eyes, 0);
+    s->leader = s->found;
     tell_story(s);
     return true;
 }
@@ -210,8 +220,8 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
         return false;
     const struct office *old = office_of(s, s->leader);
     m->stopped = old->until != 0 ? old->until - parts : -1;
-    m->parted = took_office(s, eyes_agreed(&s->d->eyes, 0), parts);
-    s->leader = eyes_agreed(&s->d->eyes, 0);
+    m->parted = took_office(s, s->found, parts);
+    s->leader = s->found;
     tell_story(s);
     begin_act(s, "The network is whole again.");
     int64_t heals = ground_now();
@@ -221,7 +231,7 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
     m->healed = settled_since(s, heals);
     int64_t two = eyes_two_at_once(&s->d->eyes, parts, ground_now());
     m->two = two > m->two ? two : m->two; /* of every partition that was played */
-    s->leader = eyes_agreed(&s->d->eyes, 0);
+    s->leader = s->found;
     tell_story(s);
     return true;
 }
