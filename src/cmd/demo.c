@@ -151,12 +151,13 @@ int cmd_demo(int argc, char **argv)
     struct verb_spec spec = {
         .name = "demo",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_CONFIG_FILE | 1 << ASK_ID,
-        .usage = "demo [--algorithm NAME] [--members N] [--script] [--limit TIME] [OPTIONS]",
+        .usage = "demo [--algorithm NAME] [--members N] [--script] [OPTIONS]",
         .text =
             "Real daemons on this machine, with temporary state: watch them elect a leader, and "
             "kill, stop and cut them off from the keyboard. Without a terminal, or with --script, "
             "it plays by itself, within 30 s or --limit, and prints what it measured. It leaves "
-            "nothing behind, whatever ends it.\nExit: 0; 1 something did not happen in time, 64 bad "
+            "nothing behind, whatever ends it.\nExit: 0; 1 something did not happen in time, 64 "
+            "bad "
             "usage, 74 no folder, sockets or processes, 128 and the number of a signal.",
         .own = own,
         .owns = sizeof own / sizeof own[0],

@@ -88,7 +88,7 @@ static unsigned parted(const struct script *s)
     return fine ? agreed_anew(s) : GROUND_MEMBERS;
 }
 
-/* Until there is such a leader, it still leads a moment later, and all have told what happened until
+/* Until there is such a leader, it still leads a moment later, and all have told what happened by
  * then. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
