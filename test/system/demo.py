@@ -407,10 +407,9 @@ def killed_while_it_starts(_):
                 p.kill()
                 p.communicate(timeout=LIMIT)
         wait("no process is left", lambda: not processes())
-        with pipe(folder=folder) as p:
+        with Live(folder) as p:
             wait("another one runs", lambda: len(processes()) >= 12)
-            p.terminate()
-            p.communicate(timeout=LIMIT)
+            p.end()
         holds("no folder is left:", not os.listdir(folder), os.listdir(folder))
 
 
@@ -517,10 +516,9 @@ def folders_of_others(_):
         (full / "precious").touch()
         (inside / "lock").touch()
         (inside / "away").symlink_to(victim)
-        with pipe(folder=folder) as p:
+        with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
-            p.terminate()
-            p.communicate(timeout=LIMIT)
+            p.end()
         holds("ours are removed", not inside.exists() and not empty.exists(), os.listdir(folder))
         holds("what never had a lock is not ours", (full / "precious").exists(), os.listdir(folder))
         for path in kept:
