@@ -166,7 +166,10 @@ def declines(_):
         for name in "bc":
             p.does("pre-leader", "status=1", name)
         p.start()
-        wait("who agrees leads", lambda: p.group("a").get("leads"))
+
+        def others():
+            return [n for n in p.notes() if n.hook == "on-leader" and n.node != "a"]
+        wait("who agrees leads", lambda: p.group("a").get("leads") or others())
 
         def said():
             """If a was faster than the others, which is right too, it hands over to one of them."""
@@ -174,8 +177,8 @@ def declines(_):
                 p.elect("a", "transfer", "b")
             return any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc")
         wait("it is said", said)
-        wait("who agrees leads", lambda: p.group("a").get("leads"))
-        holds("and nobody else did", not any(n.hook == "on-leader" and n.node != "a" for n in p.notes()), p.notes())
+        wait("who agrees leads", lambda: p.group("a").get("leads") or others())
+        holds("and nobody else did", not others(), p.notes())
         p.one_at_a_time()
 
 
@@ -205,7 +208,7 @@ def while_it_is_asked(_):
         p.start()
 
         def asked():
-            return next((n for n in p.names if p.group(n).get("state") == "prepares to lead"), None)
+            return next((n for n in p.names if (group := p.group(n)).get("state") == "prepares to lead" or group.get("leads")), None)
         name = wait("it is asked", asked)
         holds("not yet", not p.group(name).get("leads"))
         said = wait("it answers", lambda: (done := p.elect(name, "is-leader")).returncode != 3 and done)  # 3: not within a second
