@@ -10,8 +10,8 @@
  * because it seems to be dead, and lets somebody in while somebody is.
  *
  * So a grant is a span. It ends before the coordinator's mandate does, and is asked for again and
- * again; CMD is killed when it does not come in time (exit status 75). Whoever leads next knows,
- * without being told, that nobody is in.
+ * again; CMD is killed when it does not come in time (exit status 75). The next leader knows,
+ * without being told, that no process is in.
  *
  * If `mutex lock` returns the status of CMD, then CMD began and ended within its grant: deadlines
  * prove that, however slow the machine is. If `mutex lock` itself stood still when it had to kill,

@@ -283,7 +283,7 @@ def pipe(*words, folder, **more):
 
 
 class Live:
-    """One on a terminal on which nobody looks: it goes on until it is told to end, or `quit`."""
+    """A demonstration on a terminal that is not read: it goes on until it is told to end, or `quit`."""
 
     def __init__(self, folder):
         self.keyboard, terminal = pty.openpty()

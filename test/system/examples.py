@@ -188,7 +188,7 @@ class Mutex(Beside):
         return found
 
     def stays(self, label):
-        """Somebody is in, for long; and with which token."""
+        """A process is in, for long. Returns the token that it was let in with."""
         self.launch(label, *self.lock(label, 10 ** 6))
         return wait(f"{label} is in", lambda: [sign[0] for sign in self.signs() if sign[4] == label])[0]
 
@@ -441,7 +441,8 @@ def fenced_leaders(_):
         p.begin()
         store = p.folder / "store"
         for name in p.names:
-            p.launch(f"run-{name}", ELECT, "run", "--respawn", "-c", p.conf, "--id", name, "--", "sh", "-c", WRITES, BUILT / "fenced", store)
+            p.launch(f"run-{name}", ELECT, "run", "--respawn", "-c", p.conf, "--id", name, "--",
+                     "sh", "-c", WRITES, BUILT / "fenced", store)
 
         def written(above=0):
             def found():

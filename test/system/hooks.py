@@ -178,7 +178,7 @@ def declines(_):
             return any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc")
         wait("it is said", said)
         wait("who agrees leads", lambda: p.group("a").get("leads") or others())
-        holds("and nobody else did", not others(), p.notes())
+        holds("no other member has led", not others(), p.notes())
         p.one_at_a_time()
 
 
