@@ -523,13 +523,22 @@ def cron(_):
         holds("and only what is due", not (p.folder / "rarely").exists())
 
 
+def leads(p):
+    """(name, term) of the one that says so. The others may know a larger term, in which it has succeeded itself: what it runs
+    keeps the term that it began with."""
+    def found():
+        leaders = [(name, group["term"]) for name in p.names if (group := p.group(name)).get("leads")]
+        return leaders[0] if len(leaders) == 1 else None
+    return wait("one leads", found)
+
+
 def runs_on_the_leader(p, runs):
     """(token, name) of a run at a time when one member led, which is asked before and after it."""
     while True:
-        leader, before = p.leader(), len(runs())
+        leader, before = leads(p), len(runs())
         wait("it has run twice", lambda: len(runs()) > before + 1)
         between = runs()[before + 1]  # the one before it may have begun before the first question
-        if p.leader() == leader:
+        if leads(p) == leader:
             holds("on the one that leads", (leader[1], leader[0]) == between, leader, runs())
             return between
 
