@@ -542,8 +542,7 @@ def environment(_):
                f"cat > {p.hooks}/input")
         p.start(env={"SECRET": "x", "LD_PRELOAD": "", "NOTIFY_SOCKET": "/nowhere"})
         leader, _ = p.settled()
-        term = next(n.token for n in p.notes(leader) if n.hook == "pre-leader")
-        wait("it is there", (p.hooks / f"environment.{term}").exists)
+        term = [n.token for n in p.notes(leader, begun=False) if n.hook == "pre-leader"][-1]
         found = dict(line.split("=", 1) for line in (p.hooks / f"environment.{term}").read_text().splitlines())
         known = {"PATH", "ELECT_HOOK", "ELECT_GROUP", "ELECT_NODE", "ELECT_LEADER", "ELECT_TERM", "ELECT_TOKEN", "ELECT_LEASE_MS",
                  "ELECT_SOCKET", "PWD", "SHLVL", "_", "OLDPWD"}
