@@ -208,6 +208,26 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     return 0;
 }
 
+/* A socket with a timeout is not restarted by the kernel after SIGSTOP and SIGCONT, as after ^Z and
+ * fg: see signal(7). The timeout then begins anew. */
+static int connect_patiently(int fd, const struct sockaddr_un *at)
+{
+    int result;
+    do
+        result = connect(fd, (const struct sockaddr *)at, sizeof *at);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+static size_t read_patiently(void *buffer, size_t room, void *fd)
+{
+    ssize_t got;
+    do
+        got = read(*(int *)fd, buffer, room);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? (size_t)-1 : (size_t)got;
+}
+
 static int connect_to(const struct asked_for *a, const char *which, unsigned seconds, int *status)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -226,7 +246,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     }
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+    if (fd >= 0 && connect_patiently(fd, &at) == 0)
         return fd;
     snprintf(why, sizeof why, "%s: %s", path,
              errno == ECONNREFUSED || errno == ENOENT
@@ -259,16 +279,13 @@ json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, 
     int fd = connect_to(a, socket, seconds, status);
     if (fd >= 0 && a->group != NULL)
         json_object_set_new(request, "group", json_string(a->group));
-    FILE *in = fd >= 0 && send_request(fd, request) ? fdopen(fd, "r") : NULL;
+    bool sent = fd >= 0 && send_request(fd, request);
     json_decref(request);
     if (fd < 0)
         return NULL;
-    if (in != NULL)
-        answer = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error);
-    if (in != NULL)
-        fclose(in);
-    else
-        close(fd);
+    if (sent)
+        answer = json_load_callback(read_patiently, &fd, JSON_DISABLE_EOF_CHECK, &error);
+    close(fd);
     if (json_is_true(json_object_get(answer, "ok")))
         return answer;
     const char *said = json_string_value(json_object_get(answer, "error"));
