@@ -19,10 +19,11 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import SKIPPED, many  # noqa: E402
-from lib.checks import Failure, NotHere, holds, skip  # noqa: E402
+from lib.checks import Failure, NotHere, holds, is_late, skip  # noqa: E402
 from lib.containment import contain  # noqa: E402
 from lib.namespace_cluster import STEADY_TIMES, TIMES, NamespaceCluster, need_namespaces, run  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
+from lib.status_socket import answer  # noqa: E402
 
 SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
 ALGORITHMS = ("bully", "ring", "active-ring", "chang-roberts")
@@ -54,7 +55,10 @@ def peers(c, name):
 
 
 def sees_down(c, name, *whom):
-    wait(f"{name} sees that {' '.join(whom)} is down", lambda: peers(c, name) and not any(peers(c, name)[w]["up"] for w in whom))
+    def down():
+        seen = peers(c, name)
+        return seen and not any(seen[w]["up"] for w in whom)
+    wait(f"{name} sees that {' '.join(whom)} is down", down)
 
 
 def knows_nobody(c, *names):
@@ -135,7 +139,7 @@ def leader_stopped_for_long(c):
     c.pause(leader)
     new = c.leader(among=c.others(leader), other_than=[leader])
     some_time(c, new[0])
-    code = c.elect(leader, "is-leader").returncode
+    code = c.elect_once(leader, "is-leader").returncode
     holds("elect is-leader of a stopped daemon: expected exit 3, not", code == 3, code)
     c.go_on(leader)
     same(c, new)
@@ -179,7 +183,7 @@ def handed_over(c):
         heirs = c.voters_only(*c.others(leader))
         c.note("hand-over", leader, token=term)
         done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
-        if done.returncode == 1 and f"{heirs[0]} did not take it" in done.stderr:  # in time, on a slow machine
+        if is_late(done):  # on a slow machine the others may not take it in time, or not the one that was named
             leader, term = c.leader()
             continue
         holds(f"elect {verb}:", done.returncode == 0, done.stderr)
@@ -306,11 +310,10 @@ def one_network_cut(c):
     wait("both networks are up", lambda: links(0, True) and links(1, True))
     for network in (0, 1):
         c.cut(*itertools.permutations(c.names, 2), networks=[network])
-        wait(f"network {network + 1} is seen to be down", lambda: links(network, False))
-        holds("the other network is down, too", links(1 - network, True))
+        wait(f"network {network + 1} is seen to be down, and the other one to be up",
+             lambda: links(network, False) and links(1 - network, True))
         same(c, before)
-        text = c.elect(before[0], "status").stdout
-        holds("status does not show it:", text.count(" down") == len(c.names) - 1, text)
+        wait("status shows it", lambda: c.elect(before[0], "status").stdout.count(" down") == len(c.names) - 1)
         c.heal()
         wait(f"network {network + 1} is seen to be up", lambda: links(network, True))
         same(c, before)
@@ -341,7 +344,14 @@ def state_lost(c):
     c.kill(leader)
     c.state(leader).unlink()
     new = c.leader(other_than=[leader])
-    done = c.elect(leader, "init")
+
+    def answered():
+        """elect init waits for others that remember it for a second. If a busy machine takes longer it makes a state."""
+        done = c.elect(leader, "init")
+        if done.returncode == 0:
+            c.state(leader).unlink()
+        return done if done.returncode != 0 else None
+    done = wait("others answer in time", answered)
     holds("elect init must refuse, and say what to do:", done.returncode == 1 and "elect readmit" in done.stderr, done.stderr)
     c.start(leader)
     holds("without a state it must exit with 78", c.ended(leader) == 78)
@@ -358,12 +368,15 @@ def state_rolled_back(c):
     kept = c.folder / "kept"
     c.kill(follower)
     shutil.copy2(c.state(follower), kept)
+    for name in c.others(follower):
+        sees_down(c, name, follower)
     c.start(follower)
     same(c, before)
+    for name in c.others(follower):
+        wait(f"{name} sees that {follower} is back", lambda: peers(c, name).get(follower, {}).get("up"))
     c.kill(follower)
     for name in c.others(follower):  # while it is still heard, a second process might be a clone
-        wait(f"{name} does not hear {follower} any more", lambda: any(f"to {follower} is down" in entry["text"]
-                                                                     for entry in c.events(name, "link")))
+        sees_down(c, name, follower)
     shutil.copy2(kept, c.state(follower))
     c.start(follower)
     holds("with an earlier state it must exit with 78", c.ended(follower) == 78)
@@ -459,7 +472,7 @@ def wrong_key(c):
     some_time(c, before[0])
     same(c, before, c.others(odd))
     knows_nobody(c, odd)
-    holds("it speaks with somebody:", not any(p["up"] for p in peers(c, odd).values()))
+    holds("it speaks with others:", not any(p["up"] for p in answer(c.socket(odd), {"verb": "status"})["members"]))
     holds("it says something wrong:", not c.events(odd, "leads", "follows", "member"))
     c.kill(odd)
     key.write_bytes(right)

@@ -68,6 +68,18 @@ def expect(what, done, code=0, out=(), err=(), lines=None):
     return done
 
 
+def is_unanswered(done):
+    """The daemon was too busy for the patience of the command, which is a second for most verbs."""
+    return done.returncode == 3 and "the daemon does not answer" in done.stderr
+
+
+def is_late(done):
+    """A hand-over that slow members did not complete as asked: each is refused with its reason."""
+    return done.returncode == 1 and any(text in done.stderr for text in (
+        "did not take it: ", "nobody else could take it", "it is under way, but not done yet", "does not lead",
+        "resigns already", "nothing is heard of"))
+
+
 def skip(what, why):
     """Says that a part was not run here, and why: `why` is what is needed, such as "needs root"."""
     skips.append(what)

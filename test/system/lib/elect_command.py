@@ -5,8 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-from .checks import Failure, check
-from .processes import LIMIT
+from .checks import Failure, check, is_unanswered
+from .processes import LIMIT, wait
 
 ELECT = os.path.abspath(sys.argv[1])
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -19,6 +19,14 @@ def run(*words, env=None, cwd=None, limit=10 * LIMIT):
                               env=None if env is None else os.environ | env)
     except subprocess.TimeoutExpired:
         raise Failure(f"elect {' '.join(map(str, words))}: has not ended within {limit} s") from None
+
+
+def answered(*words, **how):
+    """The process, ended: a command that a busy daemon did not answer in time is given again."""
+    def found():
+        done = run(*words, **how)
+        return None if is_unanswered(done) else done
+    return wait(f"an answer to elect {' '.join(map(str, words))}", found)
 
 
 def complains(args, *words, code=64):

@@ -204,10 +204,13 @@ class Fake:
     def wait(self, what, holds, limit=LIMIT):
         end = time.monotonic() + limit
         with self.changed:
-            while not (value := holds()):
-                if not self.changed.wait(min(0.05, max(0, end - time.monotonic()))) and time.monotonic() > end:
+            while True:
+                last = time.monotonic() > end  # before the last look, for this process may stand still, too
+                if value := holds():
+                    return value
+                if last:
                     raise TimeoutError(f"{what}: not within {limit} s")
-        return value
+                self.changed.wait(0.05)
 
     def client(self):
         return self.wait("a runner", lambda: self.clients)[-1]

@@ -9,15 +9,19 @@ import subprocess
 import sys
 import tempfile
 
-from .checks import expect, holds
-from .elect_command import ELECT, run
+from .checks import expect, holds, is_late
+from .elect_command import ELECT, answered, run
 from .processes import die_with_parent, signal_both, wait
-from .status_socket import ask
+from .status_socket import answer, ask
 
 LAST_PORT = None
 # A lease that a busy machine does not lose. The short one is for cases in which losing it is the subject.
 TIMES = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
 SHORT_TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
+# For cases in which no leader is lost: a member may stand still for 9 s before another one misses it, and for 30 s in office.
+STEADY_TIMES = "lease = 30s\nrenewal = 3s\ndelay = 20ms\nmax-lease = 40s\n"
+# The same for cases that wait for the end of a lease.
+PATIENT_TIMES = "lease = 10s\nrenewal = 3s\ndelay = 20ms\nmax-lease = 12s\n"
 LONG_TIMES = "lease = 8s\nrenewal = 1s\ndelay = 10ms\nmax-lease = 10s\n"  # a busy machine does not cost such a lease
 
 
@@ -112,6 +116,10 @@ class LocalCluster:
         answer = ask(self.socket(name), {"verb": "status"})
         return answer["groups"][which] if answer else {}
 
+    def known(self, name, which=0):
+        """The group as a member that runs sees it, once that member answers."""
+        return answer(self.socket(name), {"verb": "status"})["groups"][which]
+
     def leader(self, among=None, other_than=None):
         """Once all agree."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
@@ -127,7 +135,35 @@ class LocalCluster:
         return self.leader()
 
     def elect(self, name, *words):
+        """A verb, given again if a busy daemon did not answer in time."""
+        return answered(*words, "-c", self.conf, "--id", name)
+
+    def elect_once(self, name, *words):
         return run(*words, "-c", self.conf, "--id", name)
+
+    def resign(self, name, which=0):
+        """Until the member does not lead any more. Slow members may not take its office in time: then it leads again, is asked
+        again, and the refusal says so."""
+        def resigned():
+            done = self.elect(name, "resign", "-g", self.groups[which])
+            holds("resign", done.returncode == 0 or is_late(done), done.stdout, done.stderr)
+            return done if not self.known(name, which)["leads"] else None
+        return wait(f"{name} resigns", resigned)
+
+    def transfer(self, to, which=0):
+        """Until that member leads. A slow one may not take the office in time: then any member may lead, and is asked again.
+        What the last hand-over said, or None if it leads already."""
+        done = None
+
+        def transferred():
+            nonlocal done
+            leader = self.known(to, which).get("leader")
+            if leader is not None and leader != to:
+                done = self.elect(leader, "transfer", to, "-g", self.groups[which])
+                holds("transfer", done.returncode == 0 or is_late(done), done.stdout, done.stderr)
+            return self.known(to, which)["leads"]
+        wait(f"{to} leads {self.groups[which]}", transferred)
+        return done
 
     def edit(self, old, new, conf=None):
         text = (conf or self.conf).read_text()

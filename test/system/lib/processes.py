@@ -15,13 +15,14 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def wait(what, holds, limit=LIMIT):
-    """Until it holds; what it then is."""
+    """Until it holds; what it then is. The last look begins after the limit: a process that stood still meanwhile has its chance."""
     end = time.monotonic() + limit
     while True:
+        last = time.monotonic() > end
         value = holds()
         if value:
             return value
-        if time.monotonic() > end:
+        if last:
             raise Failure(f"{what}: not within {limit} s")
         time.sleep(0.01)
 

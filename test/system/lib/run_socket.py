@@ -46,7 +46,7 @@ class Talker:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.connect(path)
-        self.channel, self.until = None, 0
+        self.channel, self.until, self.asked = None, 0, 0
 
     def __enter__(self):
         return self
@@ -87,7 +87,7 @@ class Talker:
 
     def ask(self, word="ASK", group="main", left=0):
         """Until when, by the clock of leases; 0: not any more. A client: for so long at most."""
-        stamp = clock()
+        stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")
         if said is None or said.word == "REFUSED" or said.left <= 0:

@@ -3,6 +3,8 @@
 import json
 import socket
 
+from .processes import wait
+
 
 def ask(path, request, patience=5.0):
     """What a daemon answers, or None."""
@@ -20,3 +22,8 @@ def ask(path, request, patience=5.0):
             return json.loads(answer)
     except (OSError, ValueError):
         return None
+
+
+def answer(path, request):
+    """What a daemon that runs answers. It closes a connection whose question comes late, so a busy machine asks again."""
+    return wait(f"an answer to {request}", lambda: ask(path, request))
