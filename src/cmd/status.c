@@ -90,9 +90,8 @@ static void print_group(const json_t *g)
     if (is_true(g, "leads") && ask_number(g, "term") == 0)
         printf("leads since %s, without a mandate", ask_text(g, "since"));
     else if (is_true(g, "leads"))
-        printf("leads in term %s since %s, lease left: %.0f ms",
-               ask_term(ask_number(g, "term"), term), ask_text(g, "since"),
-               json_real_value(json_object_get(g, "lease_left_ms")));
+        printf("leads in term %s since %s", ask_term(ask_number(g, "term"), term),
+               ask_text(g, "since"));
     else if (json_object_get(g, "leader") != NULL)
         printf("follows %s%s%s since %s", ask_text(g, "leader"),
                ask_number(g, "term") != 0 ? " in term " : "",
@@ -101,6 +100,8 @@ static void print_group(const json_t *g)
     else
         printf("%s, no leader is known", ask_text(g, "state"));
     puts(is_true(g, "paused") ? "; elections are paused" : "");
+    if (json_object_get(g, "lease_left_ms") != NULL) /* a line of its own: 80 columns */
+        printf("  lease left: %.0f ms\n", json_real_value(json_object_get(g, "lease_left_ms")));
     if (json_object_get(g, "holder_pid") != NULL)
         printf("  elect run works under it (pid %lld), contained in a %s\n",
                (long long)ask_number(g, "holder_pid"), ask_text(g, "containment"));

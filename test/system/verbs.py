@@ -349,8 +349,8 @@ def stolen_key(_):
 @case
 def eighty_columns(_):
     """What is printed for people fits a terminal; a line of the log is a line, however long."""
-    with LocalCluster(times=PATIENT_TIMES) as p:
-        leader, _term = p.begin()
+    with LocalCluster(times=STEADY_TIMES) as p:
+        p.begin()
 
         def said(*words):
             """By whoever leads: a resignation that slow members do not take in time says nothing, and is asked for again."""
