@@ -1,5 +1,6 @@
 """Completion in bash, zsh and fish: what each offers, asked as the shell asks; and what a TAB does in a terminal."""
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -13,19 +14,20 @@ import sys
 import tempfile
 import termios
 import threading
-import time
 
 sys.dont_write_bytecode = True
 from lib.checks import check, report, skip  # noqa: E402
 from lib.containment import contain  # noqa: E402
 from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import options, verbs  # noqa: E402
+from lib.processes import LIMIT  # noqa: E402
 
 contain()
 
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"
-PATIENCE = 60  # seconds, for what takes none
+PATIENCE = LIMIT  # seconds, for what takes none
+AWAKE, READY = "[awake]", "[ready]"  # prompts: a shell that shows one has set up its terminal, and reads keys
 ALGORITHMS = {"bully", "ring", "active-ring", "chang-roberts"}
 MEMBERS, GROUPS = {"anna", "bert", "carl"}, {"scheduler", "mailer"}
 INSTALLED = {"elect.bash": "bash-completion/completions/elect", "_elect": "zsh/site-functions/_elect",
@@ -47,7 +49,7 @@ class Stage:
             check(f"{name} asks candidates", HELPER in script)
             path.write_text(script.replace(HELPER, str(SOURCE / "candidates")))
         self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": folder, "TERM": "dumb",
-                    "LC_ALL": "C.UTF-8", "XDG_DATA_HOME": f"{folder}/share", "XDG_CONFIG_HOME": f"{folder}/config"}
+                    "PS1": AWAKE, "LC_ALL": "C.UTF-8", "XDG_DATA_HOME": f"{folder}/share", "XDG_CONFIG_HOME": f"{folder}/config"}
         run("init", "--new-cluster", *[f"{name}=127.0.0.1:{7401 + i}" for i, name in enumerate(sorted(MEMBERS))],
             "-g", "scheduler", "-c", "demo/elect.conf", cwd=folder)
         (self.folder / "demo/conf.d").mkdir()
@@ -57,7 +59,7 @@ class Stage:
         return str(self.folder / "share" / INSTALLED[name])
 
     def run(self, *words):
-        return subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=10 * LIMIT)
 
 
 # ---- a shell in a terminal ----
@@ -65,7 +67,7 @@ class Stage:
 class Terminal:
     def __init__(self, stage, *words):
         master, slave = pty.openpty()
-        self.master, self.seen, self.closed = master, "", False
+        self.master, self.seen, self.drain = master, "", None
         self.process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, cwd=stage.folder, env=stage.env,
                                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(slave)
@@ -74,33 +76,54 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        if self.drain:  # it sees the end of the terminal; before that, the number of the descriptor must not be used again
+            self.drain.join()
         os.close(self.master)
 
     def type(self, text):
         os.write(self.master, text.encode())
 
-    def await_text(self, pattern):
-        end = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.seen):
-            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
-                return False
-            try:
-                self.seen += os.read(self.master, 4096).decode(errors="replace")
-            except OSError:
+    def read(self):
+        """False at the end, which is when no process has the terminal any more."""
+        try:
+            self.seen += os.read(self.master, 4096).decode(errors="replace")
+        except OSError:
+            return False
+        return True
+
+    def await_text(self, text):
+        """It may come in pieces. What was seen so far counts."""
+        while text not in self.seen:
+            if not select.select([self.master], [], [], PATIENCE)[0] or not self.read():
                 return False
         return True
+
+    def ignore_output(self):
+        """From now on, so that the shell never waits for room."""
+        def read_all():
+            while self.read():
+                pass
+        self.drain = threading.Thread(target=read_all, daemon=True)
+        self.drain.start()
+
+
+def unechoed(text):
+    """A word for a shell that stands for the text, but is not shown as it when the terminal echoes it."""
+    return f"'{text[:3]}''{text[3:]}'"
 
 
 def typed(stage, words, init, keys, result):
     """A line is typed, with a TAB at its end, and executed by an elect that only says what it was given."""
     with Terminal(stage, *words) as terminal:
+        awake = terminal.await_text(AWAKE)
         terminal.type(init + "\n")
-        ready = terminal.await_text(r"\[ready\]")
+        ready = awake and terminal.await_text(READY)
         terminal.type(keys + "\t\n")
         wanted = "".join(f"<{word}>" for word in result)
-        done = ready and terminal.await_text(re.escape(wanted))
+        done = ready and terminal.await_text(wanted)
         check(f"{words[0]}: {keys} and TAB", done, wanted, repr(terminal.seen[-400:]))
 
 
@@ -131,7 +154,7 @@ class Bash:
         return set(filter(None, done.stdout.splitlines()))
 
     def type_all(self):
-        elect = 'elect() { printf "<%s>" "$@"; echo; }; PS1=; printf "[%s]\\n" ready'
+        elect = f'elect() {{ printf "<%s>" "$@"; echo; }}; PS1={unechoed(READY)}'
         script = self.stage.script("elect.bash")
         for keys, result in TYPED:
             typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {script}; {elect}", keys, result)
@@ -144,7 +167,7 @@ class Zsh:
     name = "zsh"
     # A widget that completes the line in a file, and says through a pipe what would have been offered.
     CAPTURE = """
-        PROMPT= ; unsetopt prompt_sp prompt_cr
+        unsetopt prompt_sp prompt_cr
         fpath=(%(folder)s/share/zsh/site-functions $fpath)
         autoload -Uz compinit && compinit -u -D
         typeset -ga offered
@@ -169,17 +192,18 @@ class Zsh:
         setopt extended_glob
         zle -N offer
         bindkey '^X^O' offer
-        printf '[%%s]\\n' ready
+        PROMPT=%(ready)s
     """
 
     def __init__(self, stage):
         self.stage = stage
         os.mkfifo(stage.folder / "offered")
-        (stage.folder / "capture.zsh").write_text(self.CAPTURE % {"folder": stage.folder})
+        (stage.folder / "capture.zsh").write_text(self.CAPTURE % {"folder": stage.folder, "ready": unechoed(READY)})
         self.terminal = Terminal(stage, "zsh", "-f", "-i")
+        check("zsh shows its prompt", self.terminal.await_text(AWAKE), self.terminal.seen)
         self.terminal.type("source capture.zsh\n")
-        check("zsh begins", self.terminal.await_text(r"\[ready\]"), self.terminal.seen)
-        threading.Thread(target=self.terminal.await_text, args=("what it says is not awaited",), daemon=True).start()
+        check("zsh begins", self.terminal.await_text(READY), self.terminal.seen)
+        self.terminal.ignore_output()
 
     def offers(self, line):
         (self.stage.folder / "line").write_text(line)
@@ -188,23 +212,20 @@ class Zsh:
             return self.take(pipe)
 
     def take(self, pipe):
-        """All that comes until whoever writes closes it; nobody has opened it at first."""
-        said, end = "", time.monotonic() + PATIENCE
+        """All that comes until the shell closes it, which has not opened it at first."""
+        said = b""
         watch = select.poll()
         watch.register(pipe, select.POLLIN)
-        while time.monotonic() < end:
-            events = watch.poll(1000 * PATIENCE)
-            if events and events[0][1] & select.POLLIN:
-                chunk = os.read(pipe.fileno(), 65536).decode()
-                said += chunk
-            elif events:
+        while events := watch.poll(1000 * PATIENCE):
+            if not events[0][1] & select.POLLIN:
                 break
-        return set(filter(None, said.splitlines()))
+            said += os.read(pipe.fileno(), 65536)
+        return set(filter(None, said.decode().splitlines()))
 
     def type_all(self):
         self.terminal.__exit__()
         init = f"""fpath=({self.stage.folder}/share/zsh/site-functions $fpath); autoload -Uz compinit && compinit -u -D;
-            elect() {{ printf '<%s>' "$@"; echo }}; PROMPT=; printf '[%s]\\n' ready"""
+            elect() {{ printf '<%s>' "$@"; echo }}; PROMPT={unechoed(READY)}"""
         for keys, result in (*TYPED, BEHIND):
             typed(self.stage, ("zsh", "-f", "-i"), init.replace("\n", " "), keys, result)
 
@@ -223,9 +244,10 @@ class Fish:
 
     def type_all(self):
         init = f"""source {self.stage.script("elect.fish")};
-            function elect; printf '<%s>' $argv; echo; end; function fish_prompt; end; printf '[%s]\\n' ready"""
+            function elect; printf '<%s>' $argv; echo; end; function fish_prompt; echo {unechoed(READY)}; end"""
+        prompt = f"function fish_prompt; echo '{AWAKE}'; end"
         for keys, result in (*TYPED, BEHIND):
-            typed(self.stage, ("fish", "--no-config", "-i"), init.replace("\n", " "), keys, result)
+            typed(self.stage, ("fish", "--no-config", "-i", "-C", prompt), init.replace("\n", " "), keys, result)
 
 
 # ---- what is asked ----
@@ -276,7 +298,7 @@ def installed():
     """Where each shell looks for it."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(["meson", "install", "-C", os.path.dirname(ELECT), "--no-rebuild", "--quiet", "--destdir",
-                               folder], capture_output=True, text=True, timeout=PATIENCE)
+                               folder], capture_output=True, text=True, timeout=10 * LIMIT)
         check("meson install", done.returncode == 0, done.stderr, done.stdout)
         there = [str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if path.is_file()]
         helper = [path for path in there if path.endswith("libexec/elect/candidates")]
