@@ -17,29 +17,23 @@ sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
-from lib.local_cluster import LONG_TIMES, LocalCluster  # noqa: E402
+from lib.local_cluster import LONG_TIMES, LocalCluster, PATIENT_TIMES  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import LIMIT, member_of, signal_both, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 
 
-RENEWAL, LEASE = 300, 3000  # milliseconds, in TIMES
+RENEWAL, LEASE = 3000, 10000  # milliseconds, in PATIENT_TIMES
 
 
-NO_ANSWER = 3  # exit status: the daemon was too busy
-
-
-def told(p, name, *words):
-    """What a verb says, once its daemon answers."""
-    def answered():
-        done = p.elect(name, *words)
-        return done if done.returncode != NO_ANSWER else None
-    return wait("an answer", answered)
+def members(*names, **how):
+    """Each may stand still for seconds, and no other one is elected therefore."""
+    return LocalCluster(*names, times=PATIENT_TIMES, **how)
 
 
 def explain(p, name):
-    return json.loads(expect("explain", told(p, name, "explain", "-o", "json")).stdout)
+    return json.loads(expect("explain", p.elect(name, "explain", "-o", "json")).stdout)
 
 
 def explained(p, name, missing=()):
@@ -73,7 +67,7 @@ def begin(p):
 
 def recorded(p, name, since=0):
     """The rules that fired there since that time, by CLOCK_BOOTTIME."""
-    done = expect("steps", told(p, name, "history", "--messages", "-o", "json"))
+    done = expect("steps", p.elect(name, "history", "--messages", "-o", "json"))
     return [step.get("rule") for step in json.loads(done.stdout) if step["at_us"] > since]
 
 
@@ -88,7 +82,7 @@ def replays(p, name, leader):
     running = [n for n, daemon in p.daemons.items() if daemon.poll() is None]
 
     def exported():
-        done = expect("export", told(p, name, "history", "--export", file), 0)
+        done = expect("export", p.elect(name, "history", "--export", file), 0)
         script = file.read_text().split("----")[0]
         return None if any(f"is {n}, which did not answer" in script for n in running) else (done, script)
     done, script = wait("all answer", exported)
@@ -99,7 +93,7 @@ def replays(p, name, leader):
 
 @case
 def the_first_leader(_):
-    with LocalCluster() as p:
+    with members() as p:
         leader, term = p.begin()
         other = next(n for n in p.names if n != leader)
         said = explained(p, other)
@@ -107,7 +101,7 @@ def the_first_leader(_):
         holds("how", {"TAKES_OFFICE", "GRANTS"} <= set(rules(said)), said)
         holds("in order", [s["ms"] for s in said["steps"]] == sorted(s["ms"] for s in said["steps"]), said)
         holds("it ends with the office", said["steps"][-1]["rule"] == "TAKES_OFFICE" and said["steps"][-1]["ms"] == 0, said)
-        text = expect("text", told(p, other, "explain"), 0, out=(f"group main: {leader} leads in term", "Nobody led before it")).stdout
+        text = expect("text", p.elect(other, "explain"), 0, out=(f"group main: {leader} leads in term", "Nobody led before it")).stdout
         holds("a dozen lines", len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text)
         script = replays(p, other, leader)
         holds("nothing befell them", all(line.startswith(("transfer", "recover")) for line in script.splitlines() if " at " in line), script)
@@ -147,7 +141,7 @@ class Between(threading.Thread):
 @case
 def a_member_that_answers_without_end(_):
     """It costs the others nothing, has an end, and is named. (Asked for all 400 steps, it would take 100 s.)"""
-    with LocalCluster() as p:
+    with members() as p:
         leader, _ = begin(p)  # mostly c, so that b is asked before it
         asked, slow = (n for n in p.names if n != leader)
         between = Between(str(p.folder / "between.status"), p.socket(asked), slow)
@@ -167,7 +161,7 @@ def a_member_that_answers_without_end(_):
 @case
 def the_first_leader_is_not_the_highest(_):
     """A higher member came later, and follows."""
-    with LocalCluster() as p:
+    with members() as p:
         p.start("a", "b")
         leader, _term = p.leader(among=["a", "b"])
         p.start("c")
@@ -186,7 +180,7 @@ def the_first_leader_is_not_the_highest(_):
 def of_different_members(_):
     """Who may lead, and who rather, is in the replay."""
     roles = {"a": "witness", "b": "member\npriority = 5", "d": "observer"}
-    with LocalCluster("abcd", roles=roles, options="preempt = yes\n") as p:
+    with members("abcd", roles=roles, options="preempt = yes\n") as p:
         p.start()
         wait("the fittest leads", lambda: {p.group(name).get("leader") for name in p.names} == {"b"})
         script = replays(p, "d", "b")
@@ -196,7 +190,7 @@ def of_different_members(_):
 @case
 def the_process_dies(_):
     """Its guardian says so: each of the others heard it, and it is told once."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
         p.daemons[old].wait()
@@ -208,7 +202,7 @@ def the_process_dies(_):
         dead = next((s for s in said["steps"] if s["rule"] == "TESTAMENT"), {"member": "nobody", "also": []})
         holds("who heard it", {dead["member"], *dead["also"]} == {asked, new}, dead)
         holds("how long", said["nobody_led_ms"] > 0, said)
-        expect("text", told(p, asked, "explain"), 0, out=(f"Before it {old} led", f"{old} is dead, says its guardian", "Nobody led for at most",
+        expect("text", p.elect(asked, "explain"), 0, out=(f"Before it {old} led", f"{old} is dead, says its guardian", "Nobody led for at most",
                                                           f"{old} did not answer: what was seen there is missing."))
         script = replays(p, asked, new)
         holds("replayed", f"testament {p.number(old)} at " in script and "resign" not in script, script)
@@ -221,7 +215,7 @@ def the_process_dies(_):
 @case
 def the_machine_is_lost(_):
     """Nobody says so: they miss it, and wait for its lease."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         p.kill(old)
         new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
@@ -230,14 +224,14 @@ def the_machine_is_lost(_):
         holds("why", "stopped" not in said and "MISSES" in rules(said), said)
         holds("its last sign of life", {"GRANTS_AGAIN", "RENEWED"} & set(rules(said)), said)
         holds("how long", said["nobody_led_ms"] > LEASE / 2, said)
-        expect("text", told(p, new, "explain"), 0, out=("hears nothing of", "the last sign of life", "did not say that it stopped"))
+        expect("text", p.elect(new, "explain"), 0, out=("hears nothing of", "the last sign of life", "did not say that it stopped"))
         holds("replayed", f"crash {p.number(old)} at " in replays(p, new, new))
 
 
 @case
 def it_resigns(_):
     """In favour of a certain member. If that one is slow, any member may be elected: that is told as well."""
-    with LocalCluster() as p:
+    with members() as p:
         old, before = begin(p)
         to = next(n for n in p.names if n != old)
         done = p.elect(old, "transfer", to)
@@ -257,7 +251,7 @@ def it_resigns(_):
 @case
 def it_stands_still(_):
     """The old one did not know: when it goes on it says that its mandate had run out."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         signal_both(p.daemons[old], signal.SIGSTOP)
         try:
@@ -274,14 +268,14 @@ def it_stands_still(_):
 @case
 def it_is_stopped_in_order(_):
     """What it knew is gone with it; the others heard that its office was over."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
         p.daemons[old].wait()
         new, _term = p.leader(among=[n for n in p.names if n != old], other_than=old)
         said = explained(p, new, [old])
         holds("who", (said["leader"], said["before"], said["known_by"]) == (new, old, "others"), said)
-        expect("text", told(p, new, "explain"), 0, out=f"{old} said that it was over")
+        expect("text", p.elect(new, "explain"), 0, out=f"{old} said that it was over")
         script = replays(p, new, new)
         holds("replayed", f"resign {p.number(old)} at " in script and f"crash {p.number(old)} at " in script, script)
 
@@ -289,14 +283,14 @@ def it_is_stopped_in_order(_):
 @case
 def it_resigns_and_its_machine_is_lost(_):
     """It is heard until it is lost: that was no end in good order."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         resigned = 0
         while (new := p.leader()[0]) == old:  # again, if the others were so slow that it was elected once more
             resigned += p.elect(old, "resign").returncode == 0
 
         def renewals():
-            steps = json.loads(expect("steps", told(p, new, "history", "--messages", "-o", "json")).stdout)
+            steps = json.loads(expect("steps", p.elect(new, "history", "--messages", "-o", "json")).stdout)
             return sum(s.get("from") == old and s["rule"] == "RENEWED" for s in steps)
 
         wait("it grants for three rounds", lambda: renewals() > 3)
@@ -423,7 +417,7 @@ def two_that_follow_miss_a_hand_over(c, old):
 @case
 def all_stand_still(_):
     """The lease was over long before anybody could say so."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         for name in p.names:
             signal_both(p.daemons[name], signal.SIGSTOP)
@@ -439,7 +433,7 @@ def all_stand_still(_):
 @case
 def nobody_leads_now(_):
     """Who did, until when, why it ended, and what has been tried since."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         others = [n for n in p.names if n != old]
         for name in p.names:
@@ -450,7 +444,7 @@ def nobody_leads_now(_):
         wait("nobody leads", lambda: all(knows_no_leader(p, n) for n in others))
         said = explain(p, others[0])
         holds("who did", (said.get("leader"), said.get("before"), said["leads_now"], said.get("known_by")) == (None, old, False, "guardian"), said)
-        expect("text", told(p, others[0], "explain"), 0,
+        expect("text", p.elect(others[0], "explain"), 0,
                out=("group main: no leader is known.", f"{old} led last, and was last heard at", "Elections are paused: elect resume.",
                     f"{old} is dead, says its guardian", "No leader is known for at most"))
         for name in others:
@@ -462,14 +456,14 @@ def nobody_leads_now(_):
 @case
 def no_majority_is_left(_):
     """Of the leader itself: it says why it stopped; of a follower: whom it missed."""
-    with LocalCluster() as p:
+    with members() as p:
         old, _term = begin(p)
         p.kill(*[n for n in p.names if n != old])
         wait("it stops", lambda: knows_no_leader(p, old))
         said = explain(p, old)
         holds("who did", (said.get("leader"), said.get("before"), said.get("known_by"), said.get("exactly")) == (None, old, "itself", True), said)
-        expect("text", told(p, old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"{old} stopped: ", "No leader is known for"))
-    with LocalCluster() as p:
+        expect("text", p.elect(old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"{old} stopped: ", "No leader is known for"))
+    with members() as p:
         old, _term = begin(p)
         left, lost = [n for n in p.names if n != old]
         p.kill(old, lost)
@@ -477,14 +471,14 @@ def no_majority_is_left(_):
         said = explained(p, left, (old, lost))
         holds("who did", (said.get("leader"), said.get("before"), said.get("known_by")) == (None, old, "nobody"), said)
         holds("and what it did", "MISSES" in rules(said), said)
-        expect("text", told(p, left, "explain"), 0, out=(f"{old} led last, and was last heard at", "did not say that it stopped: nobody takes its place"))
+        expect("text", p.elect(left, "explain"), 0, out=(f"{old} led last, and was last heard at", "did not say that it stopped: nobody takes its place"))
 
 
 @case
 def on_a_ring(_):
     """Without a mandate each algorithm has its own way to the lead."""
     for algorithm in ("ring", "active-ring", "chang-roberts"):
-        with LocalCluster(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
+        with members(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
             p.start()
             wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
             said = wait("so says explain", lambda: next((s for s in [explain(p, "a")] if s.get("leader") == "c"), None))
@@ -494,49 +488,49 @@ def on_a_ring(_):
 @case
 def without_a_mandate(_):
     """Nobody is waited for, and nothing is claimed of how long nobody led."""
-    with LocalCluster(options="mandate = none\n") as p:
+    with members(options="mandate = none\n") as p:
         p.start()
         wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
         p.kill("c")
         wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
-        said, text = explain(p, "a"), told(p, "a", "explain")
+        said, text = explain(p, "a"), p.elect("a", "explain")
         holds("who", said["leader"] == "b" and "nobody_led_ms" not in said, said)
         holds("who led before", said["before"] in ("c", "a"), said)  # a: if b answered it too late
         if said["before"] == "c":
             holds("how", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
         expect("text", text, 0, out=f"Without a mandate nobody waits for {said['before']}")
-        expect("export", told(p, "a", "history", "--export", p.folder / "x"), 1, err="only the history of a cluster with a mandate")
+        expect("export", p.elect("a", "history", "--export", p.folder / "x"), 1, err="only the history of a cluster with a mandate")
 
 
 @case
 def restarted_members_have_forgotten(_):
-    with LocalCluster() as p:
+    with members() as p:
         p.begin()
         p.kill(*p.names)
         p.start("a")
         wait("it answers", lambda: p.group("a"))
-        expect("nothing", told(p, "a", "explain"), 1, err="no change of leader is recorded")
-        expect("nothing", told(p, "a", "history", "--export", p.folder / "x"), 1, err="no leader is recorded")
+        expect("nothing", p.elect("a", "explain"), 1, err="no change of leader is recorded")
+        expect("nothing", p.elect("a", "history", "--export", p.folder / "x"), 1, err="no leader is recorded")
         holds("nothing is written", not (p.folder / "x").exists())
 
 
 @case
 def bad_input(_):
-    with LocalCluster(groups=("main", "other")) as p:
+    with members(groups=("main", "other")) as p:
         expect("no daemon", p.elect("a", "explain"), 3, err="no daemon runs here")
         p.begin()
-        expect("which group", told(p, "a", "explain"), 64, err="there are several groups: say which with -g")
-        expect("no such group", told(p, "a", "explain", "-g", "mian"), 1, err="did you mean main?")
+        expect("which group", p.elect("a", "explain"), 64, err="there are several groups: say which with -g")
+        expect("no such group", p.elect("a", "explain", "-g", "mian"), 1, err="did you mean main?")
         wait("a leader of the other", lambda: p.group("a", 1).get("leader"))
-        expect("the other", told(p, "a", "explain", "-g", "other"), 0, out="group other:")
-        expect("quiet", told(p, "a", "explain", "-g", "other", "-q"), 0, lines=0)
-        expect("word", told(p, "a", "explain", "it"), 64, err="one word too many")
-        expect("both", told(p, "a", "history", "--messages", "--export", "x"), 64, err="does not go with --messages")
+        expect("the other", p.elect("a", "explain", "-g", "other"), 0, out="group other:")
+        expect("quiet", p.elect("a", "explain", "-g", "other", "-q"), 0, lines=0)
+        expect("word", p.elect("a", "explain", "it"), 64, err="one word too many")
+        expect("both", p.elect("a", "history", "--messages", "--export", "x"), 64, err="does not go with --messages")
         for nowhere in ("/nowhere/x", "-"):
-            expect("nowhere", told(p, "a", "history", "-g", "main", "--export", nowhere), 64, err="cannot be written there")
+            expect("nowhere", p.elect("a", "history", "-g", "main", "--export", nowhere), 64, err="cannot be written there")
         mine = pathlib.Path(p.folder / "kept")
         mine.write_text("mine")
-        expect("kept", told(p, "a", "history", "-g", "mian", "--export", mine), 1, err="did you mean main?")
+        expect("kept", p.elect("a", "history", "-g", "mian", "--export", mine), 1, err="did you mean main?")
         holds("what was there stays", mine.read_text() == "mine")
 
 
