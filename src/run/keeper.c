@@ -173,11 +173,15 @@ static void look_at_clock(struct keeper *k)
         begin_to_stop(k, now);
         note(k, NOTE_STOPPING, 0);
     }
-    if (now >= deadline_kill(&k->d)) {
+    if (now >= deadline_kill(&k->d))
         last_moment(k, now);
-        return;
-    }
-    int sick = sick_look(&k->sick, now);
+}
+
+/* Called when all signs of life and all ended checks have been taken in: those of a keeper that was
+ * held up itself have waited for it, and count. */
+static void look_at_health(struct keeper *k)
+{
+    int sick = is(k, PHASE_WORKING) ? sick_look(&k->sick, deadline_now()) : SICK_NOT;
     if (sick != SICK_NOT) {
         note(k, NOTE_SICK, sick);
         channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
@@ -354,6 +358,7 @@ _Noreturn void keeper(struct keeper_job *job)
                              {.fd = k.signals, .events = POLLIN},
                              {.fd = job->runner, .events = POLLIN},
                              {.fd = k.sick.notify, .events = POLLIN}};
+        look_at_health(&k);
         look_at_clock(&k);
         alarm_set(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
