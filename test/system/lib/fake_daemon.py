@@ -19,9 +19,9 @@ WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "REFUSED", "NO", "WAIT", "GO
 FORMAT = "=IBB2xqqQII64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
 NOW, LOOSE, CGROUP, NAMESPACE = 1, 2, 4, 8
-# A case that waits for the end of a lease takes a short one. Any other case takes one that a busy machine does not lose.
+# A case that waits for the end of a lease takes a short one, for which this process may stand still before it ends too soon.
 # Without a real-time priority, which root has, it takes longer on a busy machine to kill what must not outlive a lease.
-SHORT = {"lease": 2_000_000 if os.geteuid() == 0 else 5_000_000, "renewal": 200_000}
+SHORT = {"lease": 5_000_000, "renewal": 200_000}
 MARGIN = ["--kill-margin", "400ms" if os.geteuid() == 0 else "2s"]
 TERM = 5 << 16 | 1
 

@@ -187,9 +187,12 @@ class Run:
             seen, lines = boottime(), [cmdline(p) for p in survivors]
             if seen > until + 10 * ENDING:
                 break
-        last = max(seen, self.beat()[0] - beat_shift)
+        self.in_time(max(seen, self.beat()[0] - beat_shift), until, what, lines)
+
+    def in_time(self, last, until, what, *details):
+        """The last sign of life was before the deadline; or later by no more than this machine stood still about then."""
         stood = self.stalls.between(until - ENDING, last)
-        holds(f"{what}: alive after the deadline:", last <= until + stood, lines, f"{last - until} us late, stood still for {stood} us")
+        holds(f"{what}: alive after the deadline:", last <= until + stood, *details, f"{last - until} us late, stood still for {stood} us")
         if last > until:
             print(f"{what}: {last - until} us late, on a machine that stood still for {stood} us")
 
