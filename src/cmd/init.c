@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROBE 1000 /* milliseconds in which a member that remembers this one answers */
+#define PROBE 1000 /* milliseconds, at least, in which a member that remembers this one answers */
 
 /* Where the service is installed its user runs the daemon: what root makes is its. */
 static void give_away(const char *path)
@@ -257,8 +257,12 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.context = q;
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
-    /* Not so long that it would ask once more, as who is to be readmitted. */
-    uint64_t patience = c->max_lease / 2000 < PROBE ? c->max_lease / 2000 : PROBE;
+    /* The first question may be lost, before there is a session; the second one comes within two
+     * renewals. Not so long that it would ask once more, as who is to be readmitted: that comes
+     * max-lease after the first answers. */
+    uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
+    uint64_t patience = asks > PROBE ? asks : PROBE;
+    patience = patience < most ? patience : most;
     if (q->member != NULL) {
         if (!q->readmits)
             uv_timer_start(&q->timer, enough, patience, 0);

@@ -346,7 +346,7 @@ def state_lost(c):
     new = c.leader(other_than=[leader])
 
     def answered():
-        """elect init waits for others that remember it for a second. If a busy machine takes longer it makes a state."""
+        """elect init waits for others that remember it for 2.5 renewals. If a busy machine takes longer it makes a state."""
         done = c.elect(leader, "init")
         if done.returncode == 0:
             c.state(leader).unlink()

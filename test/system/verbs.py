@@ -410,8 +410,8 @@ def init_and_readmit(_):
 
 
 def refused_init(p, name, err):
-    """elect init waits for a second for members that remember this one. A busy machine may take longer to answer: then a state is
-    made, with which no daemon could stay, and which is taken away here to ask again."""
+    """elect init waits for members that remember this one for 2.5 renewals, a second at least. A busy machine may take longer to
+    answer: then a state is made, with which no daemon could stay, and which is taken away here to ask again."""
     def asked():
         done = p.elect(name, "init")
         if done.returncode == 0:
@@ -842,6 +842,16 @@ def roles_of_all_groups_or_of_none(_):
 
 
 @case
+def init_asks_for_longer_than_a_renewal(_):
+    """The first question is sent before there is a session: others hear the second one, a renewal later."""
+    with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
+        p.begin()
+        p.kill("a")
+        os.unlink(p.state("a"))
+        refused_init(p, "a", "others remember it")
+
+
+@case
 def init_waits_for_whom_it_may_have_promised(_):
     """One that remembers it is late; another one, that never met it, answers often."""
     with LocalCluster() as p:
@@ -853,7 +863,7 @@ def init_waits_for_whom_it_may_have_promised(_):
         os.unlink(p.state("c"))
 
         def asked():
-            """The exit status: 0 if the late one did not answer within the second that elect init waits."""
+            """The exit status: 0 if the late one did not answer within the time that elect init waits."""
             before = p.log("b").count("c has lost its state")
             signal_both(p.daemons["a"], signal.SIGSTOP)
             asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)
