@@ -493,7 +493,7 @@ def three_machines(p):
 
 def start_three(p):
     """c leads, and is where we are. A change of members takes max-lease."""
-    edit(p, "[cluster]\n", "[cluster]\nlease = 8s\nrenewal = 1s\ndelay = 100ms\nmax-lease = 9s\n")
+    edit(p, "[cluster]\n", "[cluster]\nlease = 8s\nrenewal = 1s\ndelay = 900ms\nmax-lease = 9s\n")
     for p.here in "cab":
         going = p.start(f"elect daemon # {p.here}")
         check(f"{p.here} starts", going.says("starts"), *going.said())
@@ -543,7 +543,7 @@ def lose_a_state(p):
 
 
 def take_state_away(p):
-    """elect init has made one, for no other member answered within the second that it waits."""
+    """elect init has made one, for no other member answered in time."""
     for path in (p.machines["a"] / "state").glob("*.state"):
         path.unlink()
 
