@@ -314,7 +314,9 @@ def parted(function):
     def play(_):
         need_namespaces()
         with NamespaceCluster(ELECT, members=5, times=LONG_TIMES) as c:
-            c.start(*c.names)
+            c.start(c.names[-1])
+            wait("the highest is there", lambda: c.group(c.names[-1]))
+            c.start(*c.names[:-1])
             function(c, c.leader()[0])
     play.__name__ = function.__name__
     return case(play)
@@ -341,7 +343,9 @@ def replays_the_absence(c, leader, away, since):
         holds(f"{number} was away", number in apart or f"pause {number} " in script, script)
     if "pause" not in script and not any("MISSES" in recorded(c, n, since) for n in c.others(*away)):
         holds("no others", apart == numbers and "heal at " in script, script)
-    holds("nothing crashed", "crash" not in script, script)
+    # Another member may be told to recover: on a busy machine it started after the others had elected a leader.
+    crashed = {line.split()[1] for line in script.splitlines() if line.startswith("crash ")}
+    holds("none of these crashed", not crashed & {str(c.number(n)) for n in (leader, *away)}, script)
 
 
 @parted
@@ -407,7 +411,7 @@ def two_that_follow_miss_a_hand_over(c, old):
     since = cut_off(c, away)
     rest = c.others(*away)
     while (new := c.leader(among=rest)[0]) == old:  # again, if the others were so slow that it was elected once more
-        told(c, old, "resign")
+        c.elect(old, "resign")
     wait("it leads for some rounds", lambda: recorded(c, new, since).count("RENEWED") > 4)
     c.heal()
     c.leader()
