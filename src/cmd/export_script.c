@@ -446,7 +446,13 @@ static void write_script(const struct script *s, FILE *out)
     fputs("check one-leader\ncheck one-per-term\ncheck rising-tokens\n", out);
 }
 
-/* Who took office, or is said to have led, before anything else is recorded. */
+/* A candidate grants itself its mandate, again if it has to ask again: that it led is not said. */
+static bool is_own_grant(const struct gathered *g, const struct recorded *r)
+{
+    return is(r, "GRANTS_AGAIN") && gather_called(g, r->a) == r->member;
+}
+
+/* The member that took office, or is said to have led, before anything else is recorded. */
 static bool find_first(const struct gathered *g, struct script *s)
 {
     for (unsigned i = 0; i < g->steps; i++) {
@@ -454,8 +460,9 @@ static bool find_first(const struct gathered *g, struct script *s)
         bool of_another = is(r, "GRANTS_AGAIN") || is(r, "MISSES") || is(r, "OFFICE_RELEASED") ||
                           is(r, "TESTAMENT") || is_told(r);
         s->began = r->at;
+        of_another = of_another && !is_own_grant(g, r);
         s->first = takes(r)     ? r->member
-                   : of_another ? gather_called(g, is_told(r) ? r->b : r->a)
+                   : of_another ? gather_called(g, is(r, "IS_TOLD") ? r->b : r->a)
                                 : g->members;
         if (s->first < g->members)
             return true;

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
@@ -156,6 +157,40 @@ def a_member_that_answers_without_end(_):
         holds("what is missing is said", said["incomplete"] == [slow], said)
         text = expect("text", run("explain", "-S", p.folder / "between.status"), 0).stdout
         holds("in words, too", f"{slow} answered only in part: some of what was seen there is missing" in text, text)
+
+
+class Doubtful(Between):
+    """As if that member had been a candidate before anything else: it granted itself a mandate twice, and was not elected."""
+
+    def page(self, request):
+        said = ask(self.daemon_socket, request, LIMIT)
+        if said and said.get("messages") and not self.pages:
+            first = said["messages"][0]
+            said["messages"].insert(0, first | {"rule": "GRANTS_AGAIN", "a": self.slow, "b": self.slow, "at_us": first["at_us"] - 1000})
+            self.pages += 1
+        return said
+
+
+@case
+def a_candidate_was_not_the_first_leader(_):
+    """The first leader has ended in good order, and does not tell that it was the first one."""
+    with members() as p:
+        old, _term = begin(p)
+        p.daemons[old].terminate()
+        p.daemons[old].wait()
+        leader, _term = p.leader(among=[n for n in p.names if n != old], other_than=old)
+        candidate = next(n for n in p.names if n not in (old, leader))
+        explained(p, leader, [old])
+        between = Doubtful(str(p.folder / "between.status"), p.socket(leader), candidate)
+
+        def exported():
+            between.pages = 0
+            done = run("history", "-S", p.folder / "between.status", "--export", p.folder / "history.elect")
+            return done if done.returncode == 0 and between.pages else None
+        done = wait("the members answer", exported)
+        script = (p.folder / "history.elect").read_text().split("----")[0]
+        holds("the same end", f"ends as it did: {leader} leads" in done.stdout, done.stdout, script)
+        holds("it never leads", not re.search(rf"^(wins|transfer \d+) {p.number(candidate)}\b", script, re.M), script)
 
 
 @case
