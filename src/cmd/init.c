@@ -258,8 +258,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
     /* The first question may be lost, before there is a session; the second one comes within two
-     * renewals. Not so long that it would ask once more, as who is to be readmitted: that comes
-     * max-lease after the first answers. */
+     * renewals. The wait ends before max-lease is over: then a member that is to be readmitted asks
+     * a second time, which is not wanted here. */
     uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;

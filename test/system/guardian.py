@@ -93,11 +93,11 @@ def use_up_burst(t):
 
 
 def resign_at_work(t, look):
-    """Who works says that it resigns, until another member leads. Slow members may not take the office: then it leads again."""
+    """The run resigns until another member leads. Slow members may not take the office: then the first one leads again."""
     def another_leads():
         t.say("RESIGN", group="main")
         said = t.until_hears("STOP", "REFUSED")
-        holds("who works may resign", said and said.word == "STOP", said)
+        holds("a run that works may resign", said and said.word == "STOP", said)
         holds("and is told that it is done", t.until_hears("DONE"))
         t.empty()
         t.say("HOLD", group="main")
@@ -764,7 +764,7 @@ def killed_at(p, who, call, number, flags):
                         lambda: t.until_hears("GO", patience=0.1) or is_dead(member) or look.seen)
             until = t.ask() if isinstance(said, Words) else 0
             idle = 0
-            while not is_dead(pid) and idle < 100:  # who is killed under a tracer takes a moment to be dead; who sleeps lives on
+            while not is_dead(pid) and idle < 100:  # a traced process dies late; one that sleeps lives on
                 idle = idle + 1 if state(pid) == "S" else 0
                 time.sleep(0.005)
             died = is_dead(pid)

@@ -55,7 +55,7 @@ def hostile_workloads(_):
             wait("all are there", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
             os.kill(next(p for p in children(r.command())), signal.SIGKILL)
             holds("its own status", r.end() == 3, r.process.returncode)
-            holds("nobody", not r.alive())
+            holds("no process is left", not r.alive())
         f.wait("EMPTY", lambda: all(c.is_empty() for c in f.clients))
 
 
@@ -295,7 +295,7 @@ def daemon_dies(_):
         with Fake(answer=die_at) as f, Run(f, *words, "-k", "100ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
             status = r.end()
             holds(f"dead at {nth}", status == (124 if nth <= 2 else 75), status, r.err)
-            holds("nobody", not r.alive())
+            holds("no process is left", not r.alive())
             r.in_time(r.beat()[0], f.until(), f"dead at {nth}")
             holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
@@ -483,7 +483,7 @@ def busy_machine(_):
                     f.renews = False
                     holds(mode, r.end() == 75, r.err)
                     r.nothing_after(f.until(), mode)
-                    holds("nobody", not r.alive())
+                    holds("no process is left", not r.alive())
                     f.client().until = 0
     finally:
         for burner in burners:

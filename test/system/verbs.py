@@ -353,7 +353,7 @@ def eighty_columns(_):
         p.begin()
 
         def said(*words):
-            """By whoever leads: a resignation that slow members do not take in time says nothing, and is asked for again."""
+            """By the leader. A resignation that slow members do not take in time says nothing, and is asked for again."""
             return wait(" ".join(words), lambda: p.elect(p.leader()[0], *words).stdout)
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
             text = said(*words)
@@ -815,7 +815,7 @@ def roles_of_all_groups_or_of_none(_):
         as_observer = as_member.replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n")
 
         def vote_of_both(conf, votes):
-            """Reloads until that member votes in both groups, or in none; whoever leads them by then, `one` is asked to."""
+            """Makes `one` lead both groups, and reloads there until that member votes in both, or in none."""
             p.conf.write_text(conf)
 
             def changed():
