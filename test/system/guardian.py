@@ -571,7 +571,7 @@ def client(_):
             holds("it leads", t.ask("LEASE"))
             t.say("EMPTY")
             wait("what it was told is void", lambda: t.ask("ASK") == 0)
-            look, killed = p.lookout(), clock()
+            look = p.lookout()
             p.kill_member()
             holds("nobody is waited for", look.wait() and p.testament_came())
     with Watched(MIDDLE) as p:  # the same when it hands over
