@@ -249,16 +249,22 @@ def the_process_dies(_):
 
 @case
 def the_machine_is_lost(_):
-    """Nobody says so: they miss it, and wait for its lease."""
+    """No member says so: the others miss it, and wait for its lease. How long there was no leader counts from its last renewal."""
     with members() as p:
         old, _term = begin(p)
+        since = clock()
+        wait("its lease is renewed", lambda: all("GRANTS_AGAIN" in recorded(p, n, since) for n in p.names if n != old))
         p.kill(old)
         new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
         said = explained(p, new, [old])
         holds("who", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
         holds("why", "stopped" not in said and "MISSES" in rules(said), said)
         holds("its last sign of life", {"GRANTS_AGAIN", "RENEWED"} & set(rules(said)), said)
-        holds("how long", said["nobody_led_ms"] > LEASE / 2, said)
+        steps = json.loads(expect("steps", p.elect(new, "history", "--messages", "-o", "json")).stdout)
+        takes = next(s["at_us"] for s in steps if s.get("rule") == "TAKES_OFFICE")
+        misses = max(s["at_us"] for s in steps if s.get("rule") == "MISSES" and s["at_us"] < takes)
+        renewed = max(s["at_us"] for s in steps if s.get("rule") == "GRANTS_AGAIN" and s["at_us"] < misses)
+        holds("how long", LEASE / 2 < said["nobody_led_ms"] <= (takes - renewed) / 1000 + 1, said, takes, renewed)
         expect("text", p.elect(new, "explain"), 0, out=("hears nothing of", "the last sign of life", "did not say that it stopped"))
         holds("replayed", f"crash {p.number(old)} at " in replays(p, new, new))
 
