@@ -38,9 +38,7 @@ class Watched(LocalCluster):
         super().__init__(times="delay = 10ms\n" + options, **more)
 
     def begin(self):
-        self.first, self.term = super().begin()
-        # the letters of a term that is just won are for all
-        wait("all follow it", lambda: all(self.group(n).get("leader") == self.first for n in self.names))
+        self.first, self.term = super().begin()  # all follow it: the letters of a term that is just won are for all
         return self.first, self.term
 
     def pid(self, name):
@@ -790,7 +788,7 @@ def killed_at(p, who, call, number, flags):
 
 def calls_made(who, flags):
     """The system calls between asking for its turn and working: (name, how many before it have that name)."""
-    with Watched(SHORT) as p:
+    with Watched() as p:
         p.begin()
         pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid
         path = p.folder / "trace"
