@@ -260,12 +260,21 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     return -1;
 }
 
+/* A socket with a time-out is interrupted by SIGCONT. */
+static bool send_patiently(int fd, const char *bytes, size_t length)
+{
+    ssize_t sent;
+    do
+        sent = send(fd, bytes, length, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)length;
+}
+
 static bool send_request(int fd, json_t *request)
 {
     char *text = json_dumps(request, JSON_COMPACT);
-    bool fine = text != NULL &&
-                send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text) &&
-                send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
+    bool fine =
+        text != NULL && send_patiently(fd, text, strlen(text)) && send_patiently(fd, "\n", 1);
     free(text);
     return fine;
 }

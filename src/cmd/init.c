@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROBE 1000 /* milliseconds, at least, in which a member that remembers this one answers */
+/* Milliseconds in which a member that remembers this one answers, at least; and their parts. */
+#define PROBE       1000
+#define PROBE_TURNS 10
 
 /* Where the service is installed its user runs the daemon: what root makes is its. */
 static void give_away(const char *path)
@@ -180,6 +182,7 @@ struct asking {
     struct elect_member *member;
     const struct config *config;
     bool quiet, readmits, done;
+    unsigned turns;
     uint32_t remembered; /* the incarnation that somebody has met */
     elect_set answered;
     char why[256];
@@ -225,10 +228,13 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     fflush(stdout);
 }
 
-static void enough(uv_timer_t *timer)
+/* Counts turns instead of looking at one deadline: after a stall of this process the loop reads
+ * the answers that have come in before the next turn is due. */
+static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
-    uv_stop(&q->loop);
+    if (++q->turns == PROBE_TURNS)
+        uv_stop(&q->loop);
 }
 
 /* False, with why. */
@@ -264,8 +270,9 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;
     if (q->member != NULL) {
+        uint64_t turn = patience / PROBE_TURNS + 1;
         if (!q->readmits)
-            uv_timer_start(&q->timer, enough, patience, 0);
+            uv_timer_start(&q->timer, one_more_turn, turn, turn);
         uv_run(&q->loop, UV_RUN_DEFAULT);
         elect_member_stop(q->member);
     }

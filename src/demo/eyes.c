@@ -226,7 +226,8 @@ static void take_story(struct eyes *e, unsigned member, const json_t *o)
         add_line(e, &l);
     }
     e->story_next[member] = number_of(o, "next");
-    e->seen[member].told = e->talk[member][EYES_STORY].began;
+    if (!json_is_true(json_object_get(o, "more")))
+        e->seen[member].told = e->talk[member][EYES_STORY].began;
 }
 
 static void take_change(struct eyes *e, unsigned member, const json_t *o)

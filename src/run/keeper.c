@@ -179,9 +179,10 @@ static void look_at_clock(struct keeper *k)
 
 /* Called when all signs of life and all ended checks have been taken in: those of a keeper that was
  * held up itself have waited for it, and count. */
-static void look_at_health(struct keeper *k)
+/* `heard`: all signs of life that came before that time have been taken in. */
+static void look_at_health(struct keeper *k, int64_t heard)
 {
-    int sick = is(k, PHASE_WORKING) ? sick_look(&k->sick, deadline_now()) : SICK_NOT;
+    int sick = is(k, PHASE_WORKING) ? sick_look(&k->sick, heard) : SICK_NOT;
     if (sick != SICK_NOT) {
         note(k, NOTE_SICK, sick);
         channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
@@ -352,14 +353,15 @@ _Noreturn void keeper(struct keeper_job *job)
     k.tree.cgroup = job->cgroup;
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
+    int64_t heard = deadline_now(); /* before the command begins: it cannot be late yet */
     begin(&k);
     for (;;) {
         struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
                              {.fd = k.signals, .events = POLLIN},
                              {.fd = job->runner, .events = POLLIN},
                              {.fd = k.sick.notify, .events = POLLIN}};
-        look_at_health(&k);
-        look_at_clock(&k);
+        look_at_clock(&k); /* first: no check begins when the time is over */
+        look_at_health(&k, heard);
         alarm_set(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(k.timer, &times, sizeof times) > 0) { /* it is the clock that counts */
@@ -367,6 +369,7 @@ _Noreturn void keeper(struct keeper_job *job)
         while (read(k.signals, &info, sizeof info) > 0) { /* one for any number of children */
         }
         look_at_clock(&k);
+        heard = deadline_now();
         hear_runner(&k);
         if (k.sick.notify >= 0)
             sick_hear(&k.sick, deadline_now());
