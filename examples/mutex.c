@@ -17,7 +17,8 @@
  * prove that, however slow the machine is. If `mutex lock` itself stood still when it had to kill,
  * CMD outlived its grant; then the exit status is 75, and the message says since when. Such a CMD
  * has ELECT_TOKEN and MUTEX_GRANT, a pair that is larger in every later grant, for what it writes
- * to: see fenced.c. Any process that can send to these ports is believed.
+ * to: see fenced.c. Any process that can send to these ports is believed. The lease of the members
+ * must be longer than half a second: of a shorter one too little is left to run anything in.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>

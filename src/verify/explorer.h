@@ -47,7 +47,7 @@ struct explorer {
     atomic_bool cyclic;      /* a world has MARK_CYCLES */
 };
 
-/* What was found of a world, without further faults and beginnings. */
+/* The findings about one world, without further faults and beginnings. */
 enum mark {
     MARK_REACHES = 1, /* it leads to agreement, or to a rest without live processes */
     MARK_ENDS = 2,    /* every history from here comes to an end */

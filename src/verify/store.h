@@ -73,7 +73,7 @@ void store_row(const struct store *s, uint32_t world, struct row *row);
 uint32_t store_parent(const struct store *s, uint32_t world); /* the first is its own */
 bool store_find(const struct store *s, const struct row *row, uint32_t *world);
 bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world);
-/* What is looked up soon is brought into the cache: first its slot, then the world named there. */
+/* Prefetches a world that is looked up soon: first its slot, then the world named there. */
 void store_fetch(const struct store *s, uint64_t hash);
 void store_fetch_world(const struct store *s, uint64_t hash);
 

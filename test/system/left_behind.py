@@ -63,8 +63,10 @@ def attack(suite, way):
         dice, (script, *words) = random.Random(f"{suite}/{way}/{SEED}"), SUITES[suite]
         adopt_orphans()
         out = tempfile.TemporaryFile("w+")
+        # A suite that is killed cannot remove its folders.
+        place = tempfile.TemporaryDirectory(prefix="elect-left-", dir="/tmp", ignore_cleanup_errors=True)
         child = subprocess.Popen([sys.executable, str(HERE / script), *words], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                 start_new_session=True)
+                                 start_new_session=True, env=os.environ | {"TMPDIR": place.name})
         begun = wait("daemons", lambda: [pid for pid in descendants() if is_elect(pid)] or child.poll() is not None)
         out.seek(0)
         holds("the suite has ended before it was attacked:", begun is not True, out.read())
@@ -76,6 +78,7 @@ def attack(suite, way):
             wait("no process is left", lambda: not left())
         except Failure:
             raise Failure("left behind:", *[cmdline(pid).replace(b"\0", b" ") for pid in left()]) from None
+        place.cleanup()
     return test
 
 

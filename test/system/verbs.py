@@ -413,8 +413,10 @@ def refused_init(p, name, err):
     """elect init waits for members that remember this one for 2.5 renewals, a second at least. A busy machine may take longer to
     answer: then a state is made, with which no daemon could stay, and which is taken away here to ask again."""
     def asked():
+        begun = time.monotonic()
         done = p.elect(name, "init")
         if done.returncode == 0:
+            holds("it waited", time.monotonic() - begun >= 1, done)
             os.unlink(p.state(name))
             return None
         return done
