@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define MAX_OPTIONS 32
+#define MAX_TIMEOUT 3600 /* seconds */
 
 int ask_complain(const char *verb, int status, const char *what)
 {
@@ -31,6 +32,17 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
             args_help_options(&all[i], 1);
 }
 
+static bool take_timeout(struct asked_for *a, const char *from, const char *value)
+{
+    uint64_t seconds;
+    if (!number_parse(value, MAX_TIMEOUT, &seconds) || seconds == 0) {
+        args_complain(a->verb, from, "expected a number of seconds, 1 to 3600");
+        return false;
+    }
+    a->timeout = (unsigned)seconds;
+    return true;
+}
+
 static bool take_common(struct asked_for *a, int option, const char *value)
 {
     struct text why;
@@ -40,6 +52,7 @@ static bool take_common(struct asked_for *a, int option, const char *value)
     case ASK_ID: a->id = value; break;
     case ASK_GROUP: a->group = value; break;
     case ASK_SOCKET: a->socket = value; break;
+    case ASK_TIMEOUT: return take_timeout(a, "--timeout", value);
     case ASK_OUTPUT:
         if (!args_output(value, &a->json, &why)) {
             args_complain(a->verb, "--output", why.bytes);
@@ -86,6 +99,10 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
     }
     if (a->words < spec->min)
         return ~args_complain(spec->name, "", spec->missing);
+    const char *timeout = getenv("ELECT_TIMEOUT");
+    if (a->timeout == 0 && timeout != NULL && timeout[0] != '\0' &&
+        (spec->without >> ASK_TIMEOUT & 1) == 0 && !take_timeout(a, "ELECT_TIMEOUT", timeout))
+        return ~EXIT_USAGE;
     return 0;
 }
 
@@ -231,7 +248,7 @@ static size_t read_patiently(void *buffer, size_t room, void *fd)
 static int connect_to(const struct asked_for *a, const char *which, unsigned seconds, int *status)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = seconds};
+    struct timeval patience = {.tv_sec = a->timeout != 0 ? a->timeout : seconds};
     char path[CONFIG_FILE], why[CONFIG_FILE + 128];
     *status = ask_socket(a, which, path);
     if (*status != 0)

@@ -14,6 +14,7 @@ enum { EXIT_NO = 1, EXIT_NOBODY = 2, EXIT_NO_DAEMON = 3, EXIT_NOT_NOW = 75, EXIT
 struct asked_for {
     const char *verb;
     const char *config, *group, *socket, *id;
+    unsigned timeout; /* seconds; 0: the default of each request */
     bool json, quiet, help;
     const char *word[64]; /* what stands beside the options */
     unsigned words;
@@ -25,6 +26,7 @@ struct asked_for {
         {"id", 0, "MEMBER", "which member, if several run here: its name or number"},              \
         {"group", 'g', "GROUP", "which group, if there are several"},                              \
         {"socket", 'S', "SOCKET", "the daemon's status socket; or $ELECT_SOCKET"},                 \
+        {"timeout", 0, "SECONDS", "how long to wait for an answer; or $ELECT_TIMEOUT"},            \
         {"output", 'o', "text|json", "text, or json for scripts"},                                 \
         {"quiet", 'q', NULL, "print nothing but errors"},                                          \
     {                                                                                              \
@@ -35,6 +37,7 @@ enum {
     ASK_ID,
     ASK_GROUP,
     ASK_SOCKET,
+    ASK_TIMEOUT,
     ASK_OUTPUT,
     ASK_QUIET,
     ASK_HELP,

@@ -89,7 +89,7 @@ int cmd_config(int argc, char **argv)
     static const char *const verbs[] = {"check", "example"};
     static const struct verb_spec spec = {
         .name = "config",
-        .without = 1 << ASK_ID | 1 << ASK_GROUP | 1 << ASK_SOCKET,
+        .without = 1 << ASK_ID | 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
         .usage = "config check [FILE] | example",
         .text = "check: whether the configuration is right, how long a change of leader takes with "
                 "it, and what must hold so that there are never two. example: one to begin with, "

@@ -62,7 +62,7 @@ int cmd_daemon(int argc, char **argv)
     bool with_parent = false;
     struct verb_spec spec = {
         .name = "daemon",
-        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET,
+        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
         .usage = "daemon [-c FILE] [--id MEMBER] [--with-parent] [OPTIONS]",
         .text = "Runs one member, in the foreground: systemd, or whatever runs it, restarts it. "
                 "What changes, and why, is logged on standard error (-o json: a line of JSON each, "

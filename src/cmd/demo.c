@@ -150,7 +150,8 @@ int cmd_demo(int argc, char **argv)
     struct demo_options o = {0};
     struct verb_spec spec = {
         .name = "demo",
-        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_CONFIG_FILE | 1 << ASK_ID,
+        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_CONFIG_FILE | 1 << ASK_ID |
+                   1 << ASK_TIMEOUT,
         .usage = "demo [--algorithm NAME] [--members N] [--script] [OPTIONS]",
         .text =
             "Real daemons on this machine, with temporary state: watch them elect a leader, and "

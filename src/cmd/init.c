@@ -334,7 +334,7 @@ int cmd_init(int argc, char **argv)
     struct init_options options = {0};
     struct verb_spec spec = {
         .name = "init",
-        .without = 1 << ASK_SOCKET | 1 << ASK_OUTPUT,
+        .without = 1 << ASK_SOCKET | 1 << ASK_OUTPUT | 1 << ASK_TIMEOUT,
         .usage = "init [-c FILE] [--id MEMBER]\n"
                  "       elect init --new-cluster NAME=HOST:PORT ... [-c FILE] [-g GROUP]",
         .text = "Makes the state of a member that never ran: of the one whose address is this "
@@ -389,7 +389,7 @@ int cmd_readmit(int argc, char **argv)
     static struct asking q;
     static const struct verb_spec spec = {
         .name = "readmit",
-        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_OUTPUT,
+        .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_OUTPUT | 1 << ASK_TIMEOUT,
         .usage = "readmit [-c FILE] --id MEMBER",
         .text = "A member that has lost its state asks the others what was promised, waits until "
                 "nothing of it can be in force (max-lease), and gets a new one. Then start it with "

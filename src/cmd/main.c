@@ -87,8 +87,8 @@ static int help(const char *name)
 /* Options may stand before the verb: returns where the verb is, or 0. */
 static int find_verb(int argc, char **argv)
 {
-    static const char *const valued[] = {"-o",      "--output", "-c",       "--config", "-g",
-                                         "--group", "-S",       "--socket", "--id"};
+    static const char *const valued[] = {"-o", "--output", "-c",   "--config", "-g", "--group",
+                                         "-S", "--socket", "--id", "--timeout"};
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-')
             return i;

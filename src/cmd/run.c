@@ -279,7 +279,7 @@ int cmd_run(int argc, char **argv)
                              .owns = OWN_COUNT,
                              .take = take,
                              .context = &words,
-                             .without = 1 << ASK_OUTPUT};
+                             .without = 1 << ASK_OUTPUT | 1 << ASK_TIMEOUT};
     struct asked_for a;
     struct run_options o;
     int before = split(argc, argv);

@@ -21,8 +21,7 @@ sys.dont_write_bytecode = True
 from lib.checks import Failure, skip  # noqa: E402
 from lib.containment import contain  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
-from lib.processes import LIMIT, wait  # noqa: E402
-from lib.runner import state  # noqa: E402
+from lib.processes import LIMIT, state, wait  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII64s64s64s160s")  # struct talk
 RENEWAL, TOKEN = 80000, 65537

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds, is_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
-from lib.processes import LIMIT, adopt_orphans, descendants, wait  # noqa: E402
+from lib.processes import LIMIT, adopt_orphans, children, descendants, state, wait  # noqa: E402
 
 MEMBERS = "12345"
 SCRIPT = "--limit", f"{LIMIT}s"  # for one that is to be played to the end, however slow the machine is
@@ -40,17 +40,6 @@ def processes():
         except OSError:
             pass
     return found
-
-
-def state(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-
-
-def children(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
 
 
 def parent(pid):
@@ -384,7 +373,7 @@ def signals(_):
         for whom in ("front", "keeper"):
             with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
                 with pipe(*SCRIPT, folder=folder) as p:
-                    keeper = int(wait("the keeper runs", lambda: p.poll() is not None and [0] or children(p.pid))[0])
+                    keeper = wait("the keeper runs", lambda: p.poll() is not None and [0] or children(p.pid))[0]
                     wait("daemons run", lambda: len(processes()) >= 12 or p.poll() is not None)
                     if p.poll() is None:
                         os.kill(p.pid if whom == "front" else keeper, number)
@@ -533,7 +522,7 @@ def keeper_stands_still(_):
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
-            os.kill(int(children(p.pid)[0]), signal.SIGSTOP)
+            os.kill(children(p.pid)[0], signal.SIGSTOP)
             p.end()
             wait("nothing is left", lambda: not processes() and not os.listdir(folder))
 
@@ -556,7 +545,7 @@ def both_killed(_):
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
-            keeper = int(children(p.pid)[0])
+            keeper = children(p.pid)[0]
             for pid in (keeper, p.pid):
                 os.kill(pid, signal.SIGSTOP)
             for pid in (keeper, p.pid):

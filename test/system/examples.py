@@ -19,8 +19,8 @@ from lib.cases import case  # noqa: E402
 from lib.checks import holds  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster, free_ports  # noqa: E402
-from lib.processes import LIMIT, die_with_parent, member_of, wait  # noqa: E402
-from lib.runner import Late, children, environ, is_elect, main, state  # noqa: E402
+from lib.processes import LIMIT, children, die_with_parent, member_of, state, wait  # noqa: E402
+from lib.runner import Late, environ, is_elect, main  # noqa: E402
 
 BUILT = pathlib.Path(ELECT).parent / "examples"
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
@@ -99,8 +99,8 @@ class Beside(LocalCluster):
         self.kill(name)
 
     def resigns(self):
-        """The leader does. A leader that a slow machine deposes meanwhile refuses, and its successor is asked."""
-        wait("the leader resigns", lambda: self.elect(self.leader()[0], "resign").returncode == 0)
+        """The leader does."""
+        self.resign(self.leader()[0])
 
 
 # ---- mutual exclusion ----
@@ -277,12 +277,13 @@ def mutex_commands(_):
 
         def ends(label, *command):
             """Its status. A slow machine may not renew its grant in time: then it is killed, says so, and is begun anew."""
-            while True:
+            def found():
                 done, said = p.launch(label, *lock, *command), len(p.said(label))
                 wait("it ends", lambda: done.poll() is not None)
-                if done.returncode != 75:
-                    return done.returncode
-                holds("why", NOT_RENEWED in p.said(label)[said:] or LATE.search(p.said(label)[said:]), p.said(label))
+                if done.returncode == 75:
+                    holds("why", NOT_RENEWED in p.said(label)[said:] or LATE.search(p.said(label)[said:]), p.said(label))
+                return [done.returncode] if done.returncode != 75 else None
+            return wait(f"{command} is not ended by a late grant", found)[0]
         for command, status in ((["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137), (["/nowhere/at/all"], 127)):
             ended = ends("command", *command)
             holds(command, ended == status, ended)
@@ -473,7 +474,9 @@ def stop_writer(p, written):
     """Stops the command of the leader, and all that guard it: (token, name, the command). If a slow machine has deposed the
     leader before they were all stopped, they go on, and the next leader's are stopped."""
     above = 0
-    while True:
+
+    def found():
+        nonlocal above
         token, name = written(above)
         chain = [p.programs[f"run-{name}"].pid]  # runner, keeper, waiter, and the command
         while is_elect(chain[-1]) and (below := children(chain[-1])):
@@ -485,6 +488,8 @@ def stop_writer(p, written):
         for pid in chain:
             send(pid, signal.SIGCONT)
         above = token
+        return None
+    return wait("a writer stands still", found)
 
 
 def token_of(pid):
@@ -534,13 +539,15 @@ def leads(p):
 
 def runs_on_the_leader(p, runs):
     """(token, name) of a run at a time when one member led, which is asked before and after it."""
-    while True:
+    def found():
         leader, before = leads(p), len(runs())
         wait("it has run twice", lambda: len(runs()) > before + 1)
         between = runs()[before + 1]  # the one before it may have begun before the first question
-        if leads(p) == leader:
-            holds("on the one that leads", (leader[1], leader[0]) == between, leader, runs())
-            return between
+        if leads(p) != leader:
+            return None
+        holds("on the one that leads", (leader[1], leader[0]) == between, leader, runs())
+        return between
+    return wait("one leads all the time", found)
 
 
 @case

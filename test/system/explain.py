@@ -17,12 +17,13 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds  # noqa: E402
-from lib.elect_command import ELECT, run  # noqa: E402
-from lib.local_cluster import LONG_TIMES, LocalCluster, PATIENT_TIMES  # noqa: E402
+from lib.elect_command import ELECT, explain, explained, run  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import LIMIT, member_of, signal_both, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
+from lib.times import LONG_TIMES, PATIENT_TIMES  # noqa: E402
 
 
 RENEWAL, LEASE = 3000, 10000  # milliseconds, in PATIENT_TIMES
@@ -31,18 +32,6 @@ RENEWAL, LEASE = 3000, 10000  # milliseconds, in PATIENT_TIMES
 def members(*names, **how):
     """Each may stand still for seconds, and no other one is elected therefore."""
     return LocalCluster(*names, times=PATIENT_TIMES, **how)
-
-
-def explain(p, name):
-    return json.loads(expect("explain", p.elect(name, "explain", "-o", "json")).stdout)
-
-
-def explained(p, name, missing=()):
-    """Once all members but these have answered in full: on a busy machine one of them may be too late for a question."""
-    def found():
-        said = explain(p, name)
-        return said if sorted(said["missing"]) == sorted(missing) and not said.get("incomplete") else None
-    return wait(f"all answer but {missing}", found)
 
 
 def leads_no_more(p, name):

@@ -21,9 +21,11 @@ sys.dont_write_bytecode = True
 from lib.cases import SKIPPED, many  # noqa: E402
 from lib.checks import Failure, NotHere, holds, is_late, skip  # noqa: E402
 from lib.containment import contain  # noqa: E402
-from lib.namespace_cluster import STEADY_TIMES, TIMES, NamespaceCluster, need_namespaces, run  # noqa: E402
+from lib.elect_command import refused_init  # noqa: E402
+from lib.namespace_cluster import NamespaceCluster, need_namespaces, run  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
+from lib.times import LONG_TIMES, SHORT_TIMES  # noqa: E402
 
 SIZES = {"3": {"members": 3}, "5": {"members": 5}, "2+w": {"witness": True}}
 ALGORITHMS = ("bully", "ring", "active-ring", "chang-roberts")
@@ -32,7 +34,7 @@ FAULTS = {}
 
 def fault(**needs):
     def add(function):
-        FAULTS[function.__name__.replace("_", "-")] = function, {"times": STEADY_TIMES} | needs
+        FAULTS[function.__name__.replace("_", "-")] = function, {"times": LONG_TIMES} | needs
         return function
     return add
 
@@ -123,7 +125,7 @@ def follower_killed(c):
     same(c, before)
 
 
-@fault(times=TIMES)
+@fault(times=SHORT_TIMES)
 def leader_stopped_briefly(c):
     leader, _ = c.begin()
     for length in (0.1, 0.2, 0.4):
@@ -139,7 +141,7 @@ def leader_stopped_for_long(c):
     c.pause(leader)
     new = c.leader(among=c.others(leader), other_than=[leader])
     some_time(c, new[0])
-    code = c.elect_once(leader, "is-leader").returncode
+    code = c.elect_once(leader, "is-leader", "--timeout", 1).returncode
     holds("elect is-leader of a stopped daemon: expected exit 3, not", code == 3, code)
     c.go_on(leader)
     same(c, new)
@@ -156,7 +158,7 @@ def follower_stopped(c):
     same(c, before)
 
 
-@fault(times=TIMES)
+@fault(times=SHORT_TIMES)
 def all_stopped(c):
     _, term = c.begin()
     c.pause(*c.names)
@@ -327,7 +329,7 @@ def packets_late_and_doubled(c):
     same(c, before)
 
 
-@fault(relay=True, times=TIMES)
+@fault(relay=True, times=SHORT_TIMES)
 def bad_weather(c):
     c.begin()
     c.weather.set(0, 0.4, lost=0.3, doubled=0.2)
@@ -344,14 +346,7 @@ def state_lost(c):
     c.kill(leader)
     c.state(leader).unlink()
     new = c.leader(other_than=[leader])
-
-    def answered():
-        """elect init waits for others that remember it for 2.5 renewals. If a busy machine takes longer it makes a state."""
-        done = c.elect(leader, "init")
-        if done.returncode == 0:
-            c.state(leader).unlink()
-        return done if done.returncode != 0 else None
-    done = wait("others answer in time", answered)
+    done = refused_init(c, leader)
     holds("elect init must refuse, and say what to do:", done.returncode == 1 and "elect readmit" in done.stderr, done.stderr)
     c.start(leader)
     holds("without a state it must exit with 78", c.ended(leader) == 78)
@@ -557,7 +552,7 @@ def key_rotated(c):
 TEXTBOOK = "mandate = none"
 
 
-@fault(options=TEXTBOOK, times=TIMES)
+@fault(options=TEXTBOOK, times=SHORT_TIMES)
 def parted_without_a_mandate(c):
     leader, _ = c.begin()
     c.part([leader], c.others(leader))
@@ -569,7 +564,7 @@ def parted_without_a_mandate(c):
     c.leader()
 
 
-@fault(options=TEXTBOOK, times=TIMES)
+@fault(options=TEXTBOOK, times=SHORT_TIMES)
 def killed_without_a_mandate(c):
     leader, _ = c.begin()
     c.kill(leader)

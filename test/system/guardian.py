@@ -19,8 +19,7 @@ from lib.cases import case, main  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
-from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
-from lib.runner import state  # noqa: E402
+from lib.processes import LIMIT, die_with_parent, member_of, signal_both, state, wait  # noqa: E402
 from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, Words, clock  # noqa: E402
 from lib.status_socket import answer, ask  # noqa: E402
 

@@ -16,11 +16,11 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds, is_root  # noqa: E402
-from lib.local_cluster import LONG_TIMES, LocalCluster  # noqa: E402
-from lib.processes import member_of, wait  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import children, member_of, state, wait  # noqa: E402
 from lib.run_socket import Lookout, Talker, clock  # noqa: E402
-from lib.runner import state  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
+from lib.times import LONG_TIMES  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
 SCRIPT = """#!/bin/sh
@@ -97,11 +97,12 @@ class Hooked(LocalCluster):
 
     def promised(self):
         """(leader, token, until): a settled leader, and a time before which its lease does not end."""
-        while True:
+        def found():
             leader, token = self.settled()
             now, said = clock(), ask(self.socket(leader), {"verb": "is-leader"})
-            if said and said.get("leads") and self.settled() == (leader, token):
-                return leader, token, now + said["left_us"]
+            leads = said and said.get("leads") and self.settled() == (leader, token)
+            return (leader, token, now + said["left_us"]) if leads else None
+        return wait("a leader stays", found)
 
     def undone_before(self, former, term, note, until):
         """What on-leader began in that term was undone before this one; or this one came when the lease was over anyway."""
@@ -120,10 +121,11 @@ def is_hook(pid, program):
         return False
 
 
-def lost_its_lease(p, name):
+def lost_its_lease(p, name, since=0):
     """A leader on a machine that stood still: its hook may end too late to be told of, and it may lead again before it could
     undo what it began."""
-    return "not renewed in time" in p.log(name) or "has run out" in p.log(name)
+    log = p.log(name)[since:]
+    return "not renewed in time" in log or "has run out" in log
 
 
 @case
@@ -408,17 +410,15 @@ def keeper_killed(_):
             """(member, what it began, its keeper), all of which run."""
             leader, pid = (p.hooks / "left").read_text().split() if (p.hooks / "left").exists() else (None, None)
             guardian = p.daemons[leader].pid if leader else None
-            keepers = children(guardian) - {member_of(guardian)} if leader else ()
+            keepers = set(children(guardian)) - {member_of(guardian)} if leader else ()
             return (leader, pid, *keepers) if len(keepers) == 1 and is_sleep(pid, 654) else None
         leader, pid, keeper = wait("it runs", running)
         p.does("on-leader", "true")
+        before = len(p.log(leader))
         os.kill(keeper, signal.SIGKILL)
         wait("it is gone", lambda: not is_sleep(pid, 654))
-        wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader) or lost_its_lease(p, leader))
-
-
-def children(pid):
-    return set(map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+        wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader)[before:] or
+             lost_its_lease(p, leader, before))
 
 
 @case

@@ -14,10 +14,11 @@ sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import holds  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.local_cluster import LocalCluster, STEADY_TIMES  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, member_of, wait  # noqa: E402
 from lib.run_socket import NOW, Talker, clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
+from lib.times import STEADY_TIMES  # noqa: E402
 
 CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
 USER, GROUP = 60001, 60000  # of the attacker, if this is run by root

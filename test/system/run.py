@@ -21,8 +21,8 @@ from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root, skip  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.fake_daemon import CGROUP, Fake, LOOSE, MARGIN, NAMESPACE, NOW, SHORT, TERM, boottime  # noqa: E402
-from lib.processes import LIMIT, wait  # noqa: E402
-from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, main, ran, state  # noqa: E402
+from lib.processes import LIMIT, state, wait  # noqa: E402
+from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, main, ran  # noqa: E402
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 

@@ -22,8 +22,8 @@ sys.dont_write_bytecode = True
 from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.fake_daemon import Fake, MARGIN, SHORT, TERM, boottime  # noqa: E402
-from lib.processes import LIMIT, die_with_parent, wait  # noqa: E402
-from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, children, main, ran, state  # noqa: E402
+from lib.processes import LIMIT, children, die_with_parent, state, wait  # noqa: E402
+from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, main, ran  # noqa: E402
 
 DEATHS = int(os.environ.get("DEATHS", "120"))
 

@@ -4,7 +4,6 @@ one hands over, and `elect explain` says why. story.py ELECT
 The work takes a lock that only one process can have, so two at once would be seen. A slow machine may add an election: the
 story follows the leader that there is, and asserts order, cause and safety, never a duration."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds  # noqa: E402
-from lib.elect_command import ELECT  # noqa: E402
+from lib.elect_command import ELECT, explained  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, wait  # noqa: E402
 
@@ -69,15 +68,6 @@ class Story(LocalCluster):
         return wait(f"work of a leader other than {' '.join(others)}", found)
 
 
-    def explained(self, name):
-        """As that member and all others that run tell it: on a busy machine one of them may be too late for a question."""
-        def found():
-            said = json.loads(expect("explain", self.elect(name, "explain", "-o", "json")).stdout)
-            missing = [n for n, daemon in self.daemons.items() if daemon.poll() is not None]
-            return said if said["missing"] == missing and not said.get("incomplete") else None
-        return wait("all answer", found)
-
-
 @case
 def story(_):
     with Story() as s:
@@ -87,7 +77,7 @@ def story(_):
 
         s.kill(first)  # and its guardian, as if its machine were lost
         second, token = s.works(first)
-        said = s.explained(second)
+        said = explained(s, second, [first])
         holds("explain names the leader of the latest term", said["leader"] == second or said["term"] > token, said)
         holds("its last step is the office", said["steps"][-1]["rule"] == "TAKES_OFFICE", said)
         holds("who is missing", first in said["missing"], said)
@@ -102,7 +92,7 @@ def story(_):
         third, later = s.works(now)
         holds("it went to the target", third == target or done.returncode != 0, third, target, done)
         holds("with a higher token", later > token, token, later)
-        s.explained(third)
+        explained(s, third)
         text = expect("explain", s.elect(third, "explain"), out=f"{third} leads in term").stdout
         holds("explain says who led before", f"Before it {now} led" in text or done.returncode != 0, text)
 

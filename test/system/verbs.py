@@ -18,12 +18,12 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
-from lib.checks import Failure, expect, holds, is_late, is_root  # noqa: E402
+from lib.checks import Failure, expect, holds, is_late  # noqa: E402
 from lib.elect_command import ELECT, answered, run  # noqa: E402
-from lib.local_cluster import PATIENT_TIMES, STEADY_TIMES, LocalCluster, free_ports  # noqa: E402
-from lib.processes import LIMIT, die_with_parent, member_of, signal_both, wait  # noqa: E402
-from lib.runner import state  # noqa: E402
+from lib.local_cluster import LocalCluster, free_ports  # noqa: E402
+from lib.processes import LIMIT, die_with_parent, member_of, signal_both, state, wait  # noqa: E402
 from lib.status_socket import answer, ask  # noqa: E402
+from lib.times import PATIENT_TIMES, STEADY_TIMES  # noqa: E402
 
 LEASE = 30_000_000  # microseconds, in STEADY_TIMES
 
@@ -363,219 +363,6 @@ def eighty_columns(_):
             holds(" ".join(map(str, words)), text and max(map(len, text.splitlines())) <= 80, max(text.splitlines(), key=len, default=""))
 
 
-@case
-def config_verbs(_):
-    with LocalCluster() as p:
-        expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",
-                                                                "replaced after at most"))
-        said = json.loads(expect("json", run("config", "check", p.conf, "-o", "json"), 0).stdout)
-        holds("json", said["members"] == 3 and said["tolerated_failures"] == 1 and said["lease_ms"] == 3000, said)
-        example = p.folder / "example.conf"
-        example.write_text(expect("example", run("config", "example"), 0).stdout)
-        expect("the example is right", run("config", "check", example), 0, out="is right")
-        expect("verb", run("config", "chekc"), 64, err="did you mean check?")
-        expect("nothing", run("config"), 64, err="expected check or example")
-        for verb in ("daemon", "is-leader", "leader", "status", "members", "watch", "history", "resign", "transfer", "pause", "resume",
-                     "reload", "init", "readmit", "key", "config"):
-            expect(f"{verb} --help", run(verb, "--help"), 0, out=f"usage: elect {verb}")
-            holds("help begins with usage", run("help", verb).stdout == run(verb, "--help").stdout, verb)
-
-
-@case
-def init_and_readmit(_):
-    with LocalCluster() as p:
-        expect("twice", run("init", "-c", p.conf), 1, err="a was made before")
-        expect("a cluster, twice", run("init", "-c", p.conf, "--new-cluster", "x=127.0.0.1:1"), 1, err="there is a cluster already")
-        expect("nobody", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
-        expect("members only", run("init", "-c", p.conf, "x=127.0.0.1:1"), 64, err="--new-cluster only")
-        for word in ("x", "x=", "=127.0.0.1:1", "x=127.0.0.1", "x=127.0.0.1:99999", "x=127.0.0.1:0", "x=300.1.1.1:7", "x y=127.0.0.1:1",
-                     "../x=127.0.0.1:1", "x\n[member y]=127.0.0.1:1", "x" * 64 + "=127.0.0.1:1"):
-            place = p.folder / "fresh" / "elect.conf"
-            expect(repr(word), run("init", "-c", place, "--new-cluster", word), 64, err="elect init: ")
-            holds("something is left of it", not place.exists() and not (place.parent / "key").exists(), word)
-        leader, _ = p.begin()
-        follower = next(n for n in p.names if n != leader)
-        p.kill(follower)
-        expect("readmit whom", run("readmit", "-c", p.conf), 64, err="say which member")
-        expect("readmit of one with a state", p.elect(follower, "readmit"), 78, err="if it is damaged, move it away first")
-        p.state(follower).unlink()
-        p.refused("no state", "elect init", name=follower)
-        refused_init(p, follower, "others remember it (incarnation 1): it has lost its state; elect readmit")
-        expect("readmit", p.elect(follower, "readmit"), 0, out=("asking the other members", "enough members have answered",
-                                                                f"{follower} has a state again"))
-        p.start(follower)
-        holds("it is back", p.leader()[0])
-        incarnation = answer(p.socket(follower), {"verb": "status"})["incarnation"]
-        holds("a later life", incarnation > 1, incarnation)
-
-
-def refused_init(p, name, err):
-    """elect init waits for members that remember this one for 2.5 renewals, a second at least. A busy machine may take longer to
-    answer: then a state is made, with which no daemon could stay, and which is taken away here to ask again."""
-    def asked():
-        begun = time.monotonic()
-        done = p.elect(name, "init")
-        if done.returncode == 0:
-            holds("it waited", time.monotonic() - begun >= 1, done)
-            os.unlink(p.state(name))
-            return None
-        return done
-    expect("init", wait("others answer in time", asked), 1, err=err)
-    holds("no state was made", not p.state(name).exists())
-
-
-# ---- bad input ----
-
-@case
-def bad_keys(_):
-    with LocalCluster() as p:
-        key = p.folder / "key"
-        good = key.read_bytes()
-        for mode in (0o644, 0o640, 0o604):
-            key.chmod(mode)
-            p.refused(oct(mode), "others may read it: chmod 600 it")
-        key.chmod(0o600)
-        key.unlink()
-        p.refused("missing", "No such file or directory: copy the key of the cluster there")
-        (p.folder / "real").write_bytes(good)
-        (p.folder / "real").chmod(0o600)
-        key.symlink_to("real")
-        p.refused("link", "a symbolic link")
-        key.unlink()
-        key.mkdir(0o700)
-        p.refused("folder", "no plain file")
-        key.rmdir()
-        os.mkfifo(key, 0o600)
-        p.refused("fifo", "no plain file")
-        key.unlink()
-        for bad in (b"", b"1\n", b"1 zz\n", good * 2, b"256 " + good[2:], b"1 " + b"0" * 64 + b"\n", good[:-3] + b"\n", b"x" * 100000):
-            key.write_bytes(bad)
-            key.chmod(0o600)
-            p.refused(repr(bad[:20]), "key")
-        if is_root("bad-keys/of-another-owner"):
-            key.write_bytes(good)
-            os.chown(key, 12345, 12345)
-            p.refused("owner", "another user owns it")
-
-
-@case
-def bad_states(_):
-    with LocalCluster() as p, LocalCluster() as other:
-        good = p.state("a").read_bytes()
-        shutil.copy2(other.state("a"), p.state("a"))
-        p.refused("of another cluster", "cluster")
-        shutil.copy2(p.state("b"), p.state("a"))
-        p.refused("of another member", "member")
-        for bad in (b"", b"x", bytes(len(good)), good[:1000], b"y" * len(good)):
-            p.state("a").write_bytes(bad)
-            p.refused(f"{len(bad)} bytes", "member-1.state: ")
-        p.state("a").unlink()
-        p.refused("missing", "elect init")
-        p.state("a").symlink_to(p.state("b"))
-        p.refused("link", "member-1.state: ")
-        p.state("a").unlink()
-        p.state("a").mkdir()
-        p.refused("folder", "member-1.state: ")
-        p.state("a").rmdir()
-        p.state("a").write_bytes(good)
-        p.state("a").chmod(0o600)
-        p.start("a")
-        wait("it runs", lambda: p.group("a"))
-        moved = p.folder / "moved.conf"
-        moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
-        expect("a second one", run("daemon", "-c", moved, "--id", "a"), 75, err="member-1.state: ")
-        holds("the first one goes on", p.group("a") and p.daemons["a"].poll() is None)
-
-
-@case
-def bad_places(_):
-    with LocalCluster() as p:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-            taken.bind(("127.0.0.1", p.ports["a"]))
-            p.refused("port in use", "Address already in use", f"127.0.0.1:{p.ports['a']}", code=75)
-        good = p.conf.read_text()
-        p.conf.write_text(good.replace(f"127.0.0.1:{p.ports['a']}", "192.0.2.1:7400"))
-        p.refused("not an address of this machine", "192.0.2.1:7400", code=75)
-        p.conf.write_text(good.replace("[cluster]\n", f"[cluster]\nrun-dir = {p.folder}/{'r' * 80}\n"))
-        (p.folder / ("r" * 80)).mkdir()
-        p.refused("socket path", "too long for a socket: set run-dir to a shorter path")
-        p.conf.write_text(good.replace("[cluster]\n", "[cluster]\nrun-dir = nowhere/at/all\n"))
-        p.refused("no run-dir", "run-dir must exist")
-        p.conf.write_text(good)
-        pathlib.Path(p.socket("a")).write_text("precious")
-        p.refused("a file in place of a socket", "something else is there: move it away")
-        holds("it was kept", pathlib.Path(p.socket("a")).read_text() == "precious")
-        os.unlink(p.socket("a"))
-        expect("not among the members", run("daemon", "-c", p.conf, "--id", "d"), 78, err="no such member in")
-        expect("several here", run("daemon", "-c", p.conf), 78, err="say which with --id")
-        part = good[:good.index("[member c]")] + good[good.index("[group main]"):]
-        p.begin()
-        p.kill("c")
-        p.conf.write_text(part)
-        p.refused("member list without me", "no such member", name="c")
-        p.conf.write_text(good)
-        p.start("c")
-        p.leader()
-
-
-@case
-def bad_files(_):
-    with LocalCluster() as p:
-        good = p.conf.read_text()
-        count = good[:good.index("[group main]")].count("\n")
-        for text, err in (
-                (good.replace("lease = 3s", "leese = 3s", 1), ":5: unknown key \"leese\": did you mean lease?"),
-                (good.replace("lease = 3s", "lease = 500", 1), ":5: no time \"500\": expected such as 200ms"),
-                (good.replace("lease = 3s", "lease = 50ms", 1), "too short a lease"),
-                (good.replace("renewal = 300ms", "renewal = 2s", 1), "too long a renewal: it must fit three times"),
-                (good.replace("[member b]", "[membre b]", 1), "unknown section \"membre b\""),
-                (good.replace("[member b]", "[member a/../b]", 1), "no name \"a/../b\": 1 to 63 letters"),
-                (good.replace("[member b]", "[member \x1b[31mred]", 1), "no name \"?[31mred\""),
-                (good.replace("[member b]", f"[member {'b' * 64}]", 1), "no name"),
-                (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another one"),
-                (good.replace("[member b]", "[member a]", 1), 'a second id of member "a": are two called the same?'),
-                (good.replace(f":{p.ports['b']}", f":{p.ports['a']}"), 'member "b" has an address of another one'),
-                (good.replace(f":{p.ports['b']}", f":{p.ports['b']}, 127.0.0.1:{p.ports['b']}", 1).replace(
-                    f":{p.ports['a']}", f":{p.ports['a']}, 127.0.0.1:1", 1).replace(
-                    f":{p.ports['c']}", f":{p.ports['c']}, 127.0.0.1:2", 1), 'member "b" has an address twice'),
-                (good.replace("delay = ", "delay = 500ms\n# ", 1), "with a delay of 500 ms it must be longer than 4000 ms"),
-                (good.replace("id = 2\n", "id = 65536\n", 1), "no number \"65536\": expected 0 to 65535"),
-                (good.replace("id = 2\n", "", 1), "member \"b\" has no id"),
-                (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": a group has none yet"),
-                (good.replace("[group main]", ""), "no [group NAME]"),
-                (good.replace("[group main]", "[group a b]"), "no name \"a b\""),
-                (good.replace("delay = 20ms", "algorithm = buly", 1), "did you mean bully?"),
-                (good.replace("delay = 20ms", "preempt = maybe", 1), "expected no, yes or after 30s"),
-                (good.replace("delay = 20ms", "rho = 1", 1), "no percentage \"1\""),
-                (good.replace("delay = 20ms", "just words", 1), ":7: no key and value"),
-                ("\0" + good, "no text"), ("", "[cluster] has no id"), ("x" * 70000, "too long a file")):
-            p.conf.write_text(text)
-            for words in (("config", "check"), ("daemon", "--id", "a"), ("status", "--id", "a"), ("init",)):
-                done = expect(err, run(*words, "-c", p.conf), 78, err=(str(p.conf), err))
-                holds("a control character is shown", "\x1b" not in done.stderr)
-        p.conf.write_text(good)
-        (p.folder / "conf.d").mkdir()
-        (p.folder / "conf.d" / "10-more.conf").write_text("[cluster]\n\nfoo = 1\n")
-        expect("conf.d", run("config", "check", p.conf), 78, err="conf.d/10-more.conf:3: unknown key \"foo\"")
-
-
-@case
-def configurations_differ(_):
-    with LocalCluster() as p:
-        odd = p.folder / "odd.conf"
-        odd.write_text(p.conf.read_text().replace("renewal = 300ms", "renewal = 400ms"))
-        p.start("b", "c")
-        p.start("a", conf=odd)
-        p.leader()
-        wait("it is shown by name", lambda: re.search(r"^  a  .*its configuration differs$", p.elect("c", "members").stdout, re.M))
-        holds("of nobody else", p.elect("c", "members").stdout.count("differs") == 1)
-        wait("it is logged", lambda: "member a has another configuration" in p.log("c"))
-        odd.write_text(p.conf.read_text())
-        expect("reload", answered("reload", "-c", odd, "--id", "a"), 0, out="changed: renewal")
-        wait("it is right again", lambda: "differs" not in p.elect("c", "members").stdout and "differs" not in
-             p.elect("a", "members").stdout)
-
-
 # ---- signals, supervisors ----
 
 @case
@@ -583,8 +370,13 @@ def stopped_daemon(_):
     with LocalCluster(times=PATIENT_TIMES) as p:
         leader, _ = p.begin()
         signal_both(p.daemons[leader], signal.SIGSTOP)
-        expect("is-leader", p.elect_once(leader, "is-leader"), 3, err="the daemon does not answer")
-        expect("status", p.elect_once(leader, "status"), 3, err="the daemon does not answer")
+        expect("is-leader", p.elect_briefly(leader, "is-leader"), 3, err="the daemon does not answer")
+        expect("status", p.elect_briefly(leader, "status"), 3, err="the daemon does not answer")
+        expect("status", p.elect_briefly(leader, "status", "--timeout", "2"), 3, err="the daemon does not answer")
+        for bad in ("0", "-1", "3601", "soon", "1s"):
+            expect("--timeout", p.elect(leader, "status", "--timeout", bad), 64, err="--timeout: expected a number of seconds, 1 to 3600")
+        expect("$ELECT_TIMEOUT", run("status", "-c", p.conf, "--id", leader, env={"ELECT_TIMEOUT": "soon"}), 64,
+               err="ELECT_TIMEOUT: expected a number of seconds")
         queue = []
         try:
             while len(queue) < 1000:  # until there is no room before its door
@@ -593,7 +385,7 @@ def stopped_daemon(_):
                 queue[-1].connect(p.socket(leader))
         except BlockingIOError:
             pass
-        expect("is-leader, behind a queue", p.elect_once(leader, "is-leader"), 3, err="the daemon does not answer")
+        expect("is-leader, behind a queue", p.elect_briefly(leader, "is-leader"), 3, err="the daemon does not answer")
         for s in queue:
             s.close()
         new = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
@@ -751,29 +543,6 @@ def options_that_mean_nothing(_):
 
 
 @case
-def names_are_looked_up(_):
-    with LocalCluster("abcde") as p:
-        p.conf.write_text(p.conf.read_text().replace("= 127.0.0.1:", "= localhost:"))
-        first = p.state("e").read_bytes()
-        p.begin()
-        for name in p.names:
-            wait(f"{name} knows where all are", lambda: all(
-                m["up"] for m in answer(p.socket(name), {"verb": "status"})["members"]))
-        p.kill("e")
-        os.unlink(p.state("e"))
-        refused_init(p, "e", "others remember it")  # also those with a name are asked
-        expect("so does readmit", p.elect("e", "readmit"), 0, out="has a state again")
-        p.state("e").write_bytes(first)  # as if it had never run
-        p.start("e")
-        wait("it must stop", lambda: p.daemons["e"].poll() == 78)
-        for _ in range(8):  # whoever starts it again and again
-            p.refused("it was told to", "have told it to stop", "elect readmit", name="e")
-        p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
-        p.kill("a")
-        p.refused("its own name", "this member's own address cannot be found", code=75)
-
-
-@case
 def without_a_mandate(_):
     with LocalCluster(options="mandate = none\n", times=STEADY_TIMES) as p:
         expect("config check", run("config", "check", p.conf), 0, out="TWO MEMBERS MAY LEAD AT ONCE")
@@ -841,42 +610,6 @@ def roles_of_all_groups_or_of_none(_):
         holds("nothing has changed", all(voter in p.known(one, i)["voters"] for i in (0, 1)))
         expect("elsewhere", p.elect(third, "reload"), 0, out="where another one leads: its reload does that")
         vote_of_both(as_observer, False)
-
-
-@case
-def init_asks_for_longer_than_a_renewal(_):
-    """The first question is sent before there is a session: others hear the second one, a renewal later."""
-    with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
-        p.begin()
-        p.kill("a")
-        os.unlink(p.state("a"))
-        refused_init(p, "a", "others remember it")
-
-
-@case
-def init_waits_for_whom_it_may_have_promised(_):
-    """One that remembers it is late; another one, that never met it, answers often."""
-    with LocalCluster() as p:
-        p.start("a", "c")
-        p.leader()
-        p.kill("c")
-        p.start("b")
-        p.leader(among=["a", "b"])
-        os.unlink(p.state("c"))
-
-        def asked():
-            """The exit status: 0 if the late one did not answer within the time that elect init waits."""
-            before = p.log("b").count("c has lost its state")
-            signal_both(p.daemons["a"], signal.SIGSTOP)
-            asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)
-            wait("it asks", lambda: p.log("b").count("c has lost its state") > before or asking.poll() is not None)
-            signal_both(p.daemons["a"], signal.SIGCONT)
-            if asking.wait(LIMIT) == 0:
-                os.unlink(p.state("c"))
-                return None
-            return asking
-        asking = wait("the late one answers in time", asked)
-        holds("it is refused", asking.returncode == 1, asking.stderr.read())
 
 
 @case

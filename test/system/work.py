@@ -18,10 +18,11 @@ sys.dont_write_bytecode = True
 from lib.cases import CASES, case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.local_cluster import STEADY_TIMES, LocalCluster, SHORT_TIMES, TIMES  # noqa: E402
-from lib.processes import LIMIT, adopt_orphans, descendants, die_with_parent, member_of, wait  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import LIMIT, adopt_orphans, children, descendants, die_with_parent, member_of, state, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
-from lib.runner import HOSTILE, children, cmdline, is_elect, main, state  # noqa: E402
+from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
+from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
 # Without a real-time priority, which root has, it takes longer on a busy machine to kill what must not outlive a lease.
 ROOT = os.geteuid() == 0

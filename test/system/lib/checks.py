@@ -69,7 +69,8 @@ def expect(what, done, code=0, out=(), err=(), lines=None):
 
 
 def is_unanswered(done):
-    """The daemon was too busy for the patience of the command, which is a second for most verbs."""
+    """The daemon closed the connection, for the question came too late on a busy machine: it has not read it, so that the same
+    command can be given again. Or it did not answer within $ELECT_TIMEOUT."""
     return done.returncode == 3 and "the daemon does not answer" in done.stderr
 
 

@@ -1,11 +1,13 @@
 """The command under test: where it is, and how it is run."""
 
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import time
 
-from .checks import Failure, check, is_unanswered
+from .checks import Failure, check, expect, holds, is_unanswered
 from .processes import LIMIT, wait
 
 ELECT = os.path.abspath(sys.argv[1])
@@ -22,11 +24,38 @@ def run(*words, env=None, cwd=None, limit=10 * LIMIT):
 
 
 def answered(*words, **how):
-    """The process, ended: a command that a busy daemon did not answer in time is given again."""
+    """The process, ended: a command whose question a busy daemon did not take is given again."""
     def found():
         done = run(*words, **how)
         return None if is_unanswered(done) else done
     return wait(f"an answer to elect {' '.join(map(str, words))}", found)
+
+
+def refused_init(cluster, name):
+    """elect init of a member that others remember, ended. It waits for their answers for 2.5 renewals, a second at least. If a busy
+    machine takes longer it makes a state, with which no daemon could stay; that is taken away, and it is asked again."""
+    def found():
+        begun = time.monotonic()
+        done = cluster.elect(name, "init")
+        holds("elect init did not wait", done.returncode != 0 or time.monotonic() - begun >= 1, done)
+        if done.returncode == 0:
+            cluster.state(name).unlink()
+        return done if done.returncode != 0 else None
+    done = wait("others answer in time", found)
+    holds("elect init made a state", not cluster.state(name).exists())
+    return done
+
+
+def explain(cluster, name):
+    return json.loads(expect("explain", cluster.elect(name, "explain", "-o", "json")).stdout)
+
+
+def explained(cluster, name, missing=()):
+    """Once all members but these have answered in full: on a busy machine one of them may be too late for a question."""
+    def found():
+        said = explain(cluster, name)
+        return said if sorted(said["missing"]) == sorted(missing) and not said.get("incomplete") else None
+    return wait(f"all answer but {missing}", found)
 
 
 def complains(args, *words, code=64):

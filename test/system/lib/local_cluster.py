@@ -13,16 +13,9 @@ from .checks import expect, holds, is_late
 from .elect_command import ELECT, answered, run
 from .processes import die_with_parent, signal_both, wait
 from .status_socket import answer, ask
+from .times import TIMES
 
 LAST_PORT = None
-# A lease that a busy machine does not lose. The short one is for cases in which losing it is the subject.
-TIMES = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
-SHORT_TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
-# For cases in which no leader is lost: a member may stand still for 9 s before another one misses it, and for 30 s in office.
-STEADY_TIMES = "lease = 30s\nrenewal = 3s\ndelay = 20ms\nmax-lease = 40s\n"
-# The same for cases that wait for the end of a lease.
-PATIENT_TIMES = "lease = 10s\nrenewal = 3s\ndelay = 20ms\nmax-lease = 12s\n"
-LONG_TIMES = "lease = 8s\nrenewal = 1s\ndelay = 10ms\nmax-lease = 10s\n"  # a busy machine does not cost such a lease
 
 
 def first_port():
@@ -121,13 +114,20 @@ class LocalCluster:
         return answer(self.socket(name), {"verb": "status"})["groups"][which]
 
     def leader(self, among=None, other_than=None):
-        """Once all agree."""
+        """(leader, term) once all agree. A leader with work that succeeds itself says the term that its work began in, and the others
+        a later one of its own; the former is the token that counts."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
 
         def found():
-            seen = {(self.group(n).get("leader"), self.group(n).get("term")) for n in names}
-            one = seen.pop() if len(seen) == 1 else (None, None)
-            return one if None not in one and one[0] != other_than and self.group(one[0]).get("leads") else None
+            seen = {n: self.group(n) for n in names}
+            leaders = {group.get("leader") for group in seen.values()}
+            leader = leaders.pop() if len(leaders) == 1 else None
+            own = self.group(leader) if leader not in (None, other_than) else {}
+            if not own.get("leads"):
+                return None
+            terms = {group.get("term") for n, group in seen.items() if n != leader}
+            follow = len(terms) <= 1 and all(term >= own["term"] and term & 0xffff == own["term"] & 0xffff for term in terms)
+            return (leader, own["term"]) if follow else None
         return wait(f"a leader of {' '.join(names)}", found)
 
     def begin(self):
@@ -135,11 +135,12 @@ class LocalCluster:
         return self.leader()
 
     def elect(self, name, *words):
-        """A verb, given again if a busy daemon did not answer in time."""
+        """A verb, given again if a busy daemon did not take the question."""
         return answered(*words, "-c", self.conf, "--id", name)
 
-    def elect_once(self, name, *words):
-        return run(*words, "-c", self.conf, "--id", name)
+    def elect_briefly(self, name, *words):
+        """A verb that waits for an answer of a daemon as long as it does for a user."""
+        return run(*words, "-c", self.conf, "--id", name, env={"ELECT_TIMEOUT": ""})
 
     def resign(self, name, which=0):
         """Until the member does not lead any more. Slow members may not take its office in time: then it leads again, is asked

@@ -17,13 +17,13 @@ import time
 
 from . import evidence
 from .checks import Failure, NotHere, is_unanswered, need_root
+from .containment import end_once
 from .processes import LIMIT, die_with_parent, is_alive, signal_both, wait
 from .safety_checker import judge
 from .status_socket import ask
+from .times import SHORT_TIMES
 
 PORT = 7400
-TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
-STEADY_TIMES = "lease = 8s\nrenewal = 1s\ndelay = 20ms\nmax-lease = 9s\n"  # a busy machine does not cost such a lease
 RULES = """table inet cut {
     set from {
         type ipv4_addr
@@ -99,7 +99,7 @@ def need_namespaces():
 # ---- the cluster ----
 
 class NamespaceCluster:
-    def __init__(self, elect, members=3, witness=False, algorithm="bully", networks=1, relay=False, options="", extra=(), times=TIMES):
+    def __init__(self, elect, members=3, witness=False, algorithm="bully", networks=1, relay=False, options="", extra=(), times=SHORT_TIMES):
         self.elect_binary = os.path.abspath(elect)
         self.names = "abcdefg"[:members] if not witness else "ab" + "w"
         self.names = list(self.names)
@@ -114,7 +114,7 @@ class NamespaceCluster:
         self.owner = os.getpid()
         atexit.register(self.close)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda number, frame: sys.exit(128 + number))
+            signal.signal(number, end_once)
         self.evidence.mkdir()
         self.make_networks()
         self.make_members()
@@ -313,7 +313,7 @@ class NamespaceCluster:
         return subprocess.run([self.elect_binary, *map(str, words)], capture_output=True, text=True, timeout=10 * LIMIT)
 
     def elect(self, name, *words):
-        """A verb, as said on the machine of that member; said again if a busy daemon did not answer in time."""
+        """A verb, as given on the machine of that member; given again if a busy daemon did not take the question."""
         def found():
             done = self.elect_once(name, *words)
             return None if is_unanswered(done) else done
@@ -409,6 +409,8 @@ class NamespaceCluster:
             return
         self.closed = True
         atexit.unregister(self.close)
+        # Commands that remove what was made inherit this: a sweeper signals them like everything else.
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for daemon in self.daemons.values():
             signal_both(daemon, signal.SIGKILL)
             daemon.wait()
@@ -423,6 +425,8 @@ class NamespaceCluster:
             if os.path.exists(f"/run/netns/{self.space(m)}"):
                 run("ip", "netns", "del", self.space(m), check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     # ---- the less usual faults ----
 

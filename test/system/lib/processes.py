@@ -11,6 +11,8 @@ import time
 from .checks import Failure
 
 LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which we give up waiting for what must come; decides nothing else
+# Commands wait for a daemon as long as the suites do: the defaults of some seconds are for people.
+os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -59,13 +61,24 @@ def is_alive(pid):
     return True
 
 
+def children(pid):
+    try:
+        return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def state(pid):
+    """One letter, as ps shows it; none if there is no such process."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
+
+
 def member_of(guardian):
     """The process of a member, by its guardian's: None if there is none (yet)."""
-    try:
-        children = pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
-    except OSError:
-        return None
-    for child in map(int, children):
+    for child in children(guardian):
         try:
             if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
                 return child

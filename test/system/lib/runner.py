@@ -13,7 +13,7 @@ from . import cases
 from .checks import Failure, holds
 from .elect_command import ELECT
 from .fake_daemon import boottime
-from .processes import LIMIT, die_with_parent, wait
+from .processes import LIMIT, children, die_with_parent, state, wait
 
 HOSTILE = os.environ.get("HOSTILE", os.path.join(os.path.dirname(ELECT), "test", "hostile"))
 MARK = "ELECT_TEST_MARK"
@@ -40,25 +40,11 @@ def is_elect(pid):
     return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
-def children(pid):
-    try:
-        return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-
-
 def session(pid):
     try:
         return os.getsid(pid)
     except OSError:
         return 0
-
-
-def state(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return ""
 
 
 def is_dying(pid):
