@@ -34,7 +34,8 @@ struct hello {
     uint64_t sequence; /* with which this life began: a snapshot may have caught up since */
     uint64_t number;   /* of this HELLO: the counter of the packet */
     uint64_t taken;    /* the highest of the receiver's */
-    uint64_t top;      /* the highest counter of the receiver's DATA; 0: not said, see rule 12 */
+    uint64_t top;      /* the highest counter of the receiver's DATA, if `says_top`: rule 12 */
+    bool says_top;
     uint8_t lowest, highest, flags;
 };
 
@@ -58,7 +59,7 @@ static size_t write_hello(const struct hello *h, uint8_t out[HELLO_LONGEST])
     put_number(&b, h->lowest, 1);
     put_number(&b, h->highest, 1);
     put_number(&b, h->flags, 1);
-    if (h->top != 0)
+    if (h->says_top)
         put_number(&b, h->top, 8);
     assert(b.fine);
     return (size_t)(b.at - out);
@@ -80,7 +81,8 @@ static bool read_hello(uint8_t *bytes, size_t length, struct hello *h)
     h->lowest = (uint8_t)take_number(&b, 1);
     h->highest = (uint8_t)take_number(&b, 1);
     h->flags = (uint8_t)take_number(&b, 1);
-    h->top = b.at < b.end ? take_number(&b, 8) : 0;
+    h->says_top = b.at < b.end;
+    h->top = h->says_top ? take_number(&b, 8) : 0;
     bool lost = (h->flags & LOST) != 0;
     return b.fine && b.at == b.end && h->flags <= (NEED | LOST | USED) &&
            (h->incarnation == 0) == lost && h->lowest <= h->highest &&
@@ -108,12 +110,12 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
     return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
-/* To be said once; if that HELLO is lost, the next DATA below the window is a new reason. */
-static uint64_t top_to_say(struct session *n, const uint8_t echo[SEAL_NONCE])
+/* To be said once; if that HELLO is lost, the next DATA out of step is a new reason. */
+static bool must_say_top(struct session *n, const uint8_t echo[SEAL_NONCE])
 {
-    bool says = n->behind && is_with(n, echo);
-    n->behind = n->behind && !says;
-    return says ? n->top : 0;
+    bool says = n->out_of_step && is_with(n, echo);
+    n->out_of_step = n->out_of_step && !says;
+    return says;
 }
 
 static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned slot,
@@ -126,7 +128,8 @@ static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned sl
                       .digest = s->digest,
                       .sequence = s->began,
                       .taken = taken(p, slot, echo),
-                      .top = top_to_say(&p->now.with[slot], echo),
+                      .top = p->now.with[slot].top,
+                      .says_top = must_say_top(&p->now.with[slot], echo),
                       .lowest = s->lowest,
                       .highest = s->highest,
                       .flags =
@@ -144,7 +147,7 @@ static size_t send_hello(struct sessions *s, struct session_peer *p, unsigned sl
                           .from = s->id,
                           .to = p->id,
                           .tag = seal_hello_tag(p->hello[slot].send, echo),
-                          .counter = ++s->hellos};
+                          .counter = ++p->numbered};
     return seal(s, &head, p->hello[slot].send, content, length, out);
 }
 
@@ -292,7 +295,6 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
 {
     struct session *n = &life->with[slot];
     life->hellos = h->number;
-    n->sent = h->top > n->sent ? h->top : n->sent; /* however far: forged leaps add up */
     n->heard = now;
     n->spoke = (h->flags & USED) != 0 ? now : n->spoke;
     n->sure = n->sure || h->taken > 0;
@@ -313,6 +315,21 @@ static bool is_later(uint64_t highest[SESSION_LINKS], unsigned link, uint64_t co
     return later;
 }
 
+/* Rule 12. Honest ends are never so far apart, so a repeated HELLO changes nothing here. */
+static void keep_in_step(uint64_t *mine, uint64_t taken)
+{
+    if (taken > *mine || *mine - taken > SESSION_LEAP)
+        *mine = taken;
+}
+
+static void keep_counters_in_step(struct session_peer *p, struct session *n, const struct hello *h)
+{
+    keep_in_step(&p->numbered, h->taken);
+    p->owed = p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed;
+    if (h->says_top)
+        keep_in_step(&n->sent, h->top);
+}
+
 /* It was said in this life of mine. */
 static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned slot,
                             const struct hello *h, uint64_t now, unsigned link,
@@ -331,8 +348,12 @@ static void upon_live_hello(struct sessions *s, struct session_peer *p, unsigned
     if (!known)
         open_session(s, p, slot, h);
     bool newer = h->number > life->hellos;
+    bool too_far = newer && h->number - life->hellos > SESSION_LEAP;
+    newer = newer && !too_far;
     e->newest = newer;
-    e->later = is_later(life->link_hellos, link, h->number);
+    e->later = !too_far && is_later(life->link_hellos, link, h->number);
+    if (known)
+        keep_counters_in_step(p, &life->with[slot], h);
     if (newer)
         learn(p, life, slot, h, now);
     e->news = known ? SESSION_HEARD : SESSION_OPENED;
@@ -371,13 +392,14 @@ static void upon_reject(struct sessions *s, unsigned slot, const uint8_t *conten
 
 /* ---- data ---- */
 
-/* Is the counter too old to know whether it was taken before? */
-static bool is_below_window(const struct session *n, uint64_t counter)
+/* Is the counter too old to know whether it was taken before, or further ahead than an honest one
+ * can be? */
+static bool is_out_of_step(const struct session *n, uint64_t counter)
 {
-    return counter < n->top && n->top - counter >= SESSION_WINDOW;
+    return counter < n->top ? n->top - counter >= SESSION_WINDOW : counter - n->top > SESSION_LEAP;
 }
 
-/* The counter was not taken before; it is not below the window. */
+/* The counter, which is in step, was not taken before. */
 static bool is_new(const struct session *n, uint64_t counter)
 {
     return counter > n->top || (n->window[counter % SESSION_WINDOW / 64] >> counter % 64 & 1) == 0;
@@ -425,15 +447,14 @@ static void take_data(struct sessions *s, struct session_peer *p, struct session
                       size_t length, struct session_event *e)
 {
     uint8_t content[SEAL_MAX_CONTENT];
-    bool below = is_below_window(n, counter);
-    if (counter == 0 || (counter > n->top && counter - n->top > SESSION_LEAP) ||
-        (below && (n->behind || !may_try(s))))
+    bool out_of_step = is_out_of_step(n, counter);
+    if (counter == 0 || (out_of_step && (n->out_of_step || !may_try(s))))
         return;
     int got = seal_open(bytes, length, n->take, s->cluster, content);
     if (got < SESSION_HEADER)
         return;
-    if (below) {
-        n->behind = true;
+    if (out_of_step) {
+        n->out_of_step = true;
         return;
     }
     e->later = is_later(n->link_top, link, counter);
@@ -445,7 +466,7 @@ static void take_data(struct sessions *s, struct session_peer *p, struct session
     struct bytes b = {content, content + got, true};
     uint64_t sequence = take_number(&b, SESSION_HEADER);
     mark(n, counter);
-    n->behind = false;
+    n->out_of_step = false;
     n->heard = n->spoke = now;
     n->sure = true;
     e->lost = n >= p->lost.with && n < p->lost.with + SESSION_KEYS;
@@ -587,7 +608,7 @@ size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
     const struct session *n = &p->now.with[s->use];
-    return is_heard(s, n, now) && n->sure && !n->behind && p->owed == 0;
+    return is_heard(s, n, now) && n->sure && !n->out_of_step && p->owed == 0;
 }
 
 size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now, uint8_t out[SEAL_MAX_PACKET])
@@ -609,7 +630,8 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
     const struct session_peer *p = &s->peer[peer];
     const struct session *n = &p->now.with[s->use];
     uint64_t stale = n->heard + s->suspicion;
-    return n->sure && !n->behind && p->owed == 0 && stale > p->next_hello ? stale : p->next_hello;
+    return n->sure && !n->out_of_step && p->owed == 0 && stale > p->next_hello ? stale
+                                                                               : p->next_hello;
 }
 
 unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room)
@@ -697,7 +719,7 @@ static void hello_is_due(struct session_peer *p)
 static void tell_all(struct sessions *s)
 {
     for (unsigned i = 0; i < s->count; i++) {
-        s->peer[i].owed = s->hellos + 1;
+        s->peer[i].owed = s->peer[i].numbered + 1;
         hello_is_due(&s->peer[i]);
     }
 }
@@ -758,7 +780,6 @@ void sessions_begin(struct sessions *s)
     assert(s->lost == (s->incarnation == 0));
     s->count = s->use = 0;
     s->rekeys = 0;
-    s->hellos = 0;
     s->tried = 0;
     memset(s->key, 0, sizeof s->key);
 }

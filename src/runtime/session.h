@@ -32,12 +32,16 @@
  *     opens again, without any clock.
  * 11. A packet shows that a link works only if it was made later than every packet that came in
  *     on that link before. A copy from another link may show it; a repeated packet never does.
- * 12. A counter may be ahead of the highest one taken by SESSION_LEAP at most. If the receiver
- *     gets authentic DATA below its window, the two ends may disagree about the counter (some
- *     holder of the key has sent a packet with a counter of its own). Its next HELLO then says the
- *     highest counter that it has taken, and the sender goes on above that, however far it is: one
- *     HELLO makes up for any number of leaps. The receiver's limit is what keeps the last counter
- *     away: it takes 2^24 forged packets in a session to exhaust its counters.
+ * 12. A counter of DATA, or the number of a HELLO, may be ahead of the highest one taken by
+ *     SESSION_LEAP at most. A holder of the key can forge a packet with a counter of its own, so
+ *     that the two ends disagree. Therefore a HELLO says the highest number that its sender has
+ *     taken, and the highest counter, too, if authentic DATA came in that was below the window or
+ *     too far ahead. The receiver of such a HELLO continues above that if it is higher than its own
+ *     counter, however far, or if it is lower by more than SESSION_LEAP. Honest ends are never so
+ *     far apart, so that neither a lost nor a repeated HELLO matters, and the next honest HELLO
+ *     makes up for any forged one. A counter that was used may be used again then, for other
+ *     content; the nonce differs by its salt. It takes 2^24 forged packets in a session to exhaust
+ *     its counters.
  */
 #ifndef ELECT_SESSION_H
 #define ELECT_SESSION_H
@@ -90,7 +94,7 @@ struct session {
     uint64_t sent, top;    /* the last counter of mine, and of its */
     uint64_t window[SESSION_WINDOW / 64];
     uint64_t link_top[SESSION_LINKS]; /* the highest counter that came in on each link */
-    bool behind;                      /* DATA came in below the window: rule 12 */
+    bool out_of_step; /* DATA came in that is too far behind or ahead to be taken: rule 12 */
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
     uint8_t nonce[SEAL_NONCE]; /* its */
@@ -114,7 +118,8 @@ struct session_peer {
         uint8_t heard[SEAL_NONCE]; /* the newest nonce, proven or not; zeros: none */
         uint32_t tag_mine, tag_none;
     } hello[SESSION_KEYS];
-    uint64_t next_hello; /* and how long to wait after that */
+    uint64_t numbered;   /* the last HELLO to it */
+    uint64_t next_hello; /* when the next one is due; and how long to wait after that */
     uint32_t patience;
     bool plainly;         /* the next one goes without an echo */
     uint64_t owed;        /* it has yet to take a HELLO of this number; 0: it knows my keys */
@@ -140,10 +145,9 @@ struct sessions {
     uint64_t sequence; /* of the own state, as it is on the disk */
     uint64_t began;    /* the same, when this life began */
     uint64_t suspicion;
-    uint64_t hellos; /* sent in this life */
-    uint16_t tried;  /* HELLOs that were opened in this turn */
-    bool lost;       /* this process has no state: incarnation 0, sequence: the date, see below */
-    uint8_t use;     /* the key to speak with */
+    uint16_t tried; /* HELLOs that were opened in this turn */
+    bool lost;      /* this process has no state: incarnation 0, sequence: the date, see below */
+    uint8_t use;    /* the key to speak with */
     uint8_t count;
     struct session_key key[SESSION_KEYS];
     struct session_peer peer[SESSION_PEERS];

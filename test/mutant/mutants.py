@@ -572,11 +572,11 @@ MUTANTS = {
     "a key that is installed again has the nonce it had": (
         "runtime/session.c", "    s->draw(s->context, k->nonce, SEAL_NONCE);\n", "    memcpy(k->nonce, s->boot, 16);\n    memcpy(k->nonce + 16, s->boot, 16);\n", "attacker 3000"),
     "a HELLO counts as often as it comes": (
-        "runtime/session.c", "bool newer = h->number > life->hellos;", "bool newer = true;", "session a hello that is repeated does nothing"),
+        "runtime/session.c", "    newer = newer && !too_far;\n", "    newer = true;\n", "session a hello that is repeated does nothing"),
     "a HELLO of a former life counts": (
-        "runtime/session.c", ".counter = ++s->hellos};", ".counter = 1};", "attacker 3000"),
+        "runtime/session.c", ".counter = ++p->numbered};", ".counter = 1};", "attacker 3000"),
     "nobody is told of a new key": (
-        "runtime/session.c", "        s->peer[i].owed = s->hellos + 1;\n", "", "attacker 3000"),
+        "runtime/session.c", "        s->peer[i].owed = s->peer[i].numbered + 1;\n", "", "attacker 3000"),
     "who was told once knows for ever": (
         "runtime/session.c", "p->owed = h->taken >= p->owed ? 0 : p->owed;", "p->owed = 0;", "session everybody is told of new keys until it knows"),
     "what a former life took was taken": (
@@ -625,18 +625,26 @@ MUTANTS = {
     "every other HELLO is without the nonce": (
         "runtime/session.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
     "a counter may leap to the last one": (
-        "runtime/session.c", "counter == 0 || (counter > n->top && counter - n->top > SESSION_LEAP) ||", "counter == 0 ||", "session no counter leaves a pair deaf"),
+        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session no counter leaves a pair deaf"),
     "a receiver does not say that it misses DATA": (
-        "runtime/session.c", "        n->behind = true;\n", "", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "        n->out_of_step = true;\n", "", "session no counter leaves a pair deaf"),
     "a sender does not go on above what was taken": (
-        "runtime/session.c", "h->top > n->sent ? h->top", "false ? h->top", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session no counter leaves a pair deaf"),
     "a sender follows one leap and no more": (
-        "runtime/session.c", "h->top > n->sent ? h->top", "h->top > n->sent && h->top - n->sent <= SESSION_LEAP ? h->top", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session no counter leaves a pair deaf"),
+    "a sender believes any counter that it is told": (
+        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session no hello leaves a pair deaf"),
+    "HELLOs of any number count": (
+        "runtime/session.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session no hello leaves a pair deaf"),
+    "what is taken of HELLOs does not matter to their sender": (
+        "runtime/session.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session no hello leaves a pair deaf"),
+    "a HELLO is waited for that is never sent": (
+        "runtime/session.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session no hello leaves a pair deaf"),
     "the last counter clears the whole window": (
         "runtime/session.c", "i <= leap && i <= SESSION_WINDOW;", "n->top + i <= counter && i <= SESSION_WINDOW;",
         "session at the end of the counters no packet is taken twice"),
     "a receiver says for ever that it misses DATA": (
-        "runtime/session.c", "    n->behind = n->behind && !says;\n", "", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session no counter leaves a pair deaf"),
     "a repeated packet shows that a link works": (
         "runtime/session.c", "link < SESSION_LINKS && counter > highest[link];", "link < SESSION_LINKS;", "attacker 3000"),
     "a HELLO of any age shows that a link works": (

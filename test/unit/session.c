@@ -210,6 +210,63 @@ static void no_counter_leaves_a_pair_deaf(void **state)
     assert_false(greet(p, 1));
 }
 
+/* What a holder of the key can send in the name of member 1: a HELLO with this number, which says
+ * that these were the highest HELLO and DATA of member 0. */
+static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_t top)
+{
+    struct sessions forger = p->s[1];
+    struct session_peer *to = &forger.peer[0];
+    uint8_t out[SEAL_MAX_PACKET];
+    to->numbered = number - 1;
+    to->now.hellos = taken;
+    to->now.with[0].top = top;
+    to->now.with[0].out_of_step = true;
+    to->next_hello = 0;
+    to->plainly = true; /* so that this one has the nonce */
+    size_t length = sessions_hello(&forger, 0, p->now, out);
+    assert_true(length > 0);
+    sessions_turn(&p->s[0]);
+    sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
+}
+
+/* Some rounds, until each hears the other, knows its keys, and a new HELLO counts. */
+static bool recovers(struct pair *p)
+{
+    bool fine = false;
+    for (unsigned i = 0; i < 8 && !fine; i++) {
+        fine = talk(p, 0);
+        fine = talk(p, 1) && fine && p->s[0].peer[0].owed == 0 && p->s[1].peer[0].owed == 0 &&
+               p->s[0].peer[0].digest == p->s[1].digest && p->s[1].peer[0].digest == p->s[0].digest;
+        p->now += 2 * SECOND;
+        greet(p, 0);
+        greet(p, 1);
+    }
+    return fine;
+}
+
+static void no_hello_leaves_a_pair_deaf(void **state)
+{
+    const uint64_t far[] = {0, 1, SESSION_LEAP, SESSION_LEAP + 1, UINT64_MAX / 2, UINT64_MAX - 1};
+    const unsigned count = sizeof far / sizeof far[0];
+    (void)state;
+    for (unsigned i = 0; i < count * count * count; i++) {
+        struct pair *p = acquainted();
+        uint64_t number = far[i % count], taken = far[i / count % count];
+        uint64_t top = far[i / count / count];
+        uint8_t before[SEAL_MAX_PACKET];
+        size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, before);
+        deliver(p, 1, before, length);
+        for (unsigned times = 0; times < 3; times++)
+            forge_hello(p, p->s[0].peer[0].now.hellos + (number > 0 ? number : 1), taken, top);
+        sessions_configure(&p->s[0], 5, SECOND); /* which the other one must hear of */
+        sessions_configure(&p->s[1], 6, SECOND);
+        assert_true(recovers(p));
+        assert_true(talk(p, 0) && talk(p, 1));
+        deliver(p, 1, before, length);
+        assert_int_not_equal(p->e.news, SESSION_DATA); /* and nothing is taken twice */
+    }
+}
+
 /* A holder of the key can push a session there, with 2^24 leaps. */
 static void at_the_end_of_the_counters_no_packet_is_taken_twice(void **state)
 {
@@ -819,6 +876,7 @@ int main(void)
         cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
         cmocka_unit_test(two_packets_renew_a_session),
         cmocka_unit_test(no_counter_leaves_a_pair_deaf),
+        cmocka_unit_test(no_hello_leaves_a_pair_deaf),
         cmocka_unit_test(at_the_end_of_the_counters_no_packet_is_taken_twice),
         cmocka_unit_test(a_repeated_packet_does_not_show_that_a_link_works),
         cmocka_unit_test(no_nonce_is_used_for_two_contents),
