@@ -20,7 +20,6 @@
 #define PAUSE   100000 /* microseconds until a guardian that stands still is told again */
 #define PATIENCE                                                                                   \
     1000000 /* microseconds for a run to say that its work has ended before that is reported */
-#define RESIGN_COST 20 /* a resignation counts like so many turns of work */
 
 enum stage {
     TALKER_IDLE,
@@ -221,11 +220,11 @@ static elect_time next_turn(const struct talker *t, unsigned group, elect_time n
     return here > all ? here : all;
 }
 
-static void take_turns(const struct talker *t, unsigned group, unsigned cost)
+static void take_turns(const struct talker *t, unsigned group, unsigned turns)
 {
     elect_time now = elect_uv_now();
-    pace_take(&t->d->group[group].work.pace, t->who.uid, cost, now);
-    pace_take(&t->d->pace, t->who.uid, cost, now);
+    pace_take(&t->d->group[group].work.pace, t->who.uid, turns, now);
+    pace_take(&t->d->pace, t->who.uid, turns, now);
 }
 
 /* ---- from one thing to the next ---- */
@@ -548,16 +547,19 @@ static void take_resign(struct talker *t, const struct talk *w)
              office->token == 0 ? "this member does not lead" : "");
         return;
     }
-    /* A run resigns at its end, and does not hear the answer: it has paid with its turn. */
-    bool paid = t->worked && t->group == (unsigned)group;
-    if (!paid && next_turn(t, (unsigned)group, elect_uv_now()) > elect_uv_now()) {
-        tell(t, TALK_REFUSED, "this user resigns too often; retry in 1 s");
+    /* A run resigns at its end, and does not hear the answer: it is never refused, but the next
+     * turn of its user comes later. */
+    bool ran = t->worked && t->group == (unsigned)group;
+    elect_time now = elect_uv_now(), next = next_turn(t, (unsigned)group, now);
+    if (!ran && next > now) {
+        char refusal[64];
+        snprintf(refusal, sizeof refusal, "this user resigns too often; retry in %lld s",
+                 (long long)((next - now) / 1000000 + 1));
+        tell(t, TALK_REFUSED, refusal);
         return;
     }
-    if (paid)
-        t->worked = false;
-    else
-        take_turns(t, (unsigned)group, RESIGN_COST);
+    t->worked = t->worked && !ran;
+    take_turns(t, (unsigned)group, pace_resign(&t->d->group[group].work.pace, t->who.uid, now));
     struct elect_rule rule = work_resign(t->d, (unsigned)group);
     text_clear(&why);
     if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)

@@ -19,9 +19,26 @@ elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_ti
     return u->user == user && next > now ? next : now;
 }
 
-void pace_take(struct pace *p, uid_t user, unsigned cost, elect_time now)
+/* The entry of this user: that of another one is given up if there is none. */
+static struct pace_user *entry_of(struct pace *p, uid_t user)
 {
     struct pace_user *u = &p->user[place_of(p, user)];
-    elect_time from = u->user == user && u->spent > now ? u->spent : now;
-    *u = (struct pace_user){user, from + (elect_time)cost * PACE_PERIOD};
+    if (u->user != user)
+        *u = (struct pace_user){.user = user};
+    return u;
+}
+
+void pace_take(struct pace *p, uid_t user, unsigned turns, elect_time now)
+{
+    struct pace_user *u = entry_of(p, user);
+    u->spent = (u->spent > now ? u->spent : now) + (elect_time)turns * PACE_PERIOD;
+}
+
+unsigned pace_resign(struct pace *p, uid_t user, elect_time now)
+{
+    struct pace_user *u = entry_of(p, user);
+    bool again = u->resigned != 0 && now - u->resigned < PACE_CALM;
+    u->doubled = (uint8_t)(!again ? 0 : u->doubled < PACE_DOUBLE ? u->doubled + 1 : PACE_DOUBLE);
+    u->resigned = now;
+    return PACE_RESIGN << u->doubled;
 }

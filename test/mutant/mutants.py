@@ -792,7 +792,13 @@ MUTANTS = {
     "a resignation that changes nothing is a step": (
         "daemon/holders.c", "    if (office->token == 0 || office->handing", "    if (false || office->handing", "local_users flood-of-resignations"),
     "a run resigns at the pace of its user": (
-        "daemon/holders.c", "    bool paid = t->worked &&", "    bool paid = false &&", "local_users many-groups-of-one-user"),
+        "daemon/holders.c", "    bool ran = t->worked &&", "    bool ran = false &&", "local_users many-groups-of-one-user"),
+    "a run that resigns does not pay for it": (
+        "daemon/holders.c", "    take_turns(t, (unsigned)group, pace_resign(", "    (void)(pace_resign(", "local_users flood-of-hand-overs"),
+    "every resignation costs the same": (
+        "daemon/pace.c", "    u->resigned = now;\n", "", "journal a resignation costs twice as much each time"),
+    "a resignation is never forgotten": (
+        "daemon/pace.c", "now - u->resigned < PACE_CALM", "true", "journal a resignation costs twice as much each time"),
     "all groups share one burst": (
         "daemon/holders.c", "t->who.uid, d->config.groups, now);", "t->who.uid, 1, now);", "local_users many-groups-of-one-user"),
     "the runs of one user hide those of another": (

@@ -131,6 +131,32 @@ def flood_of_resignations(_):
 
 
 @case
+def flood_of_hand_overs(_):
+    """A user works and resigns as often as it can, at whichever member leads: that keeps neither the history nor the log busy.
+    Each resignation costs twice as much as the one before it, so that a member allows log2 of the time."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        p.begin()
+        first = {n: [e["text"] for e in history(p, n) if e["event"] not in ("link", "work")] for n in p.names}
+        begun, resigned = time.monotonic(), 0
+        while time.monotonic() - begun < 6:
+            leader, _ = p.leader()
+            with Talker(p.socket(leader, "run")) as t:
+                if t.hold().word != "GO":
+                    continue
+                t.say("RESIGN", group="main")
+                t.empty()
+                resigned += 1
+                wait("another one leads", lambda: not p.known(leader)["leads"])
+        lasted = time.monotonic() - begun
+        cost = [BURST * PERIOD * 2 ** min(i, 5) for i in range(resigned + 1)]
+        most = next(i for i in range(1, resigned + 2) if sum(cost[:i]) - BURST * PERIOD > lasted or i > resigned)
+        holds("resignations have a pace:", resigned <= len(p.names) * most, resigned, lasted)
+        for name in p.names:
+            there = [e["text"] for e in history(p, name)]
+            holds("nothing is replaced:", all(text in there for text in first[name]), name, resigned, lasted)
+
+
+@case
 def many_groups_of_one_user(_):
     """After a fail-over the runs of one user start in all groups at once, and when they end at once all may resign: a run
     says that it resigns once, and does not hear the answer."""

@@ -196,6 +196,21 @@ static void bursts_of_several_groups(void **state)
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 3, now));
 }
 
+static void a_resignation_costs_twice_as_much_each_time(void **state)
+{
+    struct pace p = {0};
+    elect_time now = 1000000000;
+    (void)state;
+    for (unsigned i = 0; i < 8; i++, now += 1000000) {
+        assert_int_equal(PACE_RESIGN << (i < PACE_DOUBLE ? i : PACE_DOUBLE),
+                         pace_resign(&p, 7, now));
+        pace_take(&p, 7, 1, now);
+    }
+    assert_int_equal(PACE_RESIGN, pace_resign(&p, 8, now));
+    now += PACE_CALM;
+    assert_int_equal(PACE_RESIGN, pace_resign(&p, 7, now));
+}
+
 /* Users that come and go do not let one off that has had its burst lately. */
 static void many_users(void **state)
 {
@@ -226,6 +241,7 @@ int main(void)
         cmocka_unit_test_setup(each_user_is_shown, begin),
         cmocka_unit_test_setup(a_full_ring_sums_up, begin),
         cmocka_unit_test(a_burst_then_one_after_another),
+        cmocka_unit_test(a_resignation_costs_twice_as_much_each_time),
         cmocka_unit_test(bursts_of_several_groups),
         cmocka_unit_test(many_users),
     };
