@@ -90,8 +90,8 @@ deps-check: ; @tools/deps check
 deps-failover: ; @tools/deps failover
 
 install: deps ## install below PREFIX (/usr/local); DESTDIR puts a folder before it
-	@tools/build build -Dprefix=$(abspath $(PREFIX))
-	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
+	@tools/build build -Dprefix="$$(realpath -m -- "$(PREFIX)")"
+	@DESTDIR="$(if $(DESTDIR),$$(realpath -m -- "$(DESTDIR)"))" meson install -C build --no-rebuild
 	@grep -v '^#' build/meson-logs/install-log.txt | cat - $(wildcard $(INSTALLED)) | sort -u >$(INSTALLED).new
 	@mv $(INSTALLED).new $(INSTALLED)
 

@@ -394,7 +394,10 @@ struct elect_hop {
  * with the configuration that it was saved under: a host that may start with other members, or with
  * other priorities, saves config.id, too, and calls elect_saved_translate() when it starts.
  *
- * No counter ends in practice. Terms count to 2^48. `pause` counts to 2^32 - 1, which is odd:
+ * No counter ends in practice. Terms count to 2^48. A process that is new, or has lost its state,
+ * believes any term up to 2^47, because it has no other measure than what the others say: one
+ * message of a faulty member can raise its terms beyond what the others accept, and it must be
+ * readmitted then. `pause` counts to 2^32 - 1, which is odd:
  * elections that were paused that often cannot be resumed. The rounds of a ring, and those of a
  * leader within one start (mandate.rounds), wrap at 2^32: at five a second, after 27 years.
  */

@@ -1,6 +1,7 @@
 #include "ask.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,10 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
+
+/* A daemon that has read a request answers it, unless it ends at that moment. */
+static const char closed[] =
+    "the daemon closed the connection without an answer: it has too many clients, or has ended";
 
 int ask_complain(const char *verb, int status, const char *what)
 {
@@ -236,20 +241,44 @@ static int connect_patiently(int fd, const struct sockaddr_un *at)
     return result;
 }
 
-static size_t read_patiently(void *buffer, size_t room, void *fd)
+/* Where an answer is read from. */
+struct source {
+    int fd;
+    bool late; /* nothing came within the timeout */
+};
+
+static size_t read_patiently(void *buffer, size_t room, void *context)
 {
+    struct source *s = context;
     ssize_t got;
     do
-        got = read(*(int *)fd, buffer, room);
+        got = read(s->fd, buffer, room);
     while (got < 0 && errno == EINTR);
+    s->late = got < 0 && errno == EAGAIN;
     return got < 0 ? (size_t)-1 : (size_t)got;
+}
+
+static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
+{
+    return a->timeout != 0 ? a->timeout : seconds;
+}
+
+/* What to say of a daemon that did not answer in time. A request that changes something may have
+ * reached it. */
+static void add_late(struct text *why, unsigned seconds, const char *socket)
+{
+    text_add(why, "the daemon did not answer within ");
+    text_number(why, seconds);
+    text_add(why, strcmp(socket, "admin") == 0 ? " s, and may still do it" : " s");
+    text_add(why, " (--timeout SECONDS waits longer)");
 }
 
 static int connect_to(const struct asked_for *a, const char *which, unsigned seconds, int *status)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = a->timeout != 0 ? a->timeout : seconds};
-    char path[CONFIG_FILE], why[CONFIG_FILE + 128];
+    struct timeval patience = {.tv_sec = seconds};
+    char path[CONFIG_FILE];
+    struct text why;
     *status = ask_socket(a, which, path);
     if (*status != 0)
         return -1;
@@ -265,13 +294,19 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     }
     if (fd >= 0 && connect_patiently(fd, &at) == 0)
         return fd;
-    snprintf(why, sizeof why, "%s: %s", path,
-             errno == ECONNREFUSED || errno == ENOENT
-                 ? "no daemon runs here: elect daemon starts it"
-             : errno == EAGAIN ? "the daemon does not answer"
-             : errno == EACCES ? "this user may not: be of group elect, or whoever runs the daemon"
-                               : strerror(errno));
-    *status = ask_complain(a->verb, EXIT_NO_DAEMON, why);
+    int error = errno;
+    text_clear(&why);
+    text_add(&why, path);
+    text_add(&why, ": ");
+    if (error == EAGAIN)
+        add_late(&why, seconds, "");
+    else
+        text_add(&why, error == ECONNREFUSED || error == ENOENT
+                           ? "no daemon runs here: elect daemon starts it"
+                       : error == EACCES
+                           ? "this user may not: be of group elect, or whoever runs the daemon"
+                           : strerror(error));
+    *status = ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     if (fd >= 0)
         close(fd);
     return -1;
@@ -302,7 +337,9 @@ json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, 
     json_error_t error;
     json_t *answer = NULL;
     text_clear(why);
+    seconds = timeout_of(a, seconds);
     int fd = connect_to(a, socket, seconds, status);
+    struct source from = {.fd = fd};
     if (fd >= 0 && a->group != NULL)
         json_object_set_new(request, "group", json_string(a->group));
     bool sent = fd >= 0 && send_request(fd, request);
@@ -310,13 +347,16 @@ json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, 
     if (fd < 0)
         return NULL;
     if (sent)
-        answer = json_load_callback(read_patiently, &fd, JSON_DISABLE_EOF_CHECK, &error);
+        answer = json_load_callback(read_patiently, &from, JSON_DISABLE_EOF_CHECK, &error);
     close(fd);
     if (json_is_true(json_object_get(answer, "ok")))
         return answer;
     const char *said = json_string_value(json_object_get(answer, "error"));
     *status = answer == NULL ? EXIT_NO_DAEMON : EXIT_NO;
-    text_add(why, answer == NULL ? "the daemon does not answer" : said != NULL ? said : "refused");
+    if (answer == NULL && from.late)
+        add_late(why, seconds, socket);
+    else
+        text_add(why, answer == NULL ? closed : said != NULL ? said : "refused");
     json_decref(answer);
     return NULL;
 }
@@ -331,36 +371,64 @@ json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsi
     return answer;
 }
 
+/* Whether there is something to read, or the end. */
+static bool is_readable_within(int fd, unsigned seconds)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    int ready;
+    do
+        ready = poll(&one, 1, (int)seconds * 1000);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+/* Takes the lines of a stream that has begun. */
+static int take_stream(const struct asked_for *a, FILE *in,
+                       bool (*take)(void *context, json_t *line), void *context)
+{
+    json_error_t error;
+    json_t *line;
+    bool more = true, first = true;
+    struct text why;
+    text_clear(&why);
+    while (more && (line = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
+        first = false;
+        text_add(&why, ask_text(line, "error"));
+        more = why.length == 0 && take(context, line);
+        json_decref(line);
+    }
+    if (why.length > 0)
+        return ask_complain(a->verb, EXIT_NO, why.bytes);
+    return !more ? EXIT_FINE
+                 : ask_complain(a->verb, EXIT_NO_DAEMON, first ? closed : "the daemon has ended");
+}
+
 int ask_stream(const struct asked_for *a, json_t *request,
                bool (*take)(void *context, json_t *line), void *context)
 {
-    int status, fd = connect_to(a, "status", 1, &status);
-    struct timeval forever = {0};
-    json_error_t error;
-    json_t *line;
-    bool more = true;
-    FILE *in = fd >= 0 && send_request(fd, request) ? fdopen(fd, "r") : NULL;
+    unsigned seconds = timeout_of(a, 1);
+    int status, fd = connect_to(a, "status", seconds, &status);
+    const struct timeval forever = {0};
+    struct text why;
+    bool sent = fd >= 0 && send_request(fd, request);
     json_decref(request);
     if (fd < 0)
         return status;
+    if (!sent || !is_readable_within(fd, seconds)) {
+        close(fd);
+        text_clear(&why);
+        add_late(&why, seconds, "status");
+        return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
+    }
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever); /* there may be no news */
+    FILE *in = fdopen(fd, "r");
     if (in == NULL) {
         close(fd);
-        return ask_complain(a->verb, EXIT_NO_DAEMON, "the daemon does not answer");
+        return ask_complain(a->verb, EXIT_NO_DAEMON, strerror(errno));
     }
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
-    while (more && (line = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
-        const char *why = json_string_value(json_object_get(line, "error"));
-        if (why != NULL) {
-            ask_complain(a->verb, EXIT_NO, why);
-            json_decref(line);
-            fclose(in);
-            return EXIT_NO;
-        }
-        more = take(context, line);
-        json_decref(line);
-    }
+    status = take_stream(a, in, take, context);
     fclose(in);
-    return more ? ask_complain(a->verb, EXIT_NO_DAEMON, "the daemon has ended") : EXIT_FINE;
+    return status;
 }
 
 const char *ask_term(json_int_t term, char text[32])

@@ -94,7 +94,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
         json_object_set_new(o, "waiting", json_integer((json_int_t)holders_waiting(d, group)));
     json_object_set_new(o, "testament",
                         json_boolean(work_is_guarded(d) && d->config.testament &&
-                                     !w->work.is_void && node->mandated));
+                                     !d->deposits_again && !w->work.is_void && node->mandated));
     json_object_set_new(o, "voters", names_of(d, node->saved.membership.voters));
     return o;
 }

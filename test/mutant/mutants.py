@@ -586,7 +586,7 @@ MUTANTS = {
     "a session is spoken in before the other one has it": (
         "runtime/session.c", "return n->open && n->sure >= than->sure;", "return n->open && !than->open;", "session nothing is said where it may not be heard"),
     "who speaks with another key is well": (
-        "runtime/session.c", "return is_heard(s, n, now) && n->sure && !n->behind && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
+        "runtime/session.c", "return is_heard(s, n, now) && n->sure && !n->out_of_step && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
     "a protocol that is not agreed upon": (
         "runtime/session.c", "    return common_protocol(s, h) == 0;", "    return false;", "session they speak the highest protocol that both know or not at all"),
     "who speaks another protocol must stop": (
@@ -625,26 +625,26 @@ MUTANTS = {
     "every other HELLO is without the nonce": (
         "runtime/session.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
     "a counter may leap to the last one": (
-        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session no counter leaves a pair deaf"),
+        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no counter leaves a pair deaf"),
     "a receiver does not say that it misses DATA": (
-        "runtime/session.c", "        n->out_of_step = true;\n", "", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no counter leaves a pair deaf"),
     "a sender does not go on above what was taken": (
-        "runtime/session.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no counter leaves a pair deaf"),
     "a sender follows one leap and no more": (
-        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no counter leaves a pair deaf"),
     "a sender believes any counter that it is told": (
-        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session no hello leaves a pair deaf"),
+        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no hello leaves a pair deaf"),
     "HELLOs of any number count": (
-        "runtime/session.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session no hello leaves a pair deaf"),
+        "runtime/session.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no hello leaves a pair deaf"),
     "what is taken of HELLOs does not matter to their sender": (
-        "runtime/session.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session no hello leaves a pair deaf"),
+        "runtime/session.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no hello leaves a pair deaf"),
     "a HELLO is waited for that is never sent": (
-        "runtime/session.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session no hello leaves a pair deaf"),
+        "runtime/session.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no hello leaves a pair deaf"),
     "the last counter clears the whole window": (
         "runtime/session.c", "i <= leap && i <= SESSION_WINDOW;", "n->top + i <= counter && i <= SESSION_WINDOW;",
-        "session at the end of the counters no packet is taken twice"),
+        "session_counters at the end of the counters no packet is taken twice"),
     "a receiver says for ever that it misses DATA": (
-        "runtime/session.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session no counter leaves a pair deaf"),
+        "runtime/session.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no counter leaves a pair deaf"),
     "a repeated packet shows that a link works": (
         "runtime/session.c", "link < SESSION_LINKS && counter > highest[link];", "link < SESSION_LINKS;", "attacker 3000"),
     "a HELLO of any age shows that a link works": (

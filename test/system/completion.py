@@ -49,7 +49,8 @@ class Stage:
             check(f"{name} asks candidates", HELPER in script)
             path.write_text(script.replace(HELPER, str(SOURCE / "candidates")))
         self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": folder, "TERM": "dumb",
-                    "PS1": AWAKE, "LC_ALL": "C.UTF-8", "XDG_DATA_HOME": f"{folder}/share", "XDG_CONFIG_HOME": f"{folder}/config"}
+                    "PS1": AWAKE, "LC_ALL": "C.UTF-8", "XDG_DATA_HOME": f"{folder}/share", "XDG_CONFIG_HOME": f"{folder}/config",
+                    "XDG_RUNTIME_DIR": folder}
         run("init", "--new-cluster", *[f"{name}=127.0.0.1:{7401 + i}" for i, name in enumerate(sorted(MEMBERS))],
             "-g", "scheduler", "-c", "demo/elect.conf", cwd=folder)
         (self.folder / "demo/conf.d").mkdir()

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+from lib.containment import contain  # noqa: E402
 from lib.safety_checker import judge as judge_folder  # noqa: E402
 
 T1, T2, T3 = 1 << 16 | 3, 2 << 16 | 2, 3 << 16 | 3
@@ -187,4 +188,5 @@ def main():
     return 1 if failures else 0
 
 
+contain()
 sys.exit(main())

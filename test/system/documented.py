@@ -67,7 +67,7 @@ EXITS = {
 }
 GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
 ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")  # what is not so yet may be so soon
-NOT_YET = re.compile(r"may not be known to all|does not accept key|still speaks with key|the daemon does not answer")
+NOT_YET = re.compile(r"may not be known to all|does not accept key|still speaks with key|the daemon closed the connection")
 
 
 # ---- what differs from run to run ----

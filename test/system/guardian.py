@@ -155,7 +155,8 @@ def guardian_killed(_):
 
 @case
 def guardian_stopped(_):
-    with Watched() as p:
+    groups = ("main", *(f"g{i}" for i in range(23)))
+    with Watched(groups=groups) as p:
         p.begin()
         guardian = p.daemons[p.first]
         guardian.send_signal(signal.SIGSTOP)
@@ -163,13 +164,15 @@ def guardian_stopped(_):
             t.say("HOLD", group="main")
             holds("its turn, but the guardian does not know of it", t.until_hears("WAIT") and t.until_hears("GO", patience=1) is None)
             holds("it leads on", p.known(p.first)["leads"])
-            for _ in range(300):  # more than the channel takes
-                expect("nothing waits for it", p.elect(p.first, "is-leader"), 0, out="yes")
-                if clock() % 7 == 0:
-                    break
+            for testament in ("no", "yes") * 10:  # told to the guardian for each group: more than the channel takes
+                p.conf.write_text(re.sub("^testament = .*\n", "", p.conf.read_text(), flags=re.M).replace(
+                    "[cluster]\n", f"[cluster]\ntestament = {testament}\n"))
+                expect("nothing waits for it", p.elect(p.first, "reload"), 0, out="changed: testament")
+            expect("nothing waits for it", p.elect(p.first, "is-leader", "-g", "main"), 0, out="yes")
             guardian.send_signal(signal.SIGCONT)
             holds("go", t.until_hears("GO"))
             t.empty()
+        wait("the guardian has what it could not be told", lambda: p.known(p.first)["testament"])
         guardian.send_signal(signal.SIGSTOP)
         look = p.lookout()
         p.kill_member()

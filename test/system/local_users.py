@@ -12,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
-from lib.checks import holds  # noqa: E402
+from lib.checks import holds, is_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, member_of, wait  # noqa: E402
@@ -52,24 +52,24 @@ def crowd_of_askers(_):
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         as_user = {}
-        if os.geteuid() == 0:
+        if is_root("crowd-of-askers of another user"):
             as_user = {"user": USER, "group": GROUP, "extra_groups": []}
             os.chown(p.socket(leader), -1, GROUP)
             for folder in (p.folder, p.folder / "state"):
                 folder.chmod(0o755)
         member, path = member_of(p.daemons[leader].pid), p.socket(leader, "run")
-        print("without the crowd:", margins(path, 300))
+        print("measured: without the crowd:", margins(path, 300))
         before = peak_memory(member)
         crowd = subprocess.Popen([CROWD, p.socket(leader), "8", "32", '{"verb": "status"}\n'], stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, preexec_fn=die_with_parent, **as_user)
         try:
-            print("with the crowd:   ", margins(path, 600))
+            print("measured: with the crowd:", margins(path, 600))
             if as_user:  # another user is answered, too
                 wait("an answer", lambda: ask(p.socket(leader), {"verb": "is-leader"}))
         finally:
             made = int(crowd.communicate()[0])
         grown = peak_memory(member) - before
-        print(f"{made} connections were made; the member's peak grew by {grown} kB")
+        print(f"measured: {made} connections were made; the member's peak grew by {grown} kB")
         holds("there was a crowd", made > 0)
         holds("bounded memory:", grown < PEAK, grown, "kB")
         holds("it leads as before", p.leader() == (leader, term), p.leader(), (leader, term))

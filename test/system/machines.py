@@ -220,7 +220,7 @@ class Machines:
             self.on(name, others)
         for name in self.names:
             done = self.on(name, starts, check=False)
-            holds("elect status", done.returncode == 0 or "the daemon does not answer" in done.stderr, done)  # in time
+            holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)  # in time
             wait("elect status", lambda: "member" in self.on(name, "elect status", check=False).stdout)
 
 

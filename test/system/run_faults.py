@@ -89,13 +89,13 @@ def end_chains(f, how, *words):
 def fork_chains(_):
     """Processes that do nothing but leave their session, fork and exit, without a control group: at the priority of an ordinary
     user, and with that of root if we are. How far they worked beyond the kill is printed, and decides nothing."""
-    ordinary = {"user": NOBODY, "group": NOBODY, "cwd": "/"} if os.geteuid() == 0 else {}
+    ordinary = {"user": NOBODY, "group": NOBODY, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
             f.folder.chmod(0o777)
             os.chmod(f.path, 0o777)
             late = end_chains(f, how)
-            print(f"{CHAINS} chains, {'ordinary user' if how or not ordinary else 'root'}: worked {late / 1000:.1f} ms after the kill")
+            print(f"measured: {CHAINS} chains, {'ordinary user' if how or not ordinary else 'root'}: worked {late / 1000:.1f} ms after the kill")
 
 
 @case

@@ -111,6 +111,8 @@ def last_line():
     check("everything is counted and named", results.line("check", 61.4) ==
           "make check: 2 passed, 1 failed, 5 skipped (1 gave no reason: five; 3 need root: two/a, two/b, four/c; "
           "1 needs strace: three/everything), 61 s", results.line("check", 61.4))
+    bare = [str(path) for path in (ROOT / "test").rglob("*.[ch]") if path.name != "skip.h" and re.search(r"\bskip\(", path.read_text())]
+    check("every case that is skipped says why", not bare, bare)
     suites = set(tier.QUICK) | set(tier.THOROUGH)
     text = (ROOT / "test/meson.build").read_text()
     used = set(re.findall(r"suite: '([\w-]+)'", text)) | set(re.findall(r"\? '([a-z][\w-]*)' : '", text))

@@ -370,9 +370,11 @@ def stopped_daemon(_):
     with LocalCluster(times=PATIENT_TIMES) as p:
         leader, _ = p.begin()
         signal_both(p.daemons[leader], signal.SIGSTOP)
-        expect("is-leader", p.elect_briefly(leader, "is-leader"), 3, err="the daemon does not answer")
-        expect("status", p.elect_briefly(leader, "status"), 3, err="the daemon does not answer")
-        expect("status", p.elect_briefly(leader, "status", "--timeout", "2"), 3, err="the daemon does not answer")
+        late = "the daemon did not answer within"
+        for words in (["is-leader"], ["leader"], ["status"], ["members"], ["history"], ["watch"]):
+            expect(words[0], p.elect_briefly(leader, *words), 3, err=f"{late} 1 s (--timeout")
+        expect("status", p.elect_briefly(leader, "status", "--timeout", "2"), 3, err=f"{late} 2 s")
+        expect("pause", p.elect_briefly(leader, "pause", "--timeout", "1"), 3, err=f"{late} 1 s, and may still do it")
         for bad in ("0", "-1", "3601", "soon", "1s"):
             expect("--timeout", p.elect(leader, "status", "--timeout", bad), 64, err="--timeout: expected a number of seconds, 1 to 3600")
         expect("$ELECT_TIMEOUT", run("status", "-c", p.conf, "--id", leader, env={"ELECT_TIMEOUT": "soon"}), 64,
@@ -385,7 +387,7 @@ def stopped_daemon(_):
                 queue[-1].connect(p.socket(leader))
         except BlockingIOError:
             pass
-        expect("is-leader, behind a queue", p.elect_briefly(leader, "is-leader"), 3, err="the daemon does not answer")
+        expect("is-leader, behind a queue", p.elect_briefly(leader, "is-leader"), 3, err="the daemon did not answer within 1 s")
         for s in queue:
             s.close()
         new = p.leader(among=[n for n in p.names if n != leader], other_than=leader)

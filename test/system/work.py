@@ -298,7 +298,7 @@ def anything(_):
                 p.working()
         p.working()
         offices = p.judge()
-        print(f"seed {seed}: {len(done)} times something happened, {len(offices)} offices")
+        print(f"measured: seed {seed}: {len(done)} times something happened, {len(offices)} offices")
 
 
 if __name__ == "__main__":

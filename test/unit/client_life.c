@@ -1,6 +1,8 @@
 /* A client and its daemon: when to ask, daemons that come and go, resigning, opening. */
 #include "client.h"
 
+#include "../skip.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -407,10 +409,7 @@ static void not_everybody_may_ask(void **state)
 {
     int status;
     (void)state;
-    if (geteuid() != 0) {
-        print_message("only root can be somebody else: skipped\n");
-        skip();
-    }
+    NEEDS_ROOT();
     assert_int_equal(chmod(folder, 0755), 0);
     assert_int_equal(chmod(PATH, 0600), 0);
     pid_t child = fork();

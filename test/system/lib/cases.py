@@ -21,13 +21,13 @@ def case(function):
 
 
 def tell(case, worker, out, since):
-    """Prints a line for a case that has ended, what it skipped, and all that it said if it failed."""
+    """Prints a line for a case that has ended, what it skipped and measured, and all that it said if it failed."""
     out.seek(0)
     text = out.read()
     result = {0: "ok", SKIPPED: "skip"}.get(worker.returncode, "FAILED")
     print(f"{result:6} {time.monotonic() - since:5.1f} s  {case}", flush=True)
     for line in text.splitlines():
-        if line.startswith("skipped: "):
+        if line.startswith(("skipped: ", "measured: ")):
             print(line, flush=True)
     if result == "FAILED":
         print(text, file=sys.stderr, flush=True)

@@ -70,8 +70,8 @@ def expect(what, done, code=0, out=(), err=(), lines=None):
 
 def is_unanswered(done):
     """The daemon closed the connection, for the question came too late on a busy machine: it has not read it, so that the same
-    command can be given again. Or it did not answer within $ELECT_TIMEOUT."""
-    return done.returncode == 3 and "the daemon does not answer" in done.stderr
+    command can be given again. A command that was not answered within $ELECT_TIMEOUT may have taken effect, and is not."""
+    return done.returncode == 3 and "the daemon closed the connection without an answer" in done.stderr
 
 
 def is_late(done):

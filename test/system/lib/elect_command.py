@@ -5,10 +5,12 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 from .checks import Failure, check, expect, holds, is_unanswered
 from .processes import LIMIT, wait
+from .status_socket import ask
 
 ELECT = os.path.abspath(sys.argv[1])
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -31,13 +33,42 @@ def answered(*words, **how):
     return wait(f"an answer to elect {' '.join(map(str, words))}", found)
 
 
+class Pulse(threading.Thread):
+    """Asks the daemons again and again. `longest` is the longest time from one answer to the next one: what a process of this
+    machine may have had to wait meanwhile."""
+
+    def __init__(self, sockets):
+        super().__init__(daemon=True)
+        self.sockets, self.longest, self.over = sockets, 0, False
+
+    def run(self):
+        last = time.monotonic()
+        while not self.over:
+            for path in self.sockets:
+                ask(path, {"verb": "is-leader"})
+                now = time.monotonic()
+                self.longest, last = max(self.longest, now - last), now
+            time.sleep(0.005)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        self.join()
+
+
 def refused_init(cluster, name):
-    """elect init of a member that others remember, ended. It waits for their answers for 2.5 renewals, a second at least. If a busy
-    machine takes longer it makes a state, with which no daemon could stay; that is taken away, and it is asked again."""
+    """elect init of a member that others remember, ended. It waits for their answers for 2.5 renewals, a second at least. A busy
+    machine may take longer: then it makes a state, with which no daemon could stay. That is accepted only if the machine
+    was seen to be so busy; the state is taken away, and it is asked again."""
     def found():
         begun = time.monotonic()
-        done = cluster.elect(name, "init")
+        with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:
+            done = cluster.elect(name, "init")
         holds("elect init did not wait", done.returncode != 0 or time.monotonic() - begun >= 1, done)
+        holds("elect init made a state, though the others could answer", done.returncode != 0 or pulse.longest > 0.1, pulse.longest, done)
         if done.returncode == 0:
             cluster.state(name).unlink()
         return done if done.returncode != 0 else None

@@ -123,11 +123,11 @@ class LocalCluster:
             leaders = {group.get("leader") for group in seen.values()}
             leader = leaders.pop() if len(leaders) == 1 else None
             own = self.group(leader) if leader not in (None, other_than) else {}
-            if not own.get("leads"):
-                return None
             terms = {group.get("term") for n, group in seen.items() if n != leader}
-            follow = len(terms) <= 1 and all(term >= own["term"] and term & 0xffff == own["term"] & 0xffff for term in terms)
-            return (leader, own["term"]) if follow else None
+            if not own.get("leads") or len(terms) > 1 or None in terms:  # who was only told of its leader knows no term yet
+                return None
+            later = all(term >= own["term"] and term & 0xffff == own["term"] & 0xffff for term in terms)
+            return (leader, own["term"]) if later else None
         return wait(f"a leader of {' '.join(names)}", found)
 
     def begin(self):

@@ -131,7 +131,7 @@ class Lookout(threading.Thread):
     def run(self):
         while not self.over and self.seen is None:
             for name, path in self.sockets.items():
-                said = self.ask(path, {"verb": "is-leader"})
+                said = self.ask(path, {"verb": "is-leader", "group": "main"})
                 if said and said.get("leads") and said["term"] > self.term:
                     self.seen = (clock(), name, said["term"])
                     return

@@ -1,0 +1,23 @@
+/* Cases, and parts of them, that cannot be run here. tools/tier counts and names them by these
+ * lines. */
+#ifndef ELECT_TEST_SKIP_H
+#define ELECT_TEST_SKIP_H
+
+#include <unistd.h>
+
+#define SKIP_PART(part, why) print_message("skipped: %s: %s\n", part, why)
+
+/* Ends the case. */
+#define SKIP_CASE(why)                                                                             \
+    do {                                                                                           \
+        SKIP_PART(__func__, why);                                                                  \
+        skip();                                                                                    \
+    } while (0)
+
+#define NEEDS_ROOT()                                                                               \
+    do {                                                                                           \
+        if (geteuid() != 0)                                                                        \
+            SKIP_CASE("needs root");                                                               \
+    } while (0)
+
+#endif
