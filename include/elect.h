@@ -74,6 +74,16 @@ typedef uint64_t elect_set;  /* a set of ranks */
 typedef int64_t elect_time;  /* what a process's own clock says, in units of the host's */
 typedef uint64_t elect_term; /* counter * 2^16 + id: belongs to one process; the fencing token */
 
+static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
+static inline uint16_t elect_term_owner(elect_term term) { return (uint16_t)term; } /* its number */
+static inline elect_term elect_term_make(uint64_t counter, uint16_t owner)
+{
+    return counter << 16 | owner;
+}
+/* "5.1": the fifth term, which belongs to process 1. Returns `text`. */
+#define ELECT_TERM_TEXT 24
+const char *elect_term_text(elect_term term, char text[ELECT_TERM_TEXT]);
+
 /* name, the word that users write, what it is */
 #define ELECT_ALGORITHMS(X)                                                                        \
     X(BULLY, "bully", "Garcia-Molina 1982: the highest process that answers takes over")           \
@@ -563,7 +573,16 @@ size_t elect_encode(const struct elect_config *config, const struct elect_messag
 bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_t length,
                   struct elect_message *message);
 
-/* What a lease must at least leave to a leader. */
+/* All processes of the configuration, whatever their roles. */
+static inline elect_set elect_everyone(const struct elect_config *config)
+{
+    return ~(elect_set)0 >> (ELECT_MAX - config->n);
+}
+
+/* The leader's share of a lease, D (1-rho)/(1+rho) - epsilon: an office ends by a clock however
+ * slow before the lease of any voter ends by a clock however fast. */
+int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
+/* The least that a lease must leave to a leader. */
 int64_t elect_shortest_office(const struct elect_config *config);
 
 /* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `saved` is

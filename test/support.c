@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include "../src/base/parse.h"
+
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,7 @@ static void set(struct experiment *e, const char *key, const char *value)
         return;
     }
     if (strcmp(key, "crash-rate") == 0) {
-        assert_true(probability_parse(value, &e->crash_rate));
+        assert_true(parse_probability(value, &e->crash_rate));
         return;
     }
     for (int i = 0; i < SETTING_COUNT; i++) {
@@ -74,7 +76,7 @@ const char *list(uint64_t set)
     static struct text t;
     text_clear(&t);
     for (; set != 0; set &= set - 1) {
-        text_number(&t, (uint64_t)__builtin_ctzll(set));
+        text_add_number(&t, (uint64_t)__builtin_ctzll(set));
         text_add(&t, ",");
     }
     return t.bytes;

@@ -83,7 +83,7 @@ static bool is_enrolled(zhandle_t *z, const char *election, const char *mark)
     return own_name != NULL;
 }
 
-static bool enroll(zhandle_t *z, const char *election)
+static bool enroll_member(zhandle_t *z, const char *election)
 {
     char mark[32], path[PATH_ROOM];
     int error = zoo_create(z, election, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0);
@@ -129,7 +129,7 @@ static void contend(const char *servers, const char *election, int session)
     while (state != ZOO_EXPIRED_SESSION_STATE) {
         bool connected = state == ZOO_CONNECTED_STATE;
         if (connected && !enrolled)
-            enrolled = enroll(z, election);
+            enrolled = enroll_member(z, election);
         if (connected && enrolled && !lowest && (looks || has_fallen)) {
             int seen = look(z, election);
             lowest = seen == 1;

@@ -1,3 +1,4 @@
+#include "../base/clock.h"
 #include "elect-client.h"
 #include "talk.h"
 
@@ -85,13 +86,6 @@ static enum elect_client_error fail_by_errno(struct elect_client *c)
 
 /* ---- time ---- */
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
-
 static struct timespec timespec_of(int64_t time)
 {
     return (struct timespec){.tv_sec = (time_t)(time / SECOND),
@@ -100,7 +94,7 @@ static struct timespec timespec_of(int64_t time)
 
 int64_t elect_client_left(const struct elect_client_answer *answer)
 {
-    int64_t left = answer->leads ? answer->deadline - now() : 0;
+    int64_t left = answer->leads ? answer->deadline - boottime_now() : 0;
     return left > 0 ? left : 0;
 }
 
@@ -111,7 +105,7 @@ bool elect_client_valid(const struct elect_client_answer *answer)
 
 static int64_t end_of(int64_t patience)
 {
-    int64_t begin = now();
+    int64_t begin = boottime_now();
     return patience < INT64_MAX - begin ? begin + patience : INT64_MAX;
 }
 
@@ -119,7 +113,7 @@ static int64_t end_of(int64_t patience)
 static bool wait_for(const struct elect_client *c, short events, int64_t end)
 {
     struct pollfd poll = {.fd = c->fd, .events = events};
-    int64_t left = end - now();
+    int64_t left = end - boottime_now();
     if (left <= 0)
         return false;
     struct timespec t = timespec_of(left < 60 * SECOND ? left : 60 * SECOND);
@@ -172,7 +166,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     memcpy(t.group, c->group, sizeof t.group);
     t.left = word == TALK_LEASE ? c->span : 0;
     do {
-        while ((t.stamp = now()) == c->stamp) {
+        while ((t.stamp = boottime_now()) == c->stamp) {
         }
         if (send(c->fd, &t, sizeof t, MSG_NOSIGNAL) == (ssize_t)sizeof t) {
             c->asked = c->asked || word == TALK_LEASE;
@@ -278,16 +272,16 @@ static enum elect_client_error converse(struct elect_client *c, int64_t end, boo
                                         struct talk *t, struct elect_client_answer *a)
 {
     bool fresh = false;
-    for (unsigned taken = 0; taken < MANY || now() < end; taken++) {
+    for (unsigned taken = 0; taken < MANY || boottime_now() < end; taken++) {
         enum elect_client_error error = ELECT_CLIENT_FINE;
-        if (!c->asked || now() - c->stamp >= SILENCE) {
+        if (!c->asked || boottime_now() - c->stamp >= SILENCE) {
             error = say_again(c, TALK_LEASE, end);
             fresh = true;
         }
         int64_t silence = c->stamp + SILENCE;
         if (error == ELECT_CLIENT_FINE)
             error = hear(c, end < silence ? end : silence, t);
-        if (error == ELECT_CLIENT_LATE && now() < end && c->asked)
+        if (error == ELECT_CLIENT_LATE && boottime_now() < end && c->asked)
             continue;
         if (error == ELECT_CLIENT_NO_DAEMON && !fresh)
             continue; /* the one that was asked is gone, but there may be another */
@@ -322,7 +316,7 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
         *answer = a;
         wake_at(c, a.leads ? next_question(&t, &a) : NEVER);
     } else {
-        wake_at(c, now() + (error == ELECT_CLIENT_NO_DAEMON ? RETRY : SILENCE));
+        wake_at(c, boottime_now() + (error == ELECT_CLIENT_NO_DAEMON ? RETRY : SILENCE));
     }
     return error;
 }
@@ -337,7 +331,8 @@ enum elect_client_error elect_client_resign(struct elect_client *c, int64_t pati
     int64_t end = end_of(patience);
     error = c->resigning ? ELECT_CLIENT_FINE : say_again(c, TALK_RESIGN, end);
     for (unsigned taken = 0; error == ELECT_CLIENT_FINE && c->resigning; taken++) {
-        error = taken < MANY || now() < end ? hear(c, end, &t) : fail_plainly(c, ELECT_CLIENT_LATE);
+        error = taken < MANY || boottime_now() < end ? hear(c, end, &t)
+                                                     : fail_plainly(c, ELECT_CLIENT_LATE);
         if (error != ELECT_CLIENT_FINE)
             break;
         if (t.word == TALK_TOLD && t.stamp == c->stamp)
@@ -347,7 +342,7 @@ enum elect_client_error elect_client_resign(struct elect_client *c, int64_t pati
         if (t.word == TALK_REFUSED)
             error = fail(c, ELECT_CLIENT_REFUSED, t.why);
     }
-    wake_at(c, now());
+    wake_at(c, boottime_now());
     return error;
 }
 
@@ -356,10 +351,10 @@ void elect_client_span(struct elect_client *c, int64_t span) { c->span = span > 
 void elect_client_stopped(struct elect_client *c)
 {
     if (c->asked)
-        wake_at(c, now());
+        wake_at(c, boottime_now());
     c->asked = false; /* what is answered to an earlier question is void, too */
     if (c->fd >= 0)
-        say(c, TALK_EMPTY, now());
+        say(c, TALK_EMPTY, boottime_now());
 }
 
 int elect_client_fd(const struct elect_client *c) { return c->watch; }
@@ -429,7 +424,7 @@ static enum elect_client_error fill_in(struct elect_client *c, const char *socke
     if (c->watch < 0 || c->timer < 0 ||
         epoll_ctl(c->watch, EPOLL_CTL_ADD, c->timer, &readable) != 0)
         return ELECT_CLIENT_SYSTEM;
-    wake_at(c, now());
+    wake_at(c, boottime_now());
     return ELECT_CLIENT_FINE;
 }
 

@@ -30,8 +30,8 @@
  * nothing works any more, or never will, TALK_IS_EMPTY is sent there, whoever else is dead by then.
  * Its end without that word means that something may have survived.
  */
-#ifndef ELECT_TALK_H
-#define ELECT_TALK_H
+#ifndef ELECT_CLIENT_TALK_H
+#define ELECT_CLIENT_TALK_H
 
 #include <stdint.h>
 

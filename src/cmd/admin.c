@@ -11,7 +11,7 @@ static int tell(struct asked_for *a, json_t *request, unsigned patience,
                 void (*print)(const json_t *o))
 {
     int status;
-    json_t *o = ask(a, "admin", request, patience, &status);
+    json_t *o = ask_daemon(a, "admin", request, patience, &status);
     if (o == NULL)
         return status;
     json_object_del(o, "ok");
@@ -27,8 +27,8 @@ static void print_hand_over(const json_t *o)
 {
     char from[32], to[32];
     printf("from term %s to term %s: %s leads\n",
-           ask_term(json_integer_value(json_object_get(o, "from")), from),
-           ask_term(json_integer_value(json_object_get(o, "to")), to),
+           elect_term_text((elect_term)ask_number(o, "from"), from),
+           elect_term_text((elect_term)ask_number(o, "to"), to),
            json_string_value(json_object_get(o, "leader")));
 }
 

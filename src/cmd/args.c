@@ -29,7 +29,7 @@ static int unknown(const struct args *a, const char *name, size_t length,
     struct text why;
     for (size_t i = 0; i < count; i++)
         names[i] = specs[i].name;
-    const char *nearest = text_nearest(name, length, names, count);
+    const char *nearest = choice_nearest(name, length, names, count);
     text_clear(&why);
     if (nearest != NULL) {
         text_add(&why, "unknown option, did you mean --");
@@ -101,7 +101,7 @@ bool args_output(const char *value, bool *json, struct text *complaint)
 {
     static const char *const words[] = {"text", "json"};
     uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 2, &choice, complaint);
+    bool fine = choice_parse(value, words, 2, &choice, complaint);
     *json = choice == 1;
     return fine;
 }

@@ -1,10 +1,9 @@
 /* Command lines: one table per verb, from which both the parser and the help text are made. */
-#ifndef ELECT_ARGS_H
-#define ELECT_ARGS_H
+#ifndef ELECT_CMD_ARGS_H
+#define ELECT_CMD_ARGS_H
 
-#include "../model/setup.h"
-
-enum { EXIT_FINE = 0, EXIT_BROKEN = 1, EXIT_NO_AGREEMENT = 2, EXIT_USAGE = 64, EXIT_IO = 74 };
+#include "../base/choice.h"
+#include "../base/exit.h"
 
 struct option_spec {
     const char *name;  /* without the dashes */

@@ -1,5 +1,7 @@
 #include "ask.h"
 
+#include "../base/parse.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -40,7 +42,7 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
 static bool take_timeout(struct asked_for *a, const char *from, const char *value)
 {
     uint64_t seconds;
-    if (!number_parse(value, MAX_TIMEOUT, &seconds) || seconds == 0) {
+    if (!parse_number(value, MAX_TIMEOUT, &seconds) || seconds == 0) {
         args_complain(a->verb, from, "expected a number of seconds, 1 to 3600");
         return false;
     }
@@ -134,7 +136,7 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    const char *nearest = text_nearest(a->id, strlen(a->id), names, c->members);
+    const char *nearest = choice_nearest(a->id, strlen(a->id), names, c->members);
     text_clear(&why);
     text_add(&why, "no such member in ");
     text_add(&why, c->path);
@@ -268,7 +270,7 @@ static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
 static void add_late(struct text *why, unsigned seconds, const char *socket)
 {
     text_add(why, "the daemon did not answer within ");
-    text_number(why, seconds);
+    text_add_number(why, seconds);
     text_add(why, strcmp(socket, "admin") == 0 ? " s, and may still do it" : " s");
     text_add(why, " (--timeout SECONDS waits longer)");
 }
@@ -361,8 +363,8 @@ json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, 
     return NULL;
 }
 
-json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
-            int *status)
+json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+                   int *status)
 {
     struct text why;
     json_t *answer = ask_try(a, socket, request, seconds, status, &why);
@@ -431,12 +433,6 @@ int ask_stream(const struct asked_for *a, json_t *request,
     return status;
 }
 
-const char *ask_term(json_int_t term, char text[32])
-{
-    snprintf(text, 32, "%lld.%lld", (long long)(term >> 16), (long long)(term & 0xffff));
-    return text;
-}
-
 void ask_print_json(json_t *o)
 {
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
@@ -452,11 +448,4 @@ const char *ask_text(const json_t *o, const char *key)
 json_int_t ask_number(const json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
-}
-
-int64_t ask_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }

@@ -1,6 +1,6 @@
 /* What the verbs that ask, or tell, a daemon have in common. */
-#ifndef ELECT_ASK_H
-#define ELECT_ASK_H
+#ifndef ELECT_CMD_ASK_H
+#define ELECT_CMD_ASK_H
 
 #include "../daemon/config.h"
 #include "args.h"
@@ -8,8 +8,6 @@
 #include <jansson.h>
 
 #define ASK_CONFIG "/etc/elect/elect.conf"
-
-enum { EXIT_NO = 1, EXIT_NOBODY = 2, EXIT_NO_DAEMON = 3, EXIT_NOT_NOW = 75, EXIT_CONFIG = 78 };
 
 struct asked_for {
     const char *verb;
@@ -70,8 +68,8 @@ const struct config_member *ask_self(const struct asked_for *a, const struct con
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
 
 /* The answer, or NULL with an exit status, after having complained. Takes the request. */
-json_t *ask(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
-            int *status);
+json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
+                   int *status);
 /* The same, without complaining of the answer: why; empty if there was nobody to ask. */
 json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
                 int *status, struct text *why);
@@ -82,15 +80,10 @@ int ask_stream(const struct asked_for *a, json_t *request,
 /* "elect VERB: what", and the status. */
 int ask_complain(const char *verb, int status, const char *what);
 
-/* "5.1": the fifth term, which belongs to 1. */
-const char *ask_term(json_int_t term, char text[32]);
 void ask_print_json(json_t *o);
 
 /* What an answer has there; "" and 0 if it has not. */
 const char *ask_text(const json_t *o, const char *key);
 json_int_t ask_number(const json_t *o, const char *key);
-
-/* The clock of leases: CLOCK_BOOTTIME in microseconds. */
-int64_t ask_now(void);
 
 #endif

@@ -105,7 +105,7 @@ int cmd_config(int argc, char **argv)
     if (status < 0)
         return ~status;
     text_clear(&why);
-    if (!setup_choose(a.word[0], verbs, 2, &which, &why))
+    if (!choice_parse(a.word[0], verbs, 2, &which, &why))
         return args_complain(a.verb, a.word[0], why.bytes);
     if (which == 1) {
         text_clear(&example);

@@ -87,7 +87,7 @@ int cmd_daemon(int argc, char **argv)
     const struct config_member *me = ask_self(&a, &c);
     if (me == NULL)
         return EXIT_CONFIG;
-    if (!enroll(&e, &c, me, &why))
+    if (!enroll_member(&e, &c, me, &why))
         return ask_complain(a.verb, EXIT_NOT_NOW, why.bytes);
     if (!elect_member_bind(e.peer, c.members, me->peer.id, sockets, text, sizeof text))
         return ask_complain(a.verb, EXIT_NOT_NOW, text);

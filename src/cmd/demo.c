@@ -29,7 +29,7 @@ static void take(void *context, int option, const char *value)
     }
 }
 
-static bool choose(struct ground *g, const struct demo_options *o)
+static bool choose(struct cluster *g, const struct demo_options *o)
 {
     static const char *const algorithms[] = {
 #define X(name, word, text) word,
@@ -42,16 +42,16 @@ static bool choose(struct ground *g, const struct demo_options *o)
     text_clear(&why);
     g->mandate = ELECT_MAJORITY;
     if (o->algorithm != NULL &&
-        !setup_choose(o->algorithm, algorithms, ELECT_ALGORITHM_COUNT, &g->algorithm, &why)) {
+        !choice_parse(o->algorithm, algorithms, ELECT_ALGORITHM_COUNT, &g->algorithm, &why)) {
         args_complain("demo", "--algorithm", why.bytes);
         return false;
     }
-    if (o->mandate != NULL && !setup_choose(o->mandate, mandates, 2, &g->mandate, &why)) {
+    if (o->mandate != NULL && !choice_parse(o->mandate, mandates, 2, &g->mandate, &why)) {
         args_complain("demo", "--mandate", why.bytes);
         return false;
     }
     if (o->members != NULL &&
-        (!number_parse(o->members, GROUND_MEMBERS, &members) || members < GROUND_FEWEST)) {
+        (!parse_number(o->members, CLUSTER_MEMBERS, &members) || members < CLUSTER_FEWEST)) {
         args_complain("demo", "--members", "expected a number from 3 to 9");
         return false;
     }
@@ -61,12 +61,12 @@ static bool choose(struct ground *g, const struct demo_options *o)
 
 static bool read_limit(struct demo *d, const char *text)
 {
-    uint32_t limit = LIMIT;
-    if (text != NULL && (!config_duration(text, &limit) || limit == 0)) {
+    uint64_t limit = LIMIT;
+    if (text != NULL && (!parse_duration(text, UINT32_MAX, &limit) || limit == 0)) {
         args_complain("demo", "--limit", "expected a time such as 27s or 500ms");
         return false;
     }
-    d->limit = limit;
+    d->limit = (int64_t)limit;
     return true;
 }
 
@@ -79,13 +79,13 @@ static void print_json(const struct demo *d, const struct demo_measured *m)
 {
     json_t *o = json_pack(
         "{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "members",
-        (int)d->ground.members, "algorithm",
-        elect_algorithm_name((enum elect_algorithm)d->ground.algorithm), "mandate",
-        ground_mandate(&d->ground), "first_leader_ms", milliseconds(m->started), "machine_lost_ms",
-        milliseconds(m->crashed), "recovered_ms", milliseconds(m->recovered), "process_killed_ms",
-        milliseconds(m->killed), "old_leader_stopped_ms", milliseconds(m->stopped), "new_leader_ms",
-        milliseconds(m->parted), "healed_ms", milliseconds(m->healed), "two_at_once_ms",
-        milliseconds(m->two));
+        (int)d->cluster.members, "algorithm",
+        elect_algorithm_name((enum elect_algorithm)d->cluster.algorithm), "mandate",
+        cluster_mandate(&d->cluster), "first_leader_ms", milliseconds(m->started),
+        "machine_lost_ms", milliseconds(m->crashed), "recovered_ms", milliseconds(m->recovered),
+        "process_killed_ms", milliseconds(m->killed), "old_leader_stopped_ms",
+        milliseconds(m->stopped), "new_leader_ms", milliseconds(m->parted), "healed_ms",
+        milliseconds(m->healed), "two_at_once_ms", milliseconds(m->two));
     ask_print_json(o);
     json_decref(o);
 }
@@ -169,13 +169,13 @@ int cmd_demo(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    if (!choose(&d.ground, &o) || !read_limit(&d, o.limit))
+    if (!choose(&d.cluster, &o) || !read_limit(&d, o.limit))
         return EXIT_USAGE;
     bool live = is_live(&o, &a);
     /* opened anew: whoever else uses it may wait */
-    d.ground.terminal =
+    d.cluster.terminal =
         live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-    live = d.ground.terminal >= 0;
+    live = d.cluster.terminal >= 0;
     const char *plain = getenv("NO_COLOR");
     d.colour = plain == NULL || *plain == '\0';
     text_clear(&why);

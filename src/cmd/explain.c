@@ -1,5 +1,7 @@
 /* elect explain: how it came to the last change of leader, in the words of those who took part. */
 #include "explain.h"
+
+#include "../base/clock.h"
 #include "member.h"
 
 #include <stdio.h>
@@ -14,10 +16,7 @@ static double milliseconds(int64_t us) { return (double)us / 1000; }
 /* A date of the wall clock for one of the other. */
 static void date_of(int64_t at, char text[JOURNAL_DATE])
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t wall = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-    journal_date(wall - (ask_now() - at), text);
+    journal_date(date_now() - (boottime_now() - at), text);
 }
 
 /* ---- text ---- */
@@ -59,7 +58,7 @@ static void print_head(const struct gathered *g, const struct change *c)
     json_int_t latest = now ? ask_number(gather_group(g), "term") : 0; /* who succeeds itself */
     if (latest != 0 || c->takes->term != 0)
         snprintf(term, sizeof term, " in term %s",
-                 ask_term(latest != 0 ? latest : (json_int_t)c->takes->term, number));
+                 elect_term_text(latest != 0 ? (elect_term)latest : c->takes->term, number));
     printf("group %s: %s %s%s, %s %s.\n", g->group, g->name[c->takes->member],
            now ? "leads" : "took office", term, now ? "since" : "at", date);
     if (!now && leader == NULL)
@@ -215,7 +214,7 @@ int cmd_explain(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    struct gathered *g = gather(&a, &status);
+    struct gathered *g = gather_members(&a, &status);
     if (g == NULL)
         return status;
     bool found = explain_find(g, &c);

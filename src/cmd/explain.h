@@ -1,6 +1,6 @@
 /* The last change of leader, out of what the recorders say; or how it came that nobody leads. */
-#ifndef ELECT_EXPLAIN_H
-#define ELECT_EXPLAIN_H
+#ifndef ELECT_CMD_EXPLAIN_H
+#define ELECT_CMD_EXPLAIN_H
 
 #include "../daemon/journal.h"
 #include "gather.h"

@@ -34,7 +34,7 @@ int export_history(struct asked_for *a, const char *file)
     struct outcome outcome;
     if (!keep_can(file))
         return args_complain(a->verb, "--export", "cannot be written there");
-    struct gathered *g = gather(a, &status);
+    struct gathered *g = gather_members(a, &status);
     if (g == NULL)
         return status;
     char *script = gather_mandated(g) ? export_script(g) : NULL;

@@ -1,6 +1,6 @@
 /* What happened to real members, as a scenario for the simulator. */
-#ifndef ELECT_EXPORT_H
-#define ELECT_EXPORT_H
+#ifndef ELECT_CMD_EXPORT_H
+#define ELECT_CMD_EXPORT_H
 
 #include "gather.h"
 

@@ -1,5 +1,7 @@
 #include "gather.h"
 
+#include "../base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +32,7 @@ static json_t *page_of(const struct asked_for *a, const char *member, json_int_t
     json_t *o = NULL;
     struct text why;
     int status;
-    for (unsigned i = 0; i < (here ? 1 : TRIES) && o == NULL && ask_now() < until; i++)
+    for (unsigned i = 0; i < (here ? 1 : TRIES) && o == NULL && boottime_now() < until; i++)
         o = ask_try(a, "status",
                     json_pack("{s:s, s:s, s:b, s:I}", "verb", "messages", "member", member, "loud",
                               1, "from", from),
@@ -77,8 +79,8 @@ static void add_step(struct gathered *g, unsigned member, const json_t *m, int64
  * of the time that is left, so that one that answers slowly costs no other its answer. */
 static void ask_one(struct gathered *g, const struct asked_for *a, unsigned member)
 {
-    int64_t left = g->asked + GATHER_TIME * INT64_C(1000000) - ask_now();
-    int64_t until = ask_now() + (left > 0 ? left / (g->members - member) : 0);
+    int64_t left = g->asked + GATHER_TIME * INT64_C(1000000) - boottime_now();
+    int64_t until = boottime_now() + (left > 0 ? left / (g->members - member) : 0);
     json_t *pages = json_array(), *page, *m;
     json_int_t from = -GATHER_BACK;
     int64_t shift = 0, error = INT64_MAX, e;
@@ -132,10 +134,10 @@ static void know_members(struct gathered *g)
     }
 }
 
-struct gathered *gather(struct asked_for *a, int *status)
+struct gathered *gather_members(struct asked_for *a, int *status)
 {
-    int64_t asked = ask_now();
-    json_t *o = ask(a, "status", json_pack("{s:s}", "verb", "status"), PATIENCE, status);
+    int64_t asked = boottime_now();
+    json_t *o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "status"), PATIENCE, status);
     struct gathered *g = o != NULL ? calloc(1, sizeof *g) : NULL;
     if (o != NULL && g == NULL)
         *status = ask_complain(a->verb, EXIT_NO, "no memory");

@@ -1,6 +1,6 @@
 /* What the flight recorders of all members that can be reached say, in one order of time. */
-#ifndef ELECT_GATHER_H
-#define ELECT_GATHER_H
+#ifndef ELECT_CMD_GATHER_H
+#define ELECT_CMD_GATHER_H
 
 #include "ask.h"
 
@@ -35,7 +35,7 @@ struct gathered {
 };
 
 /* NULL with an exit status, after having complained. */
-struct gathered *gather(struct asked_for *a, int *status);
+struct gathered *gather_members(struct asked_for *a, int *status);
 void gather_end(struct gathered *g);
 
 unsigned gather_called(const struct gathered *g, const char *name); /* g->members: nobody */

@@ -1,6 +1,6 @@
 /* elect init: a cluster, or a member of it, for the first time; and elect readmit, for a member
  * that has lost its state. */
-#include "../daemon/enroll.h"
+#include "../daemon/enrolment.h"
 #include "member.h"
 
 #include <errno.h>
@@ -246,7 +246,7 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     bool forbidden;
     text_clear(&complaint);
     q->config = c;
-    if (!enroll(&e, c, me, &complaint) || !enroll_others(&e, c, &complaint)) {
+    if (!enroll_member(&e, c, me, &complaint) || !enroll_others(&e, c, &complaint)) {
         snprintf(q->why, sizeof q->why, "%.250s", complaint.bytes);
         return false;
     }

@@ -60,8 +60,8 @@ static int tell(const struct asked_for *a, const char *verb, int id, bool force)
 {
     int status;
     json_t *o =
-        ask(a, "admin", json_pack("{s:s, s:i, s:b}", "verb", verb, "id", id, "force", force),
-            PATIENCE, &status);
+        ask_daemon(a, "admin", json_pack("{s:s, s:i, s:b}", "verb", verb, "id", id, "force", force),
+                   PATIENCE, &status);
     json_decref(o);
     return o != NULL ? EXIT_FINE : status;
 }
@@ -108,7 +108,7 @@ static int change(const struct asked_for *a, const struct config *c, const char 
     uint64_t id;
     unsigned at = 0;
     text_clear(&why);
-    if (!number_parse(number, 255, &id))
+    if (!parse_number(number, 255, &id))
         return args_complain(a->verb, number, "expected the number of a key, see elect key list");
     if (!keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
@@ -140,7 +140,7 @@ static int list(const struct asked_for *a)
 {
     int status;
     size_t i;
-    json_t *o = ask(a, "status", json_pack("{s:s}", "verb", "status"), 1, &status), *key, *p;
+    json_t *o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "status"), 1, &status), *key, *p;
     if (o == NULL)
         return status;
     if (a->json)
@@ -190,7 +190,7 @@ int cmd_key(int argc, char **argv)
     if (status < 0)
         return ~status;
     text_clear(&why);
-    if (!setup_choose(a.word[0], verbs, 5, &which, &why))
+    if (!choice_parse(a.word[0], verbs, 5, &which, &why))
         return args_complain(a.verb, a.word[0], why.bytes);
     if ((a.words == 2) != (which != 4))
         return args_complain(a.verb, a.word[0],

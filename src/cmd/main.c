@@ -61,7 +61,7 @@ static int unknown_verb(const char *name)
     struct text why;
     for (size_t i = 0; i < VERB_COUNT; i++)
         names[i] = verbs[i].name;
-    const char *nearest = text_nearest(name, strlen(name), names, VERB_COUNT + 1);
+    const char *nearest = choice_nearest(name, strlen(name), names, VERB_COUNT + 1);
     text_clear(&why);
     text_add(&why, "unknown verb, ");
     text_add(&why, nearest != NULL ? "did you mean " : "see elect --help");

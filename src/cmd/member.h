@@ -2,7 +2,7 @@
 #ifndef ELECT_CMD_MEMBER_H
 #define ELECT_CMD_MEMBER_H
 
-#include "../model/numbers.h"
+#include "../base/parse.h"
 #include "ask.h"
 
 int cmd_is_leader(int argc, char **argv);

@@ -27,7 +27,7 @@ void outcome_of_play(struct outcome *o, const struct play *p)
 
 int outcome_exit(const struct outcome *o)
 {
-    return o->violations > 0 ? EXIT_BROKEN : o->agreed ? EXIT_FINE : EXIT_NO_AGREEMENT;
+    return o->violations > 0 ? EXIT_NO : o->agreed ? EXIT_FINE : EXIT_UNDECIDED;
 }
 
 static bool is_sent(const struct elect_config *c, unsigned type)
@@ -53,7 +53,7 @@ static json_t *follows(const struct world *w)
         uint8_t rank = (uint8_t)__builtin_ctzll(rest), leader = w->node[rank].leader;
         struct text key;
         text_clear(&key);
-        text_number(&key, w->config.id[rank]);
+        text_add_number(&key, w->config.id[rank]);
         json_object_set_new(object, key.bytes,
                             leader == ELECT_NOBODY ? json_null() : integer(w->config.id[leader]));
     }

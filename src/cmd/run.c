@@ -1,7 +1,7 @@
 /* elect run: its command line. The work is in src/run/. */
 #include "member.h"
 
-#include "../model/numbers.h"
+#include "../base/parse.h"
 #include "../run/run.h"
 
 #include <signal.h>
@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define VERB         "run"
-#define HEALTH_EVERY 2000000 /* microseconds */
+#define LONGEST      (10000 * UINT64_C(3600000000)) /* microseconds */
+#define HEALTH_EVERY 2000000                        /* microseconds */
 #define HEALTH_TRIES 3
 
 enum own {
@@ -73,7 +74,7 @@ static void take(void *context, int option, const char *value)
 static int complain(const char *what, const char *why)
 {
     args_complain(VERB, what, why);
-    return RUN_FAILED;
+    return EXIT_RUN_FAILED;
 }
 
 /* ---- what the words mean ---- */
@@ -81,17 +82,11 @@ static int complain(const char *what, const char *why)
 static bool read_time(const struct words *w, enum own which, int64_t *to)
 {
     char name[32];
-    uint32_t value;
-    uint64_t count;
-    const char *text = w->value[which];
-    if (text == NULL)
+    uint64_t value;
+    if (w->value[which] == NULL)
         return true;
-    if (config_duration(text, &value)) {
-        *to = value;
-        return true;
-    }
-    if (number_scan(&text, 10000, &count) && (strcmp(text, "h") == 0 || strcmp(text, "m") == 0)) {
-        *to = (int64_t)count * (*text == 'h' ? 3600 : 60) * 1000000;
+    if (parse_duration(w->value[which], LONGEST, &value)) {
+        *to = (int64_t)value;
         return true;
     }
     snprintf(name, sizeof name, "--%s", own[which].name);
@@ -115,7 +110,7 @@ static bool read_number(const struct words *w, enum own which, uint64_t from, ui
                         uint64_t *value)
 {
     char name[32], why[64];
-    if (w->value[which] == NULL || (number_parse(w->value[which], to, value) && *value >= from))
+    if (w->value[which] == NULL || (parse_number(w->value[which], to, value) && *value >= from))
         return true;
     snprintf(name, sizeof name, "--%s", own[which].name);
     snprintf(why, sizeof why, "expected a number from %u to %u", (unsigned)from, (unsigned)to);
@@ -127,7 +122,7 @@ static bool read_number(const struct words *w, enum own which, uint64_t from, ui
 static int signal_number(const char *word)
 {
     uint64_t number;
-    if (number_parse(word, (uint64_t)SIGRTMAX, &number))
+    if (parse_number(word, (uint64_t)SIGRTMAX, &number))
         return (int)number;
     word += strncasecmp(word, "SIG", 3) == 0 ? 3 : 0;
     for (int i = 1; i < NSIG; i++)
@@ -143,7 +138,7 @@ static bool read_on_lose(const struct words *w, struct run_options *o)
     uint8_t choice = LOSE_STOP;
     const char *word = w->value[OWN_ON_LOSE];
     text_clear(&why);
-    if (word != NULL && !setup_choose(word, words, 3, &choice, &why)) {
+    if (word != NULL && !choice_parse(word, words, 3, &choice, &why)) {
         complain("--on-lose", why.bytes);
         return false;
     }
@@ -188,7 +183,7 @@ static bool goes_together(const struct words *w, const struct run_options *o)
 
 static bool read_options(const struct words *w, struct run_options *o)
 {
-    uint64_t lost = RUN_LOST, tries = HEALTH_TRIES;
+    uint64_t lost = EXIT_LOST, tries = HEALTH_TRIES;
     *o = (struct run_options){.max_wait = DEADLINE_NEVER,
                               .grace = DEADLINE_DEFAULT,
                               .margin = DEADLINE_DEFAULT,
@@ -237,7 +232,7 @@ static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char s
 {
     const char *dot;
     if (ask_socket(a, "run", run) != 0)
-        return RUN_FAILED;
+        return EXIT_RUN_FAILED;
     dot = strrchr(run, '.');
     bool beside = dot != NULL && strcmp(dot, ".run") == 0;
     int length = beside ? (int)(dot - run) : (int)strlen(run);
@@ -285,8 +280,8 @@ int cmd_run(int argc, char **argv)
     int before = split(argc, argv);
     int status = ask_parse(&a, &spec, before, argv);
     if (status < 0)
-        return ~status == EXIT_FINE ? EXIT_FINE : RUN_FAILED;
+        return ~status == EXIT_FINE ? EXIT_FINE : EXIT_RUN_FAILED;
     if (!read_options(&words, &o))
-        return RUN_FAILED;
+        return EXIT_RUN_FAILED;
     return start(&a, &o, argv + (before < argc ? before + 1 : argc));
 }

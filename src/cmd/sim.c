@@ -1,6 +1,8 @@
 /* elect sim: one election told step by step, or the statistics of thousands. */
 #include "sim.h"
 
+#include "../base/parse.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ enum own_option {
 
 static const struct option_spec options[OPTION_COUNT] = {
 #define X(name, key, value, text) {key, 0, value, text},
-    SETTINGS(X)
+    SETUP_SETTINGS(X)
 #undef X
         [OPTION_BEGIN] = {"begin", 0, "LIST|all", "who notices at time 0 (default: the lowest)"},
     [OPTION_CRASH] = {"crash", 0, "ID@TIME", "this process crashes then"},
@@ -125,7 +127,7 @@ static bool add_fault(struct experiment *e, enum fault_kind kind, const char *va
 static bool set_runs(struct request *r, const char *value, struct text *complaint)
 {
     r->runs_given = true;
-    if (number_parse(value, 1000000000, &r->runs) && r->runs > 0)
+    if (parse_number(value, 1000000000, &r->runs) && r->runs > 0)
         return true;
     text_add(complaint, value);
     text_add(complaint, " is not a number from 1 to 1000000000");
@@ -135,7 +137,7 @@ static bool set_runs(struct request *r, const char *value, struct text *complain
 static bool set_days(struct request *r, const char *value, uint64_t days, struct text *complaint)
 {
     uint64_t number;
-    if (r->storm_days > 0 || !number_parse(value, 10000, &number) || number == 0) {
+    if (r->storm_days > 0 || !parse_number(value, 10000, &number) || number == 0) {
         text_add(complaint, "expected a number from 1 to 10000, of days or of years");
         return false;
     }
@@ -146,7 +148,7 @@ static bool set_days(struct request *r, const char *value, uint64_t days, struct
 static bool set_beyond(struct request *r, const char *value, struct text *complaint)
 {
     uint8_t choice = 0;
-    bool fine = setup_choose(value, storm_beyond_words, STORM_BEYONDS, &choice, complaint);
+    bool fine = choice_parse(value, storm_beyond_words, STORM_BEYONDS, &choice, complaint);
     r->beyond = (enum storm_beyond)choice;
     return fine;
 }
@@ -155,7 +157,7 @@ static bool set_trace(struct request *r, const char *value, struct text *complai
 {
     static const char *const words[] = {"text", "json", "none"};
     uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 3, &choice, complaint);
+    bool fine = choice_parse(value, words, 3, &choice, complaint);
     r->trace = (enum trace_mode)(TRACE_TEXT + choice);
     return fine;
 }
@@ -166,10 +168,10 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     struct experiment *e = &r->experiment;
     switch (option) {
     case OPTION_BEGIN: return set_begin(e, value, complaint);
-    case OPTION_CRASH: return add_fault(e, CRASH, value, complaint);
-    case OPTION_RECOVER: return add_fault(e, RECOVER, value, complaint);
-    case OPTION_CUT: return add_fault(e, CUT, value, complaint);
-    case OPTION_HEAL: return add_fault(e, HEAL, value, complaint);
+    case OPTION_CRASH: return add_fault(e, FAULT_CRASH, value, complaint);
+    case OPTION_RECOVER: return add_fault(e, FAULT_RECOVER, value, complaint);
+    case OPTION_CUT: return add_fault(e, FAULT_CUT, value, complaint);
+    case OPTION_HEAL: return add_fault(e, FAULT_HEAL, value, complaint);
     case OPTION_CRASH_RATE: return setup_probability(value, &e->crash_rate, complaint);
     case OPTION_RUNS: return set_runs(r, value, complaint);
     case OPTION_STORM: return r->storm = true;
@@ -177,7 +179,7 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_DAYS: return set_days(r, value, 1, complaint);
     case OPTION_YEARS: return set_days(r, value, 365, complaint);
     case OPTION_REPLAY:
-        r->replays = number_parse(value, UINT64_MAX / 16, &r->replay);
+        r->replays = parse_number(value, UINT64_MAX / 16, &r->replay);
         text_add(complaint, r->replays ? "" : "expected the number of a seed");
         return r->replays;
     case OPTION_BEYOND: return set_beyond(r, value, complaint);
@@ -426,7 +428,7 @@ static int run_many(const struct request *r, struct play *p, int argc, char **ar
     replay_command(r, argc, argv, s.config.detector, &command);
     if (!r->quiet)
         report_statistics(&s, command.bytes, r->json);
-    return s.violations > 0 ? EXIT_BROKEN : s.agreed < s.runs ? EXIT_NO_AGREEMENT : EXIT_FINE;
+    return s.violations > 0 ? EXIT_NO : s.agreed < s.runs ? EXIT_UNDECIDED : EXIT_FINE;
 }
 
 int cmd_sim(int argc, char **argv)

@@ -230,6 +230,6 @@ int sim_storm(const struct request *r, struct play *p)
         report_text(&c, r->beyond, &report, seconds);
     if (report.violations > 0 && !r->replays)
         keep_violation(r, &c, &report, p);
-    int status = report.violations > 0 ? EXIT_BROKEN : stop ? EXIT_NO_AGREEMENT : EXIT_FINE;
+    int status = report.violations > 0 ? EXIT_NO : stop ? EXIT_UNDECIDED : EXIT_FINE;
     return out != NULL ? trace_close(r, out, status) : status;
 }

@@ -1,4 +1,5 @@
 /* The verbs that ask a daemon what it knows. */
+#include "../base/clock.h"
 #include "export.h"
 #include "member.h"
 
@@ -30,12 +31,12 @@ int cmd_is_leader(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    int64_t asked = ask_now();
-    json_t *o = ask(&a, "status", question("is-leader"), PATIENCE, &status);
+    int64_t asked = boottime_now();
+    json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status; /* no such group: not an answer */
     /* Counted from before the question: whoever stood still in between is not fooled. */
-    bool leads = is_true(o, "leads") && ask_now() < asked + ask_number(o, "left_us");
+    bool leads = is_true(o, "leads") && boottime_now() < asked + ask_number(o, "left_us");
     bool known = is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
     json_object_del(o, "ok");
@@ -44,13 +45,13 @@ int cmd_is_leader(int argc, char **argv)
     else if (!a.quiet && leads && ask_number(o, "term") == 0)
         puts("yes, without a mandate");
     else if (!a.quiet && leads)
-        printf("yes, in term %s\n", ask_term(ask_number(o, "term"), term));
+        printf("yes, in term %s\n", elect_term_text((elect_term)ask_number(o, "term"), term));
     else if (!a.quiet && known)
         printf("no, %s leads\n", ask_text(o, "leader"));
     else if (!a.quiet)
         puts("no, and no leader is known");
     json_decref(o);
-    return leads ? EXIT_FINE : known ? EXIT_NO : EXIT_NOBODY;
+    return leads ? EXIT_FINE : known ? EXIT_NO : EXIT_NO_LEADER;
 }
 
 /* ---- leader ---- */
@@ -66,7 +67,7 @@ int cmd_leader(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    json_t *o = ask(&a, "status", question("is-leader"), PATIENCE, &status);
+    json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
     bool known = is_true(o, "known");
@@ -78,7 +79,7 @@ int cmd_leader(int argc, char **argv)
     else if (!known)
         ask_complain(a.verb, 0, "no leader is known");
     json_decref(o);
-    return known ? EXIT_FINE : EXIT_NOBODY;
+    return known ? EXIT_FINE : EXIT_NO_LEADER;
 }
 
 /* ---- status, members ---- */
@@ -90,12 +91,13 @@ static void print_group(const json_t *g)
     if (is_true(g, "leads") && ask_number(g, "term") == 0)
         printf("leads since %s, without a mandate", ask_text(g, "since"));
     else if (is_true(g, "leads"))
-        printf("leads in term %s since %s", ask_term(ask_number(g, "term"), term),
-               ask_text(g, "since"));
+        printf("leads in term %s since %s",
+               elect_term_text((elect_term)ask_number(g, "term"), term), ask_text(g, "since"));
     else if (json_object_get(g, "leader") != NULL)
         printf("follows %s%s%s since %s", ask_text(g, "leader"),
                ask_number(g, "term") != 0 ? " in term " : "",
-               ask_number(g, "term") != 0 ? ask_term(ask_number(g, "term"), term) : "",
+               ask_number(g, "term") != 0 ? elect_term_text((elect_term)ask_number(g, "term"), term)
+                                          : "",
                ask_text(g, "since"));
     else
         printf("%s, no leader is known", ask_text(g, "state"));
@@ -160,7 +162,7 @@ static int show_status(const struct verb_spec *spec, int argc, char **argv,
     int status = ask_parse(&a, spec, argc, argv);
     if (status < 0)
         return ~status;
-    json_t *o = ask(&a, "status", question("status"), PATIENCE, &status);
+    json_t *o = ask_daemon(&a, "status", question("status"), PATIENCE, &status);
     if (o == NULL)
         return status;
     json_object_del(o, "ok");
@@ -236,7 +238,7 @@ static void take_history(void *context, int option, const char *value)
 
 static json_t *history(const struct asked_for *a, int *status)
 {
-    json_t *o = ask(a, "status", question("history"), PATIENCE, status);
+    json_t *o = ask_daemon(a, "status", question("history"), PATIENCE, status);
     json_t *all = json_incref(json_object_get(o, "history"));
     json_decref(o);
     return all;
@@ -249,10 +251,10 @@ static json_t *messages(const struct asked_for *a, json_int_t seconds, int *stat
     json_int_t next = 0;
     bool more;
     do {
-        json_t *o =
-            ask(a, "status",
-                json_pack("{s:s, s:I, s:I}", "verb", "messages", "seconds", seconds, "from", next),
-                PATIENCE, status);
+        json_t *o = ask_daemon(
+            a, "status",
+            json_pack("{s:s, s:I, s:I}", "verb", "messages", "seconds", seconds, "from", next),
+            PATIENCE, status);
         if (o == NULL) {
             json_decref(all);
             return NULL;
@@ -289,7 +291,7 @@ int cmd_history(int argc, char **argv)
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    if (h.seconds != NULL && (!number_parse(h.seconds, 86400, &seconds) || !h.messages))
+    if (h.seconds != NULL && (!parse_number(h.seconds, 86400, &seconds) || !h.messages))
         return args_complain(a.verb, "--last",
                              h.messages ? "expected a number of seconds, up to 86400"
                                         : "it goes with --messages");

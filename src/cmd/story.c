@@ -70,7 +70,8 @@ static void add_step(json_t *line, const struct world *w, const struct happening
 
 static void add_fault(json_t *line, const struct world *w, const struct fault *f)
 {
-    bool of_all = f->groups > 0 || f->kind == HEAL || f->kind == CALM || f->kind == LEASE;
+    bool of_all =
+        f->groups > 0 || f->kind == FAULT_HEAL || f->kind == FAULT_CALM || f->kind == FAULT_LEASE;
     json_object_set_new(line, "fault", json_string(world_fault_name((enum fault_kind)f->kind)));
     if (!of_all)
         json_object_set_new(line, "process", id(w, f->rank));
@@ -86,17 +87,17 @@ static void add_fault(json_t *line, const struct world *w, const struct fault *f
 
 static void tell_json(struct story *s, const struct world *w, const struct happening *h)
 {
-    static const char *const fates[] = {[LOST_ON_THE_WAY] = "on the way",
-                                        [LOST_IN_CUT] = "cut",
-                                        [LOST_AT_THE_DEAD] = "receiver down",
-                                        [LOST_BY_HAND] = "by hand",
-                                        [GARBLED] = "garbled"};
+    static const char *const fates[] = {[FATE_LOST_ON_THE_WAY] = "on the way",
+                                        [FATE_LOST_IN_CUT] = "cut",
+                                        [FATE_LOST_AT_THE_DEAD] = "receiver down",
+                                        [FATE_LOST_BY_HAND] = "by hand",
+                                        [FATE_GARBLED] = "garbled"};
     json_t *line = json_pack("{s:I}", "time", (json_int_t)w->now);
-    if (h->what == FAULT)
+    if (h->what == HAPPENED_FAULT)
         add_fault(line, w, &h->fault);
-    if (h->what == STEPPED || (h->what == FAULT && world_fault_steps(&h->fault)))
+    if (h->what == HAPPENED_STEP || (h->what == HAPPENED_FAULT && world_fault_steps(&h->fault)))
         add_step(line, w, h);
-    if (h->what == LOST) {
+    if (h->what == HAPPENED_LOSS) {
         json_object_set_new(line, "lost", message(w, &h->input.message));
         json_object_set_new(line, "from", id(w, h->input.from));
         json_object_set_new(line, "to", id(w, h->rank));
@@ -113,12 +114,12 @@ void story_tell(void *story, const struct world *w, const struct happening *h)
     struct text t;
     if (s->collects || (s->out != NULL && s->mode == TRACE_TEXT)) {
         text_clear(&t);
-        narrate(w, h, false, &t);
+        narrate_happening(w, h, false, &t);
         if (s->collects)
             story_collect(s, t.bytes, t.length);
         if (s->verbose) {
             text_clear(&t);
-            narrate(w, h, true, &t);
+            narrate_happening(w, h, true, &t);
         }
         if (s->out != NULL && s->mode == TRACE_TEXT)
             fwrite(t.bytes, 1, t.length, s->out);
@@ -133,7 +134,7 @@ static void add_violations(const struct play *p, struct text *t)
         text_add(t, "violated ");
         text_add(t, property_name(p->violation[i].property));
         text_add(t, " at ");
-        text_number(t, p->violation[i].time);
+        text_add_number(t, p->violation[i].time);
         text_add(t, ": ");
         text_add(t, p->violation[i].text);
         text_add(t, "\n");

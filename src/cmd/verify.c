@@ -1,6 +1,8 @@
 /* elect verify: every possible history of a small cluster. */
 #include "verify.h"
 
+#include "../base/parse.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
@@ -146,10 +148,10 @@ static int complain(const char *option, const char *why)
 
 static bool set_number(const char *value, uint64_t limit, uint64_t *number, struct text *complaint)
 {
-    if (number_parse(value, limit, number))
+    if (parse_number(value, limit, number))
         return true;
     text_add(complaint, "expected a number from 0 to ");
-    text_number(complaint, limit);
+    text_add_number(complaint, limit);
     return false;
 }
 
@@ -158,7 +160,7 @@ static bool set_memory(struct asked *a, const char *value, struct text *complain
     static const char units[] = "KMGT";
     uint64_t number;
     const char *rest = value, *unit;
-    if (number_scan(&rest, 1 << 20, &number) && number > 0 && *rest != '\0' && rest[1] == '\0' &&
+    if (parse_digits(&rest, 1 << 20, &number) && number > 0 && *rest != '\0' && rest[1] == '\0' &&
         (unit = strchr(units, *rest)) != NULL) {
         a->exploration.max_memory = (size_t)number << (10 * (unit - units + 1));
         return true;
@@ -178,7 +180,7 @@ static bool set_properties(struct asked *a, const char *value, struct text *comp
         size_t length = strcspn(value, ",");
         uint8_t choice;
         snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), value);
-        if (!setup_choose(word, names, PROPERTY_COUNT, &choice, complaint))
+        if (!choice_parse(word, names, PROPERTY_COUNT, &choice, complaint))
             return false;
         a->exploration.properties |= 1u << choice;
         value += length + (value[length] == ',');
@@ -202,7 +204,7 @@ static bool set_timeouts(struct asked *a, const char *value, struct text *compla
 {
     static const char *const words[] = {"late", "any"};
     uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 2, &choice, complaint);
+    bool fine = choice_parse(value, words, 2, &choice, complaint);
     a->exploration.question.any_timeouts = choice == 1;
     return fine;
 }
@@ -210,7 +212,7 @@ static bool set_timeouts(struct asked *a, const char *value, struct text *compla
 static bool set_threads(struct asked *a, const char *value, struct text *complaint)
 {
     uint64_t threads = 0;
-    bool fine = number_parse(value, EXPLORE_MAX_THREADS, &threads) && threads > 0;
+    bool fine = parse_number(value, EXPLORE_MAX_THREADS, &threads) && threads > 0;
     if (!fine)
         text_add(complaint, "expected a number from 1 to 8");
     a->exploration.threads = (unsigned)threads;
@@ -221,7 +223,7 @@ static bool set_clocks(struct asked *a, const char *value, struct text *complain
 {
     static const char *const words[] = {"any", "bounded", "beyond"};
     uint8_t choice = 0;
-    bool fine = setup_choose(value, words, 3, &choice, complaint);
+    bool fine = choice_parse(value, words, 3, &choice, complaint);
     a->exploration.question.clocks = (enum clocks)choice;
     return fine;
 }
@@ -229,11 +231,11 @@ static bool set_clocks(struct asked *a, const char *value, struct text *complain
 static bool set_bound(const char *value, uint64_t limit, uint32_t *bound, struct text *complaint)
 {
     uint64_t number = 0;
-    bool fine = number_parse(value, limit, &number) && number > 0;
+    bool fine = parse_number(value, limit, &number) && number > 0;
     *bound = (uint32_t)number;
     if (!fine) {
         text_add(complaint, "expected a number from 1 to ");
-        text_number(complaint, limit);
+        text_add_number(complaint, limit);
     }
     return fine;
 }
@@ -351,7 +353,7 @@ static bool choose_beginners(const struct asked *a, struct question *q, struct t
     for (struct numbers_place i = NUMBERS_START; numbers_next(&a->begin, &i, &id);) {
         uint8_t rank = elect_rank(&q->config, id);
         if (rank == ELECT_NOBODY || (q->down >> rank & 1) != 0 || q->beginners == SPACE_MAX) {
-            text_number(complaint, id);
+            text_add_number(complaint, id);
             return refuse(complaint, " cannot begin: it is down, or not in the cluster");
         }
         q->beginner[q->beginners++] = rank;
@@ -359,7 +361,7 @@ static bool choose_beginners(const struct asked *a, struct question *q, struct t
     if (a->begin_given && q->beginners == 0)
         return refuse(complaint, "--begin: nobody begins");
     if (numbers_repeat(&a->begin, &id)) {
-        text_number(complaint, id);
+        text_add_number(complaint, id);
         return refuse(complaint, " begins twice: name it once");
     }
     return true;
@@ -371,7 +373,7 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
     for (struct numbers_place i = NUMBERS_START; numbers_next(&a->crashing, &i, &id);) {
         uint8_t rank = elect_rank(&q->config, id);
         if (rank == ELECT_NOBODY) {
-            text_number(complaint, id);
+            text_add_number(complaint, id);
             return refuse(complaint, " cannot crash: it is not in the cluster");
         }
         q->mortal |= (elect_set)1 << rank;
@@ -391,7 +393,7 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
  * that is followed at first but not the highest. */
 static uint32_t claims(const struct question *q)
 {
-    elect_set up = ~(elect_set)0 >> (64 - q->config.n) & ~q->down;
+    elect_set up = elect_everyone(&q->config) & ~q->down;
     uint32_t at_rest = AT_REST;
     if (q->leader != ELECT_NOBODY && up >> q->leader > 1)
         at_rest &= ~(1u << PROPERTY_HIGHEST_WINS);
@@ -593,7 +595,7 @@ static int run(struct asked *a)
     signal(SIGHUP, on_interrupt);
     a->exploration.interrupted = &stop;
     a->exploration.progress = show_progress;
-    if (!explore(&a->exploration, &space, &o))
+    if (!explore_all(&a->exploration, &space, &o))
         return complain("max-memory", "not enough memory, or threads, to begin");
     progress_clear();
     bool bad = explore_violated(&o);
@@ -607,8 +609,8 @@ static int run(struct asked *a)
     free(story);
     explore_free(&space, &o);
     if (bad)
-        return tried && !saved ? EXIT_IO : EXIT_BROKEN;
-    return o.exhausted ? EXIT_FINE : EXIT_NO_AGREEMENT;
+        return tried && !saved ? EXIT_IO : EXIT_NO;
+    return o.exhausted ? EXIT_FINE : EXIT_UNDECIDED;
 }
 
 int cmd_verify(int argc, char **argv)

@@ -67,11 +67,6 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
     return true;
 }
 
-static unsigned office(const struct elect_config *c)
-{
-    return c->lease * (1000000 - c->drift) / (1000000 + c->drift) - c->grain;
-}
-
 void verify_mandate_report(const struct question *q)
 {
     const struct elect_config *c = &q->config;
@@ -84,7 +79,7 @@ void verify_mandate_report(const struct question *q)
     else
         printf("clocks: a leader's goes on by %u while a voter's goes on by %u\n"
                "D = %u, D_L = %u, rho = 1/3, epsilon = %u\n",
-               q->slow, q->fast, c->lease, office(c), c->grain);
+               q->slow, q->fast, c->lease, (unsigned)elect_office_length(c, c->lease), c->grain);
 }
 
 json_t *verify_mandate_json(const struct question *q)
@@ -93,6 +88,6 @@ json_t *verify_mandate_json(const struct question *q)
     const struct elect_config *c = &q->config;
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "clocks", clocks[q->clocks],
                      "terms", q->max_term, "rounds", q->max_rounds, "restarts", q->budget.crashes,
-                     "lease", c->lease, "office", office(c), "epsilon", c->grain, "leader_ticks",
-                     q->slow, "voter_ticks", q->fast);
+                     "lease", c->lease, "office", (unsigned)elect_office_length(c, c->lease),
+                     "epsilon", c->grain, "leader_ticks", q->slow, "voter_ticks", q->fast);
 }

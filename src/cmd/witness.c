@@ -127,20 +127,20 @@ static void write_fault(struct writer *w, const struct move *m)
 {
     struct fault f = {.rank = m->process};
     struct happening h;
-    elect_set everybody = ~(elect_set)0 >> (64 - w->world.config.n);
+    elect_set everybody = elect_everyone(&w->world.config);
     if (m->kind == MOVE_CRASH || m->kind == MOVE_RECOVER) {
-        f.kind = m->kind == MOVE_CRASH ? CRASH : RECOVER;
-        fprintf(w->out, "%s %u\n", f.kind == CRASH ? "crash" : "recover", id(w, m->process));
+        f.kind = m->kind == MOVE_CRASH ? FAULT_CRASH : FAULT_RECOVER;
+        fprintf(w->out, "%s %u\n", f.kind == FAULT_CRASH ? "crash" : "recover", id(w, m->process));
     } else if (m->kind == MOVE_CUT) {
         f = (struct fault){
-            .kind = CUT, .groups = 2, .group = {m->cut, everybody & ~(elect_set)m->cut}};
+            .kind = FAULT_CUT, .groups = 2, .group = {m->cut, everybody & ~(elect_set)m->cut}};
         fputs("cut", w->out);
         write_ids(w, f.group[0]);
         fputs(" /", w->out);
         write_ids(w, f.group[1]);
         fputc('\n', w->out);
     } else {
-        f.kind = HEAL;
+        f.kind = FAULT_HEAL;
         fputs("heal\n", w->out);
     }
     world_fault(&w->world, &f, &h);

@@ -19,7 +19,7 @@ static bool waits(const struct writer *w, uint8_t rank, enum elect_time_name nam
 static void write_due(struct writer *w, uint8_t rank, enum elect_time_name name)
 {
     fprintf(w->out, "due %u %s\n", witness_id(w, rank), narrate_time(name));
-    happen(w, &(struct fault){.kind = DUE, .rank = rank, .amount = name});
+    happen(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
 /* With clocks of any kind nothing that was granted stands in the way. */
@@ -135,10 +135,10 @@ static void write_win(struct writer *w, const struct move *m)
     write_no_lease(w, m->process);
     if (m->timer > 0)
         fprintf(w->out, "hears %u %u\n", id, m->timer);
-    happen(w, &(struct fault){.kind = HEARS, .rank = m->process, .amount = m->timer});
+    happen(w, &(struct fault){.kind = FAULT_HEARS, .rank = m->process, .amount = m->timer});
     if (node->mandate.candidacy == ELECT_NO_CANDIDATE) {
         fprintf(w->out, "wins %u\n", id);
-        happen(w, &(struct fault){.kind = WIN, .rank = m->process});
+        happen(w, &(struct fault){.kind = FAULT_WIN, .rank = m->process});
     }
     write_assent(w, m->process);
 }
@@ -160,21 +160,21 @@ static void write_restart(struct writer *w, uint8_t rank, enum fault_kind how)
     fprintf(w->out, "%s %u\nrecover %u\n", world_fault_name(how), witness_id(w, rank),
             witness_id(w, rank));
     happen(w, &(struct fault){.kind = (uint8_t)how, .rank = rank});
-    happen(w, &(struct fault){.kind = RECOVER, .rank = rank});
+    happen(w, &(struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
 static void write_resignation(struct writer *w, const struct move *m)
 {
     unsigned to = witness_id(w, m->timer);
     fprintf(w->out, "transfer %u %u\n", witness_id(w, m->process), to);
-    happen(w, &(struct fault){.kind = TRANSFER, .rank = m->process, .amount = to});
+    happen(w, &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
 /* The leader is told: here it is known who that is. */
 static void write_change(struct writer *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
-    enum fault_kind kind = now->voters >> m->timer & 1 ? REMOVE : ADD;
+    enum fault_kind kind = now->voters >> m->timer & 1 ? FAULT_REMOVE : FAULT_ADD;
     if (waits(w, m->process, ELECT_NEXT_CHANGE))
         write_due(w, m->process, ELECT_NEXT_CHANGE);
     fprintf(w->out, "%s %u\n", world_fault_name(kind), witness_id(w, m->timer));
@@ -205,7 +205,8 @@ static void write_tick(struct writer *w, const struct row *before, const struct 
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         fprintf(w->out, "tick %u %u\n", witness_id(w, rank), w->space->question.slow);
-        happen(w, &(struct fault){.kind = TICK, .rank = rank, .amount = w->space->question.slow});
+        happen(w, &(struct fault){
+                      .kind = FAULT_TICK, .rank = rank, .amount = w->space->question.slow});
     }
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         if (ended(w, rank, ELECT_EXPIRES, before, after))
@@ -227,7 +228,7 @@ void witness_mandate_move(struct writer *w, const struct move *m, const struct r
     else if (m->kind == MOVE_DUE)
         write_due(w, m->process, (enum elect_time_name)m->timer);
     else if (m->kind == MOVE_RESTART || m->kind == MOVE_TESTAMENT)
-        write_restart(w, m->process, m->kind == MOVE_TESTAMENT ? TESTAMENT : CRASH);
+        write_restart(w, m->process, m->kind == MOVE_TESTAMENT ? FAULT_TESTAMENT : FAULT_CRASH);
     else if (m->kind == MOVE_RESIGN)
         write_resignation(w, m);
     else if (m->kind == MOVE_CHANGE)
@@ -243,7 +244,7 @@ void witness_mandate_settings(const struct writer *w)
 {
     const struct elect_config *c = &w->world.config;
     const char *gap = "witnesses";
-    elect_set observers = (~(elect_set)0 >> (64 - c->n)) & ~c->voters;
+    elect_set observers = elect_everyone(c) & ~c->voters;
     fprintf(w->out, "mandate majority\nstability off\nlease %u\nrenewal %u\ndrift 0.%06u\n",
             c->lease, c->renewal, c->drift);
     for (elect_set rest = c->voters & ~c->members; rest != 0; rest &= rest - 1) {

@@ -10,7 +10,7 @@
  *   NORMAL ------------------------------> ELECTING     ring timer: begin again
  *      ^------- own number is back ------------|
  *
- * Assumed: links keep the order (hop.c sees to that).
+ * Assumed: links keep the order (ring_links.c sees to that).
  *
  * Beyond the notes, each with its scenario in test/scenario/active-ring:
  *  1. The own number goes first. The other way round the initiator's number

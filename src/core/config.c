@@ -47,7 +47,7 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
         return ELECT_TOO_LONG;
     config->algorithm = (uint8_t)algorithm;
     config->n = (uint8_t)n;
-    config->members = config->voters = ~(elect_set)0 >> (64 - n);
+    config->members = config->voters = elect_everyone(config);
     config->stable = true;
     for (size_t i = 0; i < n; i++) {
         uint8_t rank = 0;
@@ -73,6 +73,17 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
 int64_t elect_shortest_office(const struct elect_config *config)
 {
     return 2 * ((int64_t)config->answer_bound + config->processing_bound);
+}
+
+static int64_t office_length(uint32_t lease, uint32_t drift, uint32_t grain)
+{
+    const int64_t million = 1000000;
+    return lease * (million - drift) / (million + drift) - grain;
+}
+
+int64_t elect_office_length(const struct elect_config *config, uint32_t lease)
+{
+    return office_length(lease, config->drift, config->grain);
 }
 
 void elect_config_priorities(struct elect_config *config, const uint8_t *priority)
@@ -128,11 +139,10 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
         return ELECT_DRIFT_TOO_LARGE;
     if (grain == 0) /* clocks are read in whole units: a lease may be one short */
         return ELECT_LEASE_TOO_SHORT;
-    elect_set all = ~(elect_set)0 >> (64 - config->n);
     if (config->members == 0 || (config->members & ~config->voters) != 0 ||
-        (config->voters & ~all) != 0)
+        (config->voters & ~elect_everyone(config)) != 0)
         return ELECT_NO_SUCH_ROLE;
-    int64_t office = (int64_t)lease * (1000000 - drift) / (1000000 + drift) - grain;
+    int64_t office = office_length(lease, drift, grain);
     uint32_t longest = config->max_lease > 0 ? config->max_lease : MAX_LEASE;
     if (lease > longest || office < elect_shortest_office(config))
         return lease > longest ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;

@@ -9,7 +9,7 @@
  */
 #include "detector.h"
 
-#include "hop.h"
+#include "ring_links.h"
 #include "mandate.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* The failure detector: see detector.c. */
-#ifndef ELECT_DETECTOR_H
-#define ELECT_DETECTOR_H
+#ifndef ELECT_CORE_DETECTOR_H
+#define ELECT_CORE_DETECTOR_H
 
 #include "vocabulary.h"
 

@@ -1,11 +1,17 @@
 /*
  * The mandate: an election only nominates; a nominee leads once a majority of the voters has
- * promised to follow it, in one numbered term, for a limited time. voter.c promises, office.c asks,
- * leads and steps down, handover.c is how a living leader changes, sight.c sees to it that nobody
- * is disturbed in vain, membership.c is who votes. The algorithm files do not know of any of it.
+ * promised to follow it, in one numbered term, for a limited time.
+ *
+ *     voter.c       promises
+ *     office.c      asks for a mandate, leads, and steps down
+ *     handover.c    replaces a living leader
+ *     presence.c    tracks who is reachable, so that no election disturbs a leader in vain
+ *     membership.c  decides who votes
+ *
+ * The algorithm files do not know of any of it.
  */
-#ifndef ELECT_MANDATE_H
-#define ELECT_MANDATE_H
+#ifndef ELECT_CORE_MANDATE_H
+#define ELECT_CORE_MANDATE_H
 
 #include "vocabulary.h"
 
@@ -13,7 +19,7 @@ typedef elect_term term;
 
 /* ---- who is who ---- */
 
-static inline set all(const struct process *p) { return ~(set)0 >> (64 - p->config->n); }
+static inline set all(const struct process *p) { return elect_everyone(p->config); }
 static inline set voters(const struct process *p) /* whoever is asked */
 {
     return p->node->saved.membership.voters | p->node->saved.membership.before;
@@ -110,7 +116,7 @@ bool elect__knows_later_members(const struct process *p, const struct elect_memb
 void elect__upon_forgot(struct process *p, number from, const message *m);
 void elect__remember(struct process *p, const struct elect_input *in); /* all that it does */
 
-/* ---- sight.c ---- */
+/* ---- presence.c ---- */
 
 /* Whatever comes from somebody shows that it is there. */
 void elect__hear(struct process *p, number from, const message *m);

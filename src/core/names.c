@@ -62,3 +62,23 @@ bool elect_rule_quiet(enum elect_rule_number rule)
     assert(rule < ELECT_RULE_COUNT);
     return rules[rule].quiet;
 }
+
+static char *put_digits(char *at, uint64_t value)
+{
+    char digits[20];
+    unsigned count = 0;
+    do
+        digits[count++] = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    while (count > 0)
+        *at++ = digits[--count];
+    return at;
+}
+
+const char *elect_term_text(elect_term term, char text[ELECT_TERM_TEXT])
+{
+    char *at = put_digits(text, elect_term_counter(term));
+    *at++ = '.';
+    *put_digits(at, elect_term_owner(term)) = '\0';
+    return text;
+}

@@ -3,7 +3,7 @@
  * What comes from outside is checked here, once; behind the door there are only assertions.
  */
 #include "detector.h"
-#include "hop.h"
+#include "ring_links.h"
 #include "mandate.h"
 
 #include <assert.h>
@@ -66,7 +66,8 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
 {
     const struct elect_mandate *o = &p->node->mandate;
     bool is_new = o->seen == 0 || o->lost;
-    term last = farthest(o->seen >> 16, is_new, MAX_TERMS) << 16 | 0xffff;
+    term last =
+        elect_term_make(farthest(elect_term_counter(o->seen), is_new, MAX_TERMS), ELECT_MAX_ID);
     uint64_t last_pause = farthest(p->node->saved.pause, is_new, MAX_ROUNDS);
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->other > last || m->pause > last_pause)
@@ -78,7 +79,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
         return from != me(p);
     if (m->type == ELECT_REMEMBERS)
         return from != me(p) && ELECT_ERA(m->incarnation) < ELECT_ERA(UINT32_MAX); /* a next one */
-    if (m->term >> 16 == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
+    if (elect_term_counter(m->term) == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
         return false;
     if (m->type == ELECT_FOLLOWING)
         return from != me(p);
@@ -146,9 +147,9 @@ static void take(struct process *p, number from, const message *m)
     else if (m->type == ELECT_HEARTBEAT)
         elect__heartbeat(p, from, m);
     else if (m->type == ELECT_ACK)
-        elect__hop_acked(p, from, m);
+        elect__link_acknowledged(p, from, m);
     else if (p->algorithm->ring)
-        elect__hop_receive(p, from, m);
+        elect__link_receive(p, from, m);
     else
         p->algorithm->upon(p, m->type, from, m);
 }
@@ -170,7 +171,7 @@ static void expire(struct process *p, unsigned timer)
     else if (p->node->mandated && elect__keeps_out(p, me(p), NULL))
         return;
     else if (timer == ELECT_HOP_TIMER)
-        elect__hop_timeout(p);
+        elect__link_timeout(p);
     else
         p->algorithm->upon(p, timer, me(p), NULL);
 }

@@ -10,7 +10,7 @@
  *  3. RELEASE(e) is sent only by who does not lead, whose work has stopped, and who will use no
  *     term up to e again.
  */
-#include "hop.h"
+#include "ring_links.h"
 #include "mandate.h"
 
 #include <assert.h>
@@ -30,7 +30,10 @@ bool elect__majority(const struct process *p, set some)
            count(some & m->before) >= elect__quorum(m->before);
 }
 
-number elect__owner(const struct process *p, term e) { return elect_rank(p->config, e & 0xffff); }
+number elect__owner(const struct process *p, term e)
+{
+    return elect_rank(p->config, elect_term_owner(e));
+}
 
 void elect__say(struct process *p, set to, message m)
 {
@@ -53,14 +56,7 @@ static term next_term(const struct process *p)
     term highest = p->node->mandate.seen;
     highest = s->promised > highest ? s->promised : highest;
     highest = s->used > highest ? s->used : highest;
-    return (((highest >> 16) + 1) << 16) | p->config->id[me(p)];
-}
-
-/* D_L: an office, by a clock however slow, ends before any voter's lease, by one however fast. */
-static elect_time leader_lease(const struct process *p, uint32_t lease)
-{
-    const elect_time million = 1000000;
-    return lease * (million - p->config->drift) / (million + p->config->drift) - p->config->grain;
+    return elect_term_make(elect_term_counter(highest) + 1, p->config->id[me(p)]);
 }
 
 /* Not random, which the core cannot be, but different for every process and every term. */
@@ -362,7 +358,7 @@ void elect__upon_grant(struct process *p, number from, const message *m)
             continue;
         o->round[i].voters |= only(from);
         forget_refusal(p, from);
-        elect_time until = *at(p, ELECT_SENT + i) + leader_lease(p, m->lease);
+        elect_time until = *at(p, ELECT_SENT + i) + elect_office_length(p->config, m->lease);
         if (elect__majority(p, o->round[i].voters) && p->now < until)
             take_office(p, m->round, until);
         else

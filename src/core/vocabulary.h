@@ -5,8 +5,8 @@
  *
  * There is a second implementation of these words, for millions of processes: src/sim/lab.h.
  */
-#ifndef ELECT_VOCABULARY_H
-#define ELECT_VOCABULARY_H
+#ifndef ELECT_CORE_VOCABULARY_H
+#define ELECT_CORE_VOCABULARY_H
 
 #include "words.h"
 
@@ -93,7 +93,7 @@ void follow(struct process *p, number j, enum rule why) PREFIXED(follow);
 void lead(struct process *p, enum rule why) PREFIXED(lead);
 void nothing(struct process *p, enum rule why) PREFIXED(nothing);
 
-/* Verbs of the rings, in hop.c. */
+/* Verbs of the rings, in ring_links.c. */
 
 /* Forget the last election, take the next number. */
 void new_round(struct process *p) PREFIXED(new_round);

@@ -3,8 +3,8 @@
  * rules under their short names. Messages and timers are named by each algorithm itself, so that
  * its file begins with everything that it says and waits for.
  */
-#ifndef ELECT_WORDS_H
-#define ELECT_WORDS_H
+#ifndef ELECT_CORE_WORDS_H
+#define ELECT_CORE_WORDS_H
 
 #include "elect.h"
 

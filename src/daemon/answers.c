@@ -1,4 +1,5 @@
 /* What the control sockets are asked, and what they answer. */
+#include "../base/choice.h"
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -327,10 +328,9 @@ void answer_news(struct daemon *d, const struct elect_news *news)
         if (news->leads) {
             refuse(c, "nobody else could take it: it leads again");
         } else if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
-            char why[256];
-            snprintf(why, sizeof why, "%s did not take it: %s leads now, in term %llu.%u", c->whom,
-                     leader, (unsigned long long)(news->term >> 16),
-                     (unsigned)(news->term & 0xffff));
+            char why[256], term[ELECT_TERM_TEXT];
+            snprintf(why, sizeof why, "%s did not take it: %s leads now, in term %s", c->whom,
+                     leader, elect_term_text(news->term, term));
             refuse(c, why);
         } else {
             control_answer(c, json_pack("{s:b, s:s, s:I, s:I, s:s}", "ok", 1, "group",
@@ -394,7 +394,7 @@ static void answer_transfer(struct daemon *d, struct control_client *client, jso
     for (unsigned i = 0; i < d->config.members; i++)
         known[i] = d->config.member[i].name;
     const char *nearest =
-        name != NULL ? text_nearest(name, strlen(name), known, d->config.members) : NULL;
+        name != NULL ? choice_nearest(name, strlen(name), known, d->config.members) : NULL;
     snprintf(why, sizeof why, "there is no member %.63s%s%s%s", name != NULL ? name : "",
              nearest != NULL ? ", did you mean " : "", nearest != NULL ? nearest : "",
              nearest != NULL ? "?" : "");
@@ -522,7 +522,7 @@ static const struct {
     {"key-remove", CONTROL_ADMIN, answer_key_remove},
 };
 
-void answer(void *context, struct control_client *client, json_t *request)
+void answer_request(void *context, struct control_client *client, json_t *request)
 {
     struct daemon *d = context;
     const char *verb = json_string_value(json_object_get(request, "verb"));

@@ -1,6 +1,7 @@
 #include "config.h"
 
-#include "../model/numbers.h"
+#include "../base/choice.h"
+#include "../base/parse.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -51,31 +52,14 @@ static const struct {
 
 /* ---- complaints ---- */
 
-static bool is_plain(char c) { return c >= ' ' && c < 0x7f; }
-
-/* What a file says is shown, not obeyed by a terminal; and not all of a long line. */
-static void add_word(struct text *t, const char *word)
-{
-    for (unsigned i = 0; word[i] != '\0' && i < 64; i++)
-        text_add_bytes(t, is_plain(word[i]) ? &word[i] : "?", 1);
-}
-
-/* So is a path. */
-static void add_path(struct text *t, const char *path)
-{
-    for (; *path != '\0'; path++)
-        text_add_bytes(t, is_plain(*path) ? path : "?", 1);
-}
-
 /* Only the first one counts. Its line is put before it when it is known. */
 static bool complain(struct config *c, const char *what, const char *word, const char *remedy)
 {
     if (c->complaint.length == 0) {
         text_add(&c->complaint, what);
         if (word != NULL) {
-            text_add(&c->complaint, " \"");
-            add_word(&c->complaint, word);
-            text_add(&c->complaint, "\"");
+            text_add(&c->complaint, " ");
+            text_add_quoted(&c->complaint, word);
         }
         text_add(&c->complaint, remedy);
     }
@@ -85,39 +69,17 @@ static bool complain(struct config *c, const char *what, const char *word, const
 static bool unknown(struct config *c, const char *what, const char *word, const char *const *known,
                     size_t count)
 {
-    char remedy[256];
-    const char *nearest = text_nearest(word, strlen(word), known, count);
-    size_t length = (size_t)snprintf(remedy, sizeof remedy,
-                                     nearest != NULL ? ": did you mean %s?" : ": one of %s",
-                                     nearest != NULL ? nearest : known[0]);
-    for (size_t i = 1; i < count && nearest == NULL && length < sizeof remedy; i++)
-        length += (size_t)snprintf(remedy + length, sizeof remedy - length, ", %s", known[i]);
-    return complain(c, what, word, remedy);
+    return c->complaint.length == 0 && choice_unknown(&c->complaint, what, word, known, count);
 }
 
 /* ---- values ---- */
 
-bool config_duration(const char *text, uint32_t *microseconds)
-{
-    static const struct {
-        const char *unit;
-        uint32_t length;
-    } units[] = {{"us", 1}, {"ms", MILLISECOND}, {"s", SECOND}, {"m", 60 * SECOND}};
-    uint64_t value;
-    if (!number_scan(&text, UINT32_MAX, &value))
-        return false;
-    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(text, units[i].unit) == 0 && value <= UINT32_MAX / units[i].length) {
-            *microseconds = (uint32_t)value * units[i].length;
-            return true;
-        }
-    return false;
-}
-
 static bool take_duration(struct config *c, const char *value, uint32_t *to)
 {
-    return config_duration(value, to) ||
-           complain(c, "no time", value, ": expected such as 200ms, 1s or 2m");
+    uint64_t time = 0;
+    bool fine = parse_duration(value, UINT32_MAX, &time);
+    *to = (uint32_t)time;
+    return fine || complain(c, "no time", value, ": expected such as 200ms, 1s or 2m");
 }
 
 /* 1%, 0.05%: in millionths */
@@ -135,7 +97,7 @@ static bool take_number(struct config *c, const char *value, uint64_t limit, uin
 {
     char remedy[64];
     snprintf(remedy, sizeof remedy, ": expected 0 to %llu", (unsigned long long)limit);
-    return number_parse(value, limit, to) || complain(c, "no number", value, remedy);
+    return parse_number(value, limit, to) || complain(c, "no number", value, remedy);
 }
 
 /* How much of the file's own path is its folder's. */
@@ -187,7 +149,7 @@ static bool take_profile(struct config *c, const char *value)
             return true;
         }
     }
-    return unknown(c, "unknown profile", value, names, sizeof names / sizeof names[0]);
+    return unknown(c, "unknown profile ", value, names, sizeof names / sizeof names[0]);
 }
 
 static bool take_choice(struct config *c, const char *what, const char *value,
@@ -206,17 +168,17 @@ static bool take_algorithm(struct config *c, const char *value)
     const char *names[ELECT_ALGORITHM_COUNT];
     for (unsigned i = 0; i < ELECT_ALGORITHM_COUNT; i++)
         names[i] = elect_algorithm_name((enum elect_algorithm)i);
-    return take_choice(c, "unknown algorithm", value, names, ELECT_ALGORITHM_COUNT, &c->algorithm);
+    return take_choice(c, "unknown algorithm ", value, names, ELECT_ALGORITHM_COUNT, &c->algorithm);
 }
 
 static bool take_preempt(struct config *c, const char *value)
 {
+    uint64_t after = 0;
+    bool fine = strcmp(value, "no") == 0 || strcmp(value, "yes") == 0 ||
+                (strncmp(value, "after ", 6) == 0 && parse_duration(value + 6, UINT32_MAX, &after));
     c->preempt = strcmp(value, "no") != 0;
-    c->preempt_after = 0;
-    if (strcmp(value, "no") == 0 || strcmp(value, "yes") == 0 ||
-        (strncmp(value, "after ", 6) == 0 && config_duration(value + 6, &c->preempt_after)))
-        return true;
-    return complain(c, "unknown", value, ": expected no, yes or after 30s");
+    c->preempt_after = (uint32_t)after;
+    return fine || complain(c, "unknown", value, ": expected no, yes or after 30s");
 }
 
 /* A name of a machine, as it may be looked up: not a number that is wrong. */
@@ -235,7 +197,7 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     bool six = text[0] == '[';
     memset(a, 0, sizeof *a);
     memset(host, 0, sizeof *host);
-    if (colon == NULL || !number_parse(colon + 1, 65535, &port) || port == 0 ||
+    if (colon == NULL || !parse_number(colon + 1, 65535, &port) || port == 0 ||
         (six && (colon < text + 2 || colon[-1] != ']')))
         return false;
     size_t length = (size_t)(colon - text) - (six ? 2 : 0);
@@ -316,14 +278,14 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
     case KEY_DELAY: return take_duration(c, value, &c->delay);
     case KEY_RHO: return take_percent(c, value, &c->rho);
     case KEY_ALGORITHM: return take_algorithm(c, value);
-    case KEY_MANDATE: return take_choice(c, "unknown mandate", value, mandates, 2, &c->mandate);
+    case KEY_MANDATE: return take_choice(c, "unknown mandate ", value, mandates, 2, &c->mandate);
     case KEY_PREEMPT: return take_preempt(c, value);
     case KEY_TELL_LOWER:
-        fine = take_choice(c, "unknown", value, no_yes, 2, &choice);
+        fine = take_choice(c, "unknown ", value, no_yes, 2, &choice);
         c->tell_lower = choice == 1;
         return fine;
     case KEY_TESTAMENT:
-        fine = take_choice(c, "unknown", value, no_yes, 2, &choice);
+        fine = take_choice(c, "unknown ", value, no_yes, 2, &choice);
         c->testament = choice == 1;
         return fine;
     case KEY_TESTAMENT_DELAY: return take_duration(c, value, &c->testament_delay);
@@ -343,7 +305,7 @@ static bool take_key(struct config *c, struct config_member *m, enum key key, co
         m->peer.id = (uint16_t)number;
         return fine;
     case KEY_ADDRESS: return take_addresses(c, value, m);
-    case KEY_ROLE: return take_choice(c, "unknown role", value, roles, 3, &m->role);
+    case KEY_ROLE: return take_choice(c, "unknown role ", value, roles, 3, &m->role);
     case KEY_PRIORITY:
         fine = take_number(c, value, UINT8_MAX, &number);
         m->priority = (uint8_t)number;
@@ -395,7 +357,7 @@ static bool take_line(struct config *c, enum section section, struct config_memb
             return take_key(c, m, (enum key)i, value);
         known[count++] = keys[i].word;
     }
-    return unknown(c, "unknown key", word, known, count);
+    return unknown(c, "unknown key ", word, known, count);
 }
 
 /* Of every section, with no key, and of every key. */
@@ -411,12 +373,12 @@ static int handle(void *user, const char *section, const char *name, const char 
         return name == NULL ? member_of(c, section + 7) != NULL
                             : complain(c, "[member NAME] must be the first on its line", NULL, "");
     if (name != NULL && section[0] == SHORT && c->members > 0 &&
-        number_parse(section + 1, c->members - 1, &index))
+        parse_number(section + 1, c->members - 1, &index))
         return take_line(c, MEMBER, &c->member[index], name, word);
     if (strncmp(section, "group ", 6) == 0)
         return add_group(c, section + 6) &&
                (name == NULL || complain(c, "unknown key", name, ": a group has none yet"));
-    return unknown(c, "unknown section", section, sections, 3);
+    return unknown(c, "unknown section ", section, sections, 3);
 }
 
 /* ---- the whole ---- */
@@ -619,10 +581,13 @@ static bool locate(struct config *c, const char *path, int line)
 {
     struct text why = c->complaint;
     text_clear(&c->complaint);
-    add_path(&c->complaint, path);
+    char clean[CONFIG_PATH + 32];
+    snprintf(clean, sizeof clean, "%s", path);
+    text_clean(clean); /* no control character reaches a terminal */
+    text_add(&c->complaint, clean);
     if (line > 0) {
         text_add(&c->complaint, ":");
-        text_number(&c->complaint, (uint64_t)line);
+        text_add_number(&c->complaint, (uint64_t)line);
     }
     text_add(&c->complaint, ": ");
     text_add(&c->complaint,
@@ -733,7 +698,7 @@ int config_group(const struct config *c, const char *name, struct text *why)
         if (strcmp(known[i], name) == 0)
             return (int)i;
     }
-    const char *nearest = text_nearest(name, strlen(name), known, c->groups);
+    const char *nearest = choice_nearest(name, strlen(name), known, c->groups);
     char text[256];
     snprintf(text, sizeof text, "there is no group %.63s%s%s%s", name,
              nearest != NULL ? ", did you mean " : "", nearest != NULL ? nearest : "",
@@ -741,12 +706,6 @@ int config_group(const struct config *c, const char *name, struct text *why)
     text_clean(text);
     text_add(why, text);
     return -1;
-}
-
-uint32_t config_office(const struct elect_config *e)
-{
-    int64_t million = 1000000, lease = e->lease;
-    return (uint32_t)(lease * (million - e->drift) / (million + e->drift) - e->grain);
 }
 
 int64_t config_link_silence(const struct elect_config *e)

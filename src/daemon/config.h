@@ -14,10 +14,10 @@
  * at its end. Paths are meant from where the file is. What is wrong is said in one line,
  * "FILE:LINE: what, and what to do", of the first mistake.
  */
-#ifndef ELECT_CONFIG_H
-#define ELECT_CONFIG_H
+#ifndef ELECT_DAEMON_CONFIG_H
+#define ELECT_DAEMON_CONFIG_H
 
-#include "../model/text.h"
+#include "../base/text.h"
 #include "../runtime/store.h"
 #include "elect-uv.h"
 
@@ -118,8 +118,6 @@ bool config_parse(struct config *c, const char *path, const char *text);
 /* What the members agree upon, in microseconds: the same for each group. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
-/* How long an office lasts unless it is renewed: a little less than the lease, in microseconds. */
-uint32_t config_office(const struct elect_config *e);
 /* Returns how long a link may be silent before it counts as down, in microseconds: 3 s, or twice
  * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
@@ -150,8 +148,5 @@ bool config_may_lead(const struct config_member *m);
 
 /* All keys, with what they mean: a file to begin with. */
 void config_example(struct text *t);
-
-/* 200ms, 1s, 2m; in microseconds. */
-bool config_duration(const char *text, uint32_t *microseconds);
 
 #endif

@@ -8,10 +8,10 @@
  *
  * No request carries a path or a command.
  */
-#ifndef ELECT_CONTROL_H
-#define ELECT_CONTROL_H
+#ifndef ELECT_DAEMON_CONTROL_H
+#define ELECT_DAEMON_CONTROL_H
 
-#include "../model/text.h"
+#include "../base/text.h"
 
 #include <jansson.h>
 #include <sys/types.h>

@@ -1,5 +1,7 @@
 #include "daemon.h"
 
+#include "../base/exit.h"
+#include "../base/clock.h"
 #include "service.h"
 
 #include <signal.h>
@@ -12,8 +14,6 @@
 #define MILLISECOND 1000
 #define TICK        1000 /* milliseconds */
 #define TICK_SLACK  250
-
-enum { EXIT_STATE = 74, EXIT_NOT_NOW = 75, EXIT_FORBIDDEN = 78 };
 
 /* ---- what is said ---- */
 
@@ -91,9 +91,7 @@ void daemon_show(struct daemon *d, unsigned group)
         return;
     w->work.hooks.changes =
         w->work.hooks.changes || news->known != before.known || news->leader != before.leader;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    w->since = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
     if (w->because[0] == '\0' && before.leads) /* noticed in a step that is about something else */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
@@ -109,10 +107,9 @@ void daemon_show(struct daemon *d, unsigned group)
                                    .at = d->config.mandate == ELECT_MAJORITY ? before.until : 0},
             (int)news->group, text);
     }
-    char term[64] = "";
+    char term[64] = "", number[ELECT_TERM_TEXT];
     if (news->term != 0)
-        snprintf(term, sizeof term, " in term %llu.%u", (unsigned long long)(news->term >> 16),
-                 (unsigned)(news->term & 0xffff));
+        snprintf(term, sizeof term, " in term %s", elect_term_text(news->term, number));
     if (news->leads)
         snprintf(text, sizeof text, "leads%s: %s", term, w->because);
     else if (news->known)
@@ -199,7 +196,7 @@ static void failed(void *context, bool forbidden, const char *why)
     snprintf(text, sizeof text, "stops: %s%s", why,
              forbidden ? "; move the state file away, then run elect readmit" : "");
     daemon_log(d, JOURNAL_STOPPED, -1, text);
-    end(d, forbidden ? EXIT_FORBIDDEN : EXIT_STATE);
+    end(d, forbidden ? EXIT_CONFIG : EXIT_IO);
 }
 
 void daemon_fail(struct daemon *d, const char *why) { failed(d, false, why); }
@@ -316,7 +313,7 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
 {
     char path[CONFIG_FILE];
     d->control.loop = &d->loop;
-    d->control.ask = answer;
+    d->control.ask = answer_request;
     d->control.context = d;
     mkdir(d->config.run_dir, 0755); /* it may be there; what cannot be is told below */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
@@ -385,7 +382,7 @@ static void close_all(struct daemon *d)
     control_close(&d->control);
     holders_close(d);
     journal_sum_up(&d->journal, true);
-    work_end(d, d->status == 0 || d->status == EXIT_FORBIDDEN);
+    work_end(d, d->status == 0 || d->status == EXIT_CONFIG);
     if (d->member != NULL)
         elect_member_stop(d->member);
     d->member = NULL;
@@ -416,7 +413,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     bool open = open_member(d, e, &forbidden, &complaint);
     if (!open || !open_sockets(d, &complaint)) {
         fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
-        d->status = open || forbidden ? EXIT_FORBIDDEN : EXIT_NOT_NOW;
+        d->status = open || forbidden ? EXIT_CONFIG : EXIT_NOT_NOW;
         close_all(d);
         return d->status;
     }

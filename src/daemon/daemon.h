@@ -1,11 +1,11 @@
 /* `elect daemon`: one member, its log, its control sockets, its service manager. */
-#ifndef ELECT_DAEMON_H
-#define ELECT_DAEMON_H
+#ifndef ELECT_DAEMON_DAEMON_H
+#define ELECT_DAEMON_DAEMON_H
 
 #include "config.h"
 #include "control.h"
 #include "journal.h"
-#include "enroll.h"
+#include "enrolment.h"
 #include "recorder.h"
 #include "work.h"
 
@@ -88,7 +88,7 @@ struct words daemon_words(const struct daemon *d);
 
 /* ---- answers.c ---- */
 
-void answer(void *context, struct control_client *client, json_t *request);
+void answer_request(void *context, struct control_client *client, json_t *request);
 /* Somebody may be waiting for this. */
 void answer_news(struct daemon *d, const struct elect_news *news);
 void answer_watchers(void *context, const struct journal_entry *e);

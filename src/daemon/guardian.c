@@ -1,9 +1,10 @@
 #include "guardian.h"
 
+#include "../base/exit.h"
 #include "../client/talk.h"
 #include "../run/tree.h"
-#include "enroll.h"
-#include "guarded.h"
+#include "enrolment.h"
+#include "guardian_channel.h"
 #include "hook.h"
 #include "journal.h"
 #include "service.h"
@@ -21,7 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOT_NOW   75 /* exit status */
 #define HOLDERS   256
 #define LONG_WAIT INT64_C(1000000000) /* microseconds: as good as for ever */
 #define SENDS     3                   /* of a testament; when, in microseconds after the first: */
@@ -113,7 +113,7 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     struct guard_note note = *to;
     note.word = GUARD_DONE;
     note.outcome = outcome;
-    (void)guarded_send(g->guard.channel, &note, NULL, 0, -1);
+    (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
 /* Nobody else leads yet: what only a leader does may begin, or go on. */
@@ -199,7 +199,7 @@ static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
     int fd = -1;
-    ssize_t got = guarded_take(g->guard.channel, &p, &fd);
+    ssize_t got = guardian_channel_take(g->guard.channel, &p, &fd);
     if (got < (ssize_t)sizeof p.note || p.note.group >= STORE_GROUPS) {
         if (fd >= 0)
             close(fd);
@@ -497,7 +497,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     journal_begin(&g.journal, json, quiet);
     if (!make_guard(&g, &channel, &complaint)) {
         fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
-        return NOT_NOW;
+        return EXIT_NOT_NOW;
     }
     service_be_discreet();
     tree_adopt();
@@ -512,7 +512,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
         return be_member(&g, channel, &before, member, context);
     if (g.member < 0) {
         fprintf(stderr, "elect daemon: no second process: %s\n", strerror(errno));
-        return NOT_NOW;
+        return EXIT_NOT_NOW;
     }
     close(channel);
     prctl(PR_SET_NAME, "elect-guardian");

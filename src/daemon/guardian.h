@@ -14,8 +14,8 @@
  * A member that stands still is not dead. If the guardian dies the member goes on without
  * testaments, unless there are hooks, which only a guardian can run.
  */
-#ifndef ELECT_GUARDIAN_H
-#define ELECT_GUARDIAN_H
+#ifndef ELECT_DAEMON_GUARDIAN_H
+#define ELECT_DAEMON_GUARDIAN_H
 
 #include "config.h"
 

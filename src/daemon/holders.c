@@ -3,7 +3,7 @@
 #include "daemon.h"
 
 #include "../client/talk.h"
-#include "guarded.h"
+#include "guardian_channel.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -87,7 +87,7 @@ static struct talk words(const struct daemon *d, enum talk_word word, unsigned g
     struct talk w = {.magic = TALK_MAGIC, .word = (uint8_t)word};
     const struct elect_config *c = elect_member_config(d->member, group);
     struct elect_news news = work_shown(d, group);
-    w.lease = config_office(c);
+    w.lease = (uint32_t)elect_office_length(c, c->lease);
     w.renewal = c->renewal;
     w.term = news.term;
     snprintf(w.group, sizeof w.group, "%s", d->config.group[group]);
@@ -317,7 +317,7 @@ static struct talker *first_in_line(const struct daemon *d, unsigned group, elec
 static bool is_fresh(const struct daemon *d, unsigned group)
 {
     const struct elect_config *c = elect_member_config(d->member, group);
-    return work_shown(d, group).until - elect_uv_now() >= config_office(c) / 2;
+    return work_shown(d, group).until - elect_uv_now() >= elect_office_length(c, c->lease) / 2;
 }
 
 static void stop_holder(struct daemon *d, unsigned group)
@@ -430,7 +430,7 @@ static void let_wait(struct talker *t)
     }
     t->channel = pair[0];
     t->stage = TALKER_WAITS;
-    bool told = guarded_put(t->fd, &part, 1, pair[1]);
+    bool told = guardian_channel_put(t->fd, &part, 1, pair[1]);
     close(pair[1]);
     if (!told)
         let_go(t);

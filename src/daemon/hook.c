@@ -1,5 +1,7 @@
 #include "hook.h"
 
+#include "../base/clock.h"
+#include "../run/environment.h"
 #include "../run/tree.h"
 #include "trusted.h"
 
@@ -29,45 +31,42 @@ const char *hook_name(enum hook hook)
 
 /* ---- the hook ---- */
 
-struct environment {
+struct variables {
     char text[VARIABLES][CONFIG_FILE];
     char *all[VARIABLES + 1];
     unsigned count;
 };
 
-static void add(struct environment *e, const char *name, const char *value)
+static void add(void *context, const char *name, const char *value)
 {
-    snprintf(e->text[e->count], sizeof e->text[0], "%s=%s", name, value);
-    e->all[e->count] = e->text[e->count];
-    e->count++;
+    struct variables *v = context;
+    snprintf(v->text[v->count], sizeof v->text[0], "%s=%s", name, value);
+    v->all[v->count] = v->text[v->count];
+    v->count++;
 }
 
-static void fill(struct environment *e, const struct config *c, const struct config_member *me,
+static void fill(struct variables *v, const struct config *c, const struct config_member *me,
                  const struct guard_note *note)
 {
-    char number[40], socket[CONFIG_FILE];
-    memset(e, 0, sizeof *e);
+    char socket[CONFIG_FILE];
+    memset(v, 0, sizeof *v);
     config_socket_path(c, me->peer.id, "status", socket);
     config_make_absolute(socket);
-    add(e, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    add(e, "ELECT_HOOK", hook_name((enum hook)note->hook));
-    add(e, "ELECT_GROUP", c->group[note->group]);
-    add(e, "ELECT_NODE", me->name);
-    add(e, "ELECT_LEADER", note->leader);
-    snprintf(number, sizeof number, "%llu.%u", (unsigned long long)(note->term >> 16),
-             (unsigned)(note->term & 0xffff));
-    add(e, "ELECT_TERM", number);
-    snprintf(number, sizeof number, "%llu", (unsigned long long)note->term);
-    add(e, "ELECT_TOKEN", number);
-    snprintf(number, sizeof number, "%u", note->lease / 1000);
-    add(e, "ELECT_LEASE_MS", number);
-    add(e, "ELECT_SOCKET", socket);
+    add(v, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    add(v, "ELECT_HOOK", hook_name((enum hook)note->hook));
+    environment_each(&(struct environment){.group = c->group[note->group],
+                                           .node = me->name,
+                                           .leader = note->leader,
+                                           .socket = socket,
+                                           .term = note->term,
+                                           .lease = note->lease},
+                     add, v);
 }
 
 static _Noreturn void become(const struct config *c, const struct config_member *me,
                              const struct guard_note *note, const sigset_t *mask)
 {
-    static struct environment e;
+    static struct variables e;
     struct text complaint;
     const char *path = c->hook[note->hook];
     char *argv[] = {(char *)path, NULL};
@@ -93,20 +92,13 @@ static _Noreturn void become(const struct config *c, const struct config_member 
 
 /* ---- its keeper ---- */
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
-
 int hook_outcome(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : HOOK_FAILED; }
 
 static int watch(pid_t hook, int64_t end, const sigset_t *signals)
 {
     int status;
     while (waitpid(hook, &status, WNOHANG) != hook) {
-        int64_t left = end - now();
+        int64_t left = end - boottime_now();
         struct timespec rest = {left / SECOND, left % SECOND * 1000};
         if (left <= 0)
             return HOOK_TIMED_OUT;
@@ -139,7 +131,7 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
     pid_t hook = getppid() == guardian ? fork() : -1;
     if (hook == 0)
         become(c, me, note, &none);
-    int outcome = hook > 0 ? watch(hook, now() + c->hook_timeout, &signals) : HOOK_FAILED;
+    int outcome = hook > 0 ? watch(hook, boottime_now() + c->hook_timeout, &signals) : HOOK_FAILED;
     tree_let_reap(true);
     tree_kill(&(struct tree){0}, gone, NULL);
     _exit(outcome);

@@ -4,8 +4,8 @@
  * it; for work that goes on there is elect run. No shell, an environment from scratch, and a path
  * that nobody but root or this user can change: see trusted.h.
  */
-#ifndef ELECT_HOOK_H
-#define ELECT_HOOK_H
+#ifndef ELECT_DAEMON_HOOK_H
+#define ELECT_DAEMON_HOOK_H
 
 #include "guardian.h"
 

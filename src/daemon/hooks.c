@@ -56,7 +56,7 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
     struct elect_news news = elect_member_status(d->member, group);
     struct guard_note note = {.word = GUARD_HOOK, .group = (uint8_t)group, .hook = (uint8_t)hook};
     bool own = hook != HOOK_ON_LEADER_CHANGE && hook != HOOK_ON_FOLLOWER;
-    note.lease = config_office(&d->elect);
+    note.lease = (uint32_t)elect_office_length(&d->elect, d->elect.lease);
     note.term = own ? elect_token(node) : hook == HOOK_ON_FOLLOWER ? h->term : news.term;
     snprintf(note.leader, sizeof note.leader, "%s",
              own          ? d->me->name

@@ -1,5 +1,7 @@
 #include "journal.h"
 
+#include "../base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -125,13 +127,6 @@ static void print_entry(struct journal *j, const struct journal_entry *e)
     print(j, line, (size_t)length);
 }
 
-static int64_t clock_of(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* ---- what is repeated ---- */
 
 /* Alike but for numbers, such as process ids. */
@@ -184,7 +179,7 @@ static void sum_up(struct journal *j, struct journal_entry *e)
 void journal_sum_up(struct journal *j, bool all)
 {
     struct journal_ring *r = &j->ring[JOURNAL_RING_WORK];
-    int64_t now = clock_of(CLOCK_BOOTTIME);
+    int64_t now = boottime_now();
     for (unsigned i = 0; i < r->room && i < r->count; i++)
         if (all || is_over(&r->entry[i], now))
             sum_up(j, &r->entry[i]);
@@ -196,7 +191,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
 {
     bool work = e->event == JOURNAL_WORK;
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
-    int64_t now = clock_of(CLOCK_BOOTTIME);
+    int64_t now = boottime_now();
     struct journal_entry new = *e;
     text_clean(new.text); /* it may have been cut in the middle of a letter */
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
@@ -205,7 +200,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
         return;
     }
     new.at = e->at != 0 && e->at < now ? e->at : now;
-    new.date = clock_of(CLOCK_REALTIME);
+    new.date = date_now();
     new.number = ++j->count;
     new.window = like != NULL ? like->window : now;
     new.shown = like != NULL ? like->shown + 1 : 1;

@@ -3,10 +3,10 @@
  * `elect history` and `elect watch`. Whoever reads the log and stops must not stop the daemon: what
  * cannot be written at once is left out, and how much that was is said later.
  */
-#ifndef ELECT_JOURNAL_H
-#define ELECT_JOURNAL_H
+#ifndef ELECT_DAEMON_JOURNAL_H
+#define ELECT_DAEMON_JOURNAL_H
 
-#include "../model/text.h"
+#include "../base/text.h"
 
 #include <jansson.h>
 #include <sys/types.h>

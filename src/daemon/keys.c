@@ -1,6 +1,6 @@
 #include "keys.h"
 
-#include "../model/numbers.h"
+#include "../base/parse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static bool take_line(struct keys *k, const char *line)
     struct elect_key *key = &k->key[k->count];
     uint64_t id;
     size_t length;
-    if (!number_scan(&line, 255, &id) || line[0] != ' ' || k->count == ELECT_UV_KEYS)
+    if (!parse_digits(&line, 255, &id) || line[0] != ' ' || k->count == ELECT_UV_KEYS)
         return false;
     key->id = (uint8_t)id;
     if (strlen(line + 1) != 2 * ELECT_UV_KEY ||

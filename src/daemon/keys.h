@@ -4,10 +4,10 @@
  *
  *     1 8f0c...
  */
-#ifndef ELECT_KEYS_H
-#define ELECT_KEYS_H
+#ifndef ELECT_DAEMON_KEYS_H
+#define ELECT_DAEMON_KEYS_H
 
-#include "../model/text.h"
+#include "../base/text.h"
 #include "elect-uv.h"
 
 struct keys {

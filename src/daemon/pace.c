@@ -40,5 +40,5 @@ unsigned pace_resign(struct pace *p, uid_t user, elect_time now)
     bool again = u->resigned != 0 && now - u->resigned < PACE_CALM;
     u->doubled = (uint8_t)(!again ? 0 : u->doubled < PACE_DOUBLE ? u->doubled + 1 : PACE_DOUBLE);
     u->resigned = now;
-    return PACE_RESIGN << u->doubled;
+    return (unsigned)PACE_RESIGN << u->doubled;
 }

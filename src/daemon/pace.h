@@ -3,8 +3,8 @@
  * and twice as many each time that the user makes it resign again soon. Without that a user of
  * run-group could fill the log and replace the history, with runs that do nothing, or by moving
  * the office from member to member as fast as they can take it. */
-#ifndef ELECT_PACE_H
-#define ELECT_PACE_H
+#ifndef ELECT_DAEMON_PACE_H
+#define ELECT_DAEMON_PACE_H
 
 #include "elect.h"
 

@@ -1,9 +1,9 @@
 /* The flight recorder: every step of the last minutes, in memory, for whoever asks afterwards how
  * it came to that; and, of a much longer time, those steps that changed something. */
-#ifndef ELECT_RECORDER_H
-#define ELECT_RECORDER_H
+#ifndef ELECT_DAEMON_RECORDER_H
+#define ELECT_DAEMON_RECORDER_H
 
-#include "../model/words.h"
+#include "../words/words.h"
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 #include "service.h"
 
-#include "../model/numbers.h"
+#include "../base/parse.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ uint64_t service_watchdog(void)
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t every = 0, whom = 0;
     /* who is watched is the guardian, which a service manager started */
-    if (pid != NULL && (!number_parse(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
+    if (pid != NULL && (!parse_number(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
         return 0;
-    return usec != NULL && number_parse(usec, UINT32_MAX, &every) ? every : 0;
+    return usec != NULL && parse_number(usec, UINT32_MAX, &every) ? every : 0;
 }

@@ -1,7 +1,7 @@
 /* What a service manager is told: a line to the socket that it names. (Not through libsystemd: that
  * would be a megabyte of memory for one datagram, whose form is documented and stable.) */
-#ifndef ELECT_SERVICE_H
-#define ELECT_SERVICE_H
+#ifndef ELECT_DAEMON_SERVICE_H
+#define ELECT_DAEMON_SERVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

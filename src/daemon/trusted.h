@@ -18,10 +18,10 @@
  *
  * Not covered: whoever had it open for writing before it was given away.
  */
-#ifndef ELECT_TRUSTED_H
-#define ELECT_TRUSTED_H
+#ifndef ELECT_DAEMON_TRUSTED_H
+#define ELECT_DAEMON_TRUSTED_H
 
-#include "../model/text.h"
+#include "../base/text.h"
 
 /* A descriptor (O_PATH, close-on-exec) of that very program; or -1, and one line that says what is
  * wrong, with which part of the path, and what to do. */

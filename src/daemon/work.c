@@ -1,7 +1,7 @@
 #include "work.h"
 
 #include "daemon.h"
-#include "guarded.h"
+#include "guardian_channel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@ bool work_is_guarded(const struct daemon *d) { return d->guard.channel >= 0; }
 
 bool work_tell_guardian(struct daemon *d, const struct guard_note *note, int fd)
 {
-    return work_is_guarded(d) && guarded_send(d->guard.channel, note, NULL, 0, fd);
+    return work_is_guarded(d) && guardian_channel_send(d->guard.channel, note, NULL, 0, fd);
 }
 
 void work_deposit(void *context, const struct elect_testament *testament)
@@ -23,7 +23,8 @@ void work_deposit(void *context, const struct elect_testament *testament)
     struct daemon *d = context;
     if (!work_is_guarded(d) || !d->config.testament || d->group[testament->group].work.is_void)
         return;
-    if (!guarded_deposit(d->guard.channel, testament)) /* it stands still: once more, later */
+    if (!guardian_channel_deposit(d->guard.channel,
+                                  testament)) /* it stands still: once more, later */
         d->deposits_again = true;
 }
 
@@ -61,7 +62,7 @@ static void guardian_speaks(uv_poll_t *poll, int status, int events)
     struct guard_packet p;
     int fd = -1;
     (void)events;
-    ssize_t got = status == 0 ? guarded_take(d->guard.channel, &p, &fd) : 0;
+    ssize_t got = status == 0 ? guardian_channel_take(d->guard.channel, &p, &fd) : 0;
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
         guardian_is_gone(d);
         return;

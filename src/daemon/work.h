@@ -10,8 +10,8 @@
  * the member, which may then say that its term is over. Whoever ends without a word may have left
  * something behind: then what it was told last is waited for.
  */
-#ifndef ELECT_WORK_H
-#define ELECT_WORK_H
+#ifndef ELECT_DAEMON_WORK_H
+#define ELECT_DAEMON_WORK_H
 
 #include "config.h"
 #include "guardian.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define TICK   100000 /* microseconds: how often everybody is asked, and drawn */
-#define OTHERS 2      /* descriptors besides those of the eyes, and the keyboard */
+#define OTHERS 2      /* descriptors besides those of the monitor, and the keyboard */
 
 /* ---- beginning and end ---- */
 
@@ -28,28 +28,28 @@ static int take_signals(void)
 bool demo_begin(struct demo *d, struct text *complaint)
 {
     d->signals = take_signals();
-    d->began = ground_now();
-    if (!ground_begin(&d->ground, complaint))
+    d->began = boottime_now();
+    if (!cluster_begin(&d->cluster, complaint))
         return false;
-    eyes_begin(&d->eyes, &d->ground);
-    for (unsigned i = 0; i < d->ground.members; i++)
+    monitor_begin(&d->monitor, &d->cluster);
+    for (unsigned i = 0; i < d->cluster.members; i++)
         demo_order(d, ORDER_START, i);
     return true;
 }
 
 void demo_end(struct demo *d)
 {
-    if (d->ground.terminal >= 0)
-        screen_leave(&d->ground);
-    eyes_end(&d->eyes);
-    ground_end(&d->ground);
+    if (d->cluster.terminal >= 0)
+        screen_leave(&d->cluster);
+    monitor_end(&d->monitor);
+    cluster_end(&d->cluster);
 }
 
 /* ---- hands ---- */
 
 void demo_order(struct demo *d, enum order order, unsigned member)
 {
-    assert(member < d->ground.members);
+    assert(member < d->cluster.members);
     static const char *const texts[] = {
         [ORDER_START] = "%u starts",
         [ORDER_KILL] = "kill -9 of %u: its guardian says that it is dead",
@@ -57,56 +57,56 @@ void demo_order(struct demo *d, enum order order, unsigned member)
         [ORDER_STOP] = "%u is stopped (SIGSTOP), and its guardian",
         [ORDER_CONTINUE] = "%u goes on",
     };
-    char text[EYES_TEXT];
-    bool runs = atomic_load(&d->ground.page->runs[member]);
+    char text[MONITOR_TEXT];
+    bool runs = atomic_load(&d->cluster.page->runs[member]);
     if (order == ORDER_CONTINUE && !runs)
         order = ORDER_START;
     if (runs != (order != ORDER_START))
         return;
-    if (!ground_order(&d->ground, order, member)) {
+    if (!cluster_order(&d->cluster, order, member)) {
         d->lost = true;
         return;
     }
-    int64_t at = atomic_load(&d->ground.page->done[member]);
+    int64_t at = atomic_load(&d->cluster.page->done[member]);
     snprintf(text, sizeof text, texts[order], member + 1);
-    eyes_note(&d->eyes, at, text);
+    monitor_note(&d->monitor, at, text);
     if (order == ORDER_KILL || order == ORDER_CRASH)
-        eyes_killed(&d->eyes, member, at);
+        monitor_killed(&d->monitor, member, at);
 }
 
 static void demo_part(struct demo *d, unsigned member, bool off)
 {
-    char text[EYES_TEXT];
-    atomic_store(&d->ground.page->part[member], (uint8_t)(off ? member + 1 : 0));
+    char text[MONITOR_TEXT];
+    atomic_store(&d->cluster.page->part[member], (uint8_t)(off ? member + 1 : 0));
     snprintf(text, sizeof text, off ? "%u is cut off from all others" : "%u is connected again",
              member + 1);
-    eyes_note(&d->eyes, ground_now(), text);
+    monitor_note(&d->monitor, boottime_now(), text);
 }
 
 void demo_heal(struct demo *d)
 {
-    for (unsigned i = 0; i < d->ground.members; i++)
-        atomic_store(&d->ground.page->part[i], 0);
-    eyes_note(&d->eyes, ground_now(), "the network is whole again");
+    for (unsigned i = 0; i < d->cluster.members; i++)
+        atomic_store(&d->cluster.page->part[i], 0);
+    monitor_note(&d->monitor, boottime_now(), "the network is whole again");
 }
 
 /* All end, and begin again with it. */
 static void next_algorithm(struct demo *d)
 {
-    char text[EYES_TEXT];
+    char text[MONITOR_TEXT];
     d->changing = true;
-    d->ground.algorithm = (uint8_t)((d->ground.algorithm + 1) % ELECT_ALGORITHM_COUNT);
-    for (unsigned i = 0; i < d->ground.members; i++)
+    d->cluster.algorithm = (uint8_t)((d->cluster.algorithm + 1) % ELECT_ALGORITHM_COUNT);
+    for (unsigned i = 0; i < d->cluster.members; i++)
         demo_order(d, ORDER_CRASH, i);
-    for (unsigned i = 0; i < d->ground.members && !d->lost; i++)
-        while (atomic_load(&d->ground.page->runs[i]) && demo_turn(d)) {
+    for (unsigned i = 0; i < d->cluster.members && !d->lost; i++)
+        while (atomic_load(&d->cluster.page->runs[i]) && demo_turn(d)) {
         }
-    d->lost = d->lost || !ground_configure(&d->ground, &d->why);
+    d->lost = d->lost || !cluster_configure(&d->cluster, &d->why);
     snprintf(text, sizeof text, "all begin anew with %s: %.100s",
-             elect_algorithm_name((enum elect_algorithm)d->ground.algorithm),
-             elect_algorithm_text((enum elect_algorithm)d->ground.algorithm));
-    eyes_note(&d->eyes, ground_now(), text);
-    for (unsigned i = 0; i < d->ground.members && !d->lost && !d->quits; i++)
+             elect_algorithm_name((enum elect_algorithm)d->cluster.algorithm),
+             elect_algorithm_text((enum elect_algorithm)d->cluster.algorithm));
+    monitor_note(&d->monitor, boottime_now(), text);
+    for (unsigned i = 0; i < d->cluster.members && !d->lost && !d->quits; i++)
         demo_order(d, ORDER_START, i);
     d->changing = false;
 }
@@ -118,14 +118,14 @@ static void stand_still(struct demo *d) /* ^Z: the daemons go on */
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, SIGTSTP);
-    if (d->ground.terminal >= 0)
-        screen_leave(&d->ground);
+    if (d->cluster.terminal >= 0)
+        screen_leave(&d->cluster);
     raise(SIGTSTP);
     /* Here it stops, unless there is no shell to go back to. */
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     sigprocmask(SIG_BLOCK, &only, NULL);
-    if (d->ground.terminal >= 0)
-        screen_enter(&d->ground);
+    if (d->cluster.terminal >= 0)
+        screen_enter(&d->cluster);
 }
 
 static void take_signal(struct demo *d)
@@ -146,7 +146,7 @@ static void press(struct demo *d, char key)
     unsigned number = (unsigned)(key - '1'), c = d->chosen;
     if (d->changing && key != 'q')
         return;
-    bool off = atomic_load(&d->ground.page->part[c]) != 0;
+    bool off = atomic_load(&d->cluster.page->part[c]) != 0;
     switch (key) {
     case 'k': demo_order(d, ORDER_KILL, c); break;
     case 'K': demo_order(d, ORDER_CRASH, c); break;
@@ -154,11 +154,11 @@ static void press(struct demo *d, char key)
     case 'c': demo_order(d, ORDER_CONTINUE, c); break;
     case 'x': demo_part(d, c, !off); break;
     case 'h': demo_heal(d); break;
-    case 'r': eyes_resign(&d->eyes, c); break;
+    case 'r': monitor_resign(&d->monitor, c); break;
     case 'a': d->next_algorithm = true; break;
     case 'q': d->quits = true; break;
     default:
-        if (number < d->ground.members)
+        if (number < d->cluster.members)
             d->chosen = number;
     }
 }
@@ -178,34 +178,34 @@ static void take_keys(struct demo *d)
 
 static int wait_for(const struct demo *d, struct pollfd *fd)
 {
-    int64_t left = (d->next - ground_now()) / 1000 + 1;
+    int64_t left = (d->next - boottime_now()) / 1000 + 1;
     unsigned count = OTHERS;
     fd[0] = (struct pollfd){.fd = d->signals, .events = POLLIN};
-    fd[1] = (struct pollfd){.fd = d->ground.channel, .events = 0};
-    if (d->ground.terminal >= 0)
+    fd[1] = (struct pollfd){.fd = d->cluster.channel, .events = 0};
+    if (d->cluster.terminal >= 0)
         fd[count++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-    count += eyes_poll(&d->eyes, fd + count);
+    count += monitor_poll(&d->monitor, fd + count);
     return poll(fd, count, left > 0 ? (int)left : 0);
 }
 
 bool demo_turn(struct demo *d)
 {
-    struct pollfd fd[OTHERS + 1 + GROUND_MEMBERS * EYES_ASKS];
+    struct pollfd fd[OTHERS + 1 + CLUSTER_MEMBERS * MONITOR_ASKS];
     if (wait_for(d, fd) > 0) {
         if (fd[0].revents != 0)
             take_signal(d);
         d->lost = d->lost || fd[1].revents != 0;
-        eyes_take(&d->eyes);
-        if (d->ground.terminal >= 0 && (fd[OTHERS].revents & (POLLHUP | POLLERR)) != 0)
+        monitor_take(&d->monitor);
+        if (d->cluster.terminal >= 0 && (fd[OTHERS].revents & (POLLHUP | POLLERR)) != 0)
             d->ended = SIGHUP;
-        else if (d->ground.terminal >= 0 && fd[OTHERS].revents != 0)
+        else if (d->cluster.terminal >= 0 && fd[OTHERS].revents != 0)
             take_keys(d);
     }
-    if (ground_now() >= d->next) {
-        d->next = ground_now() + TICK;
-        eyes_look(&d->eyes);
-        const struct view view = {&d->ground, &d->eyes, d->chosen, d->began, d->colour};
-        if (d->ground.terminal >= 0 && !screen_draw(&view))
+    if (boottime_now() >= d->next) {
+        d->next = boottime_now() + TICK;
+        monitor_look(&d->monitor);
+        const struct view view = {&d->cluster, &d->monitor, d->chosen, d->began, d->colour};
+        if (d->cluster.terminal >= 0 && !screen_draw(&view))
             d->ended = SIGHUP;
     }
     return d->ended == 0 && !d->quits && !d->lost;
@@ -213,7 +213,7 @@ bool demo_turn(struct demo *d)
 
 void demo_live(struct demo *d)
 {
-    screen_enter(&d->ground);
+    screen_enter(&d->cluster);
     while (demo_turn(d)) {
         if (d->next_algorithm)
             next_algorithm(d);

@@ -1,17 +1,17 @@
 /* elect demo: real daemons on loopback, watched and disturbed. */
-#ifndef ELECT_DEMO_H
-#define ELECT_DEMO_H
+#ifndef ELECT_DEMO_DEMO_H
+#define ELECT_DEMO_DEMO_H
 
 #include "screen.h"
 
 struct demo {
-    struct ground ground;
-    struct eyes eyes;
+    struct cluster cluster;
+    struct monitor monitor;
     unsigned chosen;
     int64_t began, next; /* next: when everybody is asked again */
     int signals;
     int ended;        /* by this signal; 0: not */
-    bool quits, lost; /* lost: the keeper is gone */
+    bool quits, lost; /* lost: the supervisor is gone */
     int64_t limit;    /* microseconds for a script */
     bool next_algorithm, changing;
     struct text why; /* it could not go on */

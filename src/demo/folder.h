@@ -2,7 +2,7 @@
 #ifndef ELECT_DEMO_FOLDER_H
 #define ELECT_DEMO_FOLDER_H
 
-#include "../model/text.h"
+#include "../base/text.h"
 
 /* A new one, for us alone, and its lock; -1, with a complaint and nothing left. `path` has `room`
  * bytes. */

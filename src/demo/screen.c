@@ -36,12 +36,12 @@ struct canvas {
 
 /* ---- the terminal ---- */
 
-static void say(const struct ground *g, const char *text)
+static void say(const struct cluster *g, const char *text)
 {
     (void)!write(g->terminal, text, strlen(text));
 }
 
-void screen_enter(struct ground *g)
+void screen_enter(struct cluster *g)
 {
     struct termios raw = g->page->before;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
@@ -52,7 +52,7 @@ void screen_enter(struct ground *g)
     say(g, "\x1b[?1049h\x1b[?25l");
 }
 
-void screen_leave(struct ground *g)
+void screen_leave(struct cluster *g)
 {
     sigset_t set, before;
     if (!atomic_exchange(&g->page->terminal, false))
@@ -136,58 +136,61 @@ static bool show(const struct canvas *c, bool colour, int fd)
 
 static bool is_cut(const struct view *v, unsigned a, unsigned b)
 {
-    const struct ground_page *page = v->ground->page;
+    const struct cluster_page *page = v->cluster->page;
     return atomic_load(&page->part[a]) != atomic_load(&page->part[b]);
 }
 
 static bool runs(const struct view *v, unsigned member)
 {
-    return atomic_load(&v->ground->page->runs[member]);
+    return atomic_load(&v->cluster->page->runs[member]);
 }
 
 static bool stands(const struct view *v, unsigned member)
 {
-    return atomic_load(&v->ground->page->stands[member]);
+    return atomic_load(&v->cluster->page->stands[member]);
 }
 
-static bool leads(const struct view *v, unsigned member) { return eyes_leads(v->eyes, member); }
+static bool leads(const struct view *v, unsigned member)
+{
+    return monitor_leads(v->monitor, member);
+}
 
 static enum style style_of(const struct view *v, unsigned member)
 {
-    const struct seen *s = &v->eyes->seen[member];
-    return !runs(v, member)                            ? BAD
-           : stands(v, member)                         ? WARNING
-           : leads(v, member)                          ? GOOD
-           : s->at != 0 && s->leader != GROUND_MEMBERS ? PLAIN
-                                                       : WARNING;
+    const struct seen *s = &v->monitor->seen[member];
+    return !runs(v, member)                             ? BAD
+           : stands(v, member)                          ? WARNING
+           : leads(v, member)                           ? GOOD
+           : s->at != 0 && s->leader != CLUSTER_MEMBERS ? PLAIN
+                                                        : WARNING;
 }
 
 static void add_term(char *text, size_t room, uint64_t term)
 {
+    char number[ELECT_TERM_TEXT];
     size_t length = strlen(text);
     if (term != 0)
-        snprintf(text + length, room - length, " in term %llu.%u", (unsigned long long)(term >> 16),
-                 (unsigned)(term & 0xffff));
+        snprintf(text + length, room - length, " in term %s", elect_term_text(term, number));
 }
 
 static void describe(const struct view *v, unsigned member, char *text, size_t room)
 {
-    const struct seen *s = &v->eyes->seen[member];
+    const struct seen *s = &v->monitor->seen[member];
     if (!runs(v, member))
         snprintf(text, room, "is dead");
     else if (stands(v, member))
         snprintf(text, room, "is stopped");
     else if (s->at == 0)
         snprintf(text, room, "starts");
-    else if (!eyes_answers(v->eyes, member))
+    else if (!monitor_answers(v->monitor, member))
         snprintf(text, room, "does not answer");
     else if (leads(v, member))
         snprintf(text, room, "LEADS");
-    else if (s->leader != GROUND_MEMBERS)
+    else if (s->leader != CLUSTER_MEMBERS)
         snprintf(text, room, "follows %u", s->leader + 1);
     else
         snprintf(text, room, "%s", s->state);
-    if (eyes_answers(v->eyes, member) && s->leader != GROUND_MEMBERS)
+    if (monitor_answers(v->monitor, member) && s->leader != CLUSTER_MEMBERS)
         add_term(text, room, s->term);
 }
 
@@ -195,14 +198,14 @@ static void describe(const struct view *v, unsigned member, char *text, size_t r
 
 static void place(const struct view *v, double at, unsigned *row, unsigned *column)
 {
-    double angle = 2 * M_PI * at / v->ground->members - M_PI / 2;
+    double angle = 2 * M_PI * at / v->cluster->members - M_PI / 2;
     *row = (unsigned)lround(RING_TOP + RING_HEIGHT * sin(angle));
     *column = (unsigned)lround(RING_MIDDLE + RING_WIDTH * cos(angle));
 }
 
 static void draw_ring(const struct view *v, struct canvas *c)
 {
-    unsigned n = v->ground->members, row, column;
+    unsigned n = v->cluster->members, row, column;
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 1; k < 12 && !is_cut(v, i, (i + 1) % n); k++) {
             place(v, i + k / 12.0, &row, &column);
@@ -223,8 +226,8 @@ static void draw_table(const struct view *v, struct canvas *c)
 {
     char text[64];
     put(c, 2, TABLE, FAINT, "process                       sends takes/s");
-    for (unsigned i = 0; i < v->ground->members; i++) {
-        const struct seen *s = &v->eyes->seen[i];
+    for (unsigned i = 0; i < v->cluster->members; i++) {
+        const struct seen *s = &v->monitor->seen[i];
         bool there = runs(v, i) && !stands(v, i);
         describe(v, i, text, sizeof text);
         put(c, 3 + i, TABLE, style_of(v, i), "%c%u %.27s", i == v->chosen ? '>' : ' ', i + 1, text);
@@ -235,11 +238,11 @@ static void draw_table(const struct view *v, struct canvas *c)
 static void draw_lease(const struct view *v, struct canvas *c)
 {
     static const char full[] = "####################";
-    unsigned row = 3 + v->ground->members, leader[GROUND_MEMBERS];
-    int64_t now = ground_now();
-    if (eyes_leaders(v->eyes, leader) != 1 || v->ground->mandate == ELECT_NO_MANDATE)
+    unsigned row = 3 + v->cluster->members, leader[CLUSTER_MEMBERS];
+    int64_t now = boottime_now();
+    if (monitor_leaders(v->monitor, leader) != 1 || v->cluster->mandate == ELECT_NO_MANDATE)
         return;
-    const struct seen *s = &v->eyes->seen[leader[0]];
+    const struct seen *s = &v->monitor->seen[leader[0]];
     double left = s->until > now ? (double)(s->until - now) / SECOND : 0;
     int width = left < 1 ? (int)(left * LEASE_WIDTH) : LEASE_WIDTH;
     put(c, row, TABLE, PLAIN, " lease [%.*s%*s] %.2f s", width, full, LEASE_WIDTH - width, "",
@@ -248,7 +251,7 @@ static void draw_lease(const struct view *v, struct canvas *c)
 
 static void draw_state(const struct view *v, struct canvas *c)
 {
-    unsigned leader[GROUND_MEMBERS], count = eyes_leaders(v->eyes, leader);
+    unsigned leader[CLUSTER_MEMBERS], count = monitor_leaders(v->monitor, leader);
     char text[COLUMNS] = "nobody leads";
     size_t length = 0;
     for (unsigned i = 0; i < count; i++)
@@ -259,7 +262,7 @@ static void draw_state(const struct view *v, struct canvas *c)
                                    leader[i] + 1);
     if (count == 1) {
         snprintf(text + length, sizeof text - length, " leads");
-        add_term(text, sizeof text, v->eyes->seen[leader[0]].term);
+        add_term(text, sizeof text, v->monitor->seen[leader[0]].term);
     } else if (count > 1) {
         snprintf(text + length, sizeof text - length, " LEAD AT ONCE: split brain");
     }
@@ -270,11 +273,11 @@ static void draw_state(const struct view *v, struct canvas *c)
 static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
                           const struct line *line)
 {
-    enum style style = line->member == GROUND_MEMBERS ? BOLD : PLAIN;
+    enum style style = line->member == CLUSTER_MEMBERS ? BOLD : PLAIN;
     unsigned width = c->columns - STORY_TEXT - 1, lines = 0;
-    char text[EYES_TEXT + 32];
+    char text[MONITOR_TEXT + 32];
     const char *rest = text;
-    eyes_line(line, text, sizeof text);
+    monitor_line(line, text, sizeof text);
     do {
         size_t length = text_fits(rest, width);
         if (row < c->rows) {
@@ -292,16 +295,16 @@ static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
 static void draw_story(const struct view *v, struct canvas *c)
 {
     unsigned room = c->rows > STORY + KEYS + 1 ? c->rows - STORY - KEYS - 1 : 0;
-    unsigned first = v->eyes->lines, used = 0, row = STORY;
+    unsigned first = v->monitor->lines, used = 0, row = STORY;
     while (first > 0) {
-        unsigned lines = draw_line(c, c->rows, v, &v->eyes->line[first - 1]);
+        unsigned lines = draw_line(c, c->rows, v, &v->monitor->line[first - 1]);
         if (used + lines > room)
             break;
         used += lines;
         first--;
     }
-    for (; first < v->eyes->lines; first++)
-        row += draw_line(c, row, v, &v->eyes->line[first]);
+    for (; first < v->monitor->lines; first++)
+        row += draw_line(c, row, v, &v->monitor->line[first]);
 }
 
 static void draw_keys(const struct view *v, struct canvas *c)
@@ -309,7 +312,7 @@ static void draw_keys(const struct view *v, struct canvas *c)
     unsigned row = c->rows - KEYS;
     put(c, row, 0, BAR,
         " 1-%u choose  k kill -9  K kill -9, and its guardian  s stop  c continue, start %20s",
-        v->ground->members, "");
+        v->cluster->members, "");
     put(c, row + 1, 0, BAR, " x cut off  h heal  r resign  a algorithm  q quit %*s%u is chosen  ",
         15, "", v->chosen + 1);
 }
@@ -318,7 +321,7 @@ bool screen_draw(const struct view *v)
 {
     struct winsize size = {0};
     struct canvas c = {.rows = ROWS, .columns = COLUMNS};
-    if (ioctl(v->ground->terminal, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+    if (ioctl(v->cluster->terminal, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
         c.rows = size.ws_row > KEYS ? size.ws_row : KEYS + 1;
         c.columns = size.ws_col > 2 * STORY_TEXT ? size.ws_col : 2 * STORY_TEXT;
     }
@@ -327,16 +330,16 @@ bool screen_draw(const struct view *v)
     bool fine = c.cell != NULL && c.style != NULL;
     if (fine) {
         memset(c.cell, ' ', (size_t)c.rows * c.columns);
-        put(&c, 0, 0, BAR, " elect demo: %u processes, %s, mandate %s %60s", v->ground->members,
-            elect_algorithm_name((enum elect_algorithm)v->ground->algorithm),
-            ground_mandate(v->ground), "");
+        put(&c, 0, 0, BAR, " elect demo: %u processes, %s, mandate %s %60s", v->cluster->members,
+            elect_algorithm_name((enum elect_algorithm)v->cluster->algorithm),
+            cluster_mandate(v->cluster), "");
         draw_state(v, &c);
         draw_ring(v, &c);
         draw_table(v, &c);
         draw_lease(v, &c);
         draw_story(v, &c);
         draw_keys(v, &c);
-        fine = show(&c, v->colour, v->ground->terminal);
+        fine = show(&c, v->colour, v->cluster->terminal);
     }
     free(c.cell);
     free(c.style);

@@ -2,19 +2,19 @@
 #ifndef ELECT_DEMO_SCREEN_H
 #define ELECT_DEMO_SCREEN_H
 
-#include "eyes.h"
+#include "monitor.h"
 
 struct view {
-    const struct ground *ground;
-    const struct eyes *eyes;
+    const struct cluster *cluster;
+    const struct monitor *monitor;
     unsigned chosen;
     int64_t began;
     bool colour;
 };
 
 /* The terminal becomes ours, and as it was before. */
-void screen_enter(struct ground *g);
-void screen_leave(struct ground *g);
+void screen_enter(struct cluster *g);
+void screen_leave(struct cluster *g);
 
 /* False: there is nobody to look at it any more. */
 bool screen_draw(const struct view *v);

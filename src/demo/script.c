@@ -31,13 +31,13 @@ static void print_wrapped(const char *text)
 
 static void tell_story(struct script *s)
 {
-    const struct eyes *e = &s->d->eyes;
+    const struct monitor *e = &s->d->monitor;
     for (unsigned i = 0; i < e->lines && !s->quiet; i++) {
         const struct line *line = &e->line[i];
         if (line->at < s->act)
             continue;
-        char text[EYES_TEXT + 32];
-        eyes_line(line, text, sizeof text);
+        char text[MONITOR_TEXT + 32];
+        monitor_line(line, text, sizeof text);
         printf("%7.1f ms ", (double)(line->at - s->act) / 1000);
         print_wrapped(text);
     }
@@ -46,7 +46,7 @@ static void tell_story(struct script *s)
 
 static void begin_act(struct script *s, const char *title)
 {
-    s->act = ground_now();
+    s->act = boottime_now();
     if (!s->quiet)
         printf("\n%s\n", title);
     fflush(stdout);
@@ -54,38 +54,38 @@ static void begin_act(struct script *s, const char *title)
 
 /* ---- waiting ---- */
 
-/* Returns the leader that is waited for; GROUND_MEMBERS: not yet. */
+/* Returns the leader that is waited for; CLUSTER_MEMBERS: not yet. */
 typedef unsigned condition(const struct script *s);
 
 static const struct office *office_of(const struct script *s, unsigned member)
 {
     const struct office *last = NULL;
-    for (unsigned i = 0; i < s->d->eyes.offices; i++)
-        if (s->d->eyes.office[i].member == member)
-            last = &s->d->eyes.office[i];
+    for (unsigned i = 0; i < s->d->monitor.offices; i++)
+        if (s->d->monitor.office[i].member == member)
+            last = &s->d->monitor.office[i];
     return last;
 }
 
 /* Upon a leader of whom it is also known since when it leads. */
 static unsigned agreed(const struct script *s)
 {
-    unsigned leader = eyes_agreed(&s->d->eyes, 0);
-    const struct office *office = leader != GROUND_MEMBERS ? office_of(s, leader) : NULL;
-    return office != NULL && office->until == 0 ? leader : GROUND_MEMBERS;
+    unsigned leader = monitor_agreed(&s->d->monitor, 0);
+    const struct office *office = leader != CLUSTER_MEMBERS ? office_of(s, leader) : NULL;
+    return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
 static unsigned agreed_anew(const struct script *s)
 {
     unsigned leader = agreed(s);
-    return leader != s->leader ? leader : GROUND_MEMBERS;
+    return leader != s->leader ? leader : CLUSTER_MEMBERS;
 }
 
 /* The majority has its leader; the old one has stopped, or, without a mandate, goes on. */
 static unsigned parted(const struct script *s)
 {
     const struct office *old = office_of(s, s->leader);
-    bool fine = s->d->ground.mandate == ELECT_NO_MANDATE || (old != NULL && old->until != 0);
-    return fine ? agreed_anew(s) : GROUND_MEMBERS;
+    bool fine = s->d->cluster.mandate == ELECT_NO_MANDATE || (old != NULL && old->until != 0);
+    return fine ? agreed_anew(s) : CLUSTER_MEMBERS;
 }
 
 /* Until there is such a leader, it still leads a moment later, and all have told what happened by
@@ -93,15 +93,15 @@ static unsigned parted(const struct script *s)
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
-    s->found = GROUND_MEMBERS;
-    while (s->found == GROUND_MEMBERS || ground_now() < since + SETTLE ||
-           !eyes_told(&s->d->eyes, since)) {
+    s->found = CLUSTER_MEMBERS;
+    while (s->found == CLUSTER_MEMBERS || boottime_now() < since + SETTLE ||
+           !monitor_told(&s->d->monitor, since)) {
         if (!demo_turn(s->d))
             return false;
         unsigned now = leader(s);
-        since = now == s->found ? since : ground_now();
+        since = now == s->found ? since : boottime_now();
         s->found = now;
-        if (ground_now() > s->d->began + s->d->limit)
+        if (boottime_now() > s->d->began + s->d->limit)
             return text_complain(complaint, what, "did not happen in time",
                                  ": is the machine busy? --limit gives it longer");
     }
@@ -112,8 +112,8 @@ static bool wait_for(struct script *s, condition *leader, const char *what, stru
 static int64_t settled_since(const struct script *s, int64_t since)
 {
     int64_t last = since;
-    for (unsigned i = 0; i < s->d->ground.members; i++)
-        last = s->d->eyes.seen[i].settled > last ? s->d->eyes.seen[i].settled : last;
+    for (unsigned i = 0; i < s->d->cluster.members; i++)
+        last = s->d->monitor.seen[i].settled > last ? s->d->monitor.seen[i].settled : last;
     return last - since;
 }
 
@@ -122,7 +122,7 @@ static int64_t settled_since(const struct script *s, int64_t since)
 /* How long after `since` an office of that member, or of any, began; -1: none did. */
 static int64_t took_office(const struct script *s, unsigned member, int64_t since)
 {
-    const struct office *office = eyes_office(&s->d->eyes, member, since);
+    const struct office *office = monitor_office(&s->d->monitor, member, since);
     return office != NULL ? office->from - since : -1;
 }
 
@@ -133,7 +133,7 @@ static bool start(struct script *s, struct demo_measured *m, struct text *compla
     if (!wait_for(s, agreed, "a first leader", complaint))
         return false;
     s->leader = s->found;
-    m->started = took_office(s, GROUND_MEMBERS, s->d->began);
+    m->started = took_office(s, CLUSTER_MEMBERS, s->d->began);
     tell_story(s);
     return true;
 }
@@ -149,10 +149,10 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
                                   : "crashes: kill -9 of its process");
     begin_act(s, title);
     demo_order(s->d, order, victim);
-    int64_t killed = atomic_load(&s->d->ground.page->done[victim]);
+    int64_t killed = atomic_load(&s->d->cluster.page->done[victim]);
     if (!wait_for(s, agreed_anew, "a successor", complaint))
         return false;
-    *took = took_office(s, GROUND_MEMBERS, killed);
+    *took = took_office(s, CLUSTER_MEMBERS, killed);
     s->leader = s->found;
     tell_story(s);
     return true;
@@ -162,8 +162,8 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
 static bool recover(struct script *s, int64_t *took, struct text *complaint)
 {
     begin_act(s, "It starts again.");
-    for (unsigned i = 0; i < s->d->ground.members; i++)
-        while (atomic_load(&s->d->ground.page->runs[i]) == false) {
+    for (unsigned i = 0; i < s->d->cluster.members; i++)
+        while (atomic_load(&s->d->cluster.page->runs[i]) == false) {
             demo_order(s->d, ORDER_START, i);
             if (!demo_turn(s->d))
                 return false;
@@ -192,20 +192,20 @@ static bool crash_and_recover(struct script *s, enum order order, int64_t *crash
 static void cut(struct script *s)
 {
     struct demo *d = s->d;
-    unsigned n = d->ground.members, off = (n - 1) / 2;
-    char text[EYES_TEXT] = "the network parts:";
+    unsigned n = d->cluster.members, off = (n - 1) / 2;
+    char text[MONITOR_TEXT] = "the network parts:";
     size_t length = strlen(text);
     for (unsigned i = 0; i < n; i++)
         if (((i + n - s->leader) % n) < off)
-            atomic_store(&d->ground.page->part[i], 1);
+            atomic_store(&d->cluster.page->part[i], 1);
     for (unsigned part = 0; part < 2; part++) {
         for (unsigned i = 0; i < n; i++)
-            if (atomic_load(&d->ground.page->part[i]) == 1 - part)
+            if (atomic_load(&d->cluster.page->part[i]) == 1 - part)
                 length += (size_t)snprintf(text + length, sizeof text - length, " %u", i + 1);
         if (part == 0)
             length += (size_t)snprintf(text + length, sizeof text - length, " |");
     }
-    eyes_note(&d->eyes, ground_now(), text);
+    monitor_note(&d->monitor, boottime_now(), text);
 }
 
 static bool part(struct script *s, struct demo_measured *m, struct text *complaint)
@@ -214,7 +214,7 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
     snprintf(title, sizeof title, "The network parts: the leader, %u, is with the fewer.",
              s->leader + 1);
     begin_act(s, title);
-    int64_t parts = ground_now();
+    int64_t parts = boottime_now();
     cut(s);
     if (!wait_for(s, parted, "a leader of the majority", complaint))
         return false;
@@ -224,12 +224,12 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
     s->leader = s->found;
     tell_story(s);
     begin_act(s, "The network is whole again.");
-    int64_t heals = ground_now();
+    int64_t heals = boottime_now();
     demo_heal(s->d);
     if (!wait_for(s, agreed, "agreement after a partition", complaint))
         return false;
     m->healed = settled_since(s, heals);
-    int64_t two = eyes_two_at_once(&s->d->eyes, parts, ground_now());
+    int64_t two = monitor_two_at_once(&s->d->monitor, parts, boottime_now());
     m->two = two > m->two ? two : m->two; /* of every partition that was played */
     s->leader = s->found;
     tell_story(s);
@@ -240,7 +240,7 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
  * partition. Else a slow machine has elected another leader just before. */
 static bool is_measured(const struct demo *d, const struct demo_measured *m)
 {
-    return m->parted >= 0 && (d->ground.mandate == ELECT_NO_MANDATE) == (m->stopped < 0);
+    return m->parted >= 0 && (d->cluster.mandate == ELECT_NO_MANDATE) == (m->stopped < 0);
 }
 
 static bool part_until_measured(struct script *s, struct demo_measured *m, struct text *complaint)
@@ -275,10 +275,10 @@ static void print_row(const char *what, int64_t took, const char *never)
 
 void demo_print(const struct demo *d, const struct demo_measured *m)
 {
-    bool mandate = d->ground.mandate != ELECT_NO_MANDATE;
-    printf("\nMeasured, with %u processes, %s, mandate %s:\n", d->ground.members,
-           elect_algorithm_name((enum elect_algorithm)d->ground.algorithm),
-           ground_mandate(&d->ground));
+    bool mandate = d->cluster.mandate != ELECT_NO_MANDATE;
+    printf("\nMeasured, with %u processes, %s, mandate %s:\n", d->cluster.members,
+           elect_algorithm_name((enum elect_algorithm)d->cluster.algorithm),
+           cluster_mandate(&d->cluster));
     print_row("from the start until somebody leads", m->started, "");
     print_row("from the loss of the leader's machine until another one leads", m->crashed, "");
     print_row("from its start again until it agrees with the others", m->recovered, "");

@@ -3,8 +3,8 @@
  * that it led with and the largest term that its voter granted. It is not part of the process, and
  * no crash or broken disk changes it.
  */
-#ifndef ELECT_CLAIMS_H
-#define ELECT_CLAIMS_H
+#ifndef ELECT_MODEL_CLAIMS_H
+#define ELECT_MODEL_CLAIMS_H
 
 #include "elect.h"
 

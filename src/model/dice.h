@@ -2,8 +2,8 @@
  * Dice: xoshiro256** (Blackman, Vigna), seeded by splitmix64. Integers only, so that every compiler
  * throws the same. Each kind of choice has dice of its own: more delays drawn change no crash.
  */
-#ifndef ELECT_DICE_H
-#define ELECT_DICE_H
+#ifndef ELECT_MODEL_DICE_H
+#define ELECT_MODEL_DICE_H
 
 #include "elect.h"
 

@@ -1,6 +1,6 @@
 #include "narrate.h"
 
-#include "words.h"
+#include "../words/words.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void add_ids(const struct world *w, elect_set set, struct text *t)
 static void add_time(const struct world *w, struct text *t)
 {
     text_add(t, "[");
-    text_number(t, w->now);
+    text_add_number(t, w->now);
     text_add(t, "] ");
 }
 
@@ -101,11 +101,11 @@ static void narrate_lost(const struct world *w, const struct happening *h, bool 
                          struct text *t)
 {
     static const char *const reasons[] = {
-        [LOST_ON_THE_WAY] = " is lost on the way",
-        [LOST_IN_CUT] = " is lost: no link between them",
-        [LOST_AT_THE_DEAD] = " is lost: the receiver is down",
-        [LOST_BY_HAND] = " is lost by hand",
-        [GARBLED] = " is garbled and thrown away",
+        [FATE_LOST_ON_THE_WAY] = " is lost on the way",
+        [FATE_LOST_IN_CUT] = " is lost: no link between them",
+        [FATE_LOST_AT_THE_DEAD] = " is lost: the receiver is down",
+        [FATE_LOST_BY_HAND] = " is lost by hand",
+        [FATE_GARBLED] = " is garbled and thrown away",
     };
     if (!verbose && is_housekeeping(&h->input.message))
         return;
@@ -125,7 +125,7 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     add_id(w, f->rank, t);
     text_add(t, what);
     text_add(t, f->amount < 0 ? "-" : "");
-    text_number(t, (uint64_t)(f->amount < 0 ? -f->amount : f->amount));
+    text_add_number(t, (uint64_t)(f->amount < 0 ? -f->amount : f->amount));
     text_add(t, unit);
 }
 
@@ -133,21 +133,21 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
 static const char *what_happens(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS] = {
-        [CRASH] = " crashes\n",
-        [RECOVER] = " recovers\n",
-        [WIN] = " is nominated by hand\n",
-        [TESTAMENT] = " crashes, and its guardian sends its testament\n",
-        [RESIGN] = " is told to resign\n",
-        [ADD] = " is to become a member\n",
-        [REMOVE] = " is to vote no more\n",
-        [READMIT] = " comes back without its state\n",
-        [HALT] = " is told to pause elections\n",
-        [RESUME] = " is told to resume elections\n",
-        [BACKUP] = "'s disk is copied\n",
-        [RESTORE] = "'s disk is what it was when it was copied\n",
-        [WIPE] = "'s disk is lost\n",
-        [CLONE] = " is cloned\n",
-        [SWAP] = "'s clone takes its place\n",
+        [FAULT_CRASH] = " crashes\n",
+        [FAULT_RECOVER] = " recovers\n",
+        [FAULT_WIN] = " is nominated by hand\n",
+        [FAULT_TESTAMENT] = " crashes, and its guardian sends its testament\n",
+        [FAULT_RESIGN] = " is told to resign\n",
+        [FAULT_ADD] = " is to become a member\n",
+        [FAULT_REMOVE] = " is to vote no more\n",
+        [FAULT_READMIT] = " comes back without its state\n",
+        [FAULT_HALT] = " is told to pause elections\n",
+        [FAULT_RESUME] = " is told to resume elections\n",
+        [FAULT_BACKUP] = "'s disk is copied\n",
+        [FAULT_RESTORE] = "'s disk is what it was when it was copied\n",
+        [FAULT_WIPE] = "'s disk is lost\n",
+        [FAULT_CLONE] = " is cloned\n",
+        [FAULT_SWAP] = "'s clone takes its place\n",
     };
     return words[kind];
 }
@@ -156,13 +156,13 @@ static const char *what_happens(enum fault_kind kind)
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {
-        [PAUSE] = {" stands still for ", "\n"},
-        [RATE] = {"'s clock is wrong by ", " millionths\n"},
-        [DISK] = {"'s disk takes ", " for a write\n"},
-        [FREEZE] = {" and its clock stand still for ", "\n"},
-        [HEARS] = {" hears of term ", "\n"},
-        [TRANSFER] = {" is told to hand over to ", "\n"},
-        [TICK] = {"'s clock goes on by ", "\n"},
+        [FAULT_PAUSE] = {" stands still for ", "\n"},
+        [FAULT_RATE] = {"'s clock is wrong by ", " millionths\n"},
+        [FAULT_DISK] = {"'s disk takes ", " for a write\n"},
+        [FAULT_FREEZE] = {" and its clock stand still for ", "\n"},
+        [FAULT_HEARS] = {" hears of term ", "\n"},
+        [FAULT_TRANSFER] = {" is told to hand over to ", "\n"},
+        [FAULT_TICK] = {"'s clock goes on by ", "\n"},
     };
     return words[kind];
 }
@@ -196,33 +196,35 @@ static void narrate_fault(const struct world *w, const struct happening *h, stru
         text_add(t, what_happens(kind));
     } else if (what_changes(kind)[0] != NULL) {
         narrate_amount(w, f, what_changes(kind)[0], what_changes(kind)[1], t);
-    } else if (kind == CUT) {
+    } else if (kind == FAULT_CUT) {
         text_add(t, "cut ");
         narrate_groups(w, f, " / ", t);
-    } else if (kind == ONE_WAY) {
+    } else if (kind == FAULT_ONE_WAY) {
         narrate_groups(w, f, " cannot be heard by ", t);
-    } else if (kind == LEASE) {
+    } else if (kind == FAULT_LEASE) {
         text_add(t, "from now on a lease is ");
-        text_number(t, (uint64_t)f->amount);
+        text_add_number(t, (uint64_t)f->amount);
         text_add(t, "\n");
-    } else if (kind == DUE) {
+    } else if (kind == FAULT_DUE) {
         narrate_due(w, f, t);
     } else {
-        text_add(t, kind == HEAL ? "heal\n" : "calm: from now on nothing is lost or duplicated\n");
+        text_add(t, kind == FAULT_HEAL ? "heal\n"
+                                       : "calm: from now on nothing is lost or duplicated\n");
     }
 }
 
-void narrate(const struct world *w, const struct happening *h, bool verbose, struct text *t)
+void narrate_happening(const struct world *w, const struct happening *h, bool verbose,
+                       struct text *t)
 {
     switch ((enum happened)h->what) {
-    case STEPPED: narrate_step(w, h, verbose, t); break;
-    case LOST: narrate_lost(w, h, verbose, t); break;
-    case FAULT:
+    case HAPPENED_STEP: narrate_step(w, h, verbose, t); break;
+    case HAPPENED_LOSS: narrate_lost(w, h, verbose, t); break;
+    case HAPPENED_FAULT:
         narrate_fault(w, h, t);
         if (world_fault_steps(&h->fault))
             narrate_step(w, h, verbose, t);
         break;
-    case NOTHING_HAPPENED: break;
+    case HAPPENED_NOTHING: break;
     }
 }
 
@@ -271,14 +273,14 @@ static void add_costs(const struct world *w, struct text *t)
     const struct books *b = &w->books;
     const char *gap = ": ";
     text_add(t, "sent ");
-    text_number(t, world_total(w));
+    text_add_number(t, world_total(w));
     for (unsigned type = ELECT_FIRST_MESSAGE; type < ELECT_FIRST_TIMER; type++) {
         if (!elect_sends(&w->config, (enum elect_event)type))
             continue;
         text_add(t, gap);
         text_add(t, elect_event_name((enum elect_event)type));
         text_add(t, " ");
-        text_number(t, b->sent[type]);
+        text_add_number(t, b->sent[type]);
         gap = ", ";
     }
     const struct {
@@ -297,7 +299,7 @@ static void add_costs(const struct world *w, struct text *t)
         text_add(t, "   ");
         text_add(t, rest[i].name);
         text_add(t, " ");
-        text_number(t, rest[i].value);
+        text_add_number(t, rest[i].value);
     }
     text_add(t, "\n");
 }
@@ -311,7 +313,7 @@ static void add_mandate(const struct world *w, struct text *t)
         text_add(t, gap);
         text_add(t, elect_event_name((enum elect_event)type));
         text_add(t, " ");
-        text_number(t, w->books.sent[type]);
+        text_add_number(t, w->books.sent[type]);
         gap = ", ";
     }
     text_add(t, *gap == ',' ? "\n" : "mandate: nothing was sent\n");

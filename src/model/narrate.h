@@ -3,14 +3,15 @@
  * line for every message sent. Acknowledgements and heartbeats are told only where they change
  * something, or to those who want to hear everything (verbose).
  */
-#ifndef ELECT_NARRATE_H
-#define ELECT_NARRATE_H
+#ifndef ELECT_MODEL_NARRATE_H
+#define ELECT_MODEL_NARRATE_H
 
-#include "text.h"
+#include "../base/text.h"
 #include "world.h"
 
 /* Zero or more lines, each ending in a newline, appended to `t`. */
-void narrate(const struct world *w, const struct happening *h, bool verbose, struct text *t);
+void narrate_happening(const struct world *w, const struct happening *h, bool verbose,
+                       struct text *t);
 
 /* The reason alone: the rule of a step, filled in. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);

@@ -1,44 +1,10 @@
 #include "numbers.h"
 
+#include "../base/parse.h"
+
 #include <string.h>
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static bool is_gap(char c) { return c == ' ' || c == '\t' || c == ','; }
-
-bool number_scan(const char **s, uint64_t limit, uint64_t *value)
-{
-    uint64_t v = 0;
-    if (!is_digit(**s))
-        return false;
-    for (; is_digit(**s); (*s)++) {
-        v = v * 10 + (uint64_t)(**s - '0');
-        if (v > limit)
-            return false;
-    }
-    *value = v;
-    return true;
-}
-
-bool number_parse(const char *s, uint64_t limit, uint64_t *value)
-{
-    return number_scan(&s, limit, value) && *s == '\0';
-}
-
-bool probability_parse(const char *s, uint32_t *parts)
-{
-    uint64_t whole = 0, value = 0, place = 1000000000;
-    if (*s != '.' && !number_scan(&s, 1, &whole))
-        return false;
-    if (*s == '.' && !is_digit(s[1]))
-        return false;
-    if (*s == '.')
-        for (s++; is_digit(*s) && place > 1; s++)
-            value += (uint64_t)(*s - '0') * (place /= 10);
-    value += whole * 1000000000;
-    *parts = (uint32_t)value;
-    return *s == '\0' && value <= 1000000000;
-}
 
 static bool complain(struct text *complaint, const char *what, const char *where)
 {
@@ -58,12 +24,12 @@ bool numbers_parse(struct numbers *n, const char *s, struct text *complaint)
     while (*s != '\0') {
         const char *item = s;
         uint64_t first, last;
-        if (!number_scan(&s, UINT32_MAX - 1, &first))
+        if (!parse_digits(&s, UINT32_MAX - 1, &first))
             return complain(complaint, "not a number", item);
         last = first;
         if (strncmp(s, "..", 2) == 0) {
             s += 2;
-            if (!number_scan(&s, UINT32_MAX - 1, &last) || last < first)
+            if (!parse_digits(&s, UINT32_MAX - 1, &last) || last < first)
                 return complain(complaint, "not a range", item);
         }
         if (*s != '\0' && !is_gap(*s))

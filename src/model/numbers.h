@@ -1,9 +1,9 @@
 /* Lists of numbers as people write them: 8, 0..7, 3,32,5 or 0..3 9 12..14. Kept as ranges, so that
  * a million processes take no more room than one. */
-#ifndef ELECT_NUMBERS_H
-#define ELECT_NUMBERS_H
+#ifndef ELECT_MODEL_NUMBERS_H
+#define ELECT_MODEL_NUMBERS_H
 
-#include "text.h"
+#include "../base/text.h"
 
 #define NUMBERS_MAX_RANGES 256
 
@@ -27,11 +27,5 @@ struct numbers_place {
 };
 #define NUMBERS_START ((struct numbers_place){0, 0})
 bool numbers_next(const struct numbers *n, struct numbers_place *i, uint32_t *value);
-
-/* One number at *s, which moves on behind it. */
-bool number_scan(const char **s, uint64_t limit, uint64_t *value);
-bool number_parse(const char *s, uint64_t limit, uint64_t *value); /* all of s */
-/* 0.05 -> 50000000 parts of 10^9 */
-bool probability_parse(const char *s, uint32_t *parts);
 
 #endif

@@ -1,6 +1,6 @@
 /* A world being played: moves are made, told to whoever listens, and the end is judged. */
-#ifndef ELECT_PLAY_H
-#define ELECT_PLAY_H
+#ifndef ELECT_MODEL_PLAY_H
+#define ELECT_MODEL_PLAY_H
 
 #include "property.h"
 #include "world.h"

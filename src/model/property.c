@@ -6,7 +6,7 @@ const char *property_name(enum property p)
 {
     static const char *const names[] = {
 #define X(name, word, text) word,
-        PROPERTIES(X)
+        PROPERTY_LIST(X)
 #undef X
     };
     return names[p];
@@ -16,7 +16,7 @@ const char *property_text(enum property p)
 {
     static const char *const texts[] = {
 #define X(name, word, text) text,
-        PROPERTIES(X)
+        PROPERTY_LIST(X)
 #undef X
     };
     return texts[p];
@@ -27,10 +27,10 @@ static bool broken(const struct world *w, enum property p, uint8_t a, const char
 {
     struct text t;
     text_clear(&t);
-    text_number(&t, w->config.id[a]);
+    text_add_number(&t, w->config.id[a]);
     text_add(&t, what);
     if (b != ELECT_NOBODY)
-        text_number(&t, w->config.id[b]);
+        text_add_number(&t, w->config.id[b]);
     v->property = p;
     v->time = w->now;
     memcpy(v->text, t.bytes, sizeof v->text);

@@ -1,12 +1,12 @@
 /* What should hold of a cluster, each property with its name. */
-#ifndef ELECT_PROPERTY_H
-#define ELECT_PROPERTY_H
+#ifndef ELECT_MODEL_PROPERTY_H
+#define ELECT_MODEL_PROPERTY_H
 
-#include "text.h"
+#include "../base/text.h"
 #include "world.h"
 
 /* "at rest": nothing is left to happen but further beginnings and faults. */
-#define PROPERTIES(X)                                                                              \
+#define PROPERTY_LIST(X)                                                                           \
     X(AGREEMENT, "agreement", "at rest all live processes follow one live leader")                 \
     X(HIGHEST_WINS, "highest-wins", "at rest nobody leads but the highest live process")           \
     X(NO_STUCK, "no-stuck-participant", "at rest nobody is still holding an election")             \
@@ -23,7 +23,7 @@
 
 enum property {
 #define X(name, word, text) PROPERTY_##name,
-    PROPERTIES(X)
+    PROPERTY_LIST(X)
 #undef X
         PROPERTY_COUNT
 };

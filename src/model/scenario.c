@@ -1,5 +1,7 @@
 #include "scenario.h"
 
+#include "../base/parse.h"
+
 #include "narrate.h"
 
 #include <string.h>
@@ -33,10 +35,10 @@ enum verb {
 /* The first one counts: "duplicate" is a setting and a verb, told apart by what follows it. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
-    SETTINGS(X)
+    SETUP_SETTINGS(X)
 #undef X
 #define X(name, word) word,
-        VERBS(X) FAULTS(X)
+        VERBS(X) WORLD_FAULTS(X)
 #undef X
 };
 
@@ -49,7 +51,7 @@ static bool complain(struct text *t, const char *what)
 static bool complain_id(struct text *t, const struct elect_config *c, uint8_t rank,
                         const char *what)
 {
-    text_number(t, c->id[rank]);
+    text_add_number(t, c->id[rank]);
     return complain(t, what);
 }
 
@@ -88,7 +90,7 @@ static char *cut_word(char *s)
 static bool parse_rank(struct reader *r, const char *word, uint8_t *rank)
 {
     uint64_t id;
-    if (!number_parse(word, UINT32_MAX, &id)) {
+    if (!parse_number(word, UINT32_MAX, &id)) {
         text_add(r->complaint, "expected the number of a process, found \"");
         text_add(r->complaint, word);
         return complain(r->complaint, "\"");
@@ -96,7 +98,7 @@ static bool parse_rank(struct reader *r, const char *word, uint8_t *rank)
     *rank = elect_rank(&r->scenario->config, (uint32_t)id);
     if (*rank != ELECT_NOBODY)
         return true;
-    text_number(r->complaint, id);
+    text_add_number(r->complaint, id);
     return complain(r->complaint, " is not in the cluster");
 }
 
@@ -111,7 +113,7 @@ static bool parse_event(struct reader *r, const char *word, unsigned first, unsi
             return true;
         }
     }
-    return setup_unknown(r->complaint, what, word, names, end - first);
+    return choice_unknown(r->complaint, what, word, names, end - first);
 }
 
 static bool parse_run(struct reader *r, char *rest, struct step *step)
@@ -120,7 +122,7 @@ static bool parse_run(struct reader *r, char *rest, struct step *step)
         return true;
     char *time = cut_word(rest);
     step->timed = true;
-    if (strcmp(rest, "until") == 0 && number_parse(time, SETUP_MAX_TIME, &step->time))
+    if (strcmp(rest, "until") == 0 && parse_number(time, SETUP_MAX_TIME, &step->time))
         return true;
     return complain(r->complaint, "expected: run, or run until TIME");
 }
@@ -150,7 +152,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
 static bool parse_late(struct reader *r, char *rest, struct step *step)
 {
     char *until = strstr(rest, " until ");
-    if (until == NULL || !number_parse(until + 7, SETUP_MAX_TIME, &step->time))
+    if (until == NULL || !parse_number(until + 7, SETUP_MAX_TIME, &step->time))
         return complain(r->complaint, "expected: late A > B TYPE until TIME");
     *until = '\0';
     return parse_message(r, rest, step);
@@ -168,10 +170,10 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
 {
     static const char *const names[] = {
 #define X(name, word, text) word,
-        PROPERTIES(X)
+        PROPERTY_LIST(X)
 #undef X
     };
-    return setup_choose(word, names, PROPERTY_COUNT, &step->event, r->complaint);
+    return choice_parse(word, names, PROPERTY_COUNT, &step->event, r->complaint);
 }
 
 static bool needs_mandate(struct reader *r)
@@ -198,9 +200,9 @@ static bool parse_due(struct reader *r, char *rest, struct step *step)
     for (unsigned i = 0; i < ELECT_STANDS; i++)
         names[i] = narrate_time((enum elect_time_name)i);
     if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
-        !setup_choose(word, names, ELECT_STANDS, &name, r->complaint))
+        !choice_parse(word, names, ELECT_STANDS, &name, r->complaint))
         return false;
-    step->fault = (struct fault){.kind = DUE, .rank = step->rank, .amount = name};
+    step->fault = (struct fault){.kind = FAULT_DUE, .rank = step->rank, .amount = name};
     return true;
 }
 
@@ -218,8 +220,8 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
     char *counter = cut_word(rest);
     if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank))
         return false;
-    step->fault = (struct fault){.kind = HEARS, .rank = step->rank};
-    if (!number_parse(counter, MAX_COUNTER, &step->time))
+    step->fault = (struct fault){.kind = FAULT_HEARS, .rank = step->rank};
+    if (!parse_number(counter, MAX_COUNTER, &step->time))
         return complain(r->complaint, "expected: hears ID TERM");
     step->fault.amount = (int64_t)step->time;
     return true;
@@ -231,9 +233,9 @@ static bool parse_refuse(struct reader *r, char *rest, struct step *step)
     static const char *const names[] = {"stale", "closed"};
     char *why = cut_word(rest), *counter = cut_word(why);
     if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
-        !setup_choose(why, names, 2, &step->event, r->complaint))
+        !choice_parse(why, names, 2, &step->event, r->complaint))
         return false;
-    return number_parse(counter, MAX_COUNTER, &step->time) ||
+    return parse_number(counter, MAX_COUNTER, &step->time) ||
            complain(r->complaint, "expected: refuse ID stale|closed TERM");
 }
 
@@ -277,7 +279,7 @@ static bool parse_step(struct reader *r, enum verb verb, enum fault_kind kind, c
     switch (verb) {
     case VERB_RUN: return parse_run(r, rest, step);
     case VERB_WAIT:
-        return number_parse(rest, SETUP_MAX_TIME, &step->time) ||
+        return parse_number(rest, SETUP_MAX_TIME, &step->time) ||
                complain(r->complaint, "expected: wait TIME");
     case VERB_DUE: return parse_due(r, rest, step);
     case VERB_STOPPED:
@@ -319,7 +321,7 @@ static bool parse_line(struct reader *r, char *line)
             return complain(r->complaint, "a value is missing");
         return setup_set(&s->setup, (enum setting)i, rest, r->complaint);
     }
-    return setup_unknown(r->complaint, "unknown word ", line, words, count);
+    return choice_unknown(r->complaint, "unknown word ", line, words, count);
 }
 
 /* Copies a line without its comment and outer blanks; false if it is too long. */

@@ -55,8 +55,8 @@
  *     check PROPERTY                   does it hold now; of the future, if time alone goes on, or
  *                                      (termination) back at the mark, if it can go on for ever
  */
-#ifndef ELECT_SCENARIO_H
-#define ELECT_SCENARIO_H
+#ifndef ELECT_MODEL_SCENARIO_H
+#define ELECT_MODEL_SCENARIO_H
 
 #include "play.h"
 #include "setup.h"

@@ -1,8 +1,9 @@
 #include "setup.h"
 
+#include "../base/parse.h"
+
 #include <string.h>
 
-#define QUOTE_MAX    40 /* of what a user wrote; more would bury the remedy */
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static bool complain(struct text *t, const char *what)
@@ -13,64 +14,21 @@ static bool complain(struct text *t, const char *what)
 
 static bool complain_number(struct text *t, uint64_t number, const char *what)
 {
-    text_number(t, number);
+    text_add_number(t, number);
     return complain(t, what);
 }
 
-static bool complain_word(struct text *t, const char *before, const char *word, const char *after)
+static bool complain_word(struct text *t, const char *word, const char *after)
 {
-    size_t length = strlen(word);
-    text_add(t, before);
-    text_add(t, "\"");
-    text_add_bytes(t, word, length < QUOTE_MAX ? length : QUOTE_MAX);
-    text_add(t, length < QUOTE_MAX ? "\"" : "...\"");
+    text_add_quoted(t, word);
     return complain(t, after);
-}
-
-bool setup_unknown(struct text *complaint, const char *what, const char *word,
-                   const char *const *words, size_t count)
-{
-    const char *nearest = text_nearest(word, strlen(word), words, count);
-    complain_word(complaint, what, word, ": ");
-    if (nearest != NULL) {
-        text_add(complaint, "did you mean ");
-        text_add(complaint, nearest);
-        return complain(complaint, "?");
-    }
-    text_add(complaint, "one of");
-    for (size_t i = 0; i < count; i++) {
-        text_add(complaint, i == 0 ? " " : ", ");
-        text_add(complaint, words[i]);
-    }
-    return false;
-}
-
-bool setup_choose(const char *value, const char *const *words, size_t count, uint8_t *choice,
-                  struct text *complaint)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(value, words[i]) == 0) {
-            *choice = (uint8_t)i;
-            return true;
-        }
-    }
-    return setup_unknown(complaint, "unknown ", value, words, count);
-}
-
-bool setup_switch(const char *value, bool *on, struct text *complaint)
-{
-    static const char *const words[] = {"off", "on"};
-    uint8_t choice = 0;
-    bool fine = setup_choose(value, words, COUNT(words), &choice, complaint);
-    *on = choice == 1;
-    return fine;
 }
 
 const char *setup_key(enum setting setting)
 {
     static const char *const keys[] = {
 #define X(name, key, value, text) key,
-        SETTINGS(X)
+        SETUP_SETTINGS(X)
 #undef X
     };
     return keys[setting];
@@ -121,8 +79,8 @@ static bool set_leader(struct setup *s, const char *value, struct text *complain
     s->leader = -1;
     if (strcmp(value, "none") == 0)
         return true;
-    if (!number_parse(value, UINT32_MAX, &id))
-        return complain_word(complaint, "", value, " is neither a process nor none");
+    if (!parse_number(value, UINT32_MAX, &id))
+        return complain_word(complaint, value, " is neither a process nor none");
     s->leader = (int64_t)id;
     return true;
 }
@@ -131,14 +89,14 @@ static bool set_delay(struct setup *s, const char *value, struct text *complaint
 {
     const char *rest = value;
     uint64_t min, max;
-    bool fine = number_scan(&rest, SETUP_MAX_DELAY, &min);
+    bool fine = parse_digits(&rest, SETUP_MAX_DELAY, &min);
     max = min;
     if (fine && strncmp(rest, "..", 2) == 0) {
         rest += 2;
-        fine = number_scan(&rest, SETUP_MAX_DELAY, &max);
+        fine = parse_digits(&rest, SETUP_MAX_DELAY, &max);
     }
     if (!fine || *rest != '\0' || min < 1 || max < min)
-        return complain_word(complaint, "", value, " is no delay: write 1 or 1..5 (1 to 1000000)");
+        return complain_word(complaint, value, " is no delay: write 1 or 1..5 (1 to 1000000)");
     s->weather.delay_min = (uint32_t)min;
     s->weather.delay_max = (uint32_t)max;
     return true;
@@ -146,17 +104,17 @@ static bool set_delay(struct setup *s, const char *value, struct text *complaint
 
 bool setup_probability(const char *value, uint32_t *parts, struct text *complaint)
 {
-    if (probability_parse(value, parts))
+    if (parse_probability(value, parts))
         return true;
-    return complain_word(complaint, "", value, " is no probability: write 0 to 1, such as 0.05");
+    return complain_word(complaint, value, " is no probability: write 0 to 1, such as 0.05");
 }
 
 static bool set_number(const char *value, uint64_t limit, uint64_t *number, struct text *complaint)
 {
-    if (number_parse(value, limit, number))
+    if (parse_number(value, limit, number))
         return true;
-    complain_word(complaint, "", value, " is not a number from 0 to ");
-    text_number(complaint, limit);
+    complain_word(complaint, value, " is not a number from 0 to ");
+    text_add_number(complaint, limit);
     return false;
 }
 
@@ -172,24 +130,24 @@ static bool set_choice(struct setup *s, enum setting setting, const char *value,
     static const char *const announces[] = {"lower", "all"};
     static const char *const mandates[] = {"none", "majority"};
     if (setting == SETTING_ALGORITHM)
-        return setup_choose(value, algorithms, COUNT(algorithms), &s->algorithm, complaint);
+        return choice_parse(value, algorithms, COUNT(algorithms), &s->algorithm, complaint);
     if (setting == SETTING_MANDATE)
-        return setup_choose(value, mandates, COUNT(mandates), &s->mandate, complaint);
+        return choice_parse(value, mandates, COUNT(mandates), &s->mandate, complaint);
     if (setting == SETTING_FORM)
-        return setup_choose(value, forms, COUNT(forms), &s->form, complaint);
-    return setup_choose(value, announces, COUNT(announces), &s->announce, complaint);
+        return choice_parse(value, forms, COUNT(forms), &s->form, complaint);
+    return choice_parse(value, announces, COUNT(announces), &s->announce, complaint);
 }
 
 static bool set_detector(struct setup *s, const char *value, struct text *complaint)
 {
-    bool on, fine = setup_switch(value, &on, complaint);
+    bool on, fine = choice_parse_switch(value, &on, complaint);
     s->detector = on;
     return fine;
 }
 
 static bool set_acks(struct setup *s, const char *value, struct text *complaint)
 {
-    bool on, fine = setup_switch(value, &on, complaint);
+    bool on, fine = choice_parse_switch(value, &on, complaint);
     s->reliable = !on;
     return fine;
 }
@@ -207,11 +165,10 @@ static bool set_priorities(struct setup *s, const char *value, struct text *comp
 {
     uint64_t id, priority;
     for (const char *rest = value;; rest++) {
-        bool fine = number_scan(&rest, UINT32_MAX, &id) && *rest++ == ':' &&
-                    number_scan(&rest, UINT8_MAX, &priority) && (*rest == ',' || *rest == '\0');
+        bool fine = parse_digits(&rest, UINT32_MAX, &id) && *rest++ == ':' &&
+                    parse_digits(&rest, UINT8_MAX, &priority) && (*rest == ',' || *rest == '\0');
         if (!fine || s->priorities == ELECT_MAX)
-            return complain_word(complaint, "", value,
-                                 " are no priorities: write 5:2,3:1 (0 to 255)");
+            return complain_word(complaint, value, " are no priorities: write 5:2,3:1 (0 to 255)");
         s->priority[s->priorities].id = (uint32_t)id;
         s->priority[s->priorities++].priority = (uint8_t)priority;
         if (*rest == '\0')
@@ -224,13 +181,13 @@ static bool set_preempt(struct setup *s, const char *value, struct text *complai
     s->preempt = strcmp(value, "no") != 0;
     if (!s->preempt || strcmp(value, "yes") == 0)
         return true;
-    return number_parse(value, SETUP_MAX_TIME, &s->preempt_after) ||
-           complain_word(complaint, "", value, " is neither no, yes nor a number of ticks");
+    return parse_number(value, SETUP_MAX_TIME, &s->preempt_after) ||
+           complain_word(complaint, value, " is neither no, yes nor a number of ticks");
 }
 
 static bool set_stability(struct setup *s, const char *value, struct text *complaint)
 {
-    bool on, fine = setup_switch(value, &on, complaint);
+    bool on, fine = choice_parse_switch(value, &on, complaint);
     s->unstable = !on;
     return fine;
 }
@@ -266,9 +223,9 @@ bool setup_set(struct setup *s, enum setting setting, const char *value, struct 
     case SETTING_LOSS: return setup_probability(value, &s->weather.loss, complaint);
     case SETTING_DUPLICATE: return setup_probability(value, &s->weather.duplicate, complaint);
     case SETTING_CALM: return set_number(value, SETUP_MAX_TIME, &s->calm, complaint);
-    case SETTING_REORDER: return setup_switch(value, &s->weather.reorder, complaint);
-    case SETTING_TELL_LOWER: return setup_switch(value, &s->tell_lower, complaint);
-    case SETTING_SHUFFLE: return setup_switch(value, &s->shuffle, complaint);
+    case SETTING_REORDER: return choice_parse_switch(value, &s->weather.reorder, complaint);
+    case SETTING_TELL_LOWER: return choice_parse_switch(value, &s->tell_lower, complaint);
+    case SETTING_SHUFFLE: return choice_parse_switch(value, &s->shuffle, complaint);
     case SETTING_COUNT: break;
     }
     return false;
@@ -281,7 +238,7 @@ static bool check_mandate(const struct setup *s, struct text *complaint)
         SETTING_PREEMPT, SETTING_DECAY,   SETTING_STABILITY, SETTING_PRIORITY,  SETTING_STOPPING};
     for (unsigned i = 0; i < COUNT(needs) && s->mandate == ELECT_NO_MANDATE; i++)
         if (given(s, needs[i]))
-            return complain_word(complaint, "", setup_key(needs[i]),
+            return complain_word(complaint, setup_key(needs[i]),
                                  " is for clusters with mandate majority");
     if (s->mandate == ELECT_MAJORITY && s->detector == 0)
         return complain(complaint, "a mandate needs the detector: its rounds are the heartbeats");
@@ -350,23 +307,24 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
 {
     if (error == ELECT_DRIFT_TOO_LARGE)
         return complain(t, "drift: below 0.5, or no lease ends before another");
-    uint64_t office = lease * (1000000 - drift) / (1000000 + drift);
+    struct elect_config asked = {.drift = drift, .grain = 1};
+    int64_t office = elect_office_length(&asked, (uint32_t)lease);
     if (error == ELECT_RENEWAL_TOO_SHORT) {
         text_add(t, "renewal ");
-        text_number(t, renewal);
+        text_add_number(t, renewal);
         text_add(t, " is less than a quarter of T = ");
-        text_number(t, c->answer_bound);
+        text_add_number(t, c->answer_bound);
         return complain(t, ", and a leader remembers four rounds");
     }
     text_add(t, error == ELECT_RENEWAL_TOO_LONG ? "renewal " : "lease ");
-    text_number(t, error == ELECT_RENEWAL_TOO_LONG ? renewal : lease);
+    text_add_number(t, error == ELECT_RENEWAL_TOO_LONG ? renewal : lease);
     text_add(t, error == ELECT_RENEWAL_TOO_LONG ? " is more than a third of " : " leaves ");
-    text_number(t, office > 0 ? office - 1 : 0);
+    text_add_number(t, office > 0 ? (uint64_t)office : 0);
     text_add(t, " = lease (1-drift)/(1+drift) - 1 ticks to lead");
     if (error == ELECT_RENEWAL_TOO_LONG)
         return false;
     text_add(t, ", two questions with their writes and answers take ");
-    text_number(t, (uint64_t)elect_shortest_office(c));
+    text_add_number(t, (uint64_t)elect_shortest_office(c));
     return false;
 }
 
@@ -447,7 +405,7 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
-        world_schedule(w, &(struct fault){.time = s->calm, .kind = CALM});
+        world_schedule(w, &(struct fault){.time = s->calm, .kind = FAULT_CALM});
 }
 
 /* ---- faults ---- */
@@ -456,8 +414,8 @@ static bool fault_rank(const struct elect_config *c, const char *text, uint8_t *
                        struct text *complaint)
 {
     uint64_t id;
-    if (!number_parse(text, UINT32_MAX, &id))
-        return complain_word(complaint, "", text, " is not a process");
+    if (!parse_number(text, UINT32_MAX, &id))
+        return complain_word(complaint, text, " is not a process");
     *rank = elect_rank(c, (uint32_t)id);
     return *rank != ELECT_NOBODY || complain_number(complaint, id, " is not in the cluster");
 }
@@ -508,10 +466,10 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     uint64_t number = 0;
     if (amount != NULL)
         *amount++ = '\0';
-    bool slow = amount != NULL && *amount == '-' && fault->kind == RATE;
-    uint64_t limit = fault->kind == RATE ? 999999 : SETUP_MAX_TIME;
-    if (amount == NULL || !number_parse(amount + slow, limit, &number))
-        return complain(complaint, fault->kind == RATE
+    bool slow = amount != NULL && *amount == '-' && fault->kind == FAULT_RATE;
+    uint64_t limit = fault->kind == FAULT_RATE ? 999999 : SETUP_MAX_TIME;
+    if (amount == NULL || !parse_number(amount + slow, limit, &number))
+        return complain(complaint, fault->kind == FAULT_RATE
                                        ? "expected a process and millionths, below a "
                                          "million: 2 -10000"
                                        : "expected a process and ticks: 2 30");
@@ -539,7 +497,7 @@ static bool fault_lease(const struct elect_config *c, const char *text, struct f
 {
     struct elect_config other = *c;
     uint64_t lease, renewal;
-    if (!number_parse(text, SETUP_MAX_TIME, &lease))
+    if (!parse_number(text, SETUP_MAX_TIME, &lease))
         return complain(complaint, "expected ticks: new-lease 60");
     renewal = c->renewal * lease / c->lease;
     fault->amount = (int64_t)lease;
@@ -563,28 +521,32 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     *timed = time != NULL;
     if (time != NULL) {
         const char *digits = time + strlen(separator);
-        if (!number_parse(digits, SETUP_MAX_TIME, &fault->time))
-            return complain_word(complaint, "", digits, " is not a time");
+        if (!parse_number(digits, SETUP_MAX_TIME, &fault->time))
+            return complain_word(complaint, digits, " is not a time");
         *time = '\0';
     }
-    if (kind == CUT || kind == ONE_WAY)
+    if (kind == FAULT_CUT || kind == FAULT_ONE_WAY)
         return fault_groups(c, copy, fault, complaint);
-    if (kind == TRANSFER)
+    if (kind == FAULT_TRANSFER)
         return fault_transfer(c, copy, fault, complaint);
-    if (kind == PAUSE || kind == RATE || kind == DISK || kind == TICK || kind == FREEZE)
+    if (kind == FAULT_PAUSE || kind == FAULT_RATE || kind == FAULT_DISK || kind == FAULT_TICK ||
+        kind == FAULT_FREEZE)
         return fault_amount(c, copy, fault, complaint);
-    if (kind == LEASE)
+    if (kind == FAULT_LEASE)
         return fault_lease(c, copy, fault, complaint);
-    if (kind == HEAL)
-        return copy[0] == '\0' || complain_word(complaint, "", copy, " is not a time");
+    if (kind == FAULT_HEAL)
+        return copy[0] == '\0' || complain_word(complaint, copy, " is not a time");
     return fault_rank(c, copy, &fault->rank, complaint);
 }
 
-static bool ends_a_life(const struct fault *f) { return f->kind == CRASH || f->kind == TESTAMENT; }
+static bool ends_a_life(const struct fault *f)
+{
+    return f->kind == FAULT_CRASH || f->kind == FAULT_TESTAMENT;
+}
 
 static bool is_about_lives(const struct fault *f)
 {
-    return ends_a_life(f) || f->kind == RECOVER || f->kind == READMIT;
+    return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
 /* Crashes and recoveries of one process take turns; this one has its place among those to come. */
@@ -614,22 +576,25 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
 static bool can_be_copied(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     elect_set who = (elect_set)1 << fault->rank;
-    bool disk = fault->kind == RESTORE || fault->kind == WIPE || fault->kind == READMIT;
-    bool up = world_up(w, fault->rank), change = fault->kind == ADD || fault->kind == REMOVE;
+    bool disk =
+        fault->kind == FAULT_RESTORE || fault->kind == FAULT_WIPE || fault->kind == FAULT_READMIT;
+    bool up = world_up(w, fault->rank),
+         change = fault->kind == FAULT_ADD || fault->kind == FAULT_REMOVE;
     if (fault->time > w->now)
         return true; /* who knows */
     if (change && world_in_charge(w) == ELECT_NOBODY)
         return complain(complaint, "nobody leads: only a leader changes the membership");
     if (disk && up)
         return complain_number(complaint, w->config.id[fault->rank], " is up: crash it before");
-    bool host = fault->kind == WIN || fault->kind == TESTAMENT || fault->kind == RESIGN ||
-                fault->kind == TRANSFER || fault->kind == HALT || fault->kind == RESUME;
-    if ((fault->kind == CLONE || fault->kind == SWAP || host) && !up)
+    bool host = fault->kind == FAULT_WIN || fault->kind == FAULT_TESTAMENT ||
+                fault->kind == FAULT_RESIGN || fault->kind == FAULT_TRANSFER ||
+                fault->kind == FAULT_HALT || fault->kind == FAULT_RESUME;
+    if ((fault->kind == FAULT_CLONE || fault->kind == FAULT_SWAP || host) && !up)
         return complain_number(complaint, w->config.id[fault->rank], " is down");
-    if ((fault->kind == RESTORE && (w->backed_up & who) == 0) ||
-        (fault->kind == SWAP && (w->cloned & who) == 0))
+    if ((fault->kind == FAULT_RESTORE && (w->backed_up & who) == 0) ||
+        (fault->kind == FAULT_SWAP && (w->cloned & who) == 0))
         return complain_number(complaint, w->config.id[fault->rank],
-                               fault->kind == SWAP ? " has no clone" : " has no backup");
+                               fault->kind == FAULT_SWAP ? " has no clone" : " has no backup");
     return true;
 }
 

@@ -2,9 +2,10 @@
  * How a world begins: the settings of a scenario file and the options of `elect sim`, which are the
  * same words with the same meaning and the same checks.
  */
-#ifndef ELECT_SETUP_H
-#define ELECT_SETUP_H
+#ifndef ELECT_MODEL_SETUP_H
+#define ELECT_MODEL_SETUP_H
 
+#include "../base/choice.h"
 #include "numbers.h"
 #include "world.h"
 
@@ -14,7 +15,7 @@
 #define SETUP_MAX_COUNT 16000000 /* processes, wherever they run */
 
 /* key, what its value looks like, what it means; a key without a value is a switch */
-#define SETTINGS(X)                                                                                \
+#define SETUP_SETTINGS(X)                                                                          \
     X(ALGORITHM, "algorithm", "NAME",                                                              \
       "bully, ring, active-ring or chang-roberts (default: bully)")                                \
     X(PROCESSES, "processes", "LIST", "8 is 0..7; 0..7; 3,32,5: the order given is the ring's")    \
@@ -52,7 +53,7 @@
 
 enum setting {
 #define X(name, key, value, text) SETTING_##name,
-    SETTINGS(X)
+    SETUP_SETTINGS(X)
 #undef X
         SETTING_COUNT
 };
@@ -97,14 +98,8 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
 /* Nobody crashes who is down by then, or recovers who is up, and there is room for one more. */
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint);
 
-bool setup_switch(const char *value, bool *on, struct text *complaint); /* on|off */
 bool setup_probability(const char *value, uint32_t *parts, struct text *complaint);
-bool setup_choose(const char *value, const char *const *words, size_t count, uint8_t *choice,
-                  struct text *complaint);
 
-/* Puts down that no word of `words` is meant, and the nearest one. */
-bool setup_unknown(struct text *complaint, const char *what, const char *word,
-                   const char *const *words, size_t count);
 const char *setup_key(enum setting setting);
 
 #endif

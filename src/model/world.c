@@ -1,6 +1,6 @@
 #include "world.h"
 
-#include "words.h"
+#include "../words/words.h"
 
 #include <assert.h>
 #include <string.h>
@@ -128,12 +128,12 @@ static uint64_t arrival(struct world *w, uint8_t from, uint8_t to)
 static enum fate fate_of(struct world *w, uint8_t from, uint8_t to)
 {
     if (from == to)
-        return ARRIVES;
+        return FATE_ARRIVES;
     if (w->cut[from] & bit(to))
-        return LOST_IN_CUT;
+        return FATE_LOST_IN_CUT;
     if (dice_chance(&w->dice[DICE_LOSS], w->weather.garble))
-        return GARBLED;
-    return dice_chance(&w->dice[DICE_LOSS], w->weather.loss) ? LOST_ON_THE_WAY : ARRIVES;
+        return FATE_GARBLED;
+    return dice_chance(&w->dice[DICE_LOSS], w->weather.loss) ? FATE_LOST_ON_THE_WAY : FATE_ARRIVES;
 }
 
 static void send_copy(struct world *w, uint8_t from, uint8_t to, const struct elect_message *m)
@@ -215,7 +215,7 @@ static void step(struct world *w, uint8_t rank, const struct elect_input *in, st
     elect_term token = elect_token(node);
 
     assert(w->up & bit(rank));
-    h->what = STEPPED;
+    h->what = HAPPENED_STEP;
     h->rank = rank;
     h->input = *in;
     elect_step(&w->config, node, in, &h->output);
@@ -308,7 +308,7 @@ void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_t
                                   .what = ELECT_REQUEST,
                                   .reason = (uint8_t)why,
                                   .term = elect_token(&w->node[rank]),
-                                  .other = counter << 16 | w->config.id[rank]},
+                                  .other = elect_term_make(counter, w->config.id[rank])},
            h);
 }
 
@@ -340,23 +340,23 @@ void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct ha
 
 static void lost(struct world *w, const struct flight *f, enum fate fate, struct happening *h)
 {
-    h->what = LOST;
+    h->what = HAPPENED_LOSS;
     h->rank = f->to;
     h->fate = (uint8_t)fate;
     h->input = elect_received(f->from, &f->message, world_clock(w, f->to));
-    if (fate != LOST_AT_THE_DEAD)
+    if (fate != FATE_LOST_AT_THE_DEAD)
         w->disturbed = true;
 }
 
 void world_deliver(struct world *w, uint32_t flight, struct happening *h)
 {
     struct flight f = take(w, flight);
-    if (f.fate != ARRIVES) {
+    if (f.fate != FATE_ARRIVES) {
         lost(w, &f, (enum fate)f.fate, h);
     } else if (w->cut[f.from] & bit(f.to)) {
-        lost(w, &f, LOST_IN_CUT, h);
+        lost(w, &f, FATE_LOST_IN_CUT, h);
     } else if (!world_up(w, f.to)) {
-        lost(w, &f, LOST_AT_THE_DEAD, h);
+        lost(w, &f, FATE_LOST_AT_THE_DEAD, h);
     } else {
         struct elect_input in = elect_received(f.from, &f.message, world_clock(w, f.to));
         w->books.delivered += is_election(f.message.type);
@@ -367,7 +367,7 @@ void world_deliver(struct world *w, uint32_t flight, struct happening *h)
 void world_lose(struct world *w, uint32_t flight, struct happening *h)
 {
     struct flight f = take(w, flight);
-    lost(w, &f, LOST_BY_HAND, h);
+    lost(w, &f, FATE_LOST_BY_HAND, h);
 }
 
 void world_duplicate(struct world *w, uint32_t flight)
@@ -441,7 +441,7 @@ static void come_due(struct world *w, const struct fault *fault, struct happenin
 static void hear_of(struct world *w, uint8_t rank, elect_term counter)
 {
     elect_term *seen = &w->node[rank].mandate.seen;
-    *seen = counter << 16 > *seen ? counter << 16 : *seen;
+    *seen = elect_term_make(counter, 0) > *seen ? elect_term_make(counter, 0) : *seen;
 }
 
 /* Nobody but a hand can do that: it has won an election that nobody held. */
@@ -463,7 +463,7 @@ static void send_testament(struct world *w, uint8_t rank, struct happening *h)
     const struct elect_saved *saved = &w->node[rank].saved;
     struct elect_message m =
         elect_testament(&w->config, rank, w->testament[rank], saved->incarnation);
-    elect_set others = (~(elect_set)0 >> (64 - w->config.n)) & ~bit(rank);
+    elect_set others = elect_everyone(&w->config) & ~bit(rank);
     h->rank = rank;
     h->output = (struct elect_output){.sends = m.term != 0, .send = {{others, m}}};
     perform(w, rank, &h->output);
@@ -475,8 +475,8 @@ static void change_members(struct world *w, const struct fault *f, struct happen
 {
     uint8_t leader = world_in_charge(w);
     struct elect_membership m = w->node[leader].saved.membership;
-    m.members = f->kind == ADD ? m.members | bit(f->rank) : m.members & ~bit(f->rank);
-    m.voters = f->kind == ADD ? m.voters | bit(f->rank) : m.voters & ~bit(f->rank);
+    m.members = f->kind == FAULT_ADD ? m.members | bit(f->rank) : m.members & ~bit(f->rank);
+    m.voters = f->kind == FAULT_ADD ? m.voters | bit(f->rank) : m.voters & ~bit(f->rank);
     struct elect_input in = elect_changes(m.members, m.voters, world_clock(w, leader));
     step(w, leader, &in, h);
 }
@@ -497,10 +497,11 @@ static void readmit(struct world *w, uint8_t rank, struct happening *h)
 static void tell_host(struct world *w, const struct fault *f, struct happening *h)
 {
     elect_time now = world_clock(w, f->rank);
-    uint8_t to = f->kind == TRANSFER ? elect_rank(&w->config, (uint32_t)f->amount) : ELECT_NOBODY;
-    struct elect_input in = f->kind == HALT     ? elect_happens(ELECT_PAUSE, now)
-                            : f->kind == RESUME ? elect_happens(ELECT_RESUME, now)
-                                                : elect_resigns(to, now);
+    uint8_t to =
+        f->kind == FAULT_TRANSFER ? elect_rank(&w->config, (uint32_t)f->amount) : ELECT_NOBODY;
+    struct elect_input in = f->kind == FAULT_HALT     ? elect_happens(ELECT_PAUSE, now)
+                            : f->kind == FAULT_RESUME ? elect_happens(ELECT_RESUME, now)
+                                                      : elect_resigns(to, now);
     step(w, f->rank, &in, h);
 }
 
@@ -536,34 +537,34 @@ static bool possible(const struct world *w, const struct fault *f)
 {
     bool up = world_up(w, f->rank);
     switch ((enum fault_kind)f->kind) {
-    case CRASH:
-    case TESTAMENT:
-    case WIN:
-    case RESIGN:
-    case TRANSFER:
-    case HALT:
-    case RESUME:
-    case CLONE: return up;
-    case RECOVER:
-    case READMIT:
-    case WIPE: return !up;
-    case ADD:
-    case REMOVE: return world_in_charge(w) != ELECT_NOBODY;
-    case RESTORE: return !up && (w->backed_up & bit(f->rank)) != 0;
-    case SWAP: return up && (w->cloned & bit(f->rank)) != 0;
-    case CUT:
-    case HEAL:
-    case CALM:
-    case ONE_WAY:
-    case PAUSE:
-    case RATE:
-    case DISK:
-    case TICK:
-    case DUE:
-    case HEARS:
-    case LEASE:
-    case FREEZE:
-    case BACKUP:
+    case FAULT_CRASH:
+    case FAULT_TESTAMENT:
+    case FAULT_WIN:
+    case FAULT_RESIGN:
+    case FAULT_TRANSFER:
+    case FAULT_HALT:
+    case FAULT_RESUME:
+    case FAULT_CLONE: return up;
+    case FAULT_RECOVER:
+    case FAULT_READMIT:
+    case FAULT_WIPE: return !up;
+    case FAULT_ADD:
+    case FAULT_REMOVE: return world_in_charge(w) != ELECT_NOBODY;
+    case FAULT_RESTORE: return !up && (w->backed_up & bit(f->rank)) != 0;
+    case FAULT_SWAP: return up && (w->cloned & bit(f->rank)) != 0;
+    case FAULT_CUT:
+    case FAULT_HEAL:
+    case FAULT_CALM:
+    case FAULT_ONE_WAY:
+    case FAULT_PAUSE:
+    case FAULT_RATE:
+    case FAULT_DISK:
+    case FAULT_TICK:
+    case FAULT_DUE:
+    case FAULT_HEARS:
+    case FAULT_LEASE:
+    case FAULT_FREEZE:
+    case FAULT_BACKUP:
     case FAULT_KINDS: break;
     }
     return true;
@@ -572,56 +573,58 @@ static bool possible(const struct world *w, const struct fault *f)
 void world_fault(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input start = elect_happens(ELECT_START, world_clock(w, fault->rank));
-    h->what = NOTHING_HAPPENED;
+    h->what = HAPPENED_NOTHING;
     if (!possible(w, fault))
         return;
     w->disturbed = true;
     switch ((enum fault_kind)fault->kind) {
-    case CRASH: crash(w, fault->rank); break;
-    case RECOVER:
+    case FAULT_CRASH: crash(w, fault->rank); break;
+    case FAULT_RECOVER:
         w->up |= bit(fault->rank);
         restart(w, fault->rank, ELECT_NOBODY);
         step(w, fault->rank, &start, h);
         break;
-    case CUT: cut(w, fault); break;
-    case HEAL: memset(w->cut, 0, sizeof w->cut); break;
-    case CALM: w->weather.loss = w->weather.duplicate = w->weather.garble = 0; break;
-    case ONE_WAY: cut_one_way(w, fault); break;
-    case PAUSE: hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
-    case RATE: world_set_clock(w, fault->rank, world_clock(w, fault->rank), fault->amount); break;
-    case DISK: w->disk[fault->rank].takes = (uint64_t)fault->amount; break;
-    case TICK: w->clock[fault->rank].base += fault->amount; break;
-    case DUE: come_due(w, fault, h); break;
-    case HEARS: hear_of(w, fault->rank, (elect_term)fault->amount); break;
-    case WIN: win(w, fault->rank, h); break;
-    case TESTAMENT:
+    case FAULT_CUT: cut(w, fault); break;
+    case FAULT_HEAL: memset(w->cut, 0, sizeof w->cut); break;
+    case FAULT_CALM: w->weather.loss = w->weather.duplicate = w->weather.garble = 0; break;
+    case FAULT_ONE_WAY: cut_one_way(w, fault); break;
+    case FAULT_PAUSE: hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
+    case FAULT_RATE:
+        world_set_clock(w, fault->rank, world_clock(w, fault->rank), fault->amount);
+        break;
+    case FAULT_DISK: w->disk[fault->rank].takes = (uint64_t)fault->amount; break;
+    case FAULT_TICK: w->clock[fault->rank].base += fault->amount; break;
+    case FAULT_DUE: come_due(w, fault, h); break;
+    case FAULT_HEARS: hear_of(w, fault->rank, (elect_term)fault->amount); break;
+    case FAULT_WIN: win(w, fault->rank, h); break;
+    case FAULT_TESTAMENT:
         crash(w, fault->rank);
         send_testament(w, fault->rank, h);
         break;
-    case RESIGN:
-    case TRANSFER:
-    case HALT:
-    case RESUME: tell_host(w, fault, h); break;
-    case ADD:
-    case REMOVE: change_members(w, fault, h); break;
-    case READMIT: readmit(w, fault->rank, h); break;
-    case LEASE: change_lease(w, (uint32_t)fault->amount); break;
-    case FREEZE: freeze(w, fault->rank, (uint64_t)fault->amount); break;
-    case BACKUP:
+    case FAULT_RESIGN:
+    case FAULT_TRANSFER:
+    case FAULT_HALT:
+    case FAULT_RESUME: tell_host(w, fault, h); break;
+    case FAULT_ADD:
+    case FAULT_REMOVE: change_members(w, fault, h); break;
+    case FAULT_READMIT: readmit(w, fault->rank, h); break;
+    case FAULT_LEASE: change_lease(w, (uint32_t)fault->amount); break;
+    case FAULT_FREEZE: freeze(w, fault->rank, (uint64_t)fault->amount); break;
+    case FAULT_BACKUP:
         w->backup[fault->rank] = w->disk[fault->rank].saved;
         w->backed_up |= bit(fault->rank);
         break;
-    case RESTORE: w->disk[fault->rank].saved = w->backup[fault->rank]; break;
-    case WIPE: w->disk[fault->rank].saved = (struct elect_saved){0}; break;
-    case CLONE:
+    case FAULT_RESTORE: w->disk[fault->rank].saved = w->backup[fault->rank]; break;
+    case FAULT_WIPE: w->disk[fault->rank].saved = (struct elect_saved){0}; break;
+    case FAULT_CLONE:
         w->clone[fault->rank].node = w->node[fault->rank];
         w->clone[fault->rank].disk = w->disk[fault->rank];
         w->cloned |= bit(fault->rank);
         break;
-    case SWAP: swap_clone(w, fault->rank); break;
+    case FAULT_SWAP: swap_clone(w, fault->rank); break;
     case FAULT_KINDS: break;
     }
-    h->what = FAULT;
+    h->what = HAPPENED_FAULT;
     if (!world_fault_steps(fault)) /* else the step is somebody's */
         h->rank = fault->rank;
     h->fault = *fault;
@@ -631,7 +634,7 @@ const char *world_fault_name(enum fault_kind kind)
 {
     static const char *const names[] = {
 #define X(name, word) word,
-        FAULTS(X)
+        WORLD_FAULTS(X)
 #undef X
     };
     return names[kind];
@@ -639,10 +642,10 @@ const char *world_fault_name(enum fault_kind kind)
 
 bool world_fault_steps(const struct fault *f)
 {
-    return f->kind == RECOVER || f->kind == WIN || f->kind == RESIGN || f->kind == TRANSFER ||
-           f->kind == HALT || f->kind == RESUME || f->kind == ADD || f->kind == REMOVE ||
-           f->kind == READMIT || f->kind == TESTAMENT ||
-           (f->kind == DUE && f->amount != ELECT_EXPIRES);
+    return f->kind == FAULT_RECOVER || f->kind == FAULT_WIN || f->kind == FAULT_RESIGN ||
+           f->kind == FAULT_TRANSFER || f->kind == FAULT_HALT || f->kind == FAULT_RESUME ||
+           f->kind == FAULT_ADD || f->kind == FAULT_REMOVE || f->kind == FAULT_READMIT ||
+           f->kind == FAULT_TESTAMENT || (f->kind == FAULT_DUE && f->amount != ELECT_EXPIRES);
 }
 
 void world_schedule(struct world *w, const struct fault *fault)

@@ -6,8 +6,8 @@
  * At equal times faults come first, then messages in the order in which they were sent, then timers
  * in the order in which they were started.
  */
-#ifndef ELECT_WORLD_H
-#define ELECT_WORLD_H
+#ifndef ELECT_MODEL_WORLD_H
+#define ELECT_MODEL_WORLD_H
 
 #include "claims.h"
 #include "dice.h"
@@ -25,12 +25,12 @@ struct weather {
 };
 
 enum fate {
-    ARRIVES,
-    LOST_ON_THE_WAY,
-    LOST_IN_CUT,
-    LOST_AT_THE_DEAD,
-    LOST_BY_HAND,
-    GARBLED /* and thrown away, because its seal is broken */
+    FATE_ARRIVES,
+    FATE_LOST_ON_THE_WAY,
+    FATE_LOST_IN_CUT,
+    FATE_LOST_AT_THE_DEAD,
+    FATE_LOST_BY_HAND,
+    FATE_GARBLED /* and thrown away, because its seal is broken */
 };
 
 struct flight {
@@ -42,7 +42,7 @@ struct flight {
 };
 
 /* name, the word for it; `amount` is what the comment says */
-#define FAULTS(X)                                                                                  \
+#define WORLD_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVER, "recover")                                                                          \
     X(CUT, "cut")                                                                                  \
@@ -76,12 +76,12 @@ struct flight {
     X(SWAP, "swap")       /* the clone goes on in its place, and it in the clone's */
 
 enum fault_kind {
-#define X(name, word) name,
-    FAULTS(X)
+#define X(name, word) FAULT_##name,
+    WORLD_FAULTS(X)
 #undef X
         FAULT_KINDS,
-    FAULT_FIRST_MANDATE = WIN,
-    FAULT_LAST_MANDATE = RESUME
+    FAULT_FIRST_MANDATE = FAULT_WIN,
+    FAULT_LAST_MANDATE = FAULT_RESUME
 };
 
 struct fault {
@@ -90,7 +90,7 @@ struct fault {
     uint8_t kind; /* enum fault_kind */
     uint8_t rank; /* of whom */
     uint8_t groups;
-    elect_set group[WORLD_MAX_GROUPS]; /* CUT: nothing passes between different groups */
+    elect_set group[WORLD_MAX_GROUPS]; /* FAULT_CUT: nothing passes between different groups */
 };
 
 /* What a process's own clock says: `base` at the time `since`, and from then on by its own rate. */
@@ -151,15 +151,15 @@ struct world {
 };
 
 /* What a move did, for whoever tells the story. */
-enum happened { STEPPED, LOST, FAULT, NOTHING_HAPPENED };
+enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING };
 
 struct happening {
     uint8_t what;               /* enum happened */
-    uint8_t rank;               /* whose step; LOST: the receiver */
-    uint8_t fate;               /* LOST: enum fate */
-    struct elect_input input;   /* STEPPED; LOST: the message */
-    struct elect_output output; /* STEPPED */
-    struct fault fault;         /* FAULT; a recovery has a step as well */
+    uint8_t rank;               /* whose step; or the receiver of what was lost */
+    uint8_t fate;               /* enum fate: of what was lost */
+    struct elect_input input;   /* of a step; or the message that was lost */
+    struct elect_output output; /* of a step */
+    struct fault fault;         /* a recovery has a step as well */
 };
 
 /* Everybody up, following `leader` (a rank, or ELECT_NOBODY). */

@@ -146,7 +146,7 @@ static int told_on = STDERR_FILENO;
 
 /* A pipe, or a terminal, that nobody empties would hold us: there we have a descriptor of our own,
  * which does not wait. (O_NONBLOCK on the one we share would be seen by all that share it.) */
-void tell_open(void)
+void channel_open_report(void)
 {
     struct stat is;
     if (fstat(STDERR_FILENO, &is) != 0 || !(S_ISFIFO(is.st_mode) || S_ISCHR(is.st_mode)))
@@ -155,7 +155,7 @@ void tell_open(void)
     told_on = own >= 0 ? own : STDERR_FILENO;
 }
 
-void tell(const char *format, ...)
+void channel_report(const char *format, ...)
 {
     char line[1024];
     size_t length = (size_t)snprintf(line, sizeof line, "elect run: ");

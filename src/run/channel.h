@@ -37,7 +37,7 @@ bool packet_send(int fd, const void *bytes, size_t length, const int passed[2]);
 long packet_receive(int fd, void *bytes, size_t length, int passed[2]);
 
 /* "elect run: ...", in one line, on standard error. */
-void tell_open(void);
-void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void channel_open_report(void);
+void channel_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,6 +1,6 @@
 #include "command.h"
 
-#include "urgent.h"
+#include "scheduling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 int command_status(int status)
 {
-    return WIFSIGNALED(status) ? RUN_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static _Noreturn void fail(int report, int exit_status, int error, const char *what)
@@ -23,7 +23,7 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
     struct command_failure f = {.error = error};
     snprintf(f.what, sizeof f.what, "%s", what);
     if (write(report, &f, sizeof f) != sizeof f)
-        exit_status = RUN_FAILED; /* then it is told by that alone */
+        exit_status = EXIT_RUN_FAILED; /* then it is told by that alone */
     _exit(exit_status);
 }
 
@@ -32,7 +32,7 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
 static void be_ordinary(void)
 {
     sigset_t none;
-    urgent_restore();
+    scheduling_restore();
     for (int number = 1; number <= SIGRTMAX; number++) {
         struct sigaction is;
         bool users = number == SIGHUP || number == SIGINT || number == SIGQUIT;
@@ -76,12 +76,12 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
     /* Who gains privileges is out of reach of our signals; and of a control group's, if it leaves
      * that first. */
     if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        fail(report, RUN_FAILED, errno, "no new privileges");
+        fail(report, EXIT_RUN_FAILED, errno, "no new privileges");
     if (fcntl(loss, F_SETFD, 0) != 0)
-        fail(report, RUN_FAILED, errno, "the loss descriptor");
+        fail(report, EXIT_RUN_FAILED, errno, "the loss descriptor");
     be_ordinary();
     /* Who was held up so far has nothing to begin: B will come, or A. */
-    while (deadline_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
+    while (boottime_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
                                  atomic_load(&job->page->margin))
         usleep(1000);
     if (o->shell)
@@ -92,7 +92,7 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
     if (error == EACCES && !o->shell && strchr(o->command[0], '/') == NULL &&
         !is_in_path(o->command[0]))
         error = ENOENT;
-    fail(report, error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_START, error,
+    fail(report, error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, error,
          o->shell ? "/bin/sh" : o->command[0]);
 }
 
@@ -124,11 +124,11 @@ static void furnish(const struct identity *who, int report)
     if (who->mapped &&
         !(write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", user) &&
           write_file("/proc/self/gid_map", group)))
-        fail(report, RUN_FAILED, errno, "--isolate: a user namespace");
+        fail(report, EXIT_RUN_FAILED, errno, "--isolate: a user namespace");
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
-        fail(report, RUN_FAILED, errno, "--isolate: a /proc of its own");
+        fail(report, EXIT_RUN_FAILED, errno, "--isolate: a /proc of its own");
 }
 
 /* ---- the waiter ---- */
@@ -192,12 +192,12 @@ static _Noreturn void begin_to_wait(const struct keeper_job *job, const struct i
 {
     prepare_to_wait(job);
     if (job->cgroup->fd >= 0 && !cgroup_enter(job->cgroup))
-        fail(report, RUN_FAILED, errno, "the control group");
+        fail(report, EXIT_RUN_FAILED, errno, "the control group");
     if (job->options->isolate)
         furnish(who, report);
     pid_t command = fork();
     if (command < 0)
-        fail(report, RUN_FAILED, errno, "fork");
+        fail(report, EXIT_RUN_FAILED, errno, "fork");
     if (command == 0)
         become(job, report, loss);
     wait_for(command, job->options->isolate);
@@ -233,7 +233,7 @@ pid_t command_start_check(const char *line)
         prepare_to_wait(NULL);
         pid_t check = fork();
         if (check < 0)
-            _exit(RUN_FAILED);
+            _exit(EXIT_RUN_FAILED);
         if (check > 0)
             wait_for(check, false);
         stand_alone(false);
@@ -241,7 +241,7 @@ pid_t command_start_check(const char *line)
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         be_ordinary();
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(RUN_NOT_FOUND);
+        _exit(EXIT_NOT_FOUND);
     }
     if (waiter > 0)
         setpgid(waiter, waiter);

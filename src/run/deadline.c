@@ -7,13 +7,6 @@
 #define MARGIN     50000
 #define MARGIN_MAX 6 /* of a lease: so much of it */
 
-int64_t deadline_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
-
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room)
 {

@@ -10,6 +10,8 @@
 #ifndef ELECT_RUN_DEADLINE_H
 #define ELECT_RUN_DEADLINE_H
 
+#include "../base/clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +25,6 @@ struct deadline {
     int64_t since; /* when it was told to stop; DEADLINE_NEVER: it works */
     bool over;     /* somebody else may lead already */
 };
-
-int64_t deadline_now(void); /* the clock itself: everything else is told what time it is */
 
 /* Nothing is granted yet. False, with the arithmetic, if grace and margin leave less than two
  * renewals of the lease: then a single lost answer would cost the office. By default grace is half

@@ -4,8 +4,9 @@
  * 2. Whatever happens to A is seen on the pair between them, and ends the work.
  * 3. PHASE_EMPTY is written, and said, only when no child is left. */
 #include "command.h"
-#include "sick.h"
-#include "urgent.h"
+#include "environment.h"
+#include "health.h"
+#include "scheduling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ struct keeper {
     struct page *page;
     struct deadline d;
     struct tree tree;
-    struct sick sick;
+    struct health health;
     pid_t waiter;       /* of the command; 0: it has ended */
     int status;         /* then: its exit status */
     int report;         /* why it could not be started; -1: it could */
@@ -36,7 +37,7 @@ struct keeper {
     bool alone;         /* A is gone */
 };
 
-void alarm_set(int timer, int64_t when)
+void deadline_arm(int timer, int64_t when)
 {
     int64_t at = when > 0 ? when : 1;
     struct itimerspec spec = {.it_value = {.tv_sec = at / SECOND, .tv_nsec = at % SECOND * 1000}};
@@ -72,7 +73,7 @@ static void ended(void *context, pid_t child, int status)
         k->waiter = 0;
         k->status = command_status(status);
     }
-    sick_ended(&k->sick, child, status);
+    health_ended(&k->health, child, status);
 }
 
 static void say_empty(struct keeper *k)
@@ -86,8 +87,9 @@ static void tell_why_not(struct keeper *k)
     struct command_failure f;
     if (k->report >= 0 && read(k->report, &f, sizeof f) == sizeof f) {
         f.what[sizeof f.what - 1] = '\0';
-        tell("%s: %s", f.what,
-             f.error == EPERM && k->o->isolate ? "not permitted here" : strerror(f.error));
+        channel_report("%s: %s", f.what,
+                       f.error == EPERM && k->o->isolate ? "not permitted here"
+                                                         : strerror(f.error));
     }
 }
 
@@ -125,7 +127,7 @@ static void begin_to_stop(struct keeper *k, int64_t now)
         return;
     deadline_stop(&k->d, now);
     atomic_store(&k->page->lost, 1);
-    sick_end(&k->sick);
+    health_end(&k->health);
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
@@ -135,7 +137,7 @@ static void begin_to_stop(struct keeper *k, int64_t now)
 
 static void freeze(struct keeper *k)
 {
-    sick_end(&k->sick);
+    health_end(&k->health);
     tell_command(k);
     tree_stop(&k->tree);
     atomic_store(&k->page->phase, PHASE_FROZEN);
@@ -165,7 +167,7 @@ static void last_moment(struct keeper *k, int64_t now)
 
 static void look_at_clock(struct keeper *k)
 {
-    int64_t now = deadline_now();
+    int64_t now = boottime_now();
     if (!is(k, PHASE_WORKING))
         return;
     look_at_page(k);
@@ -182,9 +184,9 @@ static void look_at_clock(struct keeper *k)
 /* `heard`: all signs of life that came before that time have been taken in. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
-    int sick = is(k, PHASE_WORKING) ? sick_look(&k->sick, heard) : SICK_NOT;
-    if (sick != SICK_NOT) {
-        note(k, NOTE_SICK, sick);
+    int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
+    if (found != HEALTH_FINE) {
+        note(k, NOTE_UNHEALTHY, found);
         channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
     }
 }
@@ -192,8 +194,8 @@ static void look_at_health(struct keeper *k, int64_t heard)
 static int64_t next_alarm(const struct keeper *k)
 {
     int64_t term = k->o->on_lose != LOSE_FREEZE ? deadline_term(&k->d) : DEADLINE_NEVER;
-    int64_t end = deadline_kill(&k->d), look = sick_next(&k->sick);
-    int64_t first = deadline_now() + LOOK_AGAIN;
+    int64_t end = deadline_kill(&k->d), look = health_next(&k->health);
+    int64_t first = boottime_now() + LOOK_AGAIN;
     if (is(k, PHASE_FROZEN))
         return DEADLINE_NEVER;
     if (!is(k, PHASE_WORKING))
@@ -207,7 +209,7 @@ static int64_t next_alarm(const struct keeper *k)
 
 static void thaw(struct keeper *k, const int channel[2])
 {
-    int64_t now = deadline_now();
+    int64_t now = boottime_now();
     channel_close(&k->job->channel);
     k->job->channel = (struct channel){channel[0], channel[1]};
     k->d.since = DEADLINE_NEVER;
@@ -218,7 +220,7 @@ static void thaw(struct keeper *k, const int channel[2])
         return;
     }
     atomic_store(&k->page->phase, PHASE_WORKING);
-    sick_again(&k->sick, now);
+    health_again(&k->health, now);
     tree_continue(&k->tree);
 }
 
@@ -229,14 +231,14 @@ static void pass_on(struct keeper *k, int number)
             command_signal(k->waiter, number, false);
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
         tree_kill(&k->tree, ended, k); /* it cannot act on it, and may not */
-        k->status = RUN_SIGNAL + number;
+        k->status = EXIT_SIGNAL + number;
     }
 }
 
 static void obey(struct keeper *k, const struct note *n, const int passed[2])
 {
     bool working = is(k, PHASE_WORKING);
-    int64_t now = deadline_now();
+    int64_t now = boottime_now();
     switch (n->kind) {
     case NOTE_SIGNAL: pass_on(k, n->value); break;
     case NOTE_STOP:
@@ -251,7 +253,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_STOPPING:
     case NOTE_KILLING:
     case NOTE_FROZEN:
-    case NOTE_SICK: break; /* ours */
+    case NOTE_UNHEALTHY: break; /* ours */
     }
 }
 
@@ -270,21 +272,23 @@ static void hear_runner(struct keeper *k)
 
 /* ---- the beginning, and the loop ---- */
 
-static void tell_term(const struct keeper_job *job, int loss)
+static void set_variable(void *unused, const char *name, const char *value)
+{
+    (void)unused;
+    setenv(name, value, 1);
+}
+
+static void set_environment(const struct keeper_job *job, int loss)
 {
     const struct talk *go = &job->go;
-    char number[32];
-    setenv("ELECT_GROUP", go->group, 1);
-    setenv("ELECT_NODE", go->node, 1);
-    setenv("ELECT_LEADER", go->leader, 1);
-    snprintf(number, sizeof number, "%llu.%u", (unsigned long long)(go->term >> 16),
-             (unsigned)(go->term & 0xffff));
-    setenv("ELECT_TERM", number, 1);
-    snprintf(number, sizeof number, "%llu", (unsigned long long)go->term);
-    setenv("ELECT_TOKEN", number, 1);
-    snprintf(number, sizeof number, "%u", go->lease / 1000);
-    setenv("ELECT_LEASE_MS", number, 1);
-    setenv("ELECT_SOCKET", job->options->status_socket, 1);
+    char number[16];
+    environment_each(&(struct environment){.group = go->group,
+                                           .node = go->node,
+                                           .leader = go->leader,
+                                           .socket = job->options->status_socket,
+                                           .term = go->term,
+                                           .lease = go->lease},
+                     set_variable, NULL);
     snprintf(number, sizeof number, "%d", loss);
     setenv("ELECT_LOSS_FD", number, 1);
 }
@@ -300,31 +304,31 @@ static void begin(struct keeper *k)
     sigset_t set;
     int ends[2];
     setpgid(0, 0); /* who kills a whole group (timeout -s KILL, kill %1) kills only one of us */
-    urgent_again();
+    scheduling_raise_again();
     tree_let_reap(true);
     sigemptyset(&set);
     sigaddset(&set, TREE_ENDED);
     k->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     k->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    k->status = RUN_FAILED;
+    k->status = EXIT_RUN_FAILED;
     if (!tree_adopt() || k->timer < 0 || k->signals < 0 || pipe2(ends, O_CLOEXEC) != 0 ||
-        !sick_begin(&k->sick, k->o, deadline_now())) {
-        tell("nothing can be started: %s", strerror(errno));
+        !health_begin(&k->health, k->o, boottime_now())) {
+        channel_report("nothing can be started: %s", strerror(errno));
         finish(k);
     }
     k->loss = ends[1];
-    tell_term(k->job, ends[0]);
+    set_environment(k->job, ends[0]);
     k->alone = !runner_lives(k);
     look_at_page(k);
-    if (k->alone || !deadline_may_start(&k->d, deadline_now())) {
+    if (k->alone || !deadline_may_start(&k->d, boottime_now())) {
         k->status = RUN_NOTHING;
         finish(k);
     }
     atomic_store(&k->page->phase, PHASE_WORKING);
     k->waiter = command_start(k->job, &k->report, ends[0]);
     if (k->waiter == 0) {
-        tell("%s: %s", k->o->isolate ? "--isolate" : "fork",
-             errno == EPERM ? "not permitted here" : strerror(errno));
+        channel_report("%s: %s", k->o->isolate ? "--isolate" : "fork",
+                       errno == EPERM ? "not permitted here" : strerror(errno));
         finish(k);
     }
     close(ends[0]);
@@ -344,7 +348,7 @@ static void look_at_command(struct keeper *k)
         kill(k->waiter, SIGCONT);
 }
 
-_Noreturn void keeper(struct keeper_job *job)
+_Noreturn void keeper_run(struct keeper_job *job)
 {
     static struct keeper k;
     uint64_t times;
@@ -353,26 +357,26 @@ _Noreturn void keeper(struct keeper_job *job)
     k.tree.cgroup = job->cgroup;
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
-    int64_t heard = deadline_now(); /* before the command begins: it cannot be late yet */
+    int64_t heard = boottime_now(); /* before the command begins: it cannot be late yet */
     begin(&k);
     for (;;) {
         struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
                              {.fd = k.signals, .events = POLLIN},
                              {.fd = job->runner, .events = POLLIN},
-                             {.fd = k.sick.notify, .events = POLLIN}};
+                             {.fd = k.health.notify, .events = POLLIN}};
         look_at_clock(&k); /* first: no check begins when the time is over */
         look_at_health(&k, heard);
-        alarm_set(k.timer, next_alarm(&k));
+        deadline_arm(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(k.timer, &times, sizeof times) > 0) { /* it is the clock that counts */
         }
         while (read(k.signals, &info, sizeof info) > 0) { /* one for any number of children */
         }
         look_at_clock(&k);
-        heard = deadline_now();
+        heard = boottime_now();
         hear_runner(&k);
-        if (k.sick.notify >= 0)
-            sick_hear(&k.sick, deadline_now());
+        if (k.health.notify >= 0)
+            health_hear(&k.health, boottime_now());
         look_at_command(&k);
     }
 }

@@ -10,22 +10,13 @@
 #ifndef ELECT_RUN_RUN_H
 #define ELECT_RUN_RUN_H
 
+#include "../base/exit.h"
 #include "channel.h"
 #include "deadline.h"
 #include "tree.h"
 
 #include <signal.h>
 #include <stdatomic.h>
-
-enum {
-    RUN_NOT_LEADER = 1,
-    RUN_LOST = 75,
-    RUN_WAITED = 124,
-    RUN_FAILED = 125,
-    RUN_CANNOT_START = 126,
-    RUN_NOT_FOUND = 127,
-    RUN_SIGNAL = 128 /* and its number */
-};
 
 enum on_lose { LOSE_STOP, LOSE_SIGNAL, LOSE_FREEZE };
 
@@ -82,7 +73,7 @@ enum note_kind {
     NOTE_STOPPING, /* not renewed in time */
     NOTE_KILLING,  /* value: milliseconds of grace that were not enough */
     NOTE_FROZEN,
-    NOTE_SICK /* value: 0 health, 1 watchdog */
+    NOTE_UNHEALTHY /* value: 0 health, 1 watchdog */
 };
 struct note {
     enum note_kind kind;
@@ -101,9 +92,9 @@ struct keeper_job {
     bool terminal;      /* is to be handed over */
     pid_t runner_group; /* whose it was */
 };
-_Noreturn void keeper(struct keeper_job *job);
+_Noreturn void keeper_run(struct keeper_job *job);
 
 /* Rings at once if that time is over; DEADLINE_NEVER: not at all. */
-void alarm_set(int timer, int64_t when);
+void deadline_arm(int timer, int64_t when);
 
 #endif

@@ -4,7 +4,8 @@
  *
  * HELD: B lives, or lived. Of a HOLD that was said the end is said too, by whoever finds it. */
 #include "run.h"
-#include "urgent.h"
+#include "elect.h"
+#include "scheduling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +55,7 @@ struct runner {
 #define TELL(r, ...)                                                                               \
     do {                                                                                           \
         if (!(r)->o->quiet)                                                                        \
-            tell(__VA_ARGS__);                                                                     \
+            channel_report(__VA_ARGS__);                                                           \
     } while (0)
 
 static const char *group_of(const struct runner *r)
@@ -102,13 +103,13 @@ static void hold(struct runner *r)
     if (error == 0 && !channel_say(&r->channel, &t, TALK_HOLD))
         error = errno;
     r->state = error == 0 ? WAITING : AWAY;
-    r->retry = error == 0 ? DEADLINE_NEVER : deadline_now() + RETRY;
+    r->retry = error == 0 ? DEADLINE_NEVER : boottime_now() + RETRY;
     r->asks = 0;
     if (error != 0)
         channel_close(&r->channel);
     if (error != 0 && error != EAGAIN && !r->tried) {
-        tell("%s: %s", r->o->socket, why_no_daemon(error));
-        r->result = RUN_FAILED;
+        channel_report("%s: %s", r->o->socket, why_no_daemon(error));
+        r->result = EXIT_RUN_FAILED;
     }
     r->tried = true;
 }
@@ -146,14 +147,15 @@ static bool was_asked(const struct runner *r, int64_t stamp)
 
 static void start(struct runner *r)
 {
+    char term[ELECT_TERM_TEXT];
     static struct keeper_job job;
     int pair[2], error = 0;
     *r->page = (struct page){
-        .until = r->d.until, .grace = r->d.grace, .margin = r->d.margin, .status = RUN_FAILED};
+        .until = r->d.until, .grace = r->d.grace, .margin = r->d.margin, .status = EXIT_RUN_FAILED};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         error = errno;
-    TELL(r, "leads %s in term %llu.%u: starts %s", group_of(r),
-         (unsigned long long)(r->go.term >> 16), (unsigned)(r->go.term & 0xffff), r->o->command[0]);
+    TELL(r, "leads %s in term %s: starts %s", group_of(r), elect_term_text(r->go.term, term),
+         r->o->command[0]);
     r->terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     pid_t child = error == 0 ? fork() : -1;
     if (child == 0) {
@@ -169,12 +171,12 @@ static void start(struct runner *r)
                                   .runner_group = getpgrp()};
         close(r->timer);
         close(r->signals);
-        keeper(&job);
+        keeper_run(&job);
     }
     if (child < 0) {
-        tell("fork: %s", strerror(error != 0 ? error : errno));
+        channel_report("fork: %s", strerror(error != 0 ? error : errno));
         give_back(r);
-        r->result = RUN_FAILED;
+        r->result = EXIT_RUN_FAILED;
         return;
     }
     close(pair[1]);
@@ -191,8 +193,9 @@ static void start(struct runner *r)
 static void thaw(struct runner *r)
 {
     const int passed[2] = {r->channel.daemon, r->channel.holder};
-    TELL(r, "leads %s again, in term %llu.%u: continues %s", group_of(r),
-         (unsigned long long)(r->go.term >> 16), (unsigned)(r->go.term & 0xffff), r->o->command[0]);
+    char term[ELECT_TERM_TEXT];
+    TELL(r, "leads %s again, in term %s: continues %s", group_of(r),
+         elect_term_text(r->go.term, term), r->o->command[0]);
     atomic_store(&r->page->until, r->d.until);
     atomic_store(&r->page->said, 0);
     note(r, NOTE_THAW, 0, passed);
@@ -232,7 +235,8 @@ static void conclude(struct runner *r)
     if (r->state != HELD || !atomic_load(&r->page->said))
         give_back(r); /* B could not, or has heard of an earlier office only */
     if (r->broken && !known && !lost)
-        tell("the process that keeps %s has died: everything is killed", r->o->command[0]);
+        channel_report("the process that keeps %s has died: everything is killed",
+                       r->o->command[0]);
     if (known && status == RUN_NOTHING && !r->leaving) {
         hold(r);
     } else if (lost) {
@@ -242,7 +246,7 @@ static void conclude(struct runner *r)
             hold(r);
         }
     } else {
-        r->result = known ? status : RUN_FAILED;
+        r->result = known ? status : EXIT_RUN_FAILED;
     }
 }
 
@@ -273,9 +277,9 @@ static void lose(struct runner *r, enum note_kind kind, const char *what, const 
                                             : "it must stop");
     r->told_lost = true;
     if (kind == NOTE_KILL)
-        deadline_lost(&r->d, deadline_now());
+        deadline_lost(&r->d, boottime_now());
     else
-        deadline_stop(&r->d, deadline_now());
+        deadline_stop(&r->d, boottime_now());
     note(r, kind, 0, NULL);
 }
 
@@ -287,9 +291,9 @@ static bool begin_deadline(struct runner *r, const struct talk *t)
         deadline_begin(&r->d, t->lease, t->renewal, r->o->grace, r->o->margin, why, sizeof why);
     if (fine)
         return true;
-    tell("%s", why);
+    channel_report("%s", why);
     give_back(r);
-    r->result = RUN_FAILED;
+    r->result = EXIT_RUN_FAILED;
     return false;
 }
 
@@ -298,9 +302,9 @@ static void go(struct runner *r, const struct talk *t)
     if (r->state != WAITING || !begin_deadline(r, t))
         return;
     if (r->channel.holder < 0) { /* no descriptor was left for it */
-        tell("nobody could say when it has stopped: no descriptor");
+        channel_report("nobody could say when it has stopped: no descriptor");
         give_back(r);
-        r->result = RUN_FAILED;
+        r->result = EXIT_RUN_FAILED;
         return;
     }
     r->go = *t;
@@ -311,7 +315,7 @@ static void go(struct runner *r, const struct talk *t)
              "the lease is %.6g ms: what ignores its signal is killed %.6g ms before the lease "
              "ends, and has had %.6g ms",
              (double)t->lease / 1000, (double)r->d.margin / 1000, (double)r->d.grace / 1000);
-    ask(r, deadline_now());
+    ask(r, boottime_now());
 }
 
 /* The lease was configured anew. What was asked for may not fit any more: then as much as does. */
@@ -347,7 +351,7 @@ static void told(struct runner *r, const struct talk *t)
     r->d.until = deadline_extended(r->d.until, t->stamp, t->left, t->lease);
     if (r->state == HELD)
         atomic_store(&r->page->until, r->d.until);
-    else if (!deadline_may_start(&r->d, deadline_now()))
+    else if (!deadline_may_start(&r->d, boottime_now()))
         return;
     else if (r->keeper == 0)
         start(r);
@@ -370,10 +374,10 @@ static void wait_for_it(struct runner *r, const struct talk *t)
 
 static void refused(struct runner *r, const struct talk *t)
 {
-    tell("%s", t->why[0] != '\0' ? t->why : "the daemon refuses");
+    channel_report("%s", t->why[0] != '\0' ? t->why : "the daemon refuses");
     if (r->state == WAITING || r->state == READY) {
         give_back(r);
-        r->result = RUN_FAILED;
+        r->result = EXIT_RUN_FAILED;
     }
 }
 
@@ -399,7 +403,7 @@ static void hear(struct runner *r, const struct talk *t)
             else
                 TELL(r, "%s leads", t->leader[0] != '\0' ? t->leader : "nobody");
             give_back(r); /* whoever has the other end of the channel need not wonder */
-            r->result = RUN_NOT_LEADER;
+            r->result = EXIT_NO;
         }
         break;
     case TALK_WAIT: wait_for_it(r, t); break;
@@ -422,8 +426,8 @@ static void daemon_ended(struct runner *r)
             TELL(r, "the daemon has ended: waits for it");
         r->told_away = true;
         if (r->o->now && !r->started)
-            r->result = RUN_FAILED;
-        r->retry = deadline_now() + RETRY;
+            r->result = EXIT_RUN_FAILED;
+        r->retry = boottime_now() + RETRY;
         r->state = AWAY;
     }
     close(r->channel.daemon); /* the guardian may live, and wants to know the end */
@@ -461,7 +465,7 @@ static void hear_note(struct runner *r, const struct note *n)
         r->told_lost = r->frozen = true;
         hold(r);
         break;
-    case NOTE_SICK:
+    case NOTE_UNHEALTHY:
         TELL(r, "%s: resigns", n->value == 0 ? "the check of its health fails" : "no sign of life");
         break;
     case NOTE_SIGNAL:
@@ -499,7 +503,7 @@ static void hear_signals(struct runner *r)
             note(r, NOTE_SIGNAL, number, NULL);
         } else if (ends(number)) {
             give_back(r);
-            r->result = RUN_SIGNAL + number;
+            r->result = EXIT_SIGNAL + number;
             return;
         }
     }
@@ -556,7 +560,7 @@ static bool is_at_work(struct runner *r, int64_t now)
 
 static void look_at_clock(struct runner *r)
 {
-    int64_t now = deadline_now();
+    int64_t now = boottime_now();
     if (now >= guard(r) && !is_at_work(r, now)) {
         TELL(r, "the process that keeps %s is late: everything is killed", r->o->command[0]);
         r->broken = r->told_lost = true;
@@ -572,7 +576,7 @@ static void look_at_clock(struct runner *r)
         bool waited = r->o->max_wait != DEADLINE_NEVER;
         TELL(r, waited ? "has not led within that time" : "the daemon does not answer");
         give_back(r);
-        r->result = waited ? RUN_WAITED : RUN_FAILED;
+        r->result = waited ? EXIT_WAITED : EXIT_RUN_FAILED;
     }
 }
 
@@ -593,7 +597,7 @@ static int loop(struct runner *r)
                              {.fd = r->signals, .events = POLLIN},
                              {.fd = r->pair, .events = POLLIN},
                              {.fd = r->channel.daemon, .events = POLLIN}};
-        alarm_set(r->timer, next_alarm(r));
+        deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(r->timer, &times, sizeof times) > 0) { /* it is the clock that counts */
         }
@@ -624,11 +628,11 @@ static bool prepare(struct runner *r)
 {
     char why[512];
     int64_t wait = r->o->max_wait != DEADLINE_NEVER ? r->o->max_wait : r->o->now ? PATIENCE : 0;
-    r->give_up = wait > 0 ? deadline_now() + wait : DEADLINE_NEVER;
+    r->give_up = wait > 0 ? boottime_now() + wait : DEADLINE_NEVER;
     if (r->o->max_wait == 0)
-        r->give_up = deadline_now();
+        r->give_up = boottime_now();
     if (!cgroup_make(&r->cgroup, r->o->cgroup, why, sizeof why) && r->o->cgroup) {
-        tell("--cgroup: %s", why);
+        channel_report("--cgroup: %s", why);
         return false;
     }
     r->page =
@@ -636,7 +640,7 @@ static bool prepare(struct runner *r)
     r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     r->signals = open_signals();
     if (r->page == MAP_FAILED || r->timer < 0 || r->signals < 0 || !tree_adopt()) {
-        tell("nothing can be started: %s", strerror(errno));
+        channel_report("nothing can be started: %s", strerror(errno));
         return false;
     }
     return true;
@@ -649,8 +653,8 @@ int run_command(const struct run_options *o)
      * (pidfd_getfd, ptrace), and say EMPTY there. A program that is executed loses this again. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     fill_standard();
-    tell_open();
-    urgent_begin();
+    channel_open_report();
+    scheduling_raise();
     r = (struct runner){.o = o,
                         .channel = CHANNEL_NONE,
                         .cgroup = CGROUP_NONE,
@@ -658,7 +662,7 @@ int run_command(const struct run_options *o)
                         .retry = DEADLINE_NEVER,
                         .pair = -1,
                         .result = GOES_ON};
-    int status = prepare(&r) ? loop(&r) : RUN_FAILED;
+    int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
     if (r.keeper > 0) { /* frozen, and will not go on */
         take_over(&r);
         give_back(&r);

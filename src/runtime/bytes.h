@@ -1,6 +1,6 @@
 /* Numbers in bytes, the lowest first; a writer and a reader that never leave their room. */
-#ifndef ELECT_BYTES_H
-#define ELECT_BYTES_H
+#ifndef ELECT_RUNTIME_BYTES_H
+#define ELECT_RUNTIME_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

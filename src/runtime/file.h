@@ -1,6 +1,6 @@
 /* The state file on a real disk: made once, whole or not at all; locked as long as it is open. */
-#ifndef ELECT_FILE_H
-#define ELECT_FILE_H
+#ifndef ELECT_RUNTIME_FILE_H
+#define ELECT_RUNTIME_FILE_H
 
 #include "store.h"
 

@@ -1,7 +1,7 @@
 /* A classic BPF program that lets only those packets in whose tag is known: forged ones end in the
  * kernel, for anybody's socket, without a privilege. */
-#ifndef ELECT_FILTER_H
-#define ELECT_FILTER_H
+#ifndef ELECT_RUNTIME_FILTER_H
+#define ELECT_RUNTIME_FILTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "inside.h"
+#include "member.h"
 
 #include "bytes.h"
 #include "saved.h"
@@ -35,7 +35,7 @@ void elect_member_stop(struct elect_member *m)
     sodium_memzero(m->options.key, sizeof m->options.key);
     m->handles = 1 + m->net.links + (m->clock.open ? 1 : 0); /* the first one is this call's */
     net_close(&m->net, closed);
-    clock_close(&m->clock, closed);
+    alarm_close(&m->clock, closed);
     let_go(m);
 }
 
@@ -272,7 +272,7 @@ static bool take_testament(struct elect_member *m, unsigned peer)
     struct bytes b = {m->event.content, m->event.content + m->event.length, true};
     uint32_t life = (uint32_t)take_number(&b, 4), mark = (uint32_t)take_number(&b, 4);
     elect_term term = take_number(&b, 8);
-    if (!b.fine || b.at != b.end || (term & 0xffff) != m->peer[peer].id ||
+    if (!b.fine || b.at != b.end || elect_term_owner(term) != m->peer[peer].id ||
         life != m->sessions->peer[m->session_of[peer]].known.incarnation)
         return false;
     for (unsigned i = 0; i < m->groups; i++) {
@@ -363,7 +363,7 @@ static void set_clock(struct elect_member *m)
     }
     for (unsigned i = 0; i < m->sessions->count; i++)
         next = sooner(next, (elect_time)sessions_next(m->sessions, i));
-    clock_set(&m->clock, next);
+    alarm_set(&m->clock, next);
 }
 
 void member_filter(struct elect_member *m)
@@ -653,7 +653,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .leader = known ? g->config.id[leader] : 0,
                               .term = leads ? o->token : 0,
                               .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
-    if (known && !leads && (o->granted & 0xffff) == news.leader)
+    if (known && !leads && elect_term_owner(o->granted) == news.leader)
         news.term = o->granted; /* its own: what was granted may be another one's, or nothing yet */
     return news;
 }

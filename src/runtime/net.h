@@ -1,6 +1,6 @@
 /* The sockets of a member: one for each link. */
-#ifndef ELECT_NET_H
-#define ELECT_NET_H
+#ifndef ELECT_RUNTIME_NET_H
+#define ELECT_RUNTIME_NET_H
 
 #include "elect-uv.h"
 #include "seal.h"

@@ -7,7 +7,7 @@ enum role { LEADS = 1, VOTES = 2, VOTED = 4 };
 
 static uint8_t owner(const struct elect_config *config, elect_term e)
 {
-    return e != 0 ? elect_rank(config, (uint32_t)(e & 0xffff)) : ELECT_NOBODY;
+    return e != 0 ? elect_rank(config, elect_term_owner(e)) : ELECT_NOBODY;
 }
 
 /* ---- who is known ---- */

@@ -1,7 +1,7 @@
 /* What the core must remember, by rank, and what the state file has of it, by number: ranks change
  * with the configuration, numbers do not. */
-#ifndef ELECT_SAVED_H
-#define ELECT_SAVED_H
+#ifndef ELECT_RUNTIME_SAVED_H
+#define ELECT_RUNTIME_SAVED_H
 
 #include "elect.h"
 #include "store.h"

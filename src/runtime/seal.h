@@ -11,8 +11,8 @@
  *
  * Everything is little-endian. from and to are the numbers of the configuration.
  */
-#ifndef ELECT_SEAL_H
-#define ELECT_SEAL_H
+#ifndef ELECT_RUNTIME_SEAL_H
+#define ELECT_RUNTIME_SEAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

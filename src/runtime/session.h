@@ -43,8 +43,8 @@
  *     content; the nonce differs by its salt. It takes 2^24 forged packets in a session to exhaust
  *     its counters.
  */
-#ifndef ELECT_SESSION_H
-#define ELECT_SESSION_H
+#ifndef ELECT_RUNTIME_SESSION_H
+#define ELECT_RUNTIME_SESSION_H
 
 #include "seal.h"
 

@@ -19,8 +19,8 @@
  * grant of that length can be in force; and a peer may be forgotten: see saved_begin.) Members are
  * known by their numbers, groups by their names: what a rank is may change with the configuration.
  */
-#ifndef ELECT_STORE_H
-#define ELECT_STORE_H
+#ifndef ELECT_RUNTIME_STORE_H
+#define ELECT_RUNTIME_STORE_H
 
 #include "session.h"
 

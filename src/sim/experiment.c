@@ -11,7 +11,7 @@ void experiment_init(struct experiment *e)
 
 static bool complain(struct text *t, uint64_t number, const char *what)
 {
-    text_number(t, number);
+    text_add_number(t, number);
     text_add(t, what);
     return false;
 }
@@ -42,7 +42,7 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
         size_t before = complaint->length;
         text_add(complaint, e->fault[i].text);
         text_add(complaint, ": ");
-        const char *separator = e->fault[i].kind == HEAL ? "" : "@"; /* a heal is its time */
+        const char *separator = e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* a heal is its time */
         if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, separator, &f, &timed,
                          complaint))
             return false;
@@ -69,7 +69,7 @@ static bool check_alive(const struct experiment *e, const struct world *w, struc
 {
     for (uint32_t i = 0; i < w->fault_count; i++) {
         uint32_t id = w->config.id[w->fault[i].rank];
-        if (w->fault[i].kind == CRASH && w->fault[i].time == 0 && numbers_have(&e->begin, id))
+        if (w->fault[i].kind == FAULT_CRASH && w->fault[i].time == 0 && numbers_have(&e->begin, id))
             return complain(complaint, id, " cannot begin: it crashes at time 0");
     }
     return true;
@@ -99,12 +99,12 @@ static void schedule_random(const struct experiment *e, struct world *w)
     uint64_t span = 4 * (uint64_t)w->config.answer_bound;
     struct dice *dice = &w->dice[DICE_CRASH];
     for (uint8_t rank = 0; rank < w->config.n && e->crash_rate > 0; rank++) {
-        struct fault fault = {.kind = CRASH, .rank = rank};
+        struct fault fault = {.kind = FAULT_CRASH, .rank = rank};
         bool crashes = dice_chance(dice, e->crash_rate);
         fault.time = dice_below(dice, span);
         if (crashes && world_up(w, rank)) {
             world_schedule(w, &fault);
-            fault.kind = RECOVER;
+            fault.kind = FAULT_RECOVER;
             fault.time += 1 + dice_below(dice, span);
             world_schedule(w, &fault);
         }

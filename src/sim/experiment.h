@@ -3,8 +3,8 @@
  * time with the dice of another seed. Run r of many uses seed + r, so that any run can be had
  * alone.
  */
-#ifndef ELECT_EXPERIMENT_H
-#define ELECT_EXPERIMENT_H
+#ifndef ELECT_SIM_EXPERIMENT_H
+#define ELECT_SIM_EXPERIMENT_H
 
 #include "../model/play.h"
 #include "../model/setup.h"

@@ -6,8 +6,8 @@
  *
  * Include this, then an algorithm file, then lab_loop.h.
  */
-#ifndef ELECT_VOCABULARY_H
-#define ELECT_VOCABULARY_H /* takes the place of core/vocabulary.h */
+#ifndef ELECT_CORE_VOCABULARY_H
+#define ELECT_CORE_VOCABULARY_H /* takes the place of core/vocabulary.h */
 
 #include "../core/words.h"
 #include "lab_run.h"

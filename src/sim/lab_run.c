@@ -21,9 +21,9 @@ static bool check_size(const struct setup *s, struct text *complaint)
                                                          : ELECT_MAX;
     if (s->processes.count <= limit)
         return true;
-    text_number(complaint, s->processes.count);
+    text_add_number(complaint, s->processes.count);
     text_add(complaint, " processes: at most ");
-    text_number(complaint, limit);
+    text_add_number(complaint, limit);
     text_add(complaint, " with ");
     text_add(complaint, elect_algorithm_name((enum elect_algorithm)s->algorithm));
     return complain(complaint, limit == ELECT_MAX

@@ -1,6 +1,6 @@
 /* The lab's state and its post office: see lab.h for what it is, lab_run.c for how it is set up. */
-#ifndef ELECT_LAB_RUN_H
-#define ELECT_LAB_RUN_H
+#ifndef ELECT_SIM_LAB_RUN_H
+#define ELECT_SIM_LAB_RUN_H
 
 #include "experiment.h"
 

@@ -13,14 +13,15 @@
 /* Who can hear whom, how fast and how reliably, shows in what arrives. */
 static bool matters(enum fault_kind kind)
 {
-    return kind != CUT && kind != ONE_WAY && kind != HEAL && kind != PAUSE && kind != CALM;
+    return kind != FAULT_CUT && kind != FAULT_ONE_WAY && kind != FAULT_HEAL &&
+           kind != FAULT_PAUSE && kind != FAULT_CALM;
 }
 
 void history_note(void *history, const struct world *w, const struct happening *happening)
 {
     struct history *h = history;
-    bool fault = happening->what == FAULT;
-    if ((happening->what != STEPPED && !fault) ||
+    bool fault = happening->what == HAPPENED_FAULT;
+    if ((happening->what != HAPPENED_STEP && !fault) ||
         (fault && !matters((enum fault_kind)happening->fault.kind)))
         return;
     if (h->count == h->room) {
@@ -118,7 +119,7 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     const struct elect_message *message;
     if (m->is_fault) {
         world_fault(w, &m->fault, h);
-        return h->what != NOTHING_HAPPENED;
+        return h->what != HAPPENED_NOTHING;
     }
     if (!world_up(w, m->rank))
         return false;
@@ -201,7 +202,7 @@ static bool try(struct trial *t)
         t->kept[i] = happen(t->w, &t->post, m, &h);
         if (!t->kept[i])
             continue;
-        if (m->is_fault && m->fault.kind == READMIT)
+        if (m->is_fault && m->fault.kind == FAULT_READMIT)
             forget_mail(&t->post, m->fault.rank);
         send(&t->post, h.rank, &h.output);
         t->w->flights = t->w->elections = 0;
@@ -349,18 +350,18 @@ static void write_settings(const struct history *h, FILE *out)
     if (c->processing_bound > 0)
         fprintf(out, "processing %u\n", c->processing_bound);
     write_ids(c, "witnesses", c->voters & ~c->members, out);
-    write_ids(c, "observers", (~(elect_set)0 >> (64 - c->n)) & ~c->voters, out);
+    write_ids(c, "observers", elect_everyone(c) & ~c->voters, out);
     fprintf(out, "seed %llu\n", (unsigned long long)h->seed);
 }
 
 static void write_fault(const struct history *h, const struct fault *f, FILE *out)
 {
-    bool amount = f->kind == RATE || f->kind == DISK || f->kind == TICK || f->kind == FREEZE ||
-                  f->kind == TRANSFER;
+    bool amount = f->kind == FAULT_RATE || f->kind == FAULT_DISK || f->kind == FAULT_TICK ||
+                  f->kind == FAULT_FREEZE || f->kind == FAULT_TRANSFER;
     fputs(world_fault_name((enum fault_kind)f->kind), out);
-    if (f->kind != LEASE)
+    if (f->kind != FAULT_LEASE)
         fprintf(out, " %u", h->config.id[f->rank]);
-    if (amount || f->kind == LEASE)
+    if (amount || f->kind == FAULT_LEASE)
         fprintf(out, " %lld", (long long)f->amount);
     fputc('\n', out);
 }

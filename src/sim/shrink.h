@@ -2,8 +2,8 @@
  * A violation that a storm found, made small: the history up to it is written down, step by step,
  * and whatever can be left out of it is. What remains can be done by hand: it is a scenario.
  */
-#ifndef ELECT_SHRINK_H
-#define ELECT_SHRINK_H
+#ifndef ELECT_SIM_SHRINK_H
+#define ELECT_SIM_SHRINK_H
 
 #include "storm.h"
 

@@ -119,7 +119,7 @@ static void fault(struct storm *s, enum storm_fault kind, const struct fault *f)
 {
     struct happening h;
     world_fault(s->w, f, &h);
-    if (h.what == NOTHING_HAPPENED)
+    if (h.what == HAPPENED_NOTHING)
         return;
     s->report->fault[kind]++;
     play_tell(s->play, &h);
@@ -128,14 +128,14 @@ static void fault(struct storm *s, enum storm_fault kind, const struct fault *f)
 
 static elect_set some(struct storm *s)
 {
-    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n);
+    elect_set everybody = elect_everyone(&s->w->config);
     return dice_throw(&s->dice) & everybody;
 }
 
 static void cut(struct storm *s)
 {
-    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n), side = some(s);
-    struct fault f = {.kind = CUT, .groups = 2, .group = {side, everybody & ~side}};
+    elect_set everybody = elect_everyone(&s->w->config), side = some(s);
+    struct fault f = {.kind = FAULT_CUT, .groups = 2, .group = {side, everybody & ~side}};
     if (below(s, 3) == 0) /* a bridge: one of them hears both sides */
         f.group[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
     fault(s, STORM_CUT, &f);
@@ -179,7 +179,7 @@ static void weather(struct storm *s)
 static void change_lease(struct storm *s)
 {
     fault(s, STORM_LEASE,
-          &(struct fault){.kind = LEASE,
+          &(struct fault){.kind = FAULT_LEASE,
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
@@ -187,8 +187,8 @@ static void change_lease(struct storm *s)
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
-    struct fault f = {.kind = below(s, 2) == 0 ? RESIGN : TRANSFER, .rank = leader};
-    f.amount = f.kind == TRANSFER ? s->w->config.id[to] : 0;
+    struct fault f = {.kind = below(s, 2) == 0 ? FAULT_RESIGN : FAULT_TRANSFER, .rank = leader};
+    f.amount = f.kind == FAULT_TRANSFER ? s->w->config.id[to] : 0;
     if (leader != ELECT_NOBODY)
         fault(s, STORM_RESIGN, &f);
 }
@@ -217,7 +217,8 @@ static void change_members(struct storm *s, uint8_t rank)
     const struct elect_membership *m = &s->w->node[leader].saved.membership;
     bool votes = (m->voters >> rank & 1) != 0;
     if (!votes || __builtin_popcountll(m->voters) > 3)
-        fault(s, STORM_MEMBERS, &(struct fault){.kind = votes ? REMOVE : ADD, .rank = rank});
+        fault(s, STORM_MEMBERS,
+              &(struct fault){.kind = votes ? FAULT_REMOVE : FAULT_ADD, .rank = rank});
 }
 
 /* Within the assumptions who has lost its state says so when it comes back, and one at a time. */
@@ -225,8 +226,8 @@ static void lose_state(struct storm *s, uint8_t rank)
 {
     if (lost(s) != 0)
         return;
-    fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
-    fault(s, STORM_READMIT, &(struct fault){.kind = WIPE, .rank = rank});
+    fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
+    fault(s, STORM_READMIT, &(struct fault){.kind = FAULT_WIPE, .rank = rank});
 }
 
 static void recover(struct storm *s, uint8_t rank)
@@ -235,7 +236,8 @@ static void recover(struct storm *s, uint8_t rank)
     for (unsigned i = 0; i < REMEMBERED && forgot; i++)
         if (s->heard[i].to == rank) /* no session of its former life is open */
             s->heard[i] = (struct flight){0};
-    fault(s, STORM_RECOVERY, &(struct fault){.kind = forgot ? READMIT : RECOVER, .rank = rank});
+    fault(s, STORM_RECOVERY,
+          &(struct fault){.kind = forgot ? FAULT_READMIT : FAULT_RECOVER, .rank = rank});
 }
 
 /* Up to twice as fast, or half as fast, as it should be. */
@@ -261,28 +263,28 @@ static void strike(struct storm *s)
     if (!has(s, kind))
         return;
     switch (kind) {
-    case STORM_CRASH: f.kind = CRASH; break;
+    case STORM_CRASH: f.kind = FAULT_CRASH; break;
     case STORM_RECOVERY: recover(s, rank); return;
-    case STORM_TESTAMENT: f.kind = TESTAMENT; break;
+    case STORM_TESTAMENT: f.kind = FAULT_TESTAMENT; break;
     case STORM_RESIGN: resign(s); return;
-    case STORM_HALT: f.kind = below(s, 4) == 0 ? HALT : RESUME; break;
+    case STORM_HALT: f.kind = below(s, 4) == 0 ? FAULT_HALT : FAULT_RESUME; break;
     case STORM_MEMBERS: change_members(s, rank); return;
     case STORM_READMIT: lose_state(s, rank); return;
     case STORM_CUT: cut(s); return;
     case STORM_ONE_WAY:
-        f = (struct fault){.kind = ONE_WAY, .groups = 2, .group = {some(s), some(s)}};
+        f = (struct fault){.kind = FAULT_ONE_WAY, .groups = 2, .group = {some(s), some(s)}};
         break;
-    case STORM_HEAL: f.kind = HEAL; break;
+    case STORM_HEAL: f.kind = FAULT_HEAL; break;
     case STORM_PAUSE:
-        f.kind = PAUSE;
+        f.kind = FAULT_PAUSE;
         f.amount = pause(s);
         break;
     case STORM_RATE:
-        f.kind = RATE;
+        f.kind = FAULT_RATE;
         f.amount = rate(s);
         break;
     case STORM_DISK:
-        f.kind = DISK;
+        f.kind = FAULT_DISK;
         f.amount = (int64_t)below(s, 1 + s->w->config.lease / 10);
         break;
     case STORM_WEATHER: weather(s); return;
@@ -290,25 +292,25 @@ static void strike(struct storm *s)
     case STORM_REPLAY: replay(s); return;
     case STORM_GARBLE: return; /* is part of the weather */
     case STORM_FREEZE:
-        f.kind = FREEZE;
+        f.kind = FAULT_FREEZE;
         f.amount = pause(s);
         break;
     case STORM_SKEW:
-        f.kind = RATE;
+        f.kind = FAULT_RATE;
         f.amount = skew(s);
         break;
     case STORM_JUMP:
-        f.kind = TICK;
+        f.kind = FAULT_TICK;
         f.amount = (int64_t)below(s, 2 * s->w->config.lease);
         break;
-    case STORM_BACKUP: f.kind = BACKUP; break;
+    case STORM_BACKUP: f.kind = FAULT_BACKUP; break;
     case STORM_ROLLBACK:
     case STORM_WIPE: /* of one that is down */
-        fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
-        f.kind = kind == STORM_WIPE ? WIPE : RESTORE;
+        fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
+        f.kind = kind == STORM_WIPE ? FAULT_WIPE : FAULT_RESTORE;
         break;
-    case STORM_CLONE: f.kind = CLONE; break;
-    case STORM_SWAP: f.kind = SWAP; break;
+    case STORM_CLONE: f.kind = FAULT_CLONE; break;
+    case STORM_SWAP: f.kind = FAULT_SWAP; break;
     case STORM_FAULT_COUNT: return;
     }
     fault(s, kind, &f);
@@ -365,7 +367,7 @@ static bool majority_of(elect_set some, elect_set voters)
 /* A majority that is connected, now and then without the others, who are down or cut off. */
 static elect_set survivors(struct storm *s)
 {
-    elect_set everybody = ~(elect_set)0 >> (64 - s->w->config.n);
+    elect_set everybody = elect_everyone(&s->w->config);
     elect_set chosen = below(s, 3) == 0 ? some(s) : everybody;
     bool enough = lost(s) == 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
@@ -382,7 +384,7 @@ static bool resume(struct storm *s)
     bool paused = false;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++)
         if (world_up(s->w, rank) && elect_paused(&s->w->node[rank])) {
-            fault(s, STORM_HALT, &(struct fault){.kind = RESUME, .rank = rank});
+            fault(s, STORM_HALT, &(struct fault){.kind = FAULT_RESUME, .rank = rank});
             paused = true;
         }
     return paused;
@@ -391,27 +393,29 @@ static bool resume(struct storm *s)
 /* Everything that can be mended is, for whoever is chosen; clocks stay as wrong as they may be. */
 static void mend(struct storm *s, elect_set chosen)
 {
-    fault(s, STORM_HEAL, &(struct fault){.kind = HEAL});
+    fault(s, STORM_HEAL, &(struct fault){.kind = FAULT_HEAL});
     s->w->weather = (struct weather){.delay_min = 1, .delay_max = s->config->answer_bound / 2};
     s->w->stopping = 0;
     if (s->w->config.lease != s->config->lease)
-        fault(s, STORM_LEASE, &(struct fault){.kind = LEASE, .amount = s->config->lease});
+        fault(s, STORM_LEASE, &(struct fault){.kind = FAULT_LEASE, .amount = s->config->lease});
     s->w->config = *s->config; /* whose renewal is not rounded */
     s->w->cloned = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
         if (s->w->disk[rank].takes > 0)
-            fault(s, STORM_DISK, &(struct fault){.kind = DISK, .rank = rank});
+            fault(s, STORM_DISK, &(struct fault){.kind = FAULT_DISK, .rank = rank});
         if (s->beyond == STORM_CLOCKS)
-            fault(s, STORM_RATE, &(struct fault){.kind = RATE, .rank = rank, .amount = rate(s)});
+            fault(s, STORM_RATE,
+                  &(struct fault){.kind = FAULT_RATE, .rank = rank, .amount = rate(s)});
         if ((chosen >> rank & 1) != 0 && !world_up(s->w, rank))
             recover(s, rank);
         if ((chosen >> rank & 1) == 0 && below(s, 2) == 0)
-            fault(s, STORM_CRASH, &(struct fault){.kind = CRASH, .rank = rank});
+            fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
     }
     resume(s);
-    elect_set rest = (~(elect_set)0 >> (64 - s->w->config.n)) & ~chosen;
+    elect_set rest = elect_everyone(&s->w->config) & ~chosen;
     if (rest != 0)
-        fault(s, STORM_CUT, &(struct fault){.kind = CUT, .groups = 2, .group = {chosen, rest}});
+        fault(s, STORM_CUT,
+              &(struct fault){.kind = FAULT_CUT, .groups = 2, .group = {chosen, rest}});
 }
 
 static void calm(struct storm *s)
@@ -506,7 +510,8 @@ void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t 
         elect_shift(&s.w->node[rank], says);
     }
     for (uint8_t rank = 0; rank < c->n && has(&s, STORM_RATE); rank++)
-        fault(&s, STORM_RATE, &(struct fault){.kind = RATE, .rank = rank, .amount = rate(&s)});
+        fault(&s, STORM_RATE,
+              &(struct fault){.kind = FAULT_RATE, .rank = rank, .amount = rate(&s)});
     while (s.w->now < ticks && (interrupted == NULL || !*interrupted)) {
         s.every = 1 + below(&s, below(&s, 2) == 0 ? lease / 4 : 4 * lease);
         storm(&s, s.w->now + lease + below(&s, 50 * lease));

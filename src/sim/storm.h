@@ -3,8 +3,8 @@
  * Each seed draws which kinds of faults there are at all, and how many of them (swarm testing); all
  * the time the promises are checked, and in every calm that there is a leader again in time.
  */
-#ifndef ELECT_STORM_H
-#define ELECT_STORM_H
+#ifndef ELECT_SIM_STORM_H
+#define ELECT_SIM_STORM_H
 
 #include "../model/play.h"
 #include "../model/setup.h"

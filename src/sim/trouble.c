@@ -12,7 +12,7 @@ const char *trouble_name(enum trouble t)
 {
     static const char *const names[] = {
 #define X(name, word, text) word,
-        TROUBLES(X)
+        TROUBLE_LIST(X)
 #undef X
     };
     return names[t];
@@ -22,7 +22,7 @@ const char *trouble_text(enum trouble t)
 {
     static const char *const texts[] = {
 #define X(name, word, text) text,
-        TROUBLES(X)
+        TROUBLE_LIST(X)
 #undef X
     };
     return texts[t];
@@ -59,9 +59,9 @@ static void happen(struct troubled *t, struct fault f)
 
 static void crash_and_recover(struct troubled *t, uint8_t rank, uint64_t down)
 {
-    happen(t, (struct fault){.kind = CRASH, .rank = rank});
+    happen(t, (struct fault){.kind = FAULT_CRASH, .rank = rank});
     pass(t, t->w->now + down);
-    happen(t, (struct fault){.kind = RECOVER, .rank = rank});
+    happen(t, (struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
 /* One turn of it. */
@@ -80,36 +80,38 @@ static void trouble(struct troubled *t)
         crash_and_recover(t, top, lease / 20);
         break;
     case TROUBLE_CUT_OFF:
-        happen(t, (struct fault){.kind = CUT,
+        happen(t, (struct fault){.kind = FAULT_CUT,
                                  .groups = 2,
                                  .group = {highest, everybody & ~(highest | highest >> 1)}});
         pass(t, t->w->now + between(t, 10 * lease, 60 * lease));
         break;
     case TROUBLE_CHAIN:
-        happen(t, (struct fault){.kind = CUT, .groups = 2, .group = {highest, 1}});
+        happen(t, (struct fault){.kind = FAULT_CUT, .groups = 2, .group = {highest, 1}});
         pass(t, t->w->now + 60 * lease);
         break;
     case TROUBLE_ONE_WAY:
-        happen(t, (struct fault){.kind = ONE_WAY,
+        happen(t, (struct fault){.kind = FAULT_ONE_WAY,
                                  .groups = 2,
                                  .group = {(elect_set)1 << one, dice_throw(&t->dice) & everybody}});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
-        happen(t, (struct fault){.kind = HEAL});
+        happen(t, (struct fault){.kind = FAULT_HEAL});
         break;
     case TROUBLE_SLOW_DISK:
-        happen(t, (struct fault){
-                      .kind = DISK, .rank = top, .amount = (int64_t)(lease / 2 + lease / 10)});
+        happen(t, (struct fault){.kind = FAULT_DISK,
+                                 .rank = top,
+                                 .amount = (int64_t)(lease / 2 + lease / 10)});
         pass(t, t->w->now + 60 * lease);
         break;
     case TROUBLE_HUGE_TERM:
         happen(t,
-               (struct fault){.kind = CUT,
+               (struct fault){.kind = FAULT_CUT,
                               .groups = 2,
                               .group = {(elect_set)1 << one, everybody & ~((elect_set)1 << one)}});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
-        happen(t, (struct fault){
-                      .kind = HEARS, .rank = one, .amount = (int64_t)(t->w->latest >> 16) + 1000});
-        happen(t, (struct fault){.kind = HEAL});
+        happen(t, (struct fault){.kind = FAULT_HEARS,
+                                 .rank = one,
+                                 .amount = (int64_t)elect_term_counter(t->w->latest) + 1000});
+        happen(t, (struct fault){.kind = FAULT_HEAL});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
         break;
     case TROUBLE_COUNT: break;

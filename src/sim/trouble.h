@@ -1,15 +1,15 @@
 /*
  * Troubles that clusters have for days: each is one kind of fault, again and again, over a cluster
  * whose leader crashes now and then. How often does the leader change, and how long does nobody
- * lead, with the rules of sight.c and without?
+ * lead, with the rules of presence.c and without?
  */
-#ifndef ELECT_TROUBLE_H
-#define ELECT_TROUBLE_H
+#ifndef ELECT_SIM_TROUBLE_H
+#define ELECT_SIM_TROUBLE_H
 
 #include "../model/world.h"
 
 /* name, the word for it, what it is; who is meant is the highest, whom the bully would have lead */
-#define TROUBLES(X)                                                                                \
+#define TROUBLE_LIST(X)                                                                            \
     X(FLAPPING, "flapping preemption", "the highest comes and goes, and may preempt")              \
     X(RESTARTS, "restarts every second", "the highest crashes every second, and comes back")       \
     X(CUT_OFF, "cut off from the majority", "the highest reaches the second, and nobody else")     \
@@ -20,7 +20,7 @@
 
 enum trouble {
 #define X(name, word, text) TROUBLE_##name,
-    TROUBLES(X)
+    TROUBLE_LIST(X)
 #undef X
         TROUBLE_COUNT
 };

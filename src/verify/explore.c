@@ -461,7 +461,8 @@ void explore_free(struct space *space, struct outcome_of_exploration *out)
 
 /* Which of the shortest bad histories several threads find is chance. One thread always finds the
  * same: then it looks again, as far as that. */
-bool explore(const struct exploration *e, struct space *space, struct outcome_of_exploration *out)
+bool explore_all(const struct exploration *e, struct space *space,
+                 struct outcome_of_exploration *out)
 {
     bool fine = explore_with(e, e->threads, space, out);
     if (!fine || !explore_violated(out) || e->threads == 1)

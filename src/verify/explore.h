@@ -1,6 +1,6 @@
 /* Every possible history of a small cluster, breadth first: the shortest bad one comes first. */
-#ifndef ELECT_EXPLORE_H
-#define ELECT_EXPLORE_H
+#ifndef ELECT_VERIFY_EXPLORE_H
+#define ELECT_VERIFY_EXPLORE_H
 
 #include "../model/property.h"
 #include "space.h"
@@ -43,7 +43,8 @@ struct outcome_of_exploration {
 };
 
 /* False if there is not even memory to begin. The space stays, for whoever tells the story. */
-bool explore(const struct exploration *e, struct space *space, struct outcome_of_exploration *out);
+bool explore_all(const struct exploration *e, struct space *space,
+                 struct outcome_of_exploration *out);
 bool explore_violated(const struct outcome_of_exploration *out);
 void explore_free(struct space *space, struct outcome_of_exploration *out);
 

@@ -1,7 +1,7 @@
-/* The search, shared by the files that make it: explore.c finds the worlds, whole.c judges them
- * all. */
-#ifndef ELECT_EXPLORER_H
-#define ELECT_EXPLORER_H
+/* The search, shared by the files that implement it: explore.c finds the worlds, and components.c
+ * judges them. */
+#ifndef ELECT_VERIFY_EXPLORER_H
+#define ELECT_VERIFY_EXPLORER_H
 
 #include "explore.h"
 #include "store.h"
@@ -11,17 +11,17 @@
 struct explorer;
 
 struct worker {
-    APART struct explorer *all;
+    STORE_APART struct explorer *all;
     unsigned me;
     pthread_t thread;
     struct arrival *arrivals; /* successors that are not yet in the store */
     size_t waiting, room;
     uint32_t parent; /* of what is being expanded */
     uint64_t transitions;
-    unsigned char *way;     /* a bit for each world, for mark_ends */
-    uint32_t *level;        /* where each level begins among those that this thread keeps */
-    uint32_t level_end;     /* and where the one that is being expanded ends */
-    APART atomic_uint next; /* what any thread will expand next */
+    unsigned char *way;           /* a bit for each world, for mark_ends */
+    uint32_t *level;              /* where each level begins among those that this thread keeps */
+    uint32_t level_end;           /* and where the one that is being expanded ends */
+    STORE_APART atomic_uint next; /* what any thread will expand next */
 };
 
 struct explorer {
@@ -31,7 +31,7 @@ struct explorer {
     struct store store;
     unsigned threads;
     struct worker worker[EXPLORE_MAX_THREADS];
-    APART pthread_barrier_t barrier;
+    STORE_APART pthread_barrier_t barrier;
     pthread_mutex_t gate; /* closed until all threads are there */
     void (*work)(struct worker *w);
     bool complete;        /* they are, and may begin */

@@ -1,6 +1,6 @@
 /* A process by itself, as the search keeps it: what space.c and mandate.c share. */
-#ifndef ELECT_LOCAL_H
-#define ELECT_LOCAL_H
+#ifndef ELECT_VERIFY_LOCAL_H
+#define ELECT_VERIFY_LOCAL_H
 
 #include "space.h"
 

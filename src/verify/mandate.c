@@ -228,7 +228,7 @@ static void restart(const struct question *q, struct local *l, bool testament,
     struct elect_saved saved = l->disk;
     if (testament && saved.used != 0)
         out->send[out->sends++] = (struct elect_send){
-            .to = ~(elect_set)0 >> (64 - q->config.n),
+            .to = elect_everyone(&q->config),
             .message = elect_testament(&q->config, l->node.me, saved.used, saved.incarnation)};
     struct elect_output ignored;
     elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
@@ -261,7 +261,7 @@ static void assent(const struct question *q, struct local *l, struct elect_outpu
 /* It knows of a term with that counter. */
 static void hear_of(struct local *l, unsigned counter)
 {
-    elect_term e = (elect_term)counter << 16;
+    elect_term e = elect_term_make(counter, 0);
     if (e > l->node.mandate.seen)
         l->node.mandate.seen = e;
 }
@@ -298,7 +298,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
                                   .what = ELECT_REQUEST,
                                   .reason = (uint8_t)why,
                                   .term = token,
-                                  .other = (elect_term)counter << 16 | q->config.id[l->node.me]},
+                                  .other = elect_term_make(counter, q->config.id[l->node.me])},
            out);
     assent(q, l, out);
 }
@@ -359,7 +359,7 @@ static void tick(const struct question *q, struct elect_mandate *m)
 
 static bool within_bounds(const struct question *q, const struct local *l)
 {
-    return l->node.mandate.term >> 16 <= q->max_term &&
+    return elect_term_counter(l->node.mandate.term) <= q->max_term &&
            l->node.saved.membership.version <= q->max_changes;
 }
 

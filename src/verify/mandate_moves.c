@@ -61,7 +61,7 @@ static void restart(const struct expander *e, uint8_t i, bool testament)
     struct row next = *e->row;
     if (next.left.crashes == 0 || (e->s->question.mortal >> i & 1) == 0)
         return;
-    const struct change *o = space_change(e->s, next.seat[i], HAPPENS(RESTART, testament));
+    const struct change *o = space_change(e->s, next.seat[i], HAPPENS_WITH(RESTART, testament));
     next.left.crashes--;
     apply(e, &(struct move){.kind = testament ? MOVE_TESTAMENT : MOVE_RESTART, .process = i}, o,
           &next);
@@ -75,7 +75,7 @@ static void tick(const struct expander *e)
     unsigned n = e->s->question.config.n;
     bool same = true;
     for (unsigned i = 0; i < n; i++) {
-        o[i] = space_change(e->s, e->row->seat[i], HAPPENS(TICK, 0));
+        o[i] = space_change(e->s, e->row->seat[i], HAPPENS_WITH(TICK, 0));
         next.seat[i] = o[i]->becomes;
         same = same && next.seat[i] == e->row->seat[i];
     }

@@ -56,7 +56,7 @@ static void begin(const struct expander *e, unsigned i)
     struct row next = *e->row;
     next.begun |= (uint16_t)(1u << i);
     perform(e, (struct move){.kind = MOVE_BEGIN, .process = (uint8_t)i}, &next, i,
-            HAPPENS(EVENT, ELECT_SUSPECT));
+            HAPPENS_WITH(EVENT, ELECT_SUSPECT));
 }
 
 static void deliver(const struct expander *e, unsigned i)
@@ -81,7 +81,7 @@ static void timeouts(const struct expander *e, unsigned allowed)
             perform(
                 e,
                 (struct move){.kind = MOVE_TIMEOUT, .process = (uint8_t)i, .timer = (uint8_t)timer},
-                &next, i, HAPPENS(EVENT, timer));
+                &next, i, HAPPENS_WITH(EVENT, timer));
         }
     }
 }
@@ -121,7 +121,7 @@ static bool watch(const struct expander *e)
             struct row next = *e->row;
             moved = true;
             perform(e, (struct move){.kind = MOVE_SUSPECT, .process = (uint8_t)i}, &next, i,
-                    HAPPENS(EVENT, ELECT_SUSPECT));
+                    HAPPENS_WITH(EVENT, ELECT_SUSPECT));
         }
         for (unsigned j = 0; j < n; j++)
             moved = hear(e, i, j) || moved;
@@ -136,7 +136,7 @@ static void crash(const struct expander *e, unsigned i)
     struct row next = *e->row;
     next.left.crashes--;
     perform(e, (struct move){.kind = MOVE_CRASH, .process = (uint8_t)i}, &next, i,
-            HAPPENS(CRASH, 0));
+            HAPPENS_WITH(CRASH, 0));
 }
 
 static void recover(const struct expander *e, unsigned i)
@@ -149,7 +149,7 @@ static void recover(const struct expander *e, unsigned i)
     --*left;
     next.joined |= (uint16_t)(joins ? 1u << i : 0);
     perform(e, (struct move){.kind = MOVE_RECOVER, .process = (uint8_t)i}, &next, i,
-            HAPPENS(EVENT, ELECT_START));
+            HAPPENS_WITH(EVENT, ELECT_START));
 }
 
 static void mishap(const struct expander *e, unsigned i, struct move move, uint32_t what)
@@ -169,10 +169,11 @@ static void lose_and_duplicate(const struct expander *e, unsigned i)
     unsigned count = space_deliveries(e->s, e->row->seat[i])->count;
     for (unsigned k = 0; k < count; k++) {
         if (e->row->left.losses > 0)
-            mishap(e, i, (struct move){.kind = MOVE_LOSE, .process = (uint8_t)i}, HAPPENS(LOSS, k));
+            mishap(e, i, (struct move){.kind = MOVE_LOSE, .process = (uint8_t)i},
+                   HAPPENS_WITH(LOSS, k));
         if (e->row->left.duplicates > 0)
             mishap(e, i, (struct move){.kind = MOVE_DUPLICATE, .process = (uint8_t)i},
-                   HAPPENS(COPY, k));
+                   HAPPENS_WITH(COPY, k));
     }
 }
 
@@ -184,7 +185,7 @@ static void cut(const struct expander *e)
         next.cut = (uint16_t)side;
         next.left.cuts--;
         for (unsigned i = 0; i < n; i++)
-            next.seat[i] = space_change(e->s, next.seat[i], HAPPENS(CUT, side))->becomes;
+            next.seat[i] = space_change(e->s, next.seat[i], HAPPENS_WITH(CUT, side))->becomes;
         e->visit(e->context, &(struct move){.kind = MOVE_CUT, .cut = next.cut}, &next);
     }
 }
@@ -269,7 +270,7 @@ struct expansion space_expand(struct space *s, const struct row *row, bool fault
 
 void space_begin(struct space *s, struct row *row, unsigned i)
 {
-    const struct change *o = space_change(s, row->seat[i], HAPPENS(EVENT, ELECT_SUSPECT));
+    const struct change *o = space_change(s, row->seat[i], HAPPENS_WITH(EVENT, ELECT_SUSPECT));
     unsigned up = 0;
     for (unsigned j = 0; j < s->question.config.n; j++)
         up |= (unsigned)space_seat(s, row->seat[j])->up << j;

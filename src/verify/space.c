@@ -58,7 +58,9 @@ static const struct elect_message *message_at(const struct space *s, uint32_t me
 
 static uint32_t short_term(const struct space *s, elect_term e)
 {
-    return e == 0 ? 0 : (uint32_t)(e >> 16) << 8 | elect_rank(&s->question.config, e & 0xffff);
+    return e == 0 ? 0
+                  : (uint32_t)elect_term_counter(e) << 8 |
+                        elect_rank(&s->question.config, elect_term_owner(e));
 }
 
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox);
@@ -245,7 +247,7 @@ static struct change work_out_step(struct space *s, uint32_t local, uint32_t wha
     struct local l;
     bool within = true;
     get_local(s, local, &l);
-    if (what == HAPPENS(CRASH, 0))
+    if (what == HAPPENS_WITH(CRASH, 0))
         die(&l);
     else if (mandated(s))
         within = mandate_step(&s->question, what, letter_of(s, what), &l, &out);
@@ -453,18 +455,18 @@ static void mandate_deliveries(struct draft *d)
         if (deliver_letter(s, seat, &mail, k, &o))
             draft_change(d, &o);
     for (unsigned term = 0; term < s->question.max_term; term++) {
-        happen(d, MOVE_WIN, term, HAPPENS(WIN, term));
-        happen(d, MOVE_STALE, term, HAPPENS(STALE, term));
+        happen(d, MOVE_WIN, term, HAPPENS_WITH(WIN, term));
+        happen(d, MOVE_STALE, term, HAPPENS_WITH(STALE, term));
     }
     for (unsigned name = ELECT_EXPIRES; name < ELECT_SENT; name++)
-        happen(d, MOVE_DUE, name, HAPPENS(DUE, name));
-    happen(d, MOVE_CLOSED, 0, HAPPENS(CLOSED, 0));
-    happen(d, MOVE_STOPPED, 0, HAPPENS(EVENT, ELECT_STOPPED));
+        happen(d, MOVE_DUE, name, HAPPENS_WITH(DUE, name));
+    happen(d, MOVE_CLOSED, 0, HAPPENS_WITH(CLOSED, 0));
+    happen(d, MOVE_STOPPED, 0, HAPPENS_WITH(EVENT, ELECT_STOPPED));
     for (unsigned other = 0; other < s->question.config.n; other++) {
         if (s->question.hand_over)
-            happen(d, MOVE_RESIGN, other, HAPPENS(RESIGN, other));
+            happen(d, MOVE_RESIGN, other, HAPPENS_WITH(RESIGN, other));
         if (s->question.max_changes > 0)
-            happen(d, MOVE_CHANGE, other, HAPPENS(CHANGE, other));
+            happen(d, MOVE_CHANGE, other, HAPPENS_WITH(CHANGE, other));
     }
 }
 

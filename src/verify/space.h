@@ -8,8 +8,8 @@
  *
  * Comparison is by these numbers, so it is exact.
  */
-#ifndef ELECT_SPACE_H
-#define ELECT_SPACE_H
+#ifndef ELECT_VERIFY_SPACE_H
+#define ELECT_VERIFY_SPACE_H
 
 #include "../model/world.h"
 #include "table.h"
@@ -181,9 +181,9 @@ enum happening_kind {
     HAPPENS_CHANGE,
     HAPPENS_TICK
 };
-#define HAPPENS(kind, argument)        ((uint32_t)HAPPENS_##kind << 28 | (uint32_t)(argument))
-#define HAPPENS_MESSAGE(message, from) HAPPENS(LETTER, (message) << 4 | (from))
-#define HAPPENS_VOTES(message, voters) HAPPENS(GRANTS, (message) << 8 | (voters))
+#define HAPPENS_WITH(kind, argument)   ((uint32_t)HAPPENS_##kind << 28 | (uint32_t)(argument))
+#define HAPPENS_MESSAGE(message, from) HAPPENS_WITH(LETTER, (message) << 4 | (from))
+#define HAPPENS_VOTES(message, voters) HAPPENS_WITH(GRANTS, (message) << 8 | (voters))
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
 /* Every letter that can be taken now: the first of each sender, or each different one. Under a

@@ -3,8 +3,8 @@
  * Threads put worlds in side by side: each writes into shelves of its own, and a world counts from
  * the moment when its number stands in the one table that all of them share.
  */
-#ifndef ELECT_STORE_H
-#define ELECT_STORE_H
+#ifndef ELECT_VERIFY_STORE_H
+#define ELECT_VERIFY_STORE_H
 
 #include "space.h"
 
@@ -13,7 +13,7 @@
 #define STORE_MAX_KEEPERS 8
 
 /* What a thread writes all the time must not share a cache line with what the others read. */
-#define APART _Alignas(128)
+#define STORE_APART _Alignas(128)
 
 /* A world on its way into the store. */
 struct arrival {
@@ -23,8 +23,8 @@ struct arrival {
 };
 
 struct shelves {
-    APART unsigned char **shelf; /* never moves: others read it */
-    uint32_t count, full;        /* worlds kept; shelves there are */
+    STORE_APART unsigned char **shelf; /* never moves: others read it */
+    uint32_t count, full;              /* worlds kept; shelves there are */
 };
 
 struct store {
@@ -34,8 +34,8 @@ struct store {
     struct shelves shelves[STORE_MAX_KEEPERS];
     _Atomic uint64_t *slot, *old; /* upper half of the hash, number + 1 */
     uint64_t slots, olds;
-    APART atomic_size_t bytes;
-    APART atomic_uint_fast64_t promised; /* slots taken, or about to be */
+    STORE_APART atomic_size_t bytes;
+    STORE_APART atomic_uint_fast64_t promised; /* slots taken, or about to be */
 };
 
 /* False: not enough memory. */

@@ -3,8 +3,8 @@
  * what was worked out before. Reading takes no lock. Adding takes the lock of that table, and if
  * two threads add the same, the first one counts. What was added never moves.
  */
-#ifndef ELECT_TABLE_H
-#define ELECT_TABLE_H
+#ifndef ELECT_VERIFY_TABLE_H
+#define ELECT_VERIFY_TABLE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

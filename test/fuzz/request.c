@@ -199,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (int which = 0; which < CONTROL_COUNT && json_is_object(request); which++) {
         struct control_client client = {.which = (enum control_which)which};
         answers = 0;
-        answer(&d, &client, request);
+        answer_request(&d, &client, request);
         /* each question has one answer, at once or when another member has */
         assert(client.asks != 0 ? answers == 0 : answers == 1 || client.watches);
     }

@@ -99,20 +99,20 @@ MUTANTS = {
         "scenario chang-roberts/lost-disk: [11] 4 < 3 ELECTED(4): everybody has heard it"),
     # links of the ring
     "undecided rounds are told": (
-        "hop.c", "tell = (over && is(p, NORMAL))", "tell = over", "storm chang-roberts"),
+        "ring_links.c", "tell = (over && is(p, NORMAL))", "tell = over", "storm chang-roberts"),
     "round forgotten in a crash": (
-        "hop.c", "    p->out->persist = true;\n", "", "scenario active-ring/former-life: no agreement"),
+        "ring_links.c", "    p->out->persist = true;\n", "", "scenario active-ring/former-life: no agreement"),
     "silent successor not remembered": (
-        "hop.c", "        node->silent |= only(node->next);\n", "        ;\n",
+        "ring_links.c", "        node->silent |= only(node->next);\n", "        ;\n",
         "verify --algorithm chang-roberts --processes 3 --crashes 1"),
     "hop not acknowledged": (
-        "hop.c", "        acknowledge(p, from, m, tell ? p->node->saved.round : 0);", "        ;",
+        "ring_links.c", "        acknowledge(p, from, m, tell ? p->node->saved.round : 0);", "        ;",
         "verify --algorithm ring --processes 3 --crashes 1"),
     "ring timer never started": (
-        "hop.c", "    start(p, ELECT_RING_TIMER);\n", "",
+        "ring_links.c", "    start(p, ELECT_RING_TIMER);\n", "",
         "verify --algorithm chang-roberts --processes 3 --crashes 1"),
     "silence ends with no round": (
-        "hop.c", "node->active = node->silent = node->passed[0]", "node->active = node->passed[0]",
+        "ring_links.c", "node->active = node->silent = node->passed[0]", "node->active = node->passed[0]",
         "scenario ring/left-out: + [14] 0 < 2 ELECTION[3 0 1 2]"),
     # failure detector
     "lower leader not challenged": (
@@ -199,19 +199,19 @@ MUTANTS = {
         "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
         "    bool current = m->term == o->term;", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "lease from the receipt": (
-        "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "p->now + leader_lease",
+        "office.c", "*at(p, ELECT_SENT + i) + elect_office", "p->now + elect_office",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "D_L = D": (
-        "office.c", "    return lease * (million - p->config->drift) / (million + p->config->drift) - p->config->grain;",
-        "    return lease + 0 * million;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "config.c", "    return lease * (million - drift) / (million + drift) - grain;",
+        "    return lease + 0 * million * drift * grain;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "margin with the wrong sign": (
-        "office.c", "lease * (million - p->config->drift) / (million + p->config->drift)",
-        "lease * (million + p->config->drift) / (million - p->config->drift)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "config.c", "lease * (million - drift) / (million + drift)",
+        "lease * (million + drift) / (million - drift)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "GRANTs counted, not voters": (
         "office.c", "        o->round[i].voters |= only(from);\n", "        o->round[i].voters = o->round[i].voters << 1 | 1;\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "renewed from the newest round": (
-        "office.c", "*at(p, ELECT_SENT + i) + leader_lease", "*at(p, ELECT_SENT + (o->rounds - 1) % ELECT_ROUNDS) + leader_lease",
+        "office.c", "*at(p, ELECT_SENT + i) + elect_office", "*at(p, ELECT_SENT + (o->rounds - 1) % ELECT_ROUNDS) + elect_office",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "majority is n/2": (
         "office.c", "return count(electorate) / 2 + 1;", "return count(electorate) / 2;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
@@ -235,7 +235,7 @@ MUTANTS = {
     "highest term forgotten": (
         "office.c", "        o->seen = m->other > o->seen ? m->other : o->seen;\n", "        ;\n", "storms --processes 3"),
     "term used twice": (
-        "office.c", "(((highest >> 16) + 1) << 16)", "((highest >> 16) << 16)", "verify --mandate majority --processes 3"),
+        "office.c", "elect_term_counter(highest) + 1,", "elect_term_counter(highest),", "verify --mandate majority --processes 3"),
     "no second attempt": (
         "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);\n", "", "storms --processes 3"),
     "a refusal counts from the loss": (
@@ -281,7 +281,7 @@ MUTANTS = {
     "own terms count as somebody else's": (
         "office.c", "    if (elect__owner(p, x) != me(p))\n        o->stale", "    if (true)\n        o->stale", "unit succession is asked for once in a renewal"),
     "office as long as the lease is now": (
-        "office.c", "leader_lease(p, m->lease)", "leader_lease(p, p->config->lease)", "unit an office lasts as long as was asked for"),
+        "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts as long as was asked for"),
     "new leader does not say so": (
         "office.c", "    elect__round(p);\n    nothing(p, TAKES_OFFICE);", "    nothing(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
     "longer lease not written down": (
@@ -367,7 +367,7 @@ MUTANTS = {
     "an office is handed to whoever is the heir": (
         "handover.c", "o->successor != ELECT_NOBODY ? o->successor : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
     "the lowest is the heir": (
-        "sight.c", "    return of_a != of_b ? of_a < of_b : a > b;", "    return of_a != of_b ? of_a < of_b : a < b;",
+        "presence.c", "    return of_a != of_b ? of_a < of_b : a > b;", "    return of_a != of_b ? of_a < of_b : a < b;",
         "unit who resigns does not lead but renews until its work stops"),
     "the heir is somebody who is gone": (
         "handover.c", "elect__lately(p, p->node->mandate.heard) & ~only(me(p));", "others(p);", "unit nobody to hand over to is no reason to stay"),
@@ -396,15 +396,15 @@ MUTANTS = {
     "place is given to the first who asks": (
         "handover.c", "to == first_claimant(p))", "true)", "unit a leader gives its place to the fittest who asks"),
     "place is claimed at once": (
-        "sight.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "presence.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
-        "sight.c", "        !elect__displaces(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "presence.c", "        !elect__displaces(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
     "a member that could not take the place keeps another from it": (
         "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a member that would take the place itself keeps another from it"),
     "a cluster that was never paused believes any pause": (
         "node.c", "farthest(p->node->saved.pause, is_new, MAX_ROUNDS)", "farthest(p->node->saved.pause, p->node->saved.pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is heard of written down and holds elections back"),
     "penalties of the moment move an office": (
-        "sight.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter, and asks for it"),
+        "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter, and asks for it"),
     # counters
     "a new member is deaf to large terms": (
         "node.c", "bool is_new = o->seen == 0 || o->lost;", "bool is_new = o->lost;", "unit a new member believes a large counter"),
@@ -416,25 +416,25 @@ MUTANTS = {
     "suspicion by the own clock": (
         "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four voters of six keep sight of a majority"),
     "a leader that speaks for itself is hearsay": (
-        "sight.c", "leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that tells of itself is no hearsay"),
+        "presence.c", "leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that tells of itself is no hearsay"),
     "elections begin at once": (
-        "sight.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    nothing", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    nothing",
+        "presence.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    nothing", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    nothing",
         "unit who misses a leader looks around for t before it begins"),
     "one direction is enough": (
-        "sight.c", " & elect__lately(p, p->node->mandate.heard_me);", ";",
+        "presence.c", " & elect__lately(p, p->node->mandate.heard_me);", ";",
         "unit both must hear each other"),
     "sight never ends": (
-        "sight.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
+        "presence.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
     "who sees no majority takes part": (
-        "sight.c", "           elect__sees_majority(p);\n}", "           true;\n}", "unit what was heard long ago is out of sight"),
+        "presence.c", "           elect__sees_majority(p);\n}", "           true;\n}", "unit what was heard long ago is out of sight"),
     "penalties do not count": (
-        "sight.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
+        "presence.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
-        "sight.c", "in_sight(p) & others(p) & s->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
+        "presence.c", "in_sight(p) & others(p) & s->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
-        "sight.c", "    s->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
+        "presence.c", "    s->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
     "penalties have no end": (
-        "sight.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are forgotten by half"),
+        "presence.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are forgotten by half"),
     "a start is no penalty": (
         "node.c", "        m->penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for it"),
     "a failed candidacy is no penalty": (
@@ -443,24 +443,24 @@ MUTANTS = {
         "office.c", "o->candidacy == ELECT_CONFIRMING && waits == 0;", "o->candidacy == ELECT_CONFIRMING;",
         "unit a failed candidacy is a penalty unless somebody was in the way"),
     "who follows a leader elects": (
-        "sight.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit who follows a leader says so instead of electing"),
+        "presence.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit who follows a leader says so instead of electing"),
     "hearsay is passed on": (
-        "sight.c", "s->follows == s->holder && !s->told &&", "s->follows == s->holder &&", "unit who is told waits and asks again"),
+        "presence.c", "s->follows == s->holder && !s->told &&", "s->follows == s->holder &&", "unit who is told waits and asks again"),
     "who is told is never told again": (
-        "sight.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit who is told waits and asks again"),
+        "presence.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit who is told waits and asks again"),
     "hearsay of what is over": (
-        "sight.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
+        "presence.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
     "who works stands in the way": (
-        "sight.c", " && !p->node->mandate.working &&", " &&", "unit who works takes no part"),
+        "presence.c", " && !p->node->mandate.working &&", " &&", "unit who works takes no part"),
     "who is heard need not acknowledge": (
         "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 follow nobody"),
     "who has said yes to a round of a ring stands back": (
-        "sight.c", "(stays(p, m) || !somebody_is_fitter(p))", "!somebody_is_fitter(p)",
+        "presence.c", "(stays(p, m) || !somebody_is_fitter(p))", "!somebody_is_fitter(p)",
         "unit who has said yes to a round of a ring stays"),
     "a pause is not heard of": (
-        "sight.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
+        "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
     "a pause is forgotten in a crash": (
-        "sight.c", "    p->node->saved.pause = pause;\n    p->out->persist = true;\n", "    p->node->saved.pause = pause;\n",
+        "presence.c", "    p->node->saved.pause = pause;\n    p->out->persist = true;\n", "    p->node->saved.pause = pause;\n",
         "unit a pause is heard of written down and holds elections back"),
     "a pause from nowhere is believed": (
         "node.c", "m->pause > last_pause)", "false)", "unit a pause is heard of written down and holds elections back"),
@@ -503,7 +503,7 @@ MUTANTS = {
     "an answer to an earlier announcement counts": (
         "membership.c", "    if (m->incarnation >= s->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
     "every start is taken for a loss of state": (
-        "sight.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);", "    return life < (who == me(p) ? s->incarnation : s->met[who]);",
+        "presence.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);", "    return life < (who == me(p) ? s->incarnation : s->met[who]);",
         "unit what a former life said is not about this one"),
     "a leader follows who does not count it": (
         "voter.c", "    if (m->leading && v->token == 0) {", "    if (m->leading) {", "unit of two leaders the smaller term gives way"),
@@ -616,9 +616,9 @@ MUTANTS = {
     "two lives have the same secret": (
         "runtime/session.c", "    s->draw(s->context, s->secret, SEAL_KEY);\n", "", "session no nonce is used for two contents"),
     "a clock that is not set again stays ready": (
-        "runtime/clock.c", "    if (c->set == ELECT_UNSET)\n        arm(c, &never);\n", "", "loop a clock rings once for each time that it is set"),
+        "runtime/alarm.c", "    if (c->set == ELECT_UNSET)\n        arm(c, &never);\n", "", "loop a clock rings once for each time that it is set"),
     "a clock rings for a time that is no more": (
-        "runtime/clock.c", "c->set == ELECT_UNSET || c->set > elect_uv_now()", "false", "loop a clock that was set again meanwhile does not ring"),
+        "runtime/alarm.c", "c->set == ELECT_UNSET || c->set > elect_uv_now()", "false", "loop a clock that was set again meanwhile does not ring"),
     "packets behind a bad one are lost": (
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),
@@ -842,7 +842,7 @@ MUTANTS = {
         "verify/ends.c", "        s->reaches = s->reaches || (mark & MARK_REACHES) != 0;\n", "",
         "verify --processes 3 --property eventually-leader"),
     "what leads to a cycle leads to no agreement": (
-        "verify/whole.c", "    f->reaches = f->reaches || (complete && (g->x->mark[to] & MARK_REACHES) != 0);\n", "",
+        "verify/components.c", "    f->reaches = f->reaches || (complete && (g->x->mark[to] & MARK_REACHES) != 0);\n", "",
         "verify --processes 3 --crashes 1 --recoveries 1 --property eventually-leader"),
     # elect run
     "orphans are left to the keeper": (
@@ -879,7 +879,7 @@ RACES = {
 
 # As the notes have them, without our repairs: (file, text, what it becomes) ..., and what `elect verify` is
 # asked. Its counterexample is kept in the file of that name beside this one. The notes know no ring timer; the list that circles, no timer can stop.
-NO_RING_TIMER = ("hop.c", "    start(p, ELECT_RING_TIMER);\n", "")
+NO_RING_TIMER = ("ring_links.c", "    start(p, ELECT_RING_TIMER);\n", "")
 NOTES = {
     "active-ring-notes-order": (
         [("active_ring.c", "    forward(p, ELECT, me(p), JOINS);\n    forward(p, ELECT, j, JOINS);\n",

@@ -157,7 +157,7 @@ static void list_ring(void **state)
 static void count_numbers(void *count, const struct world *w, const struct happening *h)
 {
     (void)w;
-    for (unsigned i = 0; i < h->output.sends && h->what == STEPPED; i++)
+    for (unsigned i = 0; i < h->output.sends && h->what == HAPPENED_STEP; i++)
         if (h->output.send[i].message.type == ELECT_ELECTION)
             *(uint64_t *)count += (uint64_t)__builtin_popcountll(h->output.send[i].message.set);
 }
@@ -226,7 +226,7 @@ static void chang_roberts_best_and_worst(void **state)
         text_clear(&descending);
         text_add(&descending, "algorithm chang-roberts begin all processes ");
         for (unsigned j = n; j-- > 0;) {
-            text_number(&descending, j);
+            text_add_number(&descending, j);
             text_add(&descending, ",");
         }
         w = hold_words(descending.bytes);
@@ -243,7 +243,7 @@ static uint64_t permutations(uint32_t *values, unsigned fixed, unsigned n, uint6
         text_clear(&words);
         text_add(&words, "algorithm chang-roberts begin all processes ");
         for (unsigned i = 0; i < n; i++) {
-            text_number(&words, values[i]);
+            text_add_number(&words, values[i]);
             text_add(&words, ",");
         }
         const struct world *w = hold_words(words.bytes);
@@ -328,9 +328,9 @@ static void a_recovery_at_any_time(void **state)
                             snprintf(faults[0], sizeof faults[0], "%u@%u", victim, crash + 1);
                             snprintf(faults[1], sizeof faults[1], "%u@%u", victim,
                                      crash + 1 + down);
-                            e.fault[e.faults].kind = CRASH;
+                            e.fault[e.faults].kind = FAULT_CRASH;
                             e.fault[e.faults++].text = faults[0];
-                            e.fault[e.faults].kind = RECOVER;
+                            e.fault[e.faults].kind = FAULT_RECOVER;
                             e.fault[e.faults++].text = faults[1];
                             experiment_play(&e, 1, &p);
                             if (world_leader(&p.world) != n - 1)

@@ -325,7 +325,7 @@ static void lead_on(struct history *h, uint8_t i, elect_set group)
 
 static void move_group(struct history *h)
 {
-    elect_set everybody = ~(elect_set)0 >> (64 - h->config.n);
+    elect_set everybody = elect_everyone(&h->config);
     elect_set group = below(h, 4) == 0 ? everybody : dice_throw(&h->dice) & everybody;
     uint8_t i = (uint8_t)below(h, h->config.n), j = (uint8_t)below(h, h->config.n);
     unsigned kind = below(h, 24), from = h->letters;

@@ -36,7 +36,7 @@ static void set(struct storm *s, enum setting setting, const char *value, unsign
     text_clear(&complaint);
     text_add(&t, value);
     if (number != UINT32_MAX)
-        text_number(&t, number);
+        text_add_number(&t, number);
     text_add(&t, behind);
     bool is_switch = setting == SETTING_REORDER || setting == SETTING_SHUFFLE;
     if (!setup_set(&s->experiment.setup, setting, is_switch ? "on" : t.bytes, &complaint))
@@ -61,16 +61,16 @@ static void draw_faults(struct storm *s, struct dice *d, unsigned n, unsigned st
     if (dice_below(d, 2) == 0 && !numbers_have(&e->setup.down, victim)) {
         snprintf(s->fault[e->faults], sizeof s->fault[0], "%u@%u", victim,
                  (unsigned)dice_below(d, storm));
-        add_fault(s, CRASH, "crash");
+        add_fault(s, FAULT_CRASH, "crash");
     }
     if (dice_below(d, 3) == 0 && n > 1) {
         unsigned first = 1 + (unsigned)dice_below(d, n - 1), from = (unsigned)dice_below(d, storm);
         snprintf(s->fault[e->faults], sizeof s->fault[0], "0..%u/%u..%u@%u", first - 1, first,
                  n - 1, from);
-        add_fault(s, CUT, "cut");
+        add_fault(s, FAULT_CUT, "cut");
         snprintf(s->fault[e->faults], sizeof s->fault[0], "%u",
                  from + (unsigned)dice_below(d, storm - from + 1));
-        add_fault(s, HEAL, "heal");
+        add_fault(s, FAULT_HEAL, "heal");
     }
 }
 
@@ -109,10 +109,10 @@ static void draw(struct storm *s, const char *algorithm, uint64_t seed)
     e->crash_rate = percent * (DICE_CERTAIN / 100);
     text_clear(&rate);
     text_add(&rate, "0.");
-    text_number(&rate, percent);
+    text_add_number(&rate, percent);
     say(s, "crash-rate", rate.bytes);
     text_clear(&rate);
-    text_number(&rate, seed);
+    text_add_number(&rate, seed);
     say(s, "seed", rate.bytes);
 }
 

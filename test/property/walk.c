@@ -31,8 +31,8 @@ static void fire(struct world *w, struct dice *d, struct happening *h)
 static void crash_or_recover(struct world *w, struct dice *d, struct happening *h)
 {
     uint8_t rank = (uint8_t)dice_below(d, w->config.n);
-    struct fault fault = {.kind = world_up(w, rank) ? CRASH : RECOVER, .rank = rank};
-    if (fault.kind == RECOVER || (w->up & (w->up - 1)) != 0) /* somebody stays up */
+    struct fault fault = {.kind = world_up(w, rank) ? FAULT_CRASH : FAULT_RECOVER, .rank = rank};
+    if (fault.kind == FAULT_RECOVER || (w->up & (w->up - 1)) != 0) /* somebody stays up */
         world_fault(w, &fault, h);
 }
 

@@ -65,7 +65,7 @@ static void check_output(const struct elect_config *c, const struct elect_node *
     assert_true(out->rule.number < ELECT_RULE_COUNT);
     for (unsigned i = 0; i < out->sends; i++) {
         assert_true(out->send[i].to != 0);
-        assert_int_equal(out->send[i].to & ~(~(elect_set)0 >> (64 - c->n)), 0);
+        assert_int_equal(out->send[i].to & ~elect_everyone(c), 0);
         assert_true(out->send[i].message.origin < c->n);
     }
     assert_true(node->leader == ELECT_NOBODY || node->leader < c->n);

@@ -1,5 +1,5 @@
-/* How a living leader changes, and who is disturbed by an election: handover.c and sight.c, rule by
- * rule. */
+/* How a living leader is replaced, and who is disturbed by an election: handover.c and presence.c,
+ * rule by rule. */
 #include "mandate.h"
 
 /* The highest of n, in office. */

@@ -1,7 +1,7 @@
 /* The clock and the sockets of a member in a libuv loop. */
 #include "../support.h"
 
-#include "../../src/runtime/clock.h"
+#include "../../src/runtime/alarm.h"
 #include "../../src/runtime/net.h"
 #include "../../src/runtime/session.h"
 
@@ -20,7 +20,7 @@
 
 static struct {
     uv_loop_t loop;
-    struct alarm_clock clock;
+    struct alarm clock;
     unsigned rings;
     elect_time again; /* ELECT_UNSET: ring() does not set the clock */
     uv_poll_t poll;
@@ -32,7 +32,7 @@ static void ring(void *context)
     (void)context;
     c.rings++;
     if (c.again != ELECT_UNSET)
-        clock_set(&c.clock, c.again);
+        alarm_set(&c.clock, c.again);
 }
 
 static void broken(void *context, int error)
@@ -51,13 +51,13 @@ static int open_clock(void **state)
     uv_loop_init(&c.loop);
     assert_int_equal(pipe(c.ends), 0);
     uv_poll_init(&c.loop, &c.poll, c.ends[0]);
-    return clock_open(&c.clock, &c.loop);
+    return alarm_open(&c.clock, &c.loop);
 }
 
 static int close_clock(void **state)
 {
     (void)state;
-    clock_close(&c.clock, NULL);
+    alarm_close(&c.clock, NULL);
     uv_close((uv_handle_t *)&c.poll, NULL);
     uv_run(&c.loop, UV_RUN_DEFAULT);
     close(c.ends[0]);
@@ -82,22 +82,22 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     (void)state;
     turn(3);
     assert_int_equal(c.rings, 0);
-    clock_set(&c.clock, elect_uv_now()); /* a time that is over */
+    alarm_set(&c.clock, elect_uv_now()); /* a time that is over */
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 1);
     assert_false(is_readable(c.clock.fd, 0)); /* or the loop would turn without end */
     c.again = elect_uv_now() + LONG;
-    clock_set(&c.clock, elect_uv_now() + 1000);
+    alarm_set(&c.clock, elect_uv_now() + 1000);
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 2);
     assert_false(is_readable(c.clock.fd, 0));
-    clock_set(&c.clock, ELECT_UNSET);
+    alarm_set(&c.clock, ELECT_UNSET);
     c.again = ELECT_UNSET;
-    clock_set(&c.clock, 1);
+    alarm_set(&c.clock, 1);
     assert_true(is_readable(c.clock.fd, -1));
-    clock_set(&c.clock, ELECT_UNSET); /* it is disarmed before the loop looks */
+    alarm_set(&c.clock, ELECT_UNSET); /* it is disarmed before the loop looks */
     turn(10);
     assert_int_equal(c.rings, 2);
 }
@@ -106,7 +106,7 @@ static void sets_the_clock(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    clock_set(&c.clock, elect_uv_now() + LONG);
+    alarm_set(&c.clock, elect_uv_now() + LONG);
     uv_poll_stop(poll);
 }
 
@@ -117,7 +117,7 @@ static void a_clock_that_was_set_again_meanwhile_does_not_ring(void **state)
     uv_poll_start(&c.poll, UV_READABLE, sets_the_clock);
     turn(1);
     assert_int_equal(write(c.ends[1], "", 1), 1); /* ready first, so that it is told first */
-    clock_set(&c.clock, elect_uv_now());
+    alarm_set(&c.clock, elect_uv_now());
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 0);

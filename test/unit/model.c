@@ -1,4 +1,5 @@
 /* The model: dice, lists of numbers, the order of events, links, scenario files. */
+#include "../../src/base/parse.h"
 #include "../support.h"
 
 #include "../../src/model/narrate.h"
@@ -76,29 +77,29 @@ static void probabilities_are_exact(void **state)
 {
     uint32_t parts;
     (void)state;
-    assert_true(probability_parse("0.05", &parts));
+    assert_true(parse_probability("0.05", &parts));
     assert_int_equal(parts, 50000000);
-    assert_true(probability_parse(".5", &parts));
+    assert_true(parse_probability(".5", &parts));
     assert_int_equal(parts, 500000000);
-    assert_true(probability_parse("1", &parts));
+    assert_true(parse_probability("1", &parts));
     assert_int_equal(parts, DICE_CERTAIN);
-    assert_true(probability_parse("0", &parts));
-    assert_false(probability_parse("1.1", &parts));
-    assert_false(probability_parse("2", &parts));
-    assert_false(probability_parse("-0.1", &parts));
-    assert_false(probability_parse("a", &parts));
-    assert_false(probability_parse("0.1x", &parts));
-    assert_false(probability_parse("0.1234567891", &parts)); /* more digits than are kept */
+    assert_true(parse_probability("0", &parts));
+    assert_false(parse_probability("1.1", &parts));
+    assert_false(parse_probability("2", &parts));
+    assert_false(parse_probability("-0.1", &parts));
+    assert_false(parse_probability("a", &parts));
+    assert_false(parse_probability("0.1x", &parts));
+    assert_false(parse_probability("0.1234567891", &parts)); /* more digits than are kept */
 }
 
 static void the_nearest_word_is_found(void **state)
 {
     const char *const words[] = {"bully", "ring", "active-ring", "chang-roberts"};
     (void)state;
-    assert_string_equal(text_nearest("buly", 4, words, 4), "bully");
-    assert_string_equal(text_nearest("chang-robert", 12, words, 4), "chang-roberts");
-    assert_string_equal(text_nearest("activering", 10, words, 4), "active-ring");
-    assert_null(text_nearest("paxos", 5, words, 4));
+    assert_string_equal(choice_nearest("buly", 4, words, 4), "bully");
+    assert_string_equal(choice_nearest("chang-robert", 12, words, 4), "chang-roberts");
+    assert_string_equal(choice_nearest("activering", 10, words, 4), "active-ring");
+    assert_null(choice_nearest("paxos", 5, words, 4));
 }
 
 static void text_is_cut_off_not_overrun(void **state)
@@ -107,7 +108,7 @@ static void text_is_cut_off_not_overrun(void **state)
     (void)state;
     text_clear(&t);
     for (int i = 0; i < 5000; i++)
-        text_number(&t, 18446744073709551615u);
+        text_add_number(&t, 18446744073709551615u);
     assert_int_equal(t.length, TEXT_MAX - 1);
     assert_int_equal(strlen(t.bytes), t.length);
 }
@@ -119,9 +120,9 @@ static void tell_order(void *order, const struct world *w, const struct happenin
     struct text *t = order;
     if (w->now != 2)
         return;
-    if (h->what == FAULT)
+    if (h->what == HAPPENED_FAULT)
         text_add(t, "fault ");
-    else if (h->what == STEPPED && h->input.event >= ELECT_FIRST_TIMER)
+    else if (h->what == HAPPENED_STEP && h->input.event >= ELECT_FIRST_TIMER)
         text_add(t, "timer ");
     else
         text_add(t, "message ");
@@ -135,7 +136,7 @@ static void equal_times_have_an_order(void **state)
     struct text order;
     (void)state;
     describe(&e, "algorithm bully processes 3 down 2 begin 0,1");
-    e.fault[e.faults].kind = CRASH;
+    e.fault[e.faults].kind = FAULT_CRASH;
     e.fault[e.faults++].text = "0@2";
     text_clear(&order);
     p.tell = tell_order;
@@ -214,7 +215,7 @@ static void a_world_can_be_copied(void **state)
     describe(&e, "algorithm bully processes 5 down 4 begin 0");
     experiment_play(&e, 1, &a);
     b = a;
-    struct fault crash = {.kind = CRASH, .rank = 3};
+    struct fault crash = {.kind = FAULT_CRASH, .rank = 3};
     struct happening h;
     world_fault(&b.world, &crash, &h);
     play_suspect(&b, 0);

@@ -1,4 +1,4 @@
-#include "eyes.h"
+#include "monitor.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -25,49 +25,49 @@ static void hang_up(struct conversation *c)
     c->length = 0;
 }
 
-static void call(struct eyes *e, unsigned member, enum eyes_ask what)
+static void call(struct monitor *e, unsigned member, enum monitor_ask what)
 {
     struct conversation *c = &e->talk[member][what];
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    static const char *const verbs[] = {[EYES_STATUS] = "status",
-                                        [EYES_STORY] = "messages",
-                                        [EYES_WATCH] = "watch",
-                                        [EYES_TELL] = "resign"};
+    static const char *const verbs[] = {[MONITOR_STATUS] = "status",
+                                        [MONITOR_STORY] = "messages",
+                                        [MONITOR_WATCH] = "watch",
+                                        [MONITOR_TELL] = "resign"};
     char request[128];
     int length =
         snprintf(request, sizeof request, "{\"verb\": \"%s\", \"loud\": true, \"from\": %lld}\n",
                  verbs[what], (long long)e->story_next[member]);
-    ground_socket(e->ground, member, what == EYES_TELL ? "admin" : "status", at.sun_path,
-                  sizeof at.sun_path);
+    cluster_socket(e->cluster, member, what == MONITOR_TELL ? "admin" : "status", at.sun_path,
+                   sizeof at.sun_path);
     c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    c->began = ground_now();
+    c->began = boottime_now();
     if (c->fd >= 0 && (connect(c->fd, (struct sockaddr *)&at, sizeof at) != 0 ||
                        send(c->fd, request, (size_t)length, MSG_NOSIGNAL) != length))
         hang_up(c);
 }
 
-void eyes_look(struct eyes *e)
+void monitor_look(struct monitor *e)
 {
-    int64_t now = ground_now();
-    for (unsigned i = 0; i < e->ground->members; i++) {
-        bool runs = atomic_load(&e->ground->page->runs[i]);
-        for (unsigned k = 0; k < EYES_ASKS; k++) {
+    int64_t now = boottime_now();
+    for (unsigned i = 0; i < e->cluster->members; i++) {
+        bool runs = atomic_load(&e->cluster->page->runs[i]);
+        for (unsigned k = 0; k < MONITOR_ASKS; k++) {
             struct conversation *c = &e->talk[i][k];
-            if (c->fd >= 0 && k < EYES_WATCH && now - c->began > PATIENCE)
+            if (c->fd >= 0 && k < MONITOR_WATCH && now - c->began > PATIENCE)
                 hang_up(c);
-            if (c->fd < 0 && runs && k != EYES_TELL)
-                call(e, i, (enum eyes_ask)k);
+            if (c->fd < 0 && runs && k != MONITOR_TELL)
+                call(e, i, (enum monitor_ask)k);
         }
         if (!runs) /* its next life counts anew */
             e->story_next[i] = 0;
     }
 }
 
-unsigned eyes_poll(const struct eyes *e, struct pollfd *fd)
+unsigned monitor_poll(const struct monitor *e, struct pollfd *fd)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < e->ground->members; i++)
-        for (unsigned k = 0; k < EYES_ASKS; k++)
+    for (unsigned i = 0; i < e->cluster->members; i++)
+        for (unsigned k = 0; k < MONITOR_ASKS; k++)
             if (e->talk[i][k].fd >= 0)
                 fd[count++] = (struct pollfd){.fd = e->talk[i][k].fd, .events = POLLIN};
     return count;
@@ -93,14 +93,14 @@ static bool is_same(const struct line *a, const struct line *b)
 }
 
 /* In order of time: what one member says comes later than what another one has said already. */
-static void add_line(struct eyes *e, const struct line *new)
+static void add_line(struct monitor *e, const struct line *new)
 {
     for (unsigned k = e->lines; k-- > 0;)
         if (is_same(&e->line[k], new)) {
             e->line[k].others |= 1u << new->member;
             return;
         }
-    if (e->lines == EYES_LINES)
+    if (e->lines == MONITOR_LINES)
         memmove(&e->line[0], &e->line[1], --e->lines * sizeof e->line[0]);
     unsigned i = e->lines++;
     for (; i > 0 && e->line[i - 1].at > new->at; i--)
@@ -109,45 +109,45 @@ static void add_line(struct eyes *e, const struct line *new)
     text_clean(e->line[i].text);
 }
 
-void eyes_note(struct eyes *e, int64_t at, const char *text)
+void monitor_note(struct monitor *e, int64_t at, const char *text)
 {
-    struct line hand = {.at = at, .member = GROUND_MEMBERS};
+    struct line hand = {.at = at, .member = CLUSTER_MEMBERS};
     snprintf(hand.text, sizeof hand.text, "%s", text);
     add_line(e, &hand);
 }
 
-void eyes_line(const struct line *l, char *text, size_t room)
+void monitor_line(const struct line *l, char *text, size_t room)
 {
-    unsigned others = l->member < GROUND_MEMBERS ? l->others & ~(1u << l->member) : 0;
+    unsigned others = l->member < CLUSTER_MEMBERS ? l->others & ~(1u << l->member) : 0;
     size_t length = (size_t)snprintf(text, room, "%s%s", l->text,
                                      others == 0                    ? ""
                                      : (others & (others - 1)) == 0 ? "; so does"
                                                                     : "; so do");
-    for (unsigned i = 0; i < GROUND_MEMBERS && length < room; i++)
+    for (unsigned i = 0; i < CLUSTER_MEMBERS && length < room; i++)
         if ((others >> i & 1) != 0)
             length += (size_t)snprintf(text + length, room - length, " %u", i + 1);
 }
 
-static void open_office(struct eyes *e, unsigned member, int64_t from)
+static void open_office(struct monitor *e, unsigned member, int64_t from)
 {
-    if (e->offices == EYES_OFFICES)
+    if (e->offices == MONITOR_OFFICES)
         memmove(&e->office[0], &e->office[1], --e->offices * sizeof e->office[0]);
     e->office[e->offices++] = (struct office){.member = member, .from = from};
 }
 
-static void close_office(struct eyes *e, unsigned member, int64_t until)
+static void close_office(struct monitor *e, unsigned member, int64_t until)
 {
     for (unsigned i = 0; i < e->offices; i++)
         if (e->office[i].member == member && e->office[i].until == 0)
             e->office[i].until = until > e->office[i].from ? until : e->office[i].from;
 }
 
-void eyes_killed(struct eyes *e, unsigned member, int64_t at)
+void monitor_killed(struct monitor *e, unsigned member, int64_t at)
 {
     close_office(e, member, at);
     e->seen[member].at = 0;
     e->story_next[member] = 0;
-    for (unsigned k = 0; k < EYES_ASKS; k++)
+    for (unsigned k = 0; k < MONITOR_ASKS; k++)
         hang_up(&e->talk[member][k]);
 }
 
@@ -164,10 +164,10 @@ static json_int_t number_of(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-static unsigned member_called(const struct eyes *e, const char *name)
+static unsigned member_called(const struct monitor *e, const char *name)
 {
     unsigned number = (unsigned)strtoul(name, NULL, 10);
-    return number >= 1 && number <= e->ground->members ? number - 1 : GROUND_MEMBERS;
+    return number >= 1 && number <= e->cluster->members ? number - 1 : CLUSTER_MEMBERS;
 }
 
 static void count_traffic(struct seen *s, const json_t *traffic, int64_t now)
@@ -185,11 +185,11 @@ static void count_traffic(struct seen *s, const json_t *traffic, int64_t now)
     s->counted = now;
 }
 
-static void take_status(struct eyes *e, unsigned member, const json_t *o)
+static void take_status(struct monitor *e, unsigned member, const json_t *o)
 {
     struct seen *s = &e->seen[member];
     const json_t *g = json_array_get(json_object_get(o, "groups"), 0);
-    s->at = e->talk[member][EYES_STATUS].began;
+    s->at = e->talk[member][MONITOR_STATUS].began;
     s->leads = json_is_true(json_object_get(g, "leads"));
     s->leader = member_called(e, text_of(g, "leader"));
     s->term = (uint64_t)number_of(g, "term");
@@ -200,7 +200,7 @@ static void take_status(struct eyes *e, unsigned member, const json_t *o)
     count_traffic(s, json_object_get(o, "traffic"), s->at);
 }
 
-static void take_story(struct eyes *e, unsigned member, const json_t *o)
+static void take_story(struct monitor *e, unsigned member, const json_t *o)
 {
     size_t i;
     json_t *m;
@@ -227,10 +227,10 @@ static void take_story(struct eyes *e, unsigned member, const json_t *o)
     }
     e->story_next[member] = number_of(o, "next");
     if (!json_is_true(json_object_get(o, "more")))
-        e->seen[member].told = e->talk[member][EYES_STORY].began;
+        e->seen[member].told = e->talk[member][MONITOR_STORY].began;
 }
 
-static void take_change(struct eyes *e, unsigned member, const json_t *o)
+static void take_change(struct monitor *e, unsigned member, const json_t *o)
 {
     const char *event = text_of(o, "event");
     if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
@@ -240,9 +240,9 @@ static void take_change(struct eyes *e, unsigned member, const json_t *o)
         for (unsigned i = 0; i < e->offices; i++)
             open = open || (e->office[i].member == member && e->office[i].until == 0);
         if (!leads)
-            close_office(e, member, ground_now());
+            close_office(e, member, boottime_now());
         else if (!open)
-            open_office(e, member, ground_now());
+            open_office(e, member, boottime_now());
     } else if (strcmp(event, "leads") == 0) {
         close_office(e, member, number_of(o, "at_us"));
         open_office(e, member, number_of(o, "at_us"));
@@ -251,32 +251,32 @@ static void take_change(struct eyes *e, unsigned member, const json_t *o)
     }
 }
 
-static void take_answer(struct eyes *e, unsigned member, const json_t *o)
+static void take_answer(struct monitor *e, unsigned member, const json_t *o)
 {
-    char text[EYES_TEXT];
+    char text[MONITOR_TEXT];
     const char *why = text_of(o, "error");
     snprintf(text, sizeof text, "%u %s%s%s", member + 1,
              *why != '\0' ? "does not resign: " : "has handed over to ", why,
              *why != '\0' ? "" : text_of(o, "leader"));
-    eyes_note(e, ground_now(), text);
+    monitor_note(e, boottime_now(), text);
 }
 
-void eyes_resign(struct eyes *e, unsigned member)
+void monitor_resign(struct monitor *e, unsigned member)
 {
-    if (e->talk[member][EYES_TELL].fd < 0)
-        call(e, member, EYES_TELL);
+    if (e->talk[member][MONITOR_TELL].fd < 0)
+        call(e, member, MONITOR_TELL);
 }
 
-static void take_line(struct eyes *e, unsigned member, enum eyes_ask what, const char *line,
+static void take_line(struct monitor *e, unsigned member, enum monitor_ask what, const char *line,
                       size_t length)
 {
     json_error_t error;
     json_t *o = json_loadb(line, length, 0, &error);
-    if (o != NULL && what == EYES_STATUS)
+    if (o != NULL && what == MONITOR_STATUS)
         take_status(e, member, o);
-    else if (o != NULL && what == EYES_STORY)
+    else if (o != NULL && what == MONITOR_STORY)
         take_story(e, member, o);
-    else if (o != NULL && what == EYES_WATCH)
+    else if (o != NULL && what == MONITOR_WATCH)
         take_change(e, member, o);
     else if (o != NULL)
         take_answer(e, member, o);
@@ -296,7 +296,7 @@ static bool make_room(struct conversation *c)
     return true;
 }
 
-static void listen_to(struct eyes *e, unsigned member, enum eyes_ask what)
+static void listen_to(struct monitor *e, unsigned member, enum monitor_ask what)
 {
     struct conversation *c = &e->talk[member][what];
     char *end;
@@ -313,36 +313,36 @@ static void listen_to(struct eyes *e, unsigned member, enum eyes_ask what)
         take_line(e, member, what, c->bytes, length);
         c->length -= length + 1;
         memmove(c->bytes, end + 1, c->length);
-        if (what != EYES_WATCH)
+        if (what != MONITOR_WATCH)
             hang_up(c);
     }
 }
 
-void eyes_take(struct eyes *e)
+void monitor_take(struct monitor *e)
 {
-    for (unsigned i = 0; i < e->ground->members; i++)
-        for (unsigned k = 0; k < EYES_ASKS; k++) {
+    for (unsigned i = 0; i < e->cluster->members; i++)
+        for (unsigned k = 0; k < MONITOR_ASKS; k++) {
             struct pollfd fd = {.fd = e->talk[i][k].fd, .events = POLLIN};
             if (fd.fd >= 0 && poll(&fd, 1, 0) == 1)
-                listen_to(e, i, (enum eyes_ask)k);
+                listen_to(e, i, (enum monitor_ask)k);
         }
 }
 
-void eyes_begin(struct eyes *e, const struct ground *g)
+void monitor_begin(struct monitor *e, const struct cluster *g)
 {
     memset(e, 0, sizeof *e);
-    e->ground = g;
-    for (unsigned i = 0; i < GROUND_MEMBERS; i++) {
-        e->seen[i].leader = GROUND_MEMBERS;
-        for (unsigned k = 0; k < EYES_ASKS; k++)
+    e->cluster = g;
+    for (unsigned i = 0; i < CLUSTER_MEMBERS; i++) {
+        e->seen[i].leader = CLUSTER_MEMBERS;
+        for (unsigned k = 0; k < MONITOR_ASKS; k++)
             e->talk[i][k].fd = -1;
     }
 }
 
-void eyes_end(struct eyes *e)
+void monitor_end(struct monitor *e)
 {
-    for (unsigned i = 0; i < GROUND_MEMBERS; i++)
-        for (unsigned k = 0; k < EYES_ASKS; k++) {
+    for (unsigned i = 0; i < CLUSTER_MEMBERS; i++)
+        for (unsigned k = 0; k < MONITOR_ASKS; k++) {
             hang_up(&e->talk[i][k]);
             free(e->talk[i][k].bytes);
         }
@@ -350,68 +350,68 @@ void eyes_end(struct eyes *e)
 
 /* ---- what follows from it ---- */
 
-bool eyes_answers(const struct eyes *e, unsigned member)
+bool monitor_answers(const struct monitor *e, unsigned member)
 {
-    const struct ground_page *page = e->ground->page;
+    const struct cluster_page *page = e->cluster->page;
     return atomic_load(&page->runs[member]) && !atomic_load(&page->stands[member]) &&
-           e->seen[member].at != 0 && ground_now() - e->seen[member].at < PATIENCE;
+           e->seen[member].at != 0 && boottime_now() - e->seen[member].at < PATIENCE;
 }
 
 /* An answer holds until the lease is over; without one, until the next is due. */
-bool eyes_leads(const struct eyes *e, unsigned member)
+bool monitor_leads(const struct monitor *e, unsigned member)
 {
-    return eyes_answers(e, member) && e->seen[member].leads &&
-           (e->ground->mandate == ELECT_NO_MANDATE || ground_now() < e->seen[member].until);
+    return monitor_answers(e, member) && e->seen[member].leads &&
+           (e->cluster->mandate == ELECT_NO_MANDATE || boottime_now() < e->seen[member].until);
 }
 
-unsigned eyes_leaders(const struct eyes *e, unsigned leader[GROUND_MEMBERS])
+unsigned monitor_leaders(const struct monitor *e, unsigned leader[CLUSTER_MEMBERS])
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < e->ground->members; i++)
-        if (eyes_leads(e, i))
+    for (unsigned i = 0; i < e->cluster->members; i++)
+        if (monitor_leads(e, i))
             leader[count++] = i;
     return count;
 }
 
-unsigned eyes_agreed(const struct eyes *e, unsigned part)
+unsigned monitor_agreed(const struct monitor *e, unsigned part)
 {
-    unsigned leader = GROUND_MEMBERS;
-    for (unsigned i = 0; i < e->ground->members; i++) {
-        const struct ground_page *page = e->ground->page;
+    unsigned leader = CLUSTER_MEMBERS;
+    for (unsigned i = 0; i < e->cluster->members; i++) {
+        const struct cluster_page *page = e->cluster->page;
         if (atomic_load(&page->part[i]) != part || !atomic_load(&page->runs[i]) ||
             atomic_load(&page->stands[i]))
             continue;
         unsigned follows = e->seen[i].leads ? i : e->seen[i].leader;
-        if (!eyes_answers(e, i) || follows == GROUND_MEMBERS ||
-            (leader != GROUND_MEMBERS && follows != leader))
-            return GROUND_MEMBERS;
+        if (!monitor_answers(e, i) || follows == CLUSTER_MEMBERS ||
+            (leader != CLUSTER_MEMBERS && follows != leader))
+            return CLUSTER_MEMBERS;
         leader = follows;
     }
-    return leader != GROUND_MEMBERS && eyes_leads(e, leader) ? leader : GROUND_MEMBERS;
+    return leader != CLUSTER_MEMBERS && monitor_leads(e, leader) ? leader : CLUSTER_MEMBERS;
 }
 
-bool eyes_told(const struct eyes *e, int64_t time)
+bool monitor_told(const struct monitor *e, int64_t time)
 {
-    const struct ground_page *page = e->ground->page;
+    const struct cluster_page *page = e->cluster->page;
     bool all = true;
-    for (unsigned i = 0; i < e->ground->members; i++)
+    for (unsigned i = 0; i < e->cluster->members; i++)
         all = all && (!atomic_load(&page->runs[i]) || atomic_load(&page->stands[i]) ||
                       e->seen[i].told >= time);
     return all;
 }
 
-const struct office *eyes_office(const struct eyes *e, unsigned member, int64_t since)
+const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since)
 {
     const struct office *first = NULL;
     for (unsigned i = 0; i < e->offices; i++)
         if (e->office[i].from > since &&
-            (member == GROUND_MEMBERS || e->office[i].member == member) &&
+            (member == CLUSTER_MEMBERS || e->office[i].member == member) &&
             (first == NULL || e->office[i].from < first->from))
             first = &e->office[i];
     return first;
 }
 
-int64_t eyes_two_at_once(const struct eyes *e, int64_t since, int64_t now)
+int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now)
 {
     int64_t longest = 0;
     for (unsigned i = 0; i < e->offices; i++)

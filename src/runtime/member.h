@@ -1,8 +1,8 @@
-/* What a member consists of: begin.c puts it together, member.c runs it. */
-#ifndef ELECT_INSIDE_H
-#define ELECT_INSIDE_H
+/* What a member consists of: start.c puts it together, member.c runs it. */
+#ifndef ELECT_RUNTIME_MEMBER_H
+#define ELECT_RUNTIME_MEMBER_H
 
-#include "clock.h"
+#include "alarm.h"
 #include "file.h"
 #include "net.h"
 #include "store.h"
@@ -68,7 +68,7 @@ struct elect_member {
     struct store store;
     struct state state;
     struct net net;
-    struct alarm_clock clock;
+    struct alarm clock;
     unsigned handles;
 };
 

@@ -1,13 +1,13 @@
 /* The process that has the daemons of the demonstration, and is the network between them. */
-#ifndef ELECT_DEMO_KEEPER_H
-#define ELECT_DEMO_KEEPER_H
+#ifndef ELECT_DEMO_SUPERVISOR_H
+#define ELECT_DEMO_SUPERVISOR_H
 
-#include "ground.h"
+#include "cluster.h"
 
 /* Until the other end of the channel is closed; does not come back. */
-_Noreturn void keeper_run(struct ground *g, int channel);
+_Noreturn void supervisor_run(struct cluster *g, int channel);
 
 /* The folder is removed, and the terminal as it was, when the daemons are dead. */
-void keeper_clean_up(const struct ground *g);
+void supervisor_clean_up(const struct cluster *g);
 
 #endif

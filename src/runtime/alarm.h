@@ -1,10 +1,10 @@
 /* A timer on the clock of leases, in a libuv loop (whose own are MONOTONIC, in milliseconds). */
-#ifndef ELECT_CLOCK_H
-#define ELECT_CLOCK_H
+#ifndef ELECT_RUNTIME_ALARM_H
+#define ELECT_RUNTIME_ALARM_H
 
 #include "elect-uv.h"
 
-struct alarm_clock {
+struct alarm {
     uv_poll_t poll;
     bool open;
     int fd;
@@ -15,8 +15,8 @@ struct alarm_clock {
 };
 
 /* 0, or an errno; ring, broken and context are filled in. */
-int clock_open(struct alarm_clock *c, uv_loop_t *loop);
-void clock_set(struct alarm_clock *c, elect_time when);
-void clock_close(struct alarm_clock *c, uv_close_cb closed); /* its handle's data: the context */
+int alarm_open(struct alarm *c, uv_loop_t *loop);
+void alarm_set(struct alarm *c, elect_time when);
+void alarm_close(struct alarm *c, uv_close_cb closed); /* its handle's data: the context */
 
 #endif

@@ -1,4 +1,4 @@
-#include "urgent.h"
+#include "scheduling.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,7 @@ static struct {
 
 /* The least of the real-time ones, which still goes before all that has none; it sleeps nearly
  * always. Not inherited: fork gives its child the ordinary policy. */
-void urgent_again(void)
+void scheduling_raise_again(void)
 {
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
     if (before.known && (before.policy == SCHED_OTHER || before.policy == SCHED_BATCH ||
@@ -21,17 +21,17 @@ void urgent_again(void)
         before.raised = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
 }
 
-void urgent_begin(void)
+void scheduling_raise(void)
 {
     before.policy = sched_getscheduler(0);
     errno = 0;
     before.nice = getpriority(PRIO_PROCESS, 0);
     before.known = before.policy >= 0 && errno == 0 && sched_getparam(0, &before.param) == 0;
     before.policy &= ~SCHED_RESET_ON_FORK;
-    urgent_again();
+    scheduling_raise_again();
 }
 
-void urgent_restore(void)
+void scheduling_restore(void)
 {
     if (!before.raised)
         return;

@@ -1,8 +1,9 @@
 /* Processes, messages and rules in the words of the lecture, for whoever tells of them. */
-#ifndef ELECT_WORDS_H
-#define ELECT_WORDS_H
+#ifndef ELECT_WORDS_WORDS_H
+#define ELECT_WORDS_WORDS_H
 
-#include "text.h"
+#include "../base/text.h"
+#include "elect.h"
 
 struct words {
     const struct elect_config *config;

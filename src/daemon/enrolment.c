@@ -1,4 +1,4 @@
-#include "enroll.h"
+#include "enrolment.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ bool enroll_resolve(const struct config_host *host, sa_family_t family,
     return true;
 }
 
-bool enroll(struct enrolment *e, const struct config *c, const struct config_member *me,
-            struct text *complaint)
+bool enroll_member(struct enrolment *e, const struct config *c, const struct config_member *me,
+                   struct text *complaint)
 {
     struct elect_config config;
     memset(e, 0, sizeof *e);

@@ -1,5 +1,6 @@
 /* How a member begins: address, state, sessions, then the first step of each group. */
-#include "inside.h"
+#include "../base/clock.h"
+#include "member.h"
 
 #include "saved.h"
 
@@ -169,13 +170,6 @@ static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, siz
     return begin_groups(m, why, room);
 }
 
-static uint64_t date(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static void begin_sessions(struct elect_member *m)
 {
     struct sessions *s = m->sessions;
@@ -184,7 +178,7 @@ static void begin_sessions(struct elect_member *m)
     memcpy(s->cluster, m->options.cluster, SEAL_CLUSTER);
     s->lost = m->options.lost;
     s->incarnation = m->state.incarnation;
-    s->sequence = s->lost ? date() : m->state.sequence;
+    s->sequence = s->lost ? (uint64_t)date_now() : m->state.sequence;
     s->digest = member_digest(m);
     s->suspicion = m->group[0].config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     s->draw = draw;
@@ -282,8 +276,8 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
     m->peers = options->peers;
     m->file.fd = -1;
     memcpy(m->peer, options->peer, options->peers * sizeof m->peer[0]);
-    m->clock = (struct alarm_clock){.ring = member_ring, .broken = member_broken, .context = m};
-    int error = clock_open(&m->clock, options->loop);
+    m->clock = (struct alarm){.ring = member_ring, .broken = member_broken, .context = m};
+    int error = alarm_open(&m->clock, options->loop);
     if (error != 0 || !begin(m, forbidden, why, room)) {
         if (error != 0)
             snprintf(why, room, "no timer: %s", strerror(error));

@@ -17,7 +17,7 @@
  *
  * None of this is about safety.
  */
-#include "hop.h"
+#include "ring_links.h"
 #include "mandate.h"
 
 #define MOST_PENALTIES 15

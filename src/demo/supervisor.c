@@ -1,4 +1,4 @@
-#include "keeper.h"
+#include "supervisor.h"
 
 #include "../run/tree.h"
 #include "folder.h"
@@ -20,10 +20,10 @@
 #define PACKET 2048
 #define TRIES  3000 /* to remove the folder, 10 ms apart: on a busy machine daemons die slowly */
 
-struct keeper {
-    struct ground *ground;
+struct supervisor {
+    struct cluster *cluster;
     int channel, signals;
-    pid_t child[GROUND_MEMBERS]; /* its guardian; 0: it does not run */
+    pid_t child[CLUSTER_MEMBERS]; /* its guardian; 0: it does not run */
 };
 
 /* ---- the end ---- */
@@ -36,7 +36,7 @@ static void nothing(void *context, pid_t child, int status)
 }
 
 /* Whoever changed the terminal may have had no time to put it back. */
-static void restore_terminal(const struct ground *g)
+static void restore_terminal(const struct cluster *g)
 {
     static const char leave[] = "\x1b[?25h\x1b[?1049l\x1b[0m";
     if (g->terminal < 0 || !atomic_exchange(&g->page->terminal, false))
@@ -45,9 +45,9 @@ static void restore_terminal(const struct ground *g)
     (void)!write(g->terminal, leave, sizeof leave - 1);
 }
 
-/* Whoever else is a child of this process is none of our business: the daemons die with the keeper,
- * and what they make in their last moments is removed in the next. */
-void keeper_clean_up(const struct ground *g)
+/* Other children of this process do not matter: the daemons die with the supervisor, and files that
+ * they create in their last moments are removed in the next attempt. */
+void supervisor_clean_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
     for (unsigned i = 0; i < TRIES && access(g->folder, F_OK) == 0; i++) {
@@ -63,15 +63,15 @@ void keeper_clean_up(const struct ground *g)
 
 /* ---- daemons ---- */
 
-static _Noreturn void be_daemon(const struct ground *g, unsigned member, pid_t keeper)
+static _Noreturn void be_daemon(const struct cluster *g, unsigned member, pid_t supervisor)
 {
-    char config[GROUND_PATH + 16], log[GROUND_PATH + 16], number[8];
+    char config[CLUSTER_PATH + 16], log[CLUSTER_PATH + 16], number[8];
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper) /* too late to be told */
+    if (getppid() != supervisor) /* too late to be told */
         _exit(1);
     snprintf(config, sizeof config, "%s/%u.conf", g->folder, member + 1);
     snprintf(log, sizeof log, "%s/%u.log", g->folder, member + 1);
@@ -86,32 +86,32 @@ static _Noreturn void be_daemon(const struct ground *g, unsigned member, pid_t k
     _exit(127);
 }
 
-static void start(struct keeper *k, unsigned member)
+static void start(struct supervisor *k, unsigned member)
 {
     if (k->child[member] != 0)
         return;
-    pid_t keeper = getpid(), child = fork();
+    pid_t supervisor = getpid(), child = fork();
     if (child == 0)
-        be_daemon(k->ground, member, keeper);
+        be_daemon(k->cluster, member, supervisor);
     k->child[member] = child > 0 ? child : 0;
-    atomic_store(&k->ground->page->runs[member], child > 0);
-    atomic_store(&k->ground->page->stands[member], false);
+    atomic_store(&k->cluster->page->runs[member], child > 0);
+    atomic_store(&k->cluster->page->stands[member], false);
 }
 
-static void reap(struct keeper *k)
+static void reap(struct supervisor *k)
 {
     pid_t child;
     while ((child = waitpid(-1, NULL, WNOHANG)) > 0)
-        for (unsigned i = 0; i < k->ground->members; i++)
+        for (unsigned i = 0; i < k->cluster->members; i++)
             if (k->child[i] == child) {
                 k->child[i] = 0;
-                atomic_store(&k->ground->page->runs[i], false);
-                atomic_store(&k->ground->page->stands[i], false);
+                atomic_store(&k->cluster->page->runs[i], false);
+                atomic_store(&k->cluster->page->stands[i], false);
             }
 }
 
 /* Of the guardian, and of what it guards: its one child. */
-static void signal_both(const struct keeper *k, unsigned member, int number, bool guardian)
+static void signal_both(const struct supervisor *k, unsigned member, int number, bool guardian)
 {
     pid_t below;
     size_t count = tree_children(k->child[member], &below, 1);
@@ -121,10 +121,11 @@ static void signal_both(const struct keeper *k, unsigned member, int number, boo
         kill(below, number);
 }
 
-static void obey(struct keeper *k, enum order order, unsigned member)
+static void obey(struct supervisor *k, enum order order, unsigned member)
 {
-    struct ground_page *page = k->ground->page;
-    int64_t began = ground_now(); /* before: a successor may lead before this process runs again */
+    struct cluster_page *page = k->cluster->page;
+    int64_t began =
+        boottime_now(); /* before: a successor may lead before this process runs again */
     if (order == ORDER_START) {
         start(k, member);
     } else if (k->child[member] != 0) {
@@ -140,13 +141,13 @@ static void obey(struct keeper *k, enum order order, unsigned member)
 }
 
 /* False: whoever gave orders is gone. */
-static bool take_orders(struct keeper *k)
+static bool take_orders(struct supervisor *k)
 {
     uint8_t packet[2];
     ssize_t got = recv(k->channel, packet, sizeof packet, 0);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
         return false;
-    if (got == (ssize_t)sizeof packet && packet[1] < k->ground->members)
+    if (got == (ssize_t)sizeof packet && packet[1] < k->cluster->members)
         obey(k, (enum order)packet[0], packet[1]);
     if (got > 0)
         send(k->channel, packet, 1, MSG_NOSIGNAL);
@@ -161,7 +162,7 @@ static bool same(const struct sockaddr_in *a, const struct sockaddr_in *b)
 }
 
 /* From one, who sees the other there, to the other, who sees the one where it comes from. */
-static void pass_on(const struct ground *g, unsigned from, unsigned to)
+static void pass_on(const struct cluster *g, unsigned from, unsigned to)
 {
     uint8_t packet[PACKET];
     struct sockaddr_in who;
@@ -191,7 +192,7 @@ static int take_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static bool take_signal(struct keeper *k)
+static bool take_signal(struct supervisor *k)
 {
     struct signalfd_siginfo info;
     bool goes_on = true;
@@ -201,12 +202,12 @@ static bool take_signal(struct keeper *k)
     return goes_on;
 }
 
-void keeper_run(struct ground *g, int channel)
+void supervisor_run(struct cluster *g, int channel)
 {
     const struct tree all = {0};
-    struct keeper k = {.ground = g, .channel = channel, .signals = take_signals()};
-    struct pollfd fd[2 + GROUND_MEMBERS * GROUND_MEMBERS];
-    unsigned pair[2 + GROUND_MEMBERS * GROUND_MEMBERS], count = 0;
+    struct supervisor k = {.cluster = g, .channel = channel, .signals = take_signals()};
+    struct pollfd fd[2 + CLUSTER_MEMBERS * CLUSTER_MEMBERS];
+    unsigned pair[2 + CLUSTER_MEMBERS * CLUSTER_MEMBERS], count = 0;
     setsid();
     tree_adopt();
     prctl(PR_SET_PDEATHSIG, SIGCONT); /* who stands still must wake up to clean up */
@@ -216,7 +217,7 @@ void keeper_run(struct ground *g, int channel)
     for (unsigned i = 0; i < g->members; i++)
         for (unsigned j = 0; j < g->members; j++)
             if (i != j) {
-                pair[count] = i * GROUND_MEMBERS + j;
+                pair[count] = i * CLUSTER_MEMBERS + j;
                 fd[count++] = (struct pollfd){.fd = g->relay[i][j], .events = POLLIN};
             }
     for (bool goes_on = true; goes_on;) {
@@ -228,9 +229,9 @@ void keeper_run(struct ground *g, int channel)
             goes_on = take_signal(&k) && goes_on;
         for (unsigned i = 2; i < count; i++)
             if ((fd[i].revents & POLLIN) != 0)
-                pass_on(g, pair[i] / GROUND_MEMBERS, pair[i] % GROUND_MEMBERS);
+                pass_on(g, pair[i] / CLUSTER_MEMBERS, pair[i] % CLUSTER_MEMBERS);
     }
     tree_kill(&all, nothing, NULL);
-    keeper_clean_up(g);
+    supervisor_clean_up(g);
     _exit(0);
 }

@@ -1,6 +1,6 @@
 /* From a configuration and keys to what a member is started with. */
-#ifndef ELECT_ENROLL_H
-#define ELECT_ENROLL_H
+#ifndef ELECT_DAEMON_ENROLMENT_H
+#define ELECT_DAEMON_ENROLMENT_H
 
 #include "config.h"
 #include "keys.h"
@@ -14,8 +14,8 @@ struct enrolment {
 };
 
 /* False, with a complaint: the own address, if it is a name, must be found. */
-bool enroll(struct enrolment *e, const struct config *c, const struct config_member *me,
-            struct text *complaint);
+bool enroll_member(struct enrolment *e, const struct config *c, const struct config_member *me,
+                   struct text *complaint);
 /* Until the member has started. */
 void enroll_keys(struct enrolment *e, const struct keys *keys);
 void enroll_wipe(struct enrolment *e);

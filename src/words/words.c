@@ -1,3 +1,4 @@
+/* See words.h. */
 #include "words.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@ void words_id(const struct words *w, uint8_t rank, struct text *t)
     else if (w->name != NULL)
         text_add(t, w->name[rank]);
     else
-        text_number(t, w->config->id[rank]);
+        text_add_number(t, w->config->id[rank]);
 }
 
 void words_ids(const struct words *w, elect_set set, struct text *t)
@@ -50,11 +51,12 @@ static void words_list(const struct words *w, uint8_t head, elect_set set, struc
 static void add_labelled(struct text *t, const char *label, uint64_t number)
 {
     text_add(t, label);
-    text_number(t, number);
+    text_add_number(t, number);
 }
 
 static void add_details(const struct elect_message *m, struct text *t)
 {
+    char term[ELECT_TERM_TEXT];
     if (m->type == ELECT_REFUSE)
         text_add(t, m->what == ELECT_PREVOTE ? " PREVOTE" : " REQUEST");
     if (m->round != 0)
@@ -65,8 +67,8 @@ static void add_details(const struct elect_message *m, struct text *t)
     if (m->type == ELECT_FOLLOWING)
         add_labelled(t, " left ", m->remaining);
     if (m->other != 0) {
-        add_labelled(t, m->type == ELECT_REFUSE ? " for " : " after ", m->other >> 16);
-        add_labelled(t, ".", m->other & 0xffff);
+        text_add(t, m->type == ELECT_REFUSE ? " for " : " after ");
+        text_add(t, elect_term_text(m->other, term));
     }
 }
 
@@ -78,8 +80,9 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
         ELECT_REFUSALS(X)
 #undef X
     };
-    add_labelled(t, "(", m->term >> 16);
-    add_labelled(t, ".", m->term & 0xffff);
+    char term[ELECT_TERM_TEXT];
+    text_add(t, "(");
+    text_add(t, elect_term_text(m->term, term));
     if (m->type == ELECT_REFUSE) {
         text_add(t, " ");
         text_add(t, reasons[m->reason]);
@@ -104,7 +107,7 @@ static void add_sight(const struct words *w, const struct elect_message *m, stru
     add_labelled(t, " life ", m->incarnation);
     add_labelled(t, " penalty ", m->penalty);
     add_labelled(t, " pause ", m->pause);
-    add_labelled(t, " knows ", m->term >> 16);
+    add_labelled(t, " knows ", elect_term_counter(m->term));
     text_add(t, ")");
 }
 
@@ -166,7 +169,7 @@ void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rul
                 const struct elect_message *about, struct text *t)
 {
     const char *s = rule_text(w, (enum elect_rule_number)rule->number);
-    elect_set everybody = ~(elect_set)0 >> (64 - w->config->n);
+    elect_set everybody = elect_everyone(w->config);
     for (const char *mark; (mark = strchr(s, '%')) != NULL; s = mark + 2) {
         text_add_bytes(t, s, (size_t)(mark - s));
         switch (mark[1]) {

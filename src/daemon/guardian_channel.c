@@ -1,4 +1,4 @@
-#include "guarded.h"
+#include "guardian_channel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@ union descriptor { /* as large, and as aligned, as a message about one is */
     struct cmsghdr head;
 };
 
-bool guarded_put(int socket, struct iovec *part, size_t parts, int fd)
+bool guardian_channel_put(int socket, struct iovec *part, size_t parts, int fd)
 {
     union descriptor d = {0};
     struct msghdr m = {.msg_iov = part, .msg_iovlen = parts};
@@ -24,21 +24,21 @@ bool guarded_put(int socket, struct iovec *part, size_t parts, int fd)
     return sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-bool guarded_send(int channel, const struct guard_note *note, const void *body, size_t length,
-                  int fd)
+bool guardian_channel_send(int channel, const struct guard_note *note, const void *body,
+                           size_t length, int fd)
 {
     struct iovec part[2] = {{(void *)note, sizeof *note}, {(void *)body, length}};
-    return guarded_put(channel, part, length > 0 ? 2 : 1, fd);
+    return guardian_channel_put(channel, part, length > 0 ? 2 : 1, fd);
 }
 
-bool guarded_deposit(int channel, const struct elect_testament *t)
+bool guardian_channel_deposit(int channel, const struct elect_testament *t)
 {
     struct guard_note note = {.word = GUARD_DEPOSIT, .group = (uint8_t)t->group};
     size_t length = offsetof(struct elect_testament, letter) + t->letters * sizeof t->letter[0];
-    return guarded_send(channel, &note, t, length, -1);
+    return guardian_channel_send(channel, &note, t, length, -1);
 }
 
-ssize_t guarded_take(int channel, struct guard_packet *p, int *fd)
+ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd)
 {
     struct iovec part = {p, sizeof *p};
     union descriptor d = {0};

@@ -1,4 +1,4 @@
-#include "sick.h"
+#include "health.h"
 
 #include "command.h"
 
@@ -41,16 +41,16 @@ static int open_notify(int64_t every)
     return -1;
 }
 
-bool sick_begin(struct sick *s, const struct run_options *o, int64_t now)
+bool health_begin(struct health *s, const struct run_options *o, int64_t now)
 {
-    *s = (struct sick){.options = o, .notify = -1};
+    *s = (struct health){.options = o, .notify = -1};
     if (o->watchdog > 0 && (s->notify = open_notify(o->watchdog)) < 0)
         return false;
-    sick_again(s, now);
+    health_again(s, now);
     return true;
 }
 
-void sick_again(struct sick *s, int64_t now)
+void health_again(struct health *s, int64_t now)
 {
     s->looking = true;
     s->failures = 0;
@@ -58,7 +58,7 @@ void sick_again(struct sick *s, int64_t now)
     s->heard = now;
 }
 
-int64_t sick_next(const struct sick *s)
+int64_t health_next(const struct health *s)
 {
     int64_t check = s->options->health != NULL ? s->next_check : DEADLINE_NEVER;
     int64_t silence = s->notify >= 0 ? s->heard + s->options->watchdog : DEADLINE_NEVER;
@@ -67,14 +67,14 @@ int64_t sick_next(const struct sick *s)
     return check < silence ? check : silence;
 }
 
-static void end_check(struct sick *s)
+static void end_check(struct health *s)
 {
     if (s->check > 0)
         command_signal(s->check, SIGKILL, true);
     s->check = 0; /* whoever reaps it need not know */
 }
 
-int sick_look(struct sick *s, int64_t now)
+int health_look(struct health *s, int64_t now)
 {
     const struct run_options *o = s->options;
     if (s->looking && o->health != NULL && now >= s->next_check) {
@@ -88,16 +88,16 @@ int sick_look(struct sick *s, int64_t now)
     }
     if (s->looking && s->failures >= o->health_tries) {
         s->failures = 0;
-        return SICK_HEALTH;
+        return HEALTH_CHECK_FAILED;
     }
     if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
         s->heard = now; /* said once in a while */
-        return SICK_WATCHDOG;
+        return HEALTH_SILENT;
     }
-    return SICK_NOT;
+    return HEALTH_FINE;
 }
 
-void sick_ended(struct sick *s, pid_t child, int status)
+void health_ended(struct health *s, pid_t child, int status)
 {
     if (s->check == 0 || child != s->check)
         return;
@@ -117,7 +117,7 @@ static bool says(const char *text, const char *word)
 }
 
 /* Of the same user only; descriptors that come along find no room, and are closed. */
-static bool hear_one(struct sick *s, char *text, size_t room, bool *ours)
+static bool hear_one(struct health *s, char *text, size_t room, bool *ours)
 {
     struct iovec part = {text, room - 1};
     union {
@@ -142,7 +142,7 @@ static bool hear_one(struct sick *s, char *text, size_t room, bool *ours)
     return true;
 }
 
-void sick_hear(struct sick *s, int64_t now)
+void health_hear(struct health *s, int64_t now)
 {
     char text[4096];
     bool ours;
@@ -154,7 +154,7 @@ void sick_hear(struct sick *s, int64_t now)
     }
 }
 
-void sick_end(struct sick *s)
+void health_end(struct health *s)
 {
     s->looking = false;
     end_check(s);

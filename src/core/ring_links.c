@@ -18,7 +18,7 @@
  *  5. Where nothing is lost and nobody fails (config->reliable) messages go straight to the
  *     successor.
  */
-#include "hop.h"
+#include "ring_links.h"
 
 #include <assert.h>
 #include <string.h>
@@ -163,7 +163,7 @@ static bool comes_late(const struct process *p, number from, const message *m)
            kind(m->type) == 0 && m->set == 0;
 }
 
-void elect__hop_receive(struct process *p, number from, const message *m)
+void elect__link_receive(struct process *p, number from, const message *m)
 {
     bool over = m->round < p->node->saved.round;
     bool tell = (over && is(p, NORMAL)) || comes_late(p, from, m);
@@ -179,7 +179,7 @@ void elect__hop_receive(struct process *p, number from, const message *m)
     p->algorithm->upon(p, m->type, from, m);
 }
 
-void elect__hop_acked(struct process *p, number from, const message *m)
+void elect__link_acknowledged(struct process *p, number from, const message *m)
 {
     struct elect_node *node = p->node;
     const struct elect_hop *first = &node->queue[0];
@@ -198,7 +198,7 @@ void elect__hop_acked(struct process *p, number from, const message *m)
     }
 }
 
-void elect__hop_timeout(struct process *p)
+void elect__link_timeout(struct process *p)
 {
     struct elect_node *node = p->node;
     assert(node->queued > 0);

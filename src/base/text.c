@@ -1,6 +1,9 @@
+/* See text.h. */
 #include "text.h"
 
 #include <string.h>
+
+#define QUOTE_MAX 64
 
 void text_cut(struct text *t, size_t length)
 {
@@ -22,6 +25,17 @@ void text_add_bytes(struct text *t, const char *s, size_t length)
 
 void text_add(struct text *t, const char *s) { text_add_bytes(t, s, strlen(s)); }
 
+static bool is_printable(char c) { return c >= ' ' && c < 0x7f; }
+
+void text_add_quoted(struct text *t, const char *word)
+{
+    size_t length = strlen(word);
+    text_add(t, "\"");
+    for (size_t i = 0; i < length && i < QUOTE_MAX; i++)
+        text_add_bytes(t, is_printable(word[i]) ? &word[i] : "?", 1);
+    text_add(t, length <= QUOTE_MAX ? "\"" : "...\"");
+}
+
 bool text_complain(struct text *t, const char *where, const char *what, const char *remedy)
 {
     text_add(t, where);
@@ -34,10 +48,10 @@ bool text_complain(struct text *t, const char *where, const char *what, const ch
 void text_clean(char *s)
 {
     for (; *s != '\0'; s++)
-        *s = *s >= ' ' && *s < 0x7f ? *s : '?';
+        *s = is_printable(*s) ? *s : '?';
 }
 
-void text_number(struct text *t, uint64_t value)
+void text_add_number(struct text *t, uint64_t value)
 {
     char digits[20];
     size_t first = sizeof digits;
@@ -46,44 +60,6 @@ void text_number(struct text *t, uint64_t value)
         value /= 10;
     } while (value > 0);
     text_add_bytes(t, digits + first, sizeof digits - first);
-}
-
-#define WORD_MAX 32
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Levenshtein's distance, with one row. */
-static size_t distance(const char *a, size_t length, const char *b)
-{
-    size_t row[WORD_MAX + 1], width = strlen(b);
-    if (length > WORD_MAX || width > WORD_MAX)
-        return WORD_MAX;
-    for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= width; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = least(replace, 1 + least(row[j], row[j - 1]));
-        }
-    }
-    return row[width];
-}
-
-const char *text_nearest(const char *word, size_t length, const char *const *words, size_t count)
-{
-    const char *nearest = NULL;
-    size_t best = 1 + least((length + 1) / 2, 3);
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, length, words[i]);
-        if (d < best) {
-            best = d;
-            nearest = words[i];
-        }
-    }
-    return nearest;
 }
 
 size_t text_fits(const char *s, size_t width)

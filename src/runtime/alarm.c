@@ -1,4 +1,6 @@
-#include "clock.h"
+#include "alarm.h"
+
+#include "../base/clock.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>
@@ -7,14 +9,9 @@
 
 #define SECOND 1000000
 
-elect_time elect_uv_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (elect_time)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
+elect_time elect_uv_now(void) { return boottime_now(); }
 
-static void arm(const struct alarm_clock *c, const struct itimerspec *spec)
+static void arm(const struct alarm *c, const struct itimerspec *spec)
 {
     timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
 }
@@ -24,7 +21,7 @@ static void arm(const struct alarm_clock *c, const struct itimerspec *spec)
 static void rings(uv_poll_t *poll, int status, int events)
 {
     static const struct itimerspec never;
-    struct alarm_clock *c = poll->data;
+    struct alarm *c = poll->data;
     (void)events;
     if (status < 0) {
         c->broken(c->context, -status);
@@ -38,7 +35,7 @@ static void rings(uv_poll_t *poll, int status, int events)
         arm(c, &never);
 }
 
-int clock_open(struct alarm_clock *c, uv_loop_t *loop)
+int alarm_open(struct alarm *c, uv_loop_t *loop)
 {
     c->fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     c->set = ELECT_UNSET;
@@ -51,7 +48,7 @@ int clock_open(struct alarm_clock *c, uv_loop_t *loop)
 }
 
 /* A time that is over rings at once; the same time again costs nothing. */
-void clock_set(struct alarm_clock *c, elect_time when)
+void alarm_set(struct alarm *c, elect_time when)
 {
     elect_time at = when > 0 ? when : 1;
     struct itimerspec spec = {.it_value = {.tv_sec = at / SECOND, .tv_nsec = at % SECOND * 1000}};
@@ -63,7 +60,7 @@ void clock_set(struct alarm_clock *c, elect_time when)
     arm(c, &spec);
 }
 
-void clock_close(struct alarm_clock *c, uv_close_cb closed)
+void alarm_close(struct alarm *c, uv_close_cb closed)
 {
     if (c->open) {
         uv_poll_stop(&c->poll);

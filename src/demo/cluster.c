@@ -1,10 +1,10 @@
-#include "ground.h"
+#include "cluster.h"
 
 #include "../daemon/keys.h"
 #include "../run/tree.h"
 #include "elect-uv.h"
 #include "folder.h"
-#include "keeper.h"
+#include "supervisor.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,23 +21,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORDER_SECONDS 60 /* for the keeper to carry out an order: a busy machine may let it wait */
-#define END_SECONDS   5  /* for the keeper to end; then this process cleans up in its place */
+#define ORDER_SECONDS                                                                              \
+    60                /* for the supervisor to carry out an order: a busy machine may let it wait */
+#define END_SECONDS 5 /* for the supervisor to end; then this process cleans up in its place */
 
-int64_t ground_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-const char *ground_mandate(const struct ground *g)
+const char *cluster_mandate(const struct cluster *g)
 {
     return g->mandate == ELECT_NO_MANDATE ? "none" : "majority";
 }
 
-void ground_socket(const struct ground *g, unsigned member, const char *which, char *path,
-                   size_t room)
+void cluster_socket(const struct cluster *g, unsigned member, const char *which, char *path,
+                    size_t room)
 {
     snprintf(path, room, "%s/member-%u.%s", g->folder, member + 1, which);
 }
@@ -54,9 +48,9 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Every member sees every other one at an address of its own, which is the keeper's. It is itself
- * where nobody else looks for a port, neither before it starts nor while it is dead. */
-static bool make_network(struct ground *g, struct text *complaint)
+/* Each member sees every other member at an address of the supervisor. A member itself is at a port
+ * that no other process is given, neither before the member starts nor while it is dead. */
+static bool make_network(struct cluster *g, struct text *complaint)
 {
     bool fine = true;
     uint32_t net = 1 + randombytes_uniform(254), part = randombytes_uniform(256);
@@ -75,10 +69,10 @@ static bool make_network(struct ground *g, struct text *complaint)
 
 /* ---- files ---- */
 
-static bool write_config(const struct ground *g, unsigned me, const char *cluster,
+static bool write_config(const struct cluster *g, unsigned me, const char *cluster,
                          struct text *complaint)
 {
-    char path[GROUND_PATH + 16];
+    char path[CLUSTER_PATH + 16];
     snprintf(path, sizeof path, "%s/%u.conf", g->folder, me + 1);
     FILE *out = fopen(path, "we");
     if (out == NULL)
@@ -86,7 +80,7 @@ static bool write_config(const struct ground *g, unsigned me, const char *cluste
     fprintf(out,
             "[cluster]\nid = %s\nkey-file = key\nstate-dir = state\nrun-dir = .\n"
             "algorithm = %s\nmandate = %s\n",
-            cluster, elect_algorithm_name((enum elect_algorithm)g->algorithm), ground_mandate(g));
+            cluster, elect_algorithm_name((enum elect_algorithm)g->algorithm), cluster_mandate(g));
     for (unsigned i = 0; i < g->members; i++) {
         const struct sockaddr_in *at = i == me ? &g->place[i] : &g->seen[me][i];
         char host[INET_ADDRSTRLEN];
@@ -99,30 +93,30 @@ static bool write_config(const struct ground *g, unsigned me, const char *cluste
 }
 
 /* States are made once. */
-bool ground_configure(struct ground *g, struct text *complaint)
+bool cluster_configure(struct cluster *g, struct text *complaint)
 {
     char hex[2 * ELECT_UV_CLUSTER + 1];
-    if (sodium_is_zero(g->cluster, sizeof g->cluster))
-        randombytes_buf(g->cluster, sizeof g->cluster);
-    sodium_bin2hex(hex, sizeof hex, g->cluster, sizeof g->cluster);
+    if (sodium_is_zero(g->identity, sizeof g->identity))
+        randombytes_buf(g->identity, sizeof g->identity);
+    sodium_bin2hex(hex, sizeof hex, g->identity, sizeof g->identity);
     bool fine = true;
     for (unsigned i = 0; i < g->members && fine; i++)
         fine = write_config(g, i, hex, complaint);
     for (unsigned i = 0; i < g->members && fine; i++) {
-        char path[GROUND_PATH + 32], why[256];
+        char path[CLUSTER_PATH + 32], why[256];
         snprintf(path, sizeof path, "%s/state/member-%u.state", g->folder, i + 1);
         if (access(path, F_OK) == 0)
             continue;
-        fine = elect_member_create(path, g->cluster, (uint16_t)(i + 1), why, sizeof why) ||
+        fine = elect_member_create(path, g->identity, (uint16_t)(i + 1), why, sizeof why) ||
                text_complain(complaint, path, why, "");
     }
     return fine;
 }
 
-static bool make_files(struct ground *g, struct text *complaint)
+static bool make_files(struct cluster *g, struct text *complaint)
 {
     struct keys keys = {.count = 1};
-    char path[GROUND_PATH + 8];
+    char path[CLUSTER_PATH + 8];
     snprintf(path, sizeof path, "%s/state", g->folder);
     if (mkdir(path, 0700) != 0)
         return text_complain(complaint, path, strerror(errno), "");
@@ -130,12 +124,12 @@ static bool make_files(struct ground *g, struct text *complaint)
     keys_draw(&(struct keys){0}, &keys.key[0]);
     bool fine = keys_write(&keys, path, true, complaint);
     keys_wipe(&keys);
-    return fine && ground_configure(g, complaint);
+    return fine && cluster_configure(g, complaint);
 }
 
-/* ---- the keeper ---- */
+/* ---- the supervisor ---- */
 
-static bool fork_keeper(struct ground *g, struct text *complaint)
+static bool fork_supervisor(struct cluster *g, struct text *complaint)
 {
     const struct timeval patience = {.tv_sec = ORDER_SECONDS};
     int pair[2];
@@ -148,39 +142,39 @@ static bool fork_keeper(struct ground *g, struct text *complaint)
         tcgetattr(g->terminal, &g->page->before);
     g->channel = pair[0];
     setsockopt(g->channel, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    g->keeper = fork();
-    if (g->keeper == 0) {
+    g->supervisor = fork();
+    if (g->supervisor == 0) {
         close(pair[0]);
-        keeper_run(g, pair[1]);
+        supervisor_run(g, pair[1]);
     }
     close(pair[1]);
-    return g->keeper > 0 || text_complain(complaint, "fork", strerror(errno), "");
+    return g->supervisor > 0 || text_complain(complaint, "fork", strerror(errno), "");
 }
 
 /* Whatever is made from here on, somebody cleans up. */
-bool ground_begin(struct ground *g, struct text *complaint)
+bool cluster_begin(struct cluster *g, struct text *complaint)
 {
     g->lock = g->channel = -1;
     signal(SIGCHLD, SIG_DFL); /* else nobody's end would be seen */
     if (sodium_init() < 0)
         return text_complain(complaint, "demo", "no memory", "");
-    tree_adopt(); /* of what a keeper leaves that is killed */
+    tree_adopt(); /* of what a supervisor leaves that is killed */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);
     if (g->lock < 0)
         return false;
-    bool fine = make_network(g, complaint) && fork_keeper(g, complaint);
+    bool fine = make_network(g, complaint) && fork_supervisor(g, complaint);
     for (unsigned i = 0; i < g->members && fine; i++)
         for (unsigned j = 0; j < g->members; j++)
             if (i != j)
-                close(g->relay[i][j]); /* they are the keeper's */
+                close(g->relay[i][j]); /* they are the supervisor's */
     if (fine && make_files(g, complaint))
         return true;
-    ground_end(g);
+    cluster_end(g);
     return false;
 }
 
-bool ground_order(struct ground *g, enum order order, unsigned member)
+bool cluster_order(struct cluster *g, enum order order, unsigned member)
 {
     const uint8_t packet[2] = {(uint8_t)order, (uint8_t)member};
     uint8_t done;
@@ -194,25 +188,25 @@ bool ground_order(struct ground *g, enum order order, unsigned member)
 }
 
 /* It ends by itself, unless it cannot. */
-static bool keeper_has_cleaned_up(const struct ground *g)
+static bool supervisor_has_cleaned_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
-    int64_t until = ground_now() + (int64_t)END_SECONDS * 1000000;
+    int64_t until = boottime_now() + (int64_t)END_SECONDS * 1000000;
     int status = 1;
     pid_t ended = 0;
-    while (g->keeper > 0 && (ended = waitpid(g->keeper, &status, WNOHANG)) == 0) {
-        if (ground_now() > until)
-            kill(g->keeper, SIGKILL); /* and the daemons with it */
+    while (g->supervisor > 0 && (ended = waitpid(g->supervisor, &status, WNOHANG)) == 0) {
+        if (boottime_now() > until)
+            kill(g->supervisor, SIGKILL); /* and the daemons with it */
         nanosleep(&moment, NULL);
     }
-    return g->keeper > 0 && ended == g->keeper && status == 0;
+    return g->supervisor > 0 && ended == g->supervisor && status == 0;
 }
 
-void ground_end(struct ground *g)
+void cluster_end(struct cluster *g)
 {
     if (g->channel >= 0)
         close(g->channel);
-    if (!keeper_has_cleaned_up(g))
-        keeper_clean_up(g);
+    if (!supervisor_has_cleaned_up(g))
+        supervisor_clean_up(g);
     close(g->lock);
 }

@@ -1,0 +1,21 @@
+/* The two clocks, in microseconds. In a header, because the client library consists of one file. */
+#ifndef ELECT_BASE_CLOCK_H
+#define ELECT_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_read(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* The clock of leases: it keeps running while the machine is suspended, and nobody can set it. */
+static inline int64_t boottime_now(void) { return clock_read(CLOCK_BOOTTIME); }
+
+/* Since 1970, for people: it may jump. */
+static inline int64_t date_now(void) { return clock_read(CLOCK_REALTIME); }
+
+#endif

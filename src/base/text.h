@@ -1,0 +1,36 @@
+/* A text buffer of fixed size, filled piece by piece. Text that does not fit is cut off.
+ *
+ * This is also how libraries report errors: a function that can fail returns false (or NULL, or -1)
+ * and adds one line to a `struct text`: which object, what is wrong with it, what to do. The
+ * command prints that line behind "elect VERB: " and exits with a status from exit.h. */
+#ifndef ELECT_BASE_TEXT_H
+#define ELECT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEXT_MAX 8192
+
+struct text {
+    size_t length;
+    char bytes[TEXT_MAX]; /* always ends in NUL */
+};
+
+void text_clear(struct text *t);
+void text_cut(struct text *t, size_t length); /* back to a former length */
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const char *s, size_t length);
+void text_add_number(struct text *t, uint64_t value);
+/* Adds what a user wrote, in quotes: no control character reaches a terminal, and a long word is
+ * shortened so that it does not bury the remedy. */
+void text_add_quoted(struct text *t, const char *word);
+/* Adds "where: what" and a remedy. Returns false, so that a caller can fail with it. */
+bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
+
+/* Replaces every byte that is not printable ASCII by a question mark. */
+void text_clean(char *s);
+/* Returns how many bytes of `s` fit on a line of that width: up to a blank, if there is one. */
+size_t text_fits(const char *s, size_t width);
+
+#endif

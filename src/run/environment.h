@@ -1,0 +1,21 @@
+/* What a program that is started for a leader finds in its environment: a command under elect run,
+ * and a hook. */
+#ifndef ELECT_RUN_ENVIRONMENT_H
+#define ELECT_RUN_ENVIRONMENT_H
+
+#include "elect.h"
+
+struct environment {
+    const char *group, *node; /* the group, and the member of this machine */
+    const char *leader;       /* "": none is known */
+    const char *socket;       /* the daemon's status socket */
+    elect_term term;
+    uint32_t lease; /* of a leader, in microseconds */
+};
+
+/* Calls back with the name and the value of each ELECT_ variable. */
+void environment_each(const struct environment *e,
+                      void (*add)(void *context, const char *name, const char *value),
+                      void *context);
+
+#endif
