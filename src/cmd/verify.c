@@ -555,10 +555,11 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
 
 /* The bad history as it is kept: the script, and the story that it tells. NULL, after a complaint,
  * if it cannot be told. */
-static char *tell_witness(struct space *s, const struct outcome_of_exploration *o, char **story)
+static char *tell_counterexample(struct space *s, const struct outcome_of_exploration *o,
+                                 char **story)
 {
     struct text complaint;
-    char *script = witness_script(s, o);
+    char *script = counterexample_script(s, o);
     text_clear(&complaint);
     *story = script != NULL ? keep_replay(script, o->worst, &complaint, NULL) : NULL;
     if (*story != NULL)
@@ -599,7 +600,7 @@ static int run(struct asked *a)
         return complain("max-memory", "not enough memory, or threads, to begin");
     progress_clear();
     bool bad = explore_violated(&o);
-    char *story = NULL, *script = bad ? tell_witness(&space, &o, &story) : NULL;
+    char *story = NULL, *script = bad ? tell_counterexample(&space, &o, &story) : NULL;
     bool tried = script != NULL && a->save != NULL;
     bool saved = tried && keep_story("verify", "--save", a->save, script, story);
     report(a, &o, saved ? a->save : NULL);

@@ -2,7 +2,7 @@
 #ifndef ELECT_CMD_VERIFY_H
 #define ELECT_CMD_VERIFY_H
 
-#include "../verify/explore.h"
+#include "../verify/counterexample.h"
 #include "sim.h"
 
 #include <jansson.h>
@@ -23,11 +23,6 @@ void verify_mandate_settings(struct setup *s);
 bool verify_mandate_question(struct asked *a, struct text *complaint);
 void verify_mandate_report(const struct question *q);
 json_t *verify_mandate_json(const struct question *q);
-
-/* ---- witness.c ---- */
-
-/* The shortest bad history as the steps of a scenario; the caller frees it. */
-char *witness_script(struct space *s, const struct outcome_of_exploration *o);
 
 int cmd_verify(int argc, char **argv);
 

@@ -1,22 +1,25 @@
-/* A bad history as a scenario file that `elect sim` replays step for step. */
-#include "witness.h"
+/* Counterexamples of elections without a mandate; the settings of all. */
+#include "counterexample.h"
 
-#include "../model/scenario.h"
+#include "../model/narrate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static unsigned id(const struct writer *w, unsigned rank) { return witness_id(w, rank); }
+static unsigned id(const struct counterexample *w, unsigned rank)
+{
+    return counterexample_id(w, rank);
+}
 
-static void write_ids(const struct writer *w, elect_set set)
+static void write_ids(const struct counterexample *w, elect_set set)
 {
     for (; set != 0; set &= set - 1)
         fprintf(w->out, " %u", id(w, (unsigned)__builtin_ctzll(set)));
 }
 
-static void write_settings(const struct writer *w, const struct question *q)
+static void write_settings(const struct counterexample *w, const struct question *q)
 {
     const struct elect_config *c = &q->config;
     fprintf(w->out, "algorithm %s\nprocesses",
@@ -43,11 +46,11 @@ static void write_settings(const struct writer *w, const struct question *q)
         fputs("\ndetector on", w->out);
     fputc('\n', w->out);
     if (c->mandate == ELECT_MAJORITY)
-        witness_mandate_settings(w);
+        counterexample_mandate_settings(w);
 }
 
-static void write_message(const struct writer *w, const char *verb, unsigned from, unsigned to,
-                          const struct elect_message *m)
+static void write_message(const struct counterexample *w, const char *verb, unsigned from,
+                          unsigned to, const struct elect_message *m)
 {
     struct text t;
     text_clear(&t);
@@ -70,7 +73,7 @@ static uint32_t find(const struct world *w, unsigned from, unsigned to,
 }
 
 /* What goes to the dead, or across a cut, is lost at once. */
-static void clear_the_way(struct writer *w)
+static void clear_the_way(struct counterexample *w)
 {
     struct happening h;
     for (uint32_t i = 0; i < w->world.flights;) {
@@ -85,7 +88,7 @@ static void clear_the_way(struct writer *w)
     }
 }
 
-static void write_flight(struct writer *w, struct space *s, const struct move *m)
+static void write_flight(struct counterexample *w, struct space *s, const struct move *m)
 {
     static const char *const verbs[] = {
         [MOVE_DELIVER] = "deliver", [MOVE_LOSE] = "lose", [MOVE_DUPLICATE] = "duplicate"};
@@ -105,7 +108,7 @@ static void write_flight(struct writer *w, struct space *s, const struct move *m
 }
 
 /* The leader's heartbeat reaches one process; the others have no use for it. */
-static void write_hear(struct writer *w, const struct move *m)
+static void write_hear(struct counterexample *w, const struct move *m)
 {
     struct happening h;
     fprintf(w->out, "fire %u heartbeat\n", id(w, m->from));
@@ -123,7 +126,7 @@ static void write_hear(struct writer *w, const struct move *m)
     }
 }
 
-static void write_fault(struct writer *w, const struct move *m)
+static void write_fault(struct counterexample *w, const struct move *m)
 {
     struct fault f = {.rank = m->process};
     struct happening h;
@@ -146,7 +149,7 @@ static void write_fault(struct writer *w, const struct move *m)
     world_fault(&w->world, &f, &h);
 }
 
-static void write_move(struct writer *w, struct space *s, const struct move *m)
+static void write_move(struct counterexample *w, struct space *s, const struct move *m)
 {
     struct happening h;
     switch ((enum move_kind)m->kind) {
@@ -191,9 +194,9 @@ static bool hears(const struct outcome_of_exploration *o)
     return false;
 }
 
-char *witness_script(struct space *s, const struct outcome_of_exploration *o)
+char *counterexample_script(struct space *s, const struct outcome_of_exploration *o)
 {
-    struct writer *w = calloc(1, sizeof *w);
+    struct counterexample *w = calloc(1, sizeof *w);
     struct question q = s->question;
     struct weather weather = {.delay_min = 1, .delay_max = 1};
     char *text = NULL;
@@ -220,7 +223,7 @@ char *witness_script(struct space *s, const struct outcome_of_exploration *o)
         if (i + o->loop == o->moves)
             fputs("mark\n", w->out);
         if (mandate)
-            witness_mandate_move(w, &o->move[i], &o->row[i], &o->row[i + 1]);
+            counterexample_mandate_move(w, &o->move[i], &o->row[i], &o->row[i + 1]);
         else
             write_move(w, s, &o->move[i]);
     }

@@ -1,29 +1,31 @@
 /*
- * A bad history under a mandate, as a scenario. What the search guesses, a hand does here: times
- * come due, everybody assents. What it leaves out because it can only forbid something is spelled
- * out: leases end.
+ * Counterexamples under a mandate. What the search guesses, a step of the scenario does by hand:
+ * times come due, all voters assent. What the search leaves out, because it can only forbid
+ * something, is spelled out: leases end.
  */
-#include "witness.h"
+#include "counterexample.h"
 
-static void happen(struct writer *w, const struct fault *f)
+#include "../model/narrate.h"
+
+static void happen(struct counterexample *w, const struct fault *f)
 {
     struct happening h;
     world_fault(&w->world, f, &h);
 }
 
-static bool waits(const struct writer *w, uint8_t rank, enum elect_time_name name)
+static bool waits(const struct counterexample *w, uint8_t rank, enum elect_time_name name)
 {
     return w->world.node[rank].mandate.time[name] != ELECT_UNSET;
 }
 
-static void write_due(struct writer *w, uint8_t rank, enum elect_time_name name)
+static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_name name)
 {
-    fprintf(w->out, "due %u %s\n", witness_id(w, rank), narrate_time(name));
+    fprintf(w->out, "due %u %s\n", counterexample_id(w, rank), narrate_time(name));
     happen(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
 /* With clocks of any kind nothing that was granted stands in the way. */
-static void write_no_lease(struct writer *w, uint8_t rank)
+static void write_no_lease(struct counterexample *w, uint8_t rank)
 {
     if (w->space->question.clocks != CLOCKS_ANY)
         return;
@@ -34,7 +36,7 @@ static void write_no_lease(struct writer *w, uint8_t rank)
 }
 
 /* An office that is over is looked at once. */
-static void write_ends(struct writer *w)
+static void write_ends(struct counterexample *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         const struct elect_mandate *m = &w->world.node[rank].mandate;
@@ -59,7 +61,7 @@ static bool is_nth_round(const struct world *w, const struct elect_message *m, u
     return (unsigned)__builtin_popcountll(earlier) == nth;
 }
 
-static unsigned nth_round(const struct writer *w, const struct elect_message *m)
+static unsigned nth_round(const struct counterexample *w, const struct elect_message *m)
 {
     unsigned rounds = w->space->question.max_rounds;
     unsigned nth = m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
@@ -68,7 +70,7 @@ static unsigned nth_round(const struct writer *w, const struct elect_message *m)
 }
 
 /* A message in flight that is this one of the search's. */
-static uint32_t find(const struct writer *w, unsigned from, unsigned to,
+static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
     const struct world *world = &w->world;
@@ -84,7 +86,7 @@ static uint32_t find(const struct writer *w, unsigned from, unsigned to,
 }
 
 /* It may arrive again: a copy stays in flight. */
-static void write_delivery(struct writer *w, unsigned from, unsigned to,
+static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
                            const struct elect_message *m)
 {
     struct happening h;
@@ -93,15 +95,17 @@ static void write_delivery(struct writer *w, unsigned from, unsigned to,
     text_clear(&t);
     narrate_exactly(&w->world, flight < WORLD_MAX_FLIGHTS ? &w->world.flight[flight].message : m,
                     &t);
-    fprintf(w->out, "duplicate %u > %u %s\n", witness_id(w, from), witness_id(w, to), t.bytes);
-    fprintf(w->out, "deliver %u > %u %s\n", witness_id(w, from), witness_id(w, to), t.bytes);
+    fprintf(w->out, "duplicate %u > %u %s\n", counterexample_id(w, from), counterexample_id(w, to),
+            t.bytes);
+    fprintf(w->out, "deliver %u > %u %s\n", counterexample_id(w, from), counterexample_id(w, to),
+            t.bytes);
     if (flight == WORLD_MAX_FLIGHTS)
         return; /* the replay will say so */
     world_duplicate(&w->world, flight);
     world_deliver(&w->world, flight, &h);
 }
 
-static void write_message(struct writer *w, const struct move *m)
+static void write_message(struct counterexample *w, const struct move *m)
 {
     struct elect_message message;
     space_message(w->space, m->message, &message);
@@ -118,20 +122,20 @@ static void write_message(struct writer *w, const struct move *m)
 
 /* ---- elections ---- */
 
-static void write_assent(struct writer *w, uint8_t rank)
+static void write_assent(struct counterexample *w, uint8_t rank)
 {
     struct happening h;
     if (w->world.node[rank].mandate.candidacy != ELECT_PREVOTING)
         return;
-    fprintf(w->out, "assent %u\n", witness_id(w, rank));
+    fprintf(w->out, "assent %u\n", counterexample_id(w, rank));
     for (uint8_t from = 0; from < w->world.config.n; from++)
         world_assent(&w->world, rank, from, &h);
 }
 
-static void write_win(struct writer *w, const struct move *m)
+static void write_win(struct counterexample *w, const struct move *m)
 {
     const struct elect_node *node = &w->world.node[m->process];
-    unsigned id = witness_id(w, m->process);
+    unsigned id = counterexample_id(w, m->process);
     write_no_lease(w, m->process);
     if (m->timer > 0)
         fprintf(w->out, "hears %u %u\n", id, m->timer);
@@ -143,54 +147,54 @@ static void write_win(struct writer *w, const struct move *m)
     write_assent(w, m->process);
 }
 
-static void write_refusal(struct writer *w, const struct move *m)
+static void write_refusal(struct counterexample *w, const struct move *m)
 {
     bool stale = m->kind == MOVE_STALE;
     struct happening h;
-    fprintf(w->out, "refuse %u %s %u\n", witness_id(w, m->process), stale ? "stale" : "closed",
-            m->timer);
+    fprintf(w->out, "refuse %u %s %u\n", counterexample_id(w, m->process),
+            stale ? "stale" : "closed", m->timer);
     world_refuse(&w->world, m->process, stale ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED,
                  m->timer, &h);
     write_no_lease(w, m->process);
     write_assent(w, m->process);
 }
 
-static void write_restart(struct writer *w, uint8_t rank, enum fault_kind how)
+static void write_restart(struct counterexample *w, uint8_t rank, enum fault_kind how)
 {
-    fprintf(w->out, "%s %u\nrecover %u\n", world_fault_name(how), witness_id(w, rank),
-            witness_id(w, rank));
+    fprintf(w->out, "%s %u\nrecover %u\n", world_fault_name(how), counterexample_id(w, rank),
+            counterexample_id(w, rank));
     happen(w, &(struct fault){.kind = (uint8_t)how, .rank = rank});
     happen(w, &(struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
-static void write_resignation(struct writer *w, const struct move *m)
+static void write_resignation(struct counterexample *w, const struct move *m)
 {
-    unsigned to = witness_id(w, m->timer);
-    fprintf(w->out, "transfer %u %u\n", witness_id(w, m->process), to);
+    unsigned to = counterexample_id(w, m->timer);
+    fprintf(w->out, "transfer %u %u\n", counterexample_id(w, m->process), to);
     happen(w, &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
 /* The leader is told: here it is known who that is. */
-static void write_change(struct writer *w, const struct move *m)
+static void write_change(struct counterexample *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
     enum fault_kind kind = now->voters >> m->timer & 1 ? FAULT_REMOVE : FAULT_ADD;
     if (waits(w, m->process, ELECT_NEXT_CHANGE))
         write_due(w, m->process, ELECT_NEXT_CHANGE);
-    fprintf(w->out, "%s %u\n", world_fault_name(kind), witness_id(w, m->timer));
+    fprintf(w->out, "%s %u\n", world_fault_name(kind), counterexample_id(w, m->timer));
     happen(w, &(struct fault){.kind = (uint8_t)kind, .rank = m->timer});
 }
 
-static void write_stopped(struct writer *w, uint8_t rank)
+static void write_stopped(struct counterexample *w, uint8_t rank)
 {
     struct happening h;
-    fprintf(w->out, "stopped %u\n", witness_id(w, rank));
+    fprintf(w->out, "stopped %u\n", counterexample_id(w, rank));
     world_stopped(&w->world, rank, &h);
 }
 
 /* ---- time ---- */
 
-static bool ended(struct writer *w, uint8_t rank, enum elect_time_name name,
+static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name name,
                   const struct row *before, const struct row *after)
 {
     struct elect_node was, is;
@@ -201,10 +205,10 @@ static bool ended(struct writer *w, uint8_t rank, enum elect_time_name name,
 }
 
 /* Clocks go on; those of voters faster, so that what they granted ends sooner. */
-static void write_tick(struct writer *w, const struct row *before, const struct row *after)
+static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
-        fprintf(w->out, "tick %u %u\n", witness_id(w, rank), w->space->question.slow);
+        fprintf(w->out, "tick %u %u\n", counterexample_id(w, rank), w->space->question.slow);
         happen(w, &(struct fault){
                       .kind = FAULT_TICK, .rank = rank, .amount = w->space->question.slow});
     }
@@ -216,8 +220,8 @@ static void write_tick(struct writer *w, const struct row *before, const struct 
     }
 }
 
-void witness_mandate_move(struct writer *w, const struct move *m, const struct row *before,
-                          const struct row *after)
+void counterexample_mandate_move(struct counterexample *w, const struct move *m,
+                                 const struct row *before, const struct row *after)
 {
     if (m->kind == MOVE_DELIVER || m->kind == MOVE_GRANTS)
         write_message(w, m);
@@ -240,7 +244,7 @@ void witness_mandate_move(struct writer *w, const struct move *m, const struct r
     write_ends(w);
 }
 
-void witness_mandate_settings(const struct writer *w)
+void counterexample_mandate_settings(const struct counterexample *w)
 {
     const struct elect_config *c = &w->world.config;
     const char *gap = "witnesses";
@@ -248,13 +252,13 @@ void witness_mandate_settings(const struct writer *w)
     fprintf(w->out, "mandate majority\nstability off\nlease %u\nrenewal %u\ndrift 0.%06u\n",
             c->lease, c->renewal, c->drift);
     for (elect_set rest = c->voters & ~c->members; rest != 0; rest &= rest - 1) {
-        fprintf(w->out, "%s %u", gap, witness_id(w, (unsigned)__builtin_ctzll(rest)));
+        fprintf(w->out, "%s %u", gap, counterexample_id(w, (unsigned)__builtin_ctzll(rest)));
         gap = "";
     }
     fputs(*gap == '\0' ? "\n" : "", w->out);
     gap = "observers";
     for (elect_set rest = observers; rest != 0; rest &= rest - 1) {
-        fprintf(w->out, "%s %u", gap, witness_id(w, (unsigned)__builtin_ctzll(rest)));
+        fprintf(w->out, "%s %u", gap, counterexample_id(w, (unsigned)__builtin_ctzll(rest)));
         gap = "";
     }
     fputs(*gap == '\0' ? "\n" : "", w->out);

@@ -1,0 +1,33 @@
+/*
+ * A counterexample as the steps of a scenario file, which `elect sim` replays step for step. The
+ * steps are written while a world plays along, which knows what is in flight.
+ */
+#ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
+#define ELECT_VERIFY_COUNTEREXAMPLE_H
+
+#include "explore.h"
+
+#include <stdio.h>
+
+/* Returns the shortest history that violates a property, as text that the caller frees. */
+char *counterexample_script(struct space *s, const struct outcome_of_exploration *o);
+
+/* ---- between counterexample.c and counterexample_mandate.c ---- */
+
+struct counterexample {
+    FILE *out;
+    struct space *space;
+    struct world world;
+};
+
+static inline unsigned counterexample_id(const struct counterexample *c, unsigned rank)
+{
+    return c->world.config.id[rank];
+}
+
+void counterexample_mandate_settings(const struct counterexample *c);
+/* Writes what leads from one world of the history to the next. */
+void counterexample_mandate_move(struct counterexample *c, const struct move *m,
+                                 const struct row *before, const struct row *after);
+
+#endif
