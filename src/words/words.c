@@ -32,13 +32,15 @@ static void words_prose(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* A list is (head, set): its order is the ring's. */
+/* A list is (head, set): its order is the ring's. A malformed message is recorded as it came, so its
+ * head may be no process. */
 static void words_list(const struct words *w, uint8_t head, elect_set set, struct text *t)
 {
     const struct elect_config *c = w->config;
+    unsigned place = head < c->n ? c->place[head] : 0;
     const char *gap = "[";
     for (unsigned i = 0; i < c->n; i++) {
-        uint8_t rank = c->ring[(c->place[head] + i) % c->n];
+        uint8_t rank = c->ring[(place + i) % c->n];
         if (set >> rank & 1) {
             text_add(t, gap);
             words_id(w, rank, t);
@@ -85,7 +87,7 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
     text_add(t, elect_term_text(m->term, term));
     if (m->type == ELECT_REFUSE) {
         text_add(t, " ");
-        text_add(t, reasons[m->reason]);
+        text_add(t, m->reason < ELECT_REFUSAL_COUNT ? reasons[m->reason] : "?");
     }
     if (exactly)
         add_details(m, t);

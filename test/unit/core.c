@@ -291,6 +291,18 @@ static void every_name_is_there(void **state)
     assert_string_equal(elect_algorithm_name(ELECT_ACTIVE_RING), "active-ring");
 }
 
+static void a_term_has_a_text(void **state)
+{
+    char text[ELECT_TERM_TEXT];
+    (void)state;
+    assert_string_equal(elect_term_text(0, text), "0.0");
+    assert_string_equal(elect_term_text(elect_term_make(5, 1), text), "5.1");
+    assert_string_equal(elect_term_text(elect_term_make(1020, ELECT_MAX_ID), text), "1020.65535");
+    assert_string_equal(elect_term_text(UINT64_MAX, text), "281474976710655.65535");
+    assert_int_equal(elect_term_counter(elect_term_make(1020, 7)), 1020);
+    assert_int_equal(elect_term_owner(elect_term_make(1020, 7)), 7);
+}
+
 static void without_a_mandate_a_process_leads_when_its_election_is_over(void **state)
 {
     struct actor a;
@@ -316,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_configuration_is_checked),
         cmocka_unit_test(ranks_follow_numbers_and_the_ring_the_order_given),
         cmocka_unit_test(every_name_is_there),
+        cmocka_unit_test(a_term_has_a_text),
         cmocka_unit_test(without_a_mandate_a_process_leads_when_its_election_is_over),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);

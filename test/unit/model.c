@@ -5,6 +5,7 @@
 #include "../../src/model/narrate.h"
 #include "../../src/model/scenario.h"
 #include "../../src/sim/storm.h"
+#include "../../src/words/words.h"
 
 #include <string.h>
 
@@ -369,9 +370,41 @@ static void a_seed_of_storms_is_a_history(void **state)
     assert_true(fresh.offices > 20);
 }
 
+/* The flight recorder keeps messages that no process that keeps the rules would send. */
+static void a_malformed_message_has_words_too(void **state)
+{
+    const uint16_t ids[] = {3, 5, 9};
+    struct elect_config c;
+    struct words w = {.config = &c};
+    struct text t;
+    (void)state;
+    for (unsigned algorithm = 0; algorithm < ELECT_ALGORITHM_COUNT; algorithm++) {
+        elect_config_init(&c, (enum elect_algorithm)algorithm, ids, 3, 1, 0);
+        for (unsigned type = ELECT_FIRST_MESSAGE; type < ELECT_FIRST_TIMER; type++)
+            for (unsigned odd = 0; odd < 256; odd++) {
+                struct elect_message m = {.type = (uint8_t)type,
+                                          .reason = (uint8_t)odd,
+                                          .origin = (uint8_t)odd,
+                                          .what = (uint8_t)odd,
+                                          .heir = (uint8_t)odd,
+                                          .term = UINT64_MAX,
+                                          .other = UINT64_MAX,
+                                          .set = odd % 2 == 0 ? 0 : ~(elect_set)0};
+                text_clear(&t);
+                words_message(&w, &m, &t);
+                words_exactly(&w, &m, &t);
+                for (unsigned rule = 0; rule < ELECT_RULE_COUNT; rule++)
+                    words_rule(&w, 0, &(struct elect_rule){(uint8_t)rule, (uint8_t)odd, 0xff}, &m,
+                               &t);
+                assert_true(t.length > 0);
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_malformed_message_has_words_too),
         cmocka_unit_test(dice_throw_what_is_published),
         cmocka_unit_test(dice_are_fair_and_independent),
         cmocka_unit_test(numbers_are_read_as_people_write_them),
