@@ -32,7 +32,7 @@ static void words_prose(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* A list is (head, set): its order is the ring's. A malformed message is recorded as it came, so its
+/* A list is (head, set), in the order of the ring. A malformed message is recorded as it came: its
  * head may be no process. */
 static void words_list(const struct words *w, uint8_t head, elect_set set, struct text *t)
 {
