@@ -12,7 +12,7 @@ static inline int64_t clock_read(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* The clock of leases: it keeps running while the machine is suspended, and nobody can set it. */
+/* The clock of leases: it keeps running while the machine is suspended, and cannot be set. */
 static inline int64_t boottime_now(void) { return clock_read(CLOCK_BOOTTIME); }
 
 /* Since 1970, for people: it may jump. */
