@@ -1,9 +1,10 @@
-/* Whoever watches a deadline goes first, where that is permitted; what it starts does not. */
+/* Raises the runner and the keeper, which enforce a deadline, above ordinary processes where the
+ * system permits it. The command that they start runs at the priority of the user. */
 #ifndef ELECT_RUN_SCHEDULING_H
 #define ELECT_RUN_SCHEDULING_H
 
-void scheduling_raise(void); /* once, before anything is forked; what was so far is kept in mind */
-void scheduling_raise_again(void); /* in a child that is to be as urgent */
-void scheduling_restore(void);     /* in one that is to be as the user wanted it */
+void scheduling_raise(void);       /* once, before any fork; remembers the policy of the user */
+void scheduling_raise_again(void); /* in a child that also enforces the deadline */
+void scheduling_restore(void);     /* in a child that runs for the user */
 
 #endif
