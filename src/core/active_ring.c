@@ -28,52 +28,56 @@ enum active_ring_event {
 static void begin(struct process *p, enum rule why)
 {
     new_round(p);
-    take_part(p);
+    become_participant(p);
     become_active(p, me(p));
-    forward(p, ELECT, me(p), why);
+    forward(p, ELECT, me(p));
+    because(p, why);
 }
 
 static void join(struct process *p, number j)
 {
-    take_part(p);
+    become_participant(p);
     become_active(p, me(p));
     become_active(p, j);
-    forward(p, ELECT, me(p), JOINS);
-    forward(p, ELECT, j, JOINS);
+    forward(p, ELECT, me(p));
+    forward(p, ELECT, j);
+    because(p, JOINS);
 }
 
 static void decide(struct process *p)
 {
-    if (highest(active(p)) == me(p))
-        lead(p, DECIDES_ITSELF);
-    else
-        follow(p, highest(active(p)), DECIDES);
+    if (highest(active(p)) == me(p)) {
+        lead(p);
+        because(p, DECIDES_ITSELF);
+    } else {
+        follow(p, highest(active(p)));
+        because(p, DECIDES);
+    }
 }
 
 static void upon_elect(struct process *p, number j)
 {
     if (decided(p)) {
-        nothing(p, DECIDED_BEFORE);
+        because(p, DECIDED_BEFORE);
+    } else if (j == me(p) && participant(p)) {
+        decide(p);
     } else if (j == me(p)) {
-        if (takes_part(p))
-            decide(p);
-        else
-            begin(p, FORGOTTEN);
-    } else if (!takes_part(p)) {
+        begin(p, FORGOTTEN);
+    } else if (!participant(p)) {
         join(p, j);
     } else if (has(active(p), j)) {
-        nothing(p, KNOWS);
+        because(p, KNOWS);
     } else {
         become_active(p, j);
-        forward(p, ELECT, j, ADDS);
+        forward(p, ELECT, j);
+        because(p, ADDS);
     }
 }
 
-static void upon(struct process *p, unsigned event, number from, const message *m)
+static void upon(struct process *p, const struct event *e)
 {
-    (void)from;
-    switch ((enum active_ring_event)event) {
-    case ELECT: upon_elect(p, m->origin); break;
+    switch ((enum active_ring_event)e->type) {
+    case ELECT: upon_elect(p, e->origin); break;
     case RING_TIMER: begin(p, RING_TIMEOUT); break;
     }
 }

@@ -36,7 +36,8 @@ enum bully_event {
 static void win(struct process *p, enum rule why)
 {
     send(p, COORDINATOR, tells_all(p) ? others(p) : lower(p));
-    lead(p, why);
+    lead(p);
+    because(p, why);
 }
 
 static void begin(struct process *p, enum rule why)
@@ -44,14 +45,16 @@ static void begin(struct process *p, enum rule why)
     if (nobody(higher(p))) {
         win(p, NOBODY_HIGHER);
     } else if (tells_lower(p) && is(p, NORMAL) && runs(p, DEADLINE_TIMER)) {
-        stand(p, WAITING, AWAITS_OUTCOME);
+        stand(p, WAITING);
+        because(p, AWAITS_OUTCOME);
     } else {
         send(p, ELECTION, higher(p));
         if (tells_lower(p) && why != CHALLENGED)
             send(p, NOTICE, lower(p));
         start(p, ANSWER_TIMER);
         start(p, DEADLINE_TIMER);
-        stand(p, ELECTING, why);
+        stand(p, ELECTING);
+        because(p, why);
     }
 }
 
@@ -60,11 +63,11 @@ static void upon_election(struct process *p, number j)
     send(p, OK, only(j));
     if (leads(p)) {
         send(p, COORDINATOR, only(j));
-        nothing(p, LEADER_ANSWERS);
+        because(p, LEADER_ANSWERS);
     } else if (is(p, NORMAL) && !runs(p, DEADLINE_TIMER)) {
         begin(p, CHALLENGED);
     } else {
-        nothing(p, is(p, NORMAL) ? HELD_ONE : ANSWERS);
+        because(p, is(p, NORMAL) ? HELD_ONE : ANSWERS);
     }
 }
 
@@ -72,9 +75,10 @@ static void upon_ok(struct process *p)
 {
     if (is(p, ELECTING)) {
         stop(p, ANSWER_TIMER);
-        stand(p, WAITING, STEPS_BACK);
+        stand(p, WAITING);
+        because(p, STEPS_BACK);
     } else {
-        nothing(p, is(p, WAITING) ? WAITS_ALREADY : OK_TOO_LATE);
+        because(p, is(p, WAITING) ? WAITS_ALREADY : OK_TOO_LATE);
     }
 }
 
@@ -82,7 +86,7 @@ static void upon_notice(struct process *p)
 {
     if (is(p, NORMAL)) {
         start(p, DEADLINE_TIMER);
-        nothing(p, IS_NOTIFIED);
+        because(p, IS_NOTIFIED);
     } else {
         upon_ok(p);
     }
@@ -91,32 +95,32 @@ static void upon_notice(struct process *p)
 static void upon_coordinator(struct process *p, number j)
 {
     if (j > me(p)) {
-        follow(p, j, FOLLOWS);
+        follow(p, j);
+        because(p, FOLLOWS);
     } else if (leads(p)) {
         send(p, COORDINATOR, only(j));
-        nothing(p, TELLS_LOWER);
+        because(p, TELLS_LOWER);
     } else if (is(p, NORMAL)) {
         begin(p, LOWER_LEADS);
     } else {
-        nothing(p, ELECTION_IS_ON);
+        because(p, ELECTION_IS_ON);
     }
 }
 
 static void upon_deadline(struct process *p)
 {
     if (is(p, NORMAL))
-        nothing(p, NOTHING);
+        because(p, NOTHING);
     else
         begin(p, NO_COORDINATOR);
 }
 
-static void upon(struct process *p, unsigned event, number from, const message *m)
+static void upon(struct process *p, const struct event *e)
 {
-    (void)m; /* who says it is all that matters */
-    switch ((enum bully_event)event) {
-    case ELECTION: upon_election(p, from); break;
+    switch ((enum bully_event)e->type) {
+    case ELECTION: upon_election(p, e->from); break;
     case OK: upon_ok(p); break;
-    case COORDINATOR: upon_coordinator(p, from); break;
+    case COORDINATOR: upon_coordinator(p, e->from); break;
     case NOTICE: upon_notice(p); break;
     case ANSWER_TIMER: win(p, NOBODY_ANSWERED); break;
     case DEADLINE_TIMER: upon_deadline(p); break;

@@ -29,64 +29,54 @@ enum chang_roberts_event {
 static void begin(struct process *p, enum rule why)
 {
     new_round(p);
-    take_part(p);
-    forward(p, ELECTION, me(p), why);
-}
-
-static void upon_higher(struct process *p, number x)
-{
-    if (passed_on(p, ELECTION, x)) {
-        nothing(p, PASSED_ON_BEFORE);
-    } else {
-        take_part(p);
-        forward(p, ELECTION, x, PASSES_HIGHER);
-    }
-}
-
-static void upon_lower(struct process *p)
-{
-    if (takes_part(p)) {
-        nothing(p, SWALLOWS_LOWER);
-    } else {
-        take_part(p);
-        forward(p, ELECTION, me(p), REPLACES_LOWER);
-    }
+    become_participant(p);
+    forward(p, ELECTION, me(p));
+    because(p, why);
 }
 
 static void upon_election(struct process *p, number x)
 {
     if (decided(p)) {
-        nothing(p, DECIDED_BEFORE);
+        because(p, DECIDED_BEFORE);
+    } else if (x > me(p) && passed_on(p, ELECTION, x)) {
+        because(p, PASSED_ON_BEFORE);
     } else if (x > me(p)) {
-        upon_higher(p, x);
+        become_participant(p);
+        forward(p, ELECTION, x);
+        because(p, PASSES_HIGHER);
+    } else if (x < me(p) && !participant(p)) {
+        become_participant(p);
+        forward(p, ELECTION, me(p));
+        because(p, REPLACES_LOWER);
     } else if (x < me(p)) {
-        upon_lower(p);
+        because(p, SWALLOWS_LOWER);
     } else {
-        lead(p, OWN_NUMBER_BACK);
-        forward(p, ELECTED, me(p), OWN_NUMBER_BACK);
+        lead(p);
+        forward(p, ELECTED, me(p));
+        because(p, OWN_NUMBER_BACK);
     }
 }
 
 static void upon_elected(struct process *p, number x)
 {
     if (x == me(p) && leads(p)) {
-        nothing(p, ELECTED_BACK);
+        because(p, ELECTED_BACK);
     } else if (outranked(p, x) || passed_on(p, ELECTED, x)) {
-        nothing(p, DECIDED_BEFORE);
+        because(p, DECIDED_BEFORE);
     } else if (x > me(p)) {
-        follow(p, x, ELECTED_FOLLOWS);
-        forward(p, ELECTED, x, ELECTED_FOLLOWS);
+        follow(p, x);
+        forward(p, ELECTED, x);
+        because(p, ELECTED_FOLLOWS);
     } else {
         begin(p, x < me(p) ? LOWER_ANNOUNCED : FORGOTTEN);
     }
 }
 
-static void upon(struct process *p, unsigned event, number from, const message *m)
+static void upon(struct process *p, const struct event *e)
 {
-    (void)from;
-    switch ((enum chang_roberts_event)event) {
-    case ELECTION: upon_election(p, m->origin); break;
-    case ELECTED: upon_elected(p, m->origin); break;
+    switch ((enum chang_roberts_event)e->type) {
+    case ELECTION: upon_election(p, e->origin); break;
+    case ELECTED: upon_elected(p, e->origin); break;
     case RING_TIMER: begin(p, RING_TIMEOUT); break;
     }
 }

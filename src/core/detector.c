@@ -20,13 +20,13 @@ void elect__suspect(struct process *p)
     if (p->node->mandated && p->node->mandate.follows != me(p))
         p->node->mandate.follows = ELECT_NOBODY; /* until it is heard again */
     if (!has(everybody(p), me(p)))
-        nothing(p, NOTHING);
+        because(p, NOTHING);
     else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
         elect__miss(p);
     else if (!is(p, NORMAL))
-        nothing(p, ALREADY_ELECTING);
+        because(p, ALREADY_ELECTING);
     else if (leads(p))
-        nothing(p, LEADS_ITSELF);
+        because(p, LEADS_ITSELF);
     else
         p->algorithm->begin(p, p->about == ELECT_NOBODY ? NO_LEADER : SUSPECTS);
 }
@@ -36,19 +36,19 @@ void elect__beat(struct process *p)
     assert(leads(p));
     send(p, ELECT_HEARTBEAT, others(p));
     start(p, ELECT_HEARTBEAT_TIMER);
-    nothing(p, BEATS);
+    because(p, BEATS);
 }
 
 static void upon_lower_leader(struct process *p, number j, uint32_t round)
 {
     if (leads(p) && round == p->node->saved.round) {
         send(p, ELECT_HEARTBEAT, only(j));
-        nothing(p, TELLS_LOWER);
+        because(p, TELLS_LOWER);
     } else if (is(p, NORMAL)) {
         p->node->saved.round = round;
         p->algorithm->begin(p, LOWER_LEADS);
     } else {
-        nothing(p, ELECTION_IS_ON);
+        because(p, ELECTION_IS_ON);
     }
 }
 
@@ -56,22 +56,23 @@ static void upon_higher_leader(struct process *p, number j, uint32_t round)
 {
     number leader = p->node->leader;
     if (round == p->node->saved.round && leader != ELECT_NOBODY && leader > j) {
-        nothing(p, STILL_FOLLOWS);
+        because(p, STILL_FOLLOWS);
         return;
     }
     if (round > p->node->saved.round)
         elect__enter_round(p, round);
-    follow(p, j, FOLLOWS_HEARTBEAT);
+    follow(p, j);
+    because(p, FOLLOWS_HEARTBEAT);
 }
 
 void elect__heartbeat(struct process *p, number j, const message *m)
 {
     if (m->round < p->node->saved.round) {
-        nothing(p, EARLIER_REIGN);
+        because(p, EARLIER_REIGN);
     } else if (j == p->node->leader && m->round == p->node->saved.round) {
         if (p->config->detector)
             start(p, ELECT_SUSPICION_TIMER);
-        nothing(p, HEARD_LEADER);
+        because(p, HEARD_LEADER);
     } else if (j < me(p)) {
         upon_lower_leader(p, j, m->round);
     } else {

@@ -46,18 +46,18 @@ static void begin_to_resign(struct process *p, number successor, enum elect_hand
     o->handing = (uint8_t)how;
     o->working = true;
     o->successor = successor;
-    nothing(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);
+    because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);
 }
 
 void elect__resign(struct process *p, number successor)
 {
     const struct elect_mandate *o = &p->node->mandate;
     if (o->token == 0)
-        nothing(p, HAS_NO_OFFICE);
+        because(p, HAS_NO_OFFICE);
     else if (o->handing)
-        nothing(p, RESIGNS_ALREADY);
+        because(p, RESIGNS_ALREADY);
     else if (successor != ELECT_NOBODY && (successor >= p->config->n || !has(others(p), successor)))
-        nothing(p, CANNOT_LEAD);
+        because(p, CANNOT_LEAD);
     else
         begin_to_resign(p, successor, ELECT_RESIGNING);
 }
@@ -107,7 +107,7 @@ static void hand_over(struct process *p)
     elect__say(p, others, release(p, ELECT_RELEASE, next));
     if (next != ELECT_NOBODY)
         elect__say(p, only(next), release(p, ELECT_HAND, next));
-    nothing(p, HANDS_OVER);
+    because(p, HANDS_OVER);
     p->out->rule.b = next;
 }
 
@@ -127,7 +127,7 @@ void elect__stopped(struct process *p)
     struct elect_mandate *o = &p->node->mandate;
     enum elect_handing hands = (enum elect_handing)o->handing;
     if (!o->working) {
-        nothing(p, NOTHING);
+        because(p, NOTHING);
         return;
     }
     if (o->token != 0)
@@ -140,7 +140,7 @@ void elect__stopped(struct process *p)
         hand_over(p);
     } else {
         elect__say(p, all(p), release(p, ELECT_RELEASE, ELECT_NOBODY));
-        nothing(p, RELEASES);
+        because(p, RELEASES);
     }
     if (o->nominated) /* again, while it worked */
         *at(p, ELECT_RETRY) = p->now;

@@ -110,11 +110,11 @@ void elect__change(struct process *p, const struct elect_membership *wanted)
     struct elect_mandate *o = &p->node->mandate;
     struct elect_membership *m = &p->node->saved.membership;
     if (o->token == 0 || o->handing) {
-        nothing(p, o->handing ? RESIGNS_ALREADY : HAS_NO_OFFICE);
+        because(p, o->handing ? RESIGNS_ALREADY : HAS_NO_OFFICE);
     } else if (m->before != m->voters || before(p, ELECT_NEXT_CHANGE) || o->term != o->token) {
-        nothing(p, CHANGE_TOO_SOON);
+        because(p, CHANGE_TOO_SOON);
     } else if (!can_be(p, wanted)) {
-        nothing(p, CHANGE_TOO_LARGE);
+        because(p, CHANGE_TOO_LARGE);
     } else {
         m->stamp = o->token;
         m->version++;
@@ -125,7 +125,7 @@ void elect__change(struct process *p, const struct elect_membership *wanted)
         o->changed_in = o->rounds + 1;
         *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
         elect__round(p);
-        nothing(p, CHANGES_MEMBERS);
+        because(p, CHANGES_MEMBERS);
     }
 }
 
@@ -137,7 +137,7 @@ void elect__confirm_change(struct process *p, uint32_t round)
     m->before = m->voters;
     p->out->persist = true;
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
-    nothing(p, MEMBERS_CHANGED);
+    because(p, MEMBERS_CHANGED);
 }
 
 /* ---- readmission ---- */
@@ -154,7 +154,7 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
                          .membership = s->membership});
     if (m->incarnation != 0) /* its next life: nobody may call itself that again */
         p->out->persist = true;
-    nothing(p, REMEMBERS_FOR);
+    because(p, REMEMBERS_FOR);
 }
 
 /* Of every majority that it may have been part of, one other. */
@@ -171,7 +171,7 @@ static void ask(struct process *p)
                          .round = r->question,
                          .incarnation = p->node->saved.incarnation});
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
-    nothing(p, HAS_FORGOTTEN);
+    because(p, HAS_FORGOTTEN);
 }
 
 /* The longest that it may have granted. */
@@ -201,7 +201,7 @@ static void know_enough(struct process *p)
         r->lost = ELECT_WAITING_IT_OUT;
         *at(p, ELECT_GUARD) = p->now + longest(p);
         *at(p, ELECT_LOOK) = ELECT_UNSET;
-        nothing(p, WAITS_IT_OUT);
+        because(p, WAITS_IT_OUT);
     } else if (s->met[me(p)] > s->incarnation) {
         ask_again(p); /* somebody has met a later one */
     } else {
@@ -211,7 +211,7 @@ static void know_enough(struct process *p)
         p->out->persist = true;
         start(p, ELECT_SUSPICION_TIMER);
         elect__penalize(p, 1);
-        nothing(p, READMITTED);
+        because(p, READMITTED);
     }
 }
 
@@ -227,7 +227,7 @@ static void learn(struct process *p, number from, const message *m)
         s->membership = m->membership;
     if (m->incarnation >= s->incarnation) /* it has written down what this one will call itself */
         r->remembering |= only(from);
-    nothing(p, LEARNS);
+    because(p, LEARNS);
     if (enough_of(s->membership.voters, r->remembering) &&
         enough_of(s->membership.before, r->remembering))
         know_enough(p);
@@ -238,7 +238,7 @@ void elect__remember(struct process *p, const struct elect_input *in)
     const struct elect_mandate *r = &p->node->mandate;
     const message *m = &in->message;
     bool mine = m->round == r->question && r->lost != ELECT_WAITING_IT_OUT;
-    nothing(p, NOTHING);
+    because(p, NOTHING);
     if (in->event == ELECT_REMEMBERS && mine)
         learn(p, in->from, m);
     else if (in->event == ELECT_ALARM && due(p, ELECT_GUARD))

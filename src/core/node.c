@@ -130,7 +130,7 @@ static void take_mandate(struct process *p, number from, const message *m)
     case ELECT_PRESENT: elect__upon_present(p, from, m); break;
     case ELECT_FOLLOWING: elect__upon_following(p, from, m); break;
     case ELECT_FORGOT: elect__upon_forgot(p, from, m); break;
-    case ELECT_REMEMBERS: nothing(p, ANSWERED_TOO_LATE); break;
+    case ELECT_REMEMBERS: because(p, ANSWERED_TOO_LATE); break;
     }
 }
 
@@ -151,19 +151,19 @@ static void take(struct process *p, number from, const message *m)
     else if (p->algorithm->ring)
         elect__link_receive(p, from, m);
     else
-        p->algorithm->upon(p, m->type, from, m);
+        p->algorithm->upon(p, &(struct event){.type = m->type, .from = from});
 }
 
 /* A timer that was stopped never fires, whatever the host says. */
 static void expire(struct process *p, unsigned timer)
 {
     if (!runs(p, timer)) {
-        nothing(p, NOTHING);
+        because(p, NOTHING);
         return;
     }
     p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
     if (timer == ELECT_SUSPICION_TIMER && p->node->mandate.told)
-        nothing(p, NOTHING); /* it waits to be told again */
+        because(p, NOTHING); /* it waits to be told again */
     else if (timer == ELECT_SUSPICION_TIMER)
         elect__suspect(p);
     else if (timer == ELECT_HEARTBEAT_TIMER)
@@ -173,7 +173,7 @@ static void expire(struct process *p, unsigned timer)
     else if (timer == ELECT_HOP_TIMER)
         elect__link_timeout(p);
     else
-        p->algorithm->upon(p, timer, me(p), NULL);
+        p->algorithm->upon(p, &(struct event){.type = timer, .from = me(p)});
 }
 
 /* What is said to a process with a mandate. */
@@ -188,7 +188,7 @@ static void happen_mandate(struct process *p, const struct elect_input *in)
     case ELECT_PAUSE: elect__pause(p, true); break;
     case ELECT_RESUME: elect__pause(p, false); break;
     case ELECT_ALARM: elect__alarm(p); break;
-    default: nothing(p, NOTHING); break;
+    default: because(p, NOTHING); break;
     }
 }
 
@@ -204,7 +204,7 @@ static void happen(struct process *p, const struct elect_input *in)
     else if (event == ELECT_START && is(p, NORMAL))
         p->algorithm->begin(p, STARTED);
     else
-        nothing(p, NOTHING);
+        because(p, NOTHING);
 }
 
 static void clear(struct elect_output *out)
@@ -217,11 +217,11 @@ static void react(struct process *p, const struct elect_input *in)
 {
     const message *m = is_message(in->event) ? &in->message : NULL;
     if (m != NULL && (m->type != in->event || !well_formed(p, in->from, m)))
-        nothing(p, MALFORMED);
+        because(p, MALFORMED);
     else if (m != NULL && is_answer(m) && m->incarnation != p->node->saved.incarnation)
-        nothing(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
+        because(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
     else if (m != NULL && ends_a_term(m) && elect__of_a_former_life(p, in->from, m->incarnation))
-        nothing(p, FORMER_LIFE);
+        because(p, FORMER_LIFE);
     else if (p->node->mandate.lost)
         elect__remember(p, in);
     else if (m != NULL)
@@ -267,7 +267,7 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
         elect__watch(&p, leader, state);
     }
     if (ended)
-        nothing(&p, MANDATE_OVER);
+        because(&p, MANDATE_OVER);
     out->announced = node->mandated
                          ? follows != node->mandate.follows || token != node->mandate.token ||
                                handing != node->mandate.handing

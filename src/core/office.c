@@ -139,7 +139,7 @@ static void prevote(struct process *p)
     m.type = ELECT_PREVOTE;
     m.round = o->question = ++o->rounds;
     elect__say(p, voters(p), m);
-    nothing(p, o->token != 0 ? SUCCEEDS_ITSELF : PREVOTES);
+    because(p, o->token != 0 ? SUCCEEDS_ITSELF : PREVOTES);
 }
 
 static void lose(struct process *p, enum rule why);
@@ -159,7 +159,7 @@ static void confirm(struct process *p, enum rule why)
     o->asked = o->term = p->node->saved.used = e;
     p->out->persist = p->out->deposit = true;
     elect__round(p);
-    nothing(p, why);
+    because(p, why);
 }
 
 void elect__nominate(struct process *p)
@@ -187,7 +187,8 @@ void elect__inherit(struct process *p, const message *release)
     o->nominated = false; /* anew: see node.c */
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     elect__leave_round(p);
-    lead(p, CERTIFIED);
+    lead(p);
+    because(p, CERTIFIED);
 }
 
 /* ---- losing ---- */
@@ -260,7 +261,7 @@ static void lose(struct process *p, enum rule why)
     elect_time waits = majority_waits(p), rest = waits - stood(p);
     bool failed = o->candidacy == ELECT_CONFIRMING && waits == 0;
     elect__withdraw(p);
-    nothing(p, why);
+    because(p, why);
     if (o->token != 0)
         return;
     if (failed)
@@ -297,7 +298,7 @@ void elect__end_office(struct process *p, enum rule why)
     *at(p, ELECT_UNTIL) = *at(p, ELECT_RENEW) = *at(p, ELECT_GIVE_UP) = ELECT_UNSET;
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     p->node->leader = ELECT_NOBODY;
-    nothing(p, why);
+    because(p, why);
 }
 
 bool elect__at_until(struct process *p)
@@ -315,14 +316,14 @@ void elect__upon_aye(struct process *p, number from, const message *m)
     struct elect_mandate *o = &p->node->mandate;
     bool waits = o->candidacy == ELECT_PREVOTING && !o->handing;
     if (!waits || m->term != o->asked || m->round != o->question) {
-        nothing(p, ANSWERED_TOO_LATE);
+        because(p, ANSWERED_TOO_LATE);
         return;
     }
     o->ayes |= only(from);
     if (elect__majority(p, o->ayes))
         confirm(p, CONFIRMS);
     else
-        nothing(p, COUNTS);
+        because(p, COUNTS);
 }
 
 /* A majority has granted what a round asked for: the office is valid from then on. */
@@ -333,7 +334,7 @@ static void take_office(struct process *p, uint32_t round, elect_time until)
     if (!is_set(p, ELECT_UNTIL) || until > *at(p, ELECT_UNTIL))
         *at(p, ELECT_UNTIL) = until;
     if (!first) {
-        nothing(p, RENEWED);
+        because(p, RENEWED);
         elect__confirm_change(p, round);
         return;
     }
@@ -345,7 +346,7 @@ static void take_office(struct process *p, uint32_t round, elect_time until)
     *at(p, ELECT_GIVE_UP) = *at(p, ELECT_RETRY) = ELECT_UNSET;
     elect__take_over_members(p);
     elect__round(p);
-    nothing(p, TAKES_OFFICE);
+    because(p, TAKES_OFFICE);
 }
 
 void elect__upon_grant(struct process *p, number from, const message *m)
@@ -362,12 +363,12 @@ void elect__upon_grant(struct process *p, number from, const message *m)
         if (elect__majority(p, o->round[i].voters) && p->now < until)
             take_office(p, m->round, until);
         else
-            nothing(p, COUNTS);
+            because(p, COUNTS);
         if (m->able)
             elect__give_place(p, from);
         return;
     }
-    nothing(p, ANSWERED_TOO_LATE);
+    because(p, ANSWERED_TOO_LATE);
 }
 
 /* Somebody has promised a larger term while this one is in force. */
@@ -383,7 +384,7 @@ static void upon_stale(struct process *p, number from, term x)
         *at(p, ELECT_RETRY) = p->now + p->config->renewal;
         prevote(p);
     } else {
-        nothing(p, COUNTS);
+        because(p, COUNTS);
     }
 }
 
@@ -394,7 +395,7 @@ static void wait_for_grants(struct process *p)
     elect_time end = *at(p, ELECT_STANDS) + elect_shortest_office(p->config);
     if (end < *at(p, ELECT_GIVE_UP))
         *at(p, ELECT_GIVE_UP) = end;
-    nothing(p, COUNTS);
+    because(p, COUNTS);
 }
 
 /* CLOSED means that a RELEASE of the term exists, so that even a majority of grants is void. A
@@ -416,7 +417,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     else if (stale)
         wait_for_grants(p);
     else
-        nothing(p, COUNTS);
+        because(p, COUNTS);
     if (misfit && o->candidacy == ELECT_NO_CANDIDATE)
         elect__penalize(p, 1); /* others will do better */
 }
@@ -432,13 +433,13 @@ void elect__upon_refuse(struct process *p, number from, const message *m)
         (confirming && m->term == o->term))
         upon_refusal(p, from, m);
     else if (o->token == 0 || m->term != o->token || m->what != ELECT_REQUEST)
-        nothing(p, ANSWERED_TOO_LATE);
+        because(p, ANSWERED_TOO_LATE);
     else if (m->reason == ELECT_REFUSED_CLOSED)
         elect__end_office(p, TESTAMENT_OF_THE_LIVING);
     else if (m->reason == ELECT_REFUSED_STALE)
         upon_stale(p, from, m->other);
     else
-        nothing(p, COUNTS);
+        because(p, COUNTS);
 }
 
 /* ---- time ---- */
@@ -457,7 +458,7 @@ void elect__alarm(struct process *p)
     }
     if (due(p, ELECT_RENEW)) {
         elect__round(p);
-        nothing(p, RENEWS);
+        because(p, RENEWS);
     }
     elect__look_on_time(p);
 }

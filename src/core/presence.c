@@ -218,7 +218,7 @@ static void tell(struct process *p, set to)
                          .incarnation = p->node->saved.incarnation,
                          .membership = p->node->saved.membership,
                          .remaining = (uint32_t)(left > 0 ? left : 0)});
-    nothing(p, TELLS_LEADER);
+    because(p, TELLS_LEADER);
     p->out->rule.b = leads ? me(p) : s->follows;
 }
 
@@ -232,7 +232,7 @@ void elect__upon_present(struct process *p, number from, const message *m)
                    elect__knows_later_members(p, &m->membership);
     if (answers)
         say_present(p, only(from));
-    nothing(p, answers ? SAYS_PRESENT : SEES);
+    because(p, answers ? SAYS_PRESENT : SEES);
 }
 
 /* ---- elections ---- */
@@ -254,7 +254,7 @@ void elect__stand_back(struct process *p)
         p->node->mandate.restless = true;
         p->node->mandate.nominated = false;
     }
-    nothing(p, elect__paused(p) ? IS_PAUSED : STANDS_BACK);
+    because(p, elect__paused(p) ? IS_PAUSED : STANDS_BACK);
 }
 
 bool elect__keeps_out(struct process *p, number from, const message *m)
@@ -278,7 +278,7 @@ void elect__upon_following(struct process *p, number from, const message *m)
     bool hears_one = s->token != 0 || (s->follows != ELECT_NOBODY && !s->told);
     if (!p->config->stable || hears_one || leader == me(p) ||
         m->term <= p->node->saved.closed[leader] || !has(everybody(p), me(p))) {
-        nothing(p, SEES);
+        because(p, SEES);
         return;
     }
     bool news = s->follows != leader;
@@ -291,7 +291,7 @@ void elect__upon_following(struct process *p, number from, const message *m)
     *at(p, ELECT_RETRY) = *at(p, ELECT_BEGIN) = ELECT_UNSET;
     elect_time left = m->remaining < suspicion_time(p) ? m->remaining : suspicion_time(p);
     *at(p, ELECT_LOOK) = p->now + left + 1;
-    nothing(p, !news ? TOLD_AGAIN : leader == from ? LEADER_TELLS : IS_TOLD);
+    because(p, !news ? TOLD_AGAIN : leader == from ? LEADER_TELLS : IS_TOLD);
     p->out->rule.b = leader;
 }
 
@@ -306,7 +306,7 @@ void elect__miss(struct process *p)
         *at(p, ELECT_LOOK) = ELECT_UNSET; /* at once: see keep_watch */
         *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
     }
-    nothing(p, p->about != ELECT_NOBODY ? MISSES : looks ? STILL_LOOKS : LOOKS_AROUND);
+    because(p, p->about != ELECT_NOBODY ? MISSES : looks ? STILL_LOOKS : LOOKS_AROUND);
 }
 
 void elect__be_patient(struct process *p)
@@ -389,5 +389,5 @@ void elect__pause(struct process *p, bool on)
 {
     if (elect__paused(p) != on)
         hear_of_pause(p, p->node->saved.pause + 1);
-    nothing(p, on ? PAUSES : RESUMES);
+    because(p, on ? PAUSES : RESUMES);
 }

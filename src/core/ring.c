@@ -30,35 +30,35 @@ enum ring_event {
 static void begin(struct process *p, enum rule why)
 {
     new_round(p);
-    take_part(p);
+    become_participant(p);
     forward_list(p, ELECTION, me(p), only(me(p)));
-    nothing(p, why);
+    because(p, why);
 }
 
-static void accept(struct process *p, set list)
+static enum rule accept(struct process *p, set list)
 {
-    if (outranked(p, highest(list))) {
-        nothing(p, OUTRANKED);
-    } else {
-        close_ring(p, list);
-        if (highest(list) == me(p))
-            lead(p, IS_HIGHEST);
-        else
-            follow(p, highest(list), ACCEPTS);
+    if (outranked(p, highest(list)))
+        return OUTRANKED;
+    close_ring(p, list);
+    if (highest(list) == me(p)) {
+        lead(p);
+        return IS_HIGHEST;
     }
+    follow(p, highest(list));
+    return ACCEPTS;
 }
 
 static void announce(struct process *p, set list, enum rule why)
 {
     if (passed_on(p, COORDINATOR, me(p))) {
-        nothing(p, ANNOUNCED_BEFORE);
+        because(p, ANNOUNCED_BEFORE);
     } else {
         accept(p, list);
         if (circulates(p))
             forward_list(p, COORDINATOR, me(p), list);
         else
             multicast_list(p, LEADER, list);
-        nothing(p, why);
+        because(p, why);
     }
 }
 
@@ -69,35 +69,35 @@ static void upon_election(struct process *p, number head, set list)
     } else if (has(list, me(p))) {
         announce(p, list, ORPHAN);
     } else if (passed_on(p, ELECTION, head)) {
-        nothing(p, PASSED_ON_BEFORE);
+        because(p, PASSED_ON_BEFORE);
     } else {
-        take_part(p);
+        become_participant(p);
         forward_list(p, ELECTION, head, with(list, me(p)));
-        nothing(p, APPENDS);
+        because(p, APPENDS);
     }
 }
 
 static void upon_coordinator(struct process *p, number announcer, set list)
 {
     if (announcer == me(p)) {
-        nothing(p, ANNOUNCEMENT_BACK);
+        because(p, ANNOUNCEMENT_BACK);
     } else if (passed_on(p, COORDINATOR, announcer)) {
-        nothing(p, PASSED_ON_BEFORE);
+        because(p, PASSED_ON_BEFORE);
     } else if (highest(list) < me(p)) {
         begin(p, LOWER_ANNOUNCED);
     } else {
-        accept(p, list);
+        enum rule why = accept(p, list);
         forward_list(p, COORDINATOR, announcer, list);
+        because(p, why);
     }
 }
 
-static void upon(struct process *p, unsigned event, number from, const message *m)
+static void upon(struct process *p, const struct event *e)
 {
-    (void)from;
-    switch ((enum ring_event)event) {
-    case ELECTION: upon_election(p, m->origin, m->set); break;
-    case COORDINATOR: upon_coordinator(p, m->origin, m->set); break;
-    case LEADER: accept(p, m->set); break;
+    switch ((enum ring_event)e->type) {
+    case ELECTION: upon_election(p, e->origin, e->list); break;
+    case COORDINATOR: upon_coordinator(p, e->origin, e->list); break;
+    case LEADER: because(p, accept(p, e->list)); break;
     case RING_TIMER: begin(p, RING_TIMEOUT); break;
     }
 }

@@ -88,11 +88,7 @@ void forward_list(struct process *p, unsigned type, number origin, set list)
         transmit(p);
 }
 
-void forward(struct process *p, unsigned type, number origin, enum rule why)
-{
-    forward_list(p, type, origin, 0);
-    nothing(p, why);
-}
+void forward(struct process *p, unsigned type, number origin) { forward_list(p, type, origin, 0); }
 
 void multicast_list(struct process *p, unsigned type, set list)
 {
@@ -107,9 +103,9 @@ void close_ring(struct process *p, set members) { p->node->silent = others(p) & 
 
 void become_active(struct process *p, number j) { p->node->active |= only(j); }
 
-void take_part(struct process *p)
+void become_participant(struct process *p)
 {
-    if (takes_part(p))
+    if (participant(p))
         return;
     p->node->state = ELECTING;
     p->node->leader = ELECT_NOBODY;
@@ -170,20 +166,20 @@ void elect__link_receive(struct process *p, number from, const message *m)
     if (m->type != ELECT_LEADER && !p->config->reliable)
         acknowledge(p, from, m, tell ? p->node->saved.round : 0);
     if (over || tell) {
-        nothing(p, tell ? TELLS_ROUND : ROUND_IS_OVER);
+        because(p, tell ? TELLS_ROUND : ROUND_IS_OVER);
         return;
     }
     if (m->round > p->node->saved.round)
         elect__enter_round(p, m->round);
     p->about = m->set != 0 && m->type != ELECT_ELECTION ? highest(m->set) : m->origin;
-    p->algorithm->upon(p, m->type, from, m);
+    p->algorithm->upon(p, &(struct event){m->type, from, m->origin, m->set});
 }
 
 void elect__link_acknowledged(struct process *p, number from, const message *m)
 {
     struct elect_node *node = p->node;
     const struct elect_hop *first = &node->queue[0];
-    if (m->seen >= node->saved.round && takes_part(p)) {
+    if (m->seen >= node->saved.round && participant(p)) {
         node->saved.round = m->seen;
         p->algorithm->begin(p, BEHIND);
     } else if (node->queued > 0 && node->next == from && first->type == m->what &&
@@ -192,9 +188,9 @@ void elect__link_acknowledged(struct process *p, number from, const message *m)
         stop(p, ELECT_HOP_TIMER);
         if (node->queued > 0)
             transmit(p);
-        nothing(p, ACKED);
+        because(p, ACKED);
     } else {
-        nothing(p, LATE_ACK);
+        because(p, LATE_ACK);
     }
 }
 
@@ -206,6 +202,6 @@ void elect__link_timeout(struct process *p)
     if (node->next != me(p))
         node->silent |= only(node->next);
     transmit(p);
-    nothing(p, HOP_FAILED);
+    because(p, HOP_FAILED);
     p->out->rule.b = node->next;
 }

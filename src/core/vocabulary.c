@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-static void obey(struct process *p, enum rule why)
+void because(struct process *p, enum rule why)
 {
     p->out->rule = (struct elect_rule){
         .number = (uint8_t)why,
@@ -38,29 +38,25 @@ void stop(struct process *p, unsigned timer)
     p->out->start &= ~ELECT_TIMER_BIT(timer);
 }
 
-void stand(struct process *p, enum state s, enum rule why)
+void stand(struct process *p, enum state s)
 {
     p->node->state = (uint8_t)s;
     p->node->leader = ELECT_NOBODY;
-    obey(p, why);
 }
 
-static void settle(struct process *p, number leader, enum rule why)
+static void settle(struct process *p, number leader)
 {
     p->node->state = NORMAL;
     p->node->leader = leader;
     p->node->active = 0;
     stop(p, ELECT_ANSWER_TIMER);
     stop(p, ELECT_RING_TIMER);
-    obey(p, why);
 }
 
-void follow(struct process *p, number j, enum rule why)
+void follow(struct process *p, number j)
 {
     assert(j > me(p) && j < p->config->n);
-    settle(p, j, why);
+    settle(p, j);
 }
 
-void lead(struct process *p, enum rule why) { settle(p, me(p), why); }
-
-void nothing(struct process *p, enum rule why) { obey(p, why); }
+void lead(struct process *p) { settle(p, me(p)); }

@@ -1,9 +1,9 @@
 /*
- * The vocabulary of the algorithm files. Nouns are numbers and sets of them, verbs are effects. The
- * last verb of a branch takes the rule that the branch obeys; a branch without an effect ends in
- * nothing(), which says why.
+ * The vocabulary of the algorithm files. Nouns are numbers and sets of them; verbs are effects.
+ * Every branch ends in because(), which names the rule that the branch obeys, also if the branch
+ * does nothing.
  *
- * There is a second implementation of these words, for millions of processes: src/sim/lab.h.
+ * src/sim/lab.h implements the same words for millions of processes.
  */
 #ifndef ELECT_CORE_VOCABULARY_H
 #define ELECT_CORE_VOCABULARY_H
@@ -26,11 +26,19 @@ struct process {
     bool newcomer; /* the sender had not been heard lately */
 };
 
+/* A message that has arrived, or (with only its type) a timer that has expired. */
+struct event {
+    unsigned type; /* enum elect_event */
+    number from;   /* the sender */
+    number origin; /* rings: the process whose number or list this is */
+    set list;      /* ring with a list: the processes that have joined so far */
+};
+
 struct algorithm {
-    uint32_t messages; /* set of 1 << type: what it sends, and therefore takes */
+    uint32_t messages; /* set of 1 << type: what it sends and accepts */
     bool ring;         /* its messages go from hop to hop */
     void (*begin)(struct process *p, enum rule why);
-    void (*upon)(struct process *p, unsigned event, number from, const message *m);
+    void (*upon)(struct process *p, const struct event *e);
 };
 #define SAYS(type)      (1u << (type))
 #define ALGORITHM(name) const struct algorithm elect__##name
@@ -64,7 +72,7 @@ static inline bool leads(const struct process *p) /* as far as the election goes
 {
     return is(p, NORMAL) && p->node->leader == p->node->me;
 }
-static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
+static inline bool participant(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return is(p, NORMAL) && !p->opened; }
 /* In this round I know of a leader higher than j. */
 static inline bool outranked(const struct process *p, number j)
@@ -88,21 +96,21 @@ static inline bool circulates(const struct process *p)
 void send(struct process *p, unsigned type, set to) PREFIXED(send);
 void start(struct process *p, unsigned timer) PREFIXED(start);
 void stop(struct process *p, unsigned timer) PREFIXED(stop);
-void stand(struct process *p, enum state s, enum rule why) PREFIXED(stand); /* without a leader */
-void follow(struct process *p, number j, enum rule why) PREFIXED(follow);
-void lead(struct process *p, enum rule why) PREFIXED(lead);
-void nothing(struct process *p, enum rule why) PREFIXED(nothing);
+void stand(struct process *p, enum state s) PREFIXED(stand); /* without a leader */
+void follow(struct process *p, number j) PREFIXED(follow);
+void lead(struct process *p) PREFIXED(lead);
+void because(struct process *p, enum rule why) PREFIXED(because); /* the last call counts */
 
 /* Verbs of the rings, in ring_links.c. */
 
-/* Forget the last election, take the next number. */
+/* Forgets the previous election and takes the next round number. */
 void new_round(struct process *p) PREFIXED(new_round);
-/* The ring timer runs from the first time in a round on. */
-void take_part(struct process *p) PREFIXED(take_part);
+/* The first call in a round starts the ring timer. */
+void become_participant(struct process *p) PREFIXED(become_participant);
 void become_active(struct process *p, number j) PREFIXED(become_active);
-/* Whoever is no member is known to be silent. */
+/* From now on the ring consists of these processes; the others are skipped. */
 void close_ring(struct process *p, set members) PREFIXED(close_ring);
-void forward(struct process *p, unsigned type, number origin, enum rule why) PREFIXED(forward);
+void forward(struct process *p, unsigned type, number origin) PREFIXED(forward);
 void forward_list(struct process *p, unsigned type, number origin, set list) PREFIXED(forward_list);
 void multicast_list(struct process *p, unsigned type, set list) PREFIXED(multicast_list);
 bool passed_on(const struct process *p, unsigned type, number origin) PREFIXED(passed_on);

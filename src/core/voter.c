@@ -89,7 +89,7 @@ static void refuse(struct process *p, number c, const message *m, enum elect_ref
                          .other = in_the_way(p, why),
                          .membership = p->node->saved.membership,
                          .remaining = remaining(p, why)});
-    nothing(p, rules[why]);
+    because(p, rules[why]);
     p->out->rule.b = why == ELECT_REFUSED_HELD ? p->node->mandate.holder : ELECT_NOBODY;
 }
 
@@ -130,7 +130,7 @@ static void observe(struct process *p, number c, const message *m)
 {
     struct elect_mandate *v = &p->node->mandate;
     if (m->term < v->granted && v->follows != ELECT_NOBODY) {
-        nothing(p, EARLIER_REIGN);
+        because(p, EARLIER_REIGN);
         return;
     }
     if (m->leading && v->token == 0) {
@@ -141,7 +141,7 @@ static void observe(struct process *p, number c, const message *m)
         v->heir = m->heir;
         elect__follow_office(p, c, m->term);
     }
-    nothing(p, HEARD_LEADER);
+    because(p, HEARD_LEADER);
 }
 
 static void answer(struct process *p, number c, const message *m)
@@ -166,7 +166,7 @@ static void answer(struct process *p, number c, const message *m)
     } else {
         elect__be_patient(p);
     }
-    nothing(p, renewal ? GRANTS_AGAIN : GRANTS);
+    because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
 /* Who asks knows who votes, unless it counts wrongly: then anybody tells it so. */
@@ -184,7 +184,7 @@ void elect__upon_request(struct process *p, number c, const message *m)
     else
         observe(p, c, m);
     if (gives_way)
-        nothing(p, CLOCKS_ARE_WRONG);
+        because(p, CLOCKS_ARE_WRONG);
 }
 
 /* As the request would be answered; nothing is changed. */
@@ -192,7 +192,7 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
 {
     struct elect_node as_it_is = *p->node;
     if (!votes(p, c, m)) {
-        nothing(p, NOTHING);
+        because(p, NOTHING);
         return;
     }
     enum elect_refusal why = objection(p, c, m);
@@ -203,7 +203,7 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
                              .round = m->round,
                              .incarnation = m->incarnation,
                              .lease = m->lease});
-        nothing(p, SAYS_AYE);
+        because(p, SAYS_AYE);
     } else {
         refuse(p, c, m, why);
     }
@@ -223,7 +223,7 @@ void elect__upon_release(struct process *p, number from, const message *m)
     if (from != me(p))
         elect__may_be_free(p, office);
     if (!leader || m->term < v->granted) {
-        nothing(p, TERM_IS_OVER);
+        because(p, TERM_IS_OVER);
         return;
     }
     v->follows = p->node->leader = ELECT_NOBODY;
@@ -234,7 +234,7 @@ void elect__upon_release(struct process *p, number from, const message *m)
     else
         elect__suspect(p);
     p->about = from;
-    nothing(p, OFFICE_RELEASED);
+    because(p, OFFICE_RELEASED);
 }
 
 void elect__upon_hand(struct process *p, number from, const message *m)
@@ -245,7 +245,7 @@ void elect__upon_hand(struct process *p, number from, const message *m)
         v->follows = ELECT_NOBODY;
     if (has(everybody(p), me(p)) && v->token == 0 && m->term >= v->granted)
         elect__inherit(p, m);
-    nothing(p, TERM_IS_OVER);
+    because(p, TERM_IS_OVER);
 }
 
 void elect__end_of_guard(struct process *p)

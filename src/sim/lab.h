@@ -18,20 +18,22 @@ typedef uint32_t number;
 typedef struct {
     number first, end;
 } set;
-typedef struct {
-    number origin;
-} message;
 
 struct process {
     struct lab *lab;
     struct lab_node *node;
 };
 
+struct event {
+    unsigned type;
+    number from, origin;
+};
+
 struct algorithm {
     uint32_t messages;
     bool ring;
     void (*begin)(struct process *p, enum rule why);
-    void (*upon)(struct process *p, unsigned event, number from, const message *m);
+    void (*upon)(struct process *p, const struct event *e);
 };
 #define SAYS(type)      (1u << (type))
 #define ALGORITHM(name) static const struct algorithm elect__##name __attribute__((unused))
@@ -59,7 +61,7 @@ static inline bool runs(const struct process *p, unsigned timer)
 {
     return p->lab->timers[me(p)][timer - ELECT_ANSWER_TIMER] != 0;
 }
-static inline bool takes_part(const struct process *p) { return is(p, ELECTING); }
+static inline bool participant(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return p->node->decided; }
 static inline bool outranked(const struct process *p, number j)
 {
@@ -82,12 +84,8 @@ static inline void become(struct process *p, enum state s, number leader)
     p->node->state = (uint8_t)s;
     p->node->leader = leader;
 }
-static inline void nothing(struct process *p, enum rule why) { (void)p, (void)why; }
-static inline void stand(struct process *p, enum state s, enum rule why)
-{
-    (void)why;
-    become(p, s, LAB_NOBODY);
-}
+static inline void because(struct process *p, enum rule why) { (void)p, (void)why; }
+static inline void stand(struct process *p, enum state s) { become(p, s, LAB_NOBODY); }
 static inline void send(struct process *p, unsigned type, set to)
 {
     if (!nobody(to))
@@ -103,25 +101,16 @@ static inline void settle(struct process *p, number leader)
         stop(p, ELECT_ANSWER_TIMER);
     }
 }
-static inline void follow(struct process *p, number j, enum rule why)
-{
-    (void)why;
-    settle(p, j);
-}
-static inline void lead(struct process *p, enum rule why)
-{
-    (void)why;
-    settle(p, me(p));
-}
+static inline void follow(struct process *p, number j) { settle(p, j); }
+static inline void lead(struct process *p) { settle(p, me(p)); }
 static inline void new_round(struct process *p) { p->node->decided = false; }
-static inline void take_part(struct process *p)
+static inline void become_participant(struct process *p)
 {
-    if (!takes_part(p))
+    if (!participant(p))
         become(p, ELECTING, LAB_NOBODY);
 }
-static inline void forward(struct process *p, unsigned type, number origin, enum rule why)
+static inline void forward(struct process *p, unsigned type, number origin)
 {
-    (void)why;
     lab_forward(p->lab, p->node, type, origin);
 }
 

@@ -2,14 +2,14 @@
 
 static void lab_deliver(struct lab *lab, const struct lab_message *m)
 {
-    const message body = {.origin = m->value};
+    const struct event e = {.type = m->type, .from = m->from, .origin = m->value};
     uint32_t end = lab->bully ? m->value : m->to + 1;
     for (uint32_t to = m->to; to < end; to++) {
         struct process p = {.lab = lab, .node = &lab->node[to]};
         if (p.node->state == LAB_DOWN || (lab->bully && to == m->from))
             continue;
         lab->delivered++;
-        upon(&p, m->type, m->from, &body);
+        upon(&p, &e);
     }
 }
 
@@ -25,7 +25,7 @@ static void lab_alarms(struct lab *lab)
             if (lab->timers[alarm.number][t] != alarm.due)
                 continue;
             lab->timers[alarm.number][t] = 0;
-            upon(&p, ELECT_ANSWER_TIMER + t, alarm.number, NULL);
+            upon(&p, &(struct event){.type = ELECT_ANSWER_TIMER + t, .from = alarm.number});
         }
     }
 }
