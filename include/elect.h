@@ -360,29 +360,49 @@ struct elect_config {
     uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER; unit: the host's */
 };
 
+/*
+ * A message. What a type does not use is 0. A field whose meaning depends on the type has a name
+ * for each meaning: the union holds one value, whichever name is used.
+ */
 struct elect_message {
-    elect_set set;  /* ring: the list of those who took part; PRESENT: whom its sender has heard;
-                       REQUEST, FOLLOWING: the roll, those who answered the leader lately */
-    uint32_t round; /* rings: which election this belongs to; 0 in the bully algorithm */
-    uint32_t seen;  /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
-    uint8_t type;   /* enum elect_event */
-    uint8_t what;   /* ACK: the type that is acknowledged */
-    uint8_t origin; /* rings: whose number or list this is */
-    /* The mandate: `round` is the candidate's, `what` the type that is answered. */
-    uint8_t leading; /* REQUEST: its sender leads */
+    union {
+        elect_set list;  /* rings: the processes that have joined the list */
+        elect_set heard; /* PRESENT: the processes that the sender has heard lately */
+        elect_set roll;  /* REQUEST, FOLLOWING: the processes that answered the leader lately */
+    };
+    union {
+        uint32_t round;    /* rings: the election; mandate: the candidate's round; bully: 0 */
+        uint32_t question; /* FORGOT, REMEMBERS: the number of the question */
+    };
+    uint32_t seen;   /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
+    uint8_t type;    /* enum elect_event */
+    uint8_t what;    /* ACK, REFUSE: the type of the message that this one answers */
+    uint8_t origin;  /* rings: the process whose number or list this is; mandate: the sender */
+    uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
-    uint8_t heir;    /* REQUEST, FOLLOWING: who is next; RELEASE: whose turn it is, or nobody's */
-    uint8_t penalty; /* of the sender */
-    uint8_t able; /* PRESENT: it could win an election; GRANT: it would take its leader's place */
-    uint32_t pause, digest; /* the sender's */
-    elect_term term;
-    elect_term other;     /* REQUEST, PREVOTE: the certificate, or 0; REFUSE: what is in the way */
-    uint32_t incarnation; /* of who asks, or says something of itself; REMEMBERS: the last known */
-    uint32_t life;        /* REQUEST, PREVOTE: the incarnation that gave the certificate */
+    uint8_t heir;    /* REQUEST, FOLLOWING, RELEASE, HAND: who is next, or ELECT_NOBODY */
+    uint8_t penalty; /* mandate: the sender's penalties */
+    union {
+        uint8_t able;   /* PRESENT: the sender could win an election */
+        uint8_t claims; /* GRANT: the sender would take its leader's place */
+    };
+    uint32_t pause, digest; /* mandate: the sender's */
+    elect_term term;        /* mandate: the term that this message is about */
+    union {
+        elect_term certificate; /* REQUEST, PREVOTE: the predecessor's term, released; 0: none */
+        elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
+    };
+    union {
+        uint32_t incarnation; /* of the process that asks, or that says something of itself */
+        uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
+    };
+    uint32_t certified_by; /* REQUEST, PREVOTE: the incarnation that released the certificate */
     struct elect_membership membership; /* the sender's; not in every message */
-    uint32_t lease;                     /* D */
-    uint32_t remaining; /* REFUSE: how long boot or held will last; FOLLOWING: how long this is
-                             to be believed */
+    uint32_t lease;                     /* D; REMEMBERS: the longest lease granted */
+    union {
+        uint32_t remaining; /* REFUSE: how long boot or held will last */
+        uint32_t valid_for; /* FOLLOWING: how long this is to be believed */
+    };
 };
 
 /* A ring message that waits: its round is the node's. */
@@ -442,58 +462,92 @@ enum elect_time_name {
 };
 #define ELECT_ROUNDS (ELECT_TIMES - ELECT_SENT)
 
-/* Who has lost its state asks, waits, and asks once more before it votes again. */
-enum elect_oblivion { ELECT_NOT_LOST, ELECT_ASKING, ELECT_WAITING_IT_OUT, ELECT_ASKING_AGAIN };
+/* A process that has lost its state asks, waits, and asks once more before it votes again. */
+enum elect_readmission_stage {
+    ELECT_NOT_LOST,
+    ELECT_ASKING,
+    ELECT_WAITING_IT_OUT,
+    ELECT_ASKING_AGAIN
+};
 
 /* A leader that leads no more, but renews its lease until its work has stopped; and why. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 
-struct elect_mandate {
-    elect_time time[ELECT_TIMES];
-    elect_term granted;      /* voter: the term of the grant */
-    elect_term asked;        /* candidate: what it asks whether it would get */
-    elect_term term;         /* candidate, leader: what its rounds ask for */
-    elect_term token;        /* leader: in force; 0: does not lead */
-    elect_term certificate;  /* candidate: a RELEASE that goes with its requests, or 0 */
-    elect_term seen;         /* the highest term seen */
-    elect_term followed;     /* the latest office that this process followed as a voter */
-    elect_set ayes, refused; /* candidate: who said what */
-    elect_set stale;         /* leader: who has promised a larger term of somebody else's */
-    struct {
-        elect_term term;
-        elect_set voters;
-        uint32_t number, lease;
-    } round[ELECT_ROUNDS];
-    uint32_t rounds;          /* how many there were in this incarnation */
-    uint32_t question;        /* candidate: which of them asks whether it would be granted */
-    uint32_t certified_by;    /* candidate: the incarnation that gave the certificate */
-    uint32_t granted_to;      /* voter: the holder's incarnation */
-    uint32_t longest_since;   /* voter: the longest lease granted since the start */
-    uint32_t wait[ELECT_MAX]; /* candidate: how long each refusal lasts, 0: no reason to wait */
-    uint8_t holder;           /* voter: of the grant */
-    uint8_t candidacy;        /* enum elect_candidacy */
-    uint8_t follows;          /* whose REQUEST said that it leads, and was granted */
+/* What a voter has granted. */
+struct elect_voter {
+    elect_term granted;          /* the term of the grant */
+    uint32_t holder_incarnation; /* of the process that holds the grant */
+    uint32_t longest;            /* the longest lease granted since the start */
+    uint8_t holder;              /* the process that holds the grant */
+    uint8_t unused[7];
+};
+
+/* A process that the election chose, and its attempt to get a mandate. */
+struct elect_candidate {
+    elect_term asked;         /* the term of its PREVOTE */
+    elect_term certificate;   /* a released term, which its requests carry; 0: none */
+    elect_set ayes, refused;  /* the voters that said so */
+    uint32_t question;        /* the round of its PREVOTE */
+    uint32_t certified_by;    /* the incarnation that released the certificate */
+    uint32_t wait[ELECT_MAX]; /* how long each refusal lasts; 0: no reason to wait */
+    uint8_t stage;            /* enum elect_candidacy */
     uint8_t attempts;         /* candidacies lost in a row */
     bool nominated;           /* the election chose this process */
-    bool working;             /* the office is over, or will be, and the work has not stopped */
-    uint8_t handing;          /* enum elect_handing */
-    uint8_t successor;        /* leader: whom it hands over to, ELECT_NOBODY: the heir */
-    uint8_t heir;             /* who is next, as the leader says */
-    bool told;                /* it follows whom others follow */
-    bool restless;            /* has looked around, and wants an election */
-    uint8_t penalties;        /* own; the fewest come first */
-    uint8_t lost;             /* enum elect_oblivion */
-    uint8_t unused[7];
-    elect_set able;                 /* who says that it could win an election */
-    elect_set differ;               /* who was told otherwise: their configuration is another one */
-    elect_time heard[ELECT_MAX];    /* from whom, when, the last message came */
-    elect_time heard_me[ELECT_MAX]; /* and when it last said that it hears this process */
-    uint8_t penalty[ELECT_MAX];     /* what each said of itself */
-    elect_set remembering;          /* who has told it what it has lost */
-    uint32_t changed_in;            /* leader: the first round with the membership as it is */
-    uint32_t unused_too;
+    uint8_t unused[5];
+};
+
+/* The office, and the rounds of requests that get and renew it. */
+struct elect_leader {
+    elect_term token; /* the term in force; 0: holds no office */
+    elect_term term;  /* what its rounds ask for */
+    elect_set stale;  /* voters that have promised a larger term of another process */
+    struct {
+        elect_term term;
+        elect_set voters; /* that granted it */
+        uint32_t number, lease;
+    } round[ELECT_ROUNDS];
+    uint32_t rounds;     /* the number of rounds in this incarnation, PREVOTEs included */
+    uint32_t changed_in; /* the first round with the present membership */
+    bool working;        /* the office has ended, or will, and the work has not stopped */
+    uint8_t handing;     /* enum elect_handing */
+    uint8_t successor;   /* the process it hands over to; ELECT_NOBODY: the heir */
+    uint8_t unused[5];
+};
+
+/* The other processes: the leader, who is reachable, who would do better. */
+struct elect_presence {
+    elect_term followed;            /* the latest office that this process followed as a voter */
+    elect_set able;                 /* say that they could win an election */
+    elect_set differ;               /* have another configuration */
+    elect_time heard[ELECT_MAX];    /* the last message of each */
+    elect_time heard_me[ELECT_MAX]; /* the last sign that each hears this process */
+    uint8_t penalty[ELECT_MAX];     /* as each says of itself */
+    uint8_t penalties;              /* its own; members with fewer come first */
+    uint8_t follows;                /* the leader, whose REQUEST it granted or was told of */
+    uint8_t heir;                   /* who is next, as the leader says */
+    bool told;                      /* it follows the leader that another process follows */
+    bool restless;                  /* has looked for a leader long enough; wants an election */
+    uint8_t unused[3];
+};
+
+/* A process that has lost its state. */
+struct elect_readmission {
+    elect_set remembering; /* have answered its question */
+    uint32_t question;     /* the number of that question */
+    uint8_t stage;         /* enum elect_readmission_stage */
+    uint8_t unused[3];
+};
+
+struct elect_mandate {
+    elect_time time[ELECT_TIMES];
+    elect_term seen; /* the highest term seen */
+    struct elect_voter voter;
+    struct elect_candidate candidate;
+    struct elect_leader leader;
+    struct elect_presence presence;
+    struct elect_readmission readmission;
 };
 
 struct elect_node {

@@ -22,7 +22,7 @@ enum kind { NUMBER, RANK, SOME, SET };
     X(NUMBER, seen)                                                                                \
     X(NUMBER, what)                                                                                \
     X(RANK, origin)                                                                                \
-    X(SOME, set)                                                                                   \
+    X(SOME, list)                                                                                  \
     X(NUMBER, leading)                                                                             \
     X(NUMBER, reason)                                                                              \
     X(RANK, heir)                                                                                  \
@@ -31,9 +31,9 @@ enum kind { NUMBER, RANK, SOME, SET };
     X(NUMBER, pause)                                                                               \
     X(NUMBER, digest)                                                                              \
     X(NUMBER, term)                                                                                \
-    X(NUMBER, other)                                                                               \
+    X(NUMBER, certificate)                                                                         \
     X(NUMBER, incarnation)                                                                         \
-    X(NUMBER, life)                                                                                \
+    X(NUMBER, certified_by)                                                                        \
     X(NUMBER, lease)                                                                               \
     X(NUMBER, remaining)                                                                           \
     X(NUMBER, membership.version)                                                                  \

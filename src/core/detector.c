@@ -17,8 +17,8 @@
 void elect__suspect(struct process *p)
 {
     p->about = p->node->leader;
-    if (p->node->mandated && p->node->mandate.follows != me(p))
-        p->node->mandate.follows = ELECT_NOBODY; /* until it is heard again */
+    if (p->node->mandated && presence(p)->follows != me(p))
+        presence(p)->follows = ELECT_NOBODY; /* until it is heard again */
     if (!has(everybody(p), me(p)))
         because(p, NOTHING);
     else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
@@ -41,11 +41,11 @@ void elect__beat(struct process *p)
 
 static void upon_lower_leader(struct process *p, number j, uint32_t round)
 {
-    if (leads(p) && round == p->node->saved.round) {
+    if (leads(p) && round == saved(p)->round) {
         send(p, ELECT_HEARTBEAT, only(j));
         because(p, TELLS_LOWER);
     } else if (is(p, NORMAL)) {
-        p->node->saved.round = round;
+        saved(p)->round = round;
         p->algorithm->begin(p, LOWER_LEADS);
     } else {
         because(p, ELECTION_IS_ON);
@@ -55,11 +55,11 @@ static void upon_lower_leader(struct process *p, number j, uint32_t round)
 static void upon_higher_leader(struct process *p, number j, uint32_t round)
 {
     number leader = p->node->leader;
-    if (round == p->node->saved.round && leader != ELECT_NOBODY && leader > j) {
+    if (round == saved(p)->round && leader != ELECT_NOBODY && leader > j) {
         because(p, STILL_FOLLOWS);
         return;
     }
-    if (round > p->node->saved.round)
+    if (round > saved(p)->round)
         elect__enter_round(p, round);
     follow(p, j);
     because(p, FOLLOWS_HEARTBEAT);
@@ -67,9 +67,9 @@ static void upon_higher_leader(struct process *p, number j, uint32_t round)
 
 void elect__heartbeat(struct process *p, number j, const message *m)
 {
-    if (m->round < p->node->saved.round) {
+    if (m->round < saved(p)->round) {
         because(p, EARLIER_REIGN);
-    } else if (j == p->node->leader && m->round == p->node->saved.round) {
+    } else if (j == p->node->leader && m->round == saved(p)->round) {
         if (p->config->detector)
             start(p, ELECT_SUSPICION_TIMER);
         because(p, HEARD_LEADER);

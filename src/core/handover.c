@@ -17,7 +17,7 @@
 
 set elect__roll(const struct process *p)
 {
-    return elect__lately(p, p->node->mandate.heard) & ~only(me(p));
+    return elect__lately(p, presence(p)->heard) & ~only(me(p));
 }
 
 /* Members that could take over. One that has just started answers, too, but cannot grant itself
@@ -42,19 +42,17 @@ number elect__heir(const struct process *p) { return fittest(p, successors(p)); 
 
 static void begin_to_resign(struct process *p, number successor, enum elect_handing how)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    o->handing = (uint8_t)how;
-    o->working = true;
-    o->successor = successor;
+    leader(p)->handing = (uint8_t)how;
+    leader(p)->working = true;
+    leader(p)->successor = successor;
     because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);
 }
 
 void elect__resign(struct process *p, number successor)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    if (o->token == 0)
+    if (!in_office(p))
         because(p, HAS_NO_OFFICE);
-    else if (o->handing)
+    else if (leader(p)->handing)
         because(p, RESIGNS_ALREADY);
     else if (successor != ELECT_NOBODY && (successor >= p->config->n || !has(others(p), successor)))
         because(p, CANNOT_LEAD);
@@ -66,7 +64,7 @@ void elect__resign(struct process *p, number successor)
 
 bool elect__claims(const struct process *p)
 {
-    return p->node->mandate.follows != me(p) && due(p, ELECT_CLAIM);
+    return presence(p)->follows != me(p) && due(p, ELECT_CLAIM);
 }
 
 /* Of those that would take the place, the fittest comes first: else it would ask at once for the
@@ -83,8 +81,7 @@ static number first_claimant(const struct process *p)
 
 void elect__give_place(struct process *p, number to)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    if (p->config->preempt && !elect__paused(p) && o->token != 0 && !o->handing &&
+    if (p->config->preempt && !elect__paused(p) && in_office(p) && !leader(p)->handing &&
         to == first_claimant(p))
         begin_to_resign(p, to, ELECT_GIVING_PLACE);
 }
@@ -95,14 +92,13 @@ static message release(const struct process *p, unsigned type, number heir)
 {
     return (message){.type = (uint8_t)type,
                      .heir = heir,
-                     .term = p->node->saved.used,
-                     .incarnation = p->node->saved.incarnation};
+                     .term = saved(p)->used,
+                     .incarnation = saved(p)->incarnation};
 }
 
 static void hand_over(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    number next = o->successor != ELECT_NOBODY ? o->successor : elect__heir(p);
+    number next = leader(p)->successor != ELECT_NOBODY ? leader(p)->successor : elect__heir(p);
     set others = next != ELECT_NOBODY ? all(p) & ~only(next) : all(p);
     elect__say(p, others, release(p, ELECT_RELEASE, next));
     if (next != ELECT_NOBODY)
@@ -124,16 +120,15 @@ struct elect_message elect_testament(const struct elect_config *config, uint8_t 
 
 void elect__stopped(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    enum elect_handing hands = (enum elect_handing)o->handing;
-    if (!o->working) {
+    enum elect_handing hands = (enum elect_handing)leader(p)->handing;
+    if (!leader(p)->working) {
         because(p, NOTHING);
         return;
     }
-    if (o->token != 0)
+    if (in_office(p))
         elect__end_office(p, HANDS_OVER);
-    o->working = false;
-    o->handing = ELECT_NOT_HANDING;
+    leader(p)->working = false;
+    leader(p)->handing = ELECT_NOT_HANDING;
     if (hands == ELECT_RESIGNING)
         elect__penalize(p, WHO_RESIGNS);
     if (hands != ELECT_NOT_HANDING) {
@@ -142,6 +137,6 @@ void elect__stopped(struct process *p)
         elect__say(p, all(p), release(p, ELECT_RELEASE, ELECT_NOBODY));
         because(p, RELEASES);
     }
-    if (o->nominated) /* again, while it worked */
+    if (candidate(p)->nominated) /* again, while it worked */
         *at(p, ELECT_RETRY) = p->now;
 }

@@ -17,16 +17,43 @@
 
 typedef elect_term term;
 
+/* ---- the roles of a process: see elect.h ---- */
+
+static inline struct elect_voter *voter(const struct process *p) { return &p->node->mandate.voter; }
+static inline struct elect_candidate *candidate(const struct process *p)
+{
+    return &p->node->mandate.candidate;
+}
+static inline struct elect_leader *leader(const struct process *p)
+{
+    return &p->node->mandate.leader;
+}
+static inline struct elect_presence *presence(const struct process *p)
+{
+    return &p->node->mandate.presence;
+}
+static inline struct elect_readmission *readmission(const struct process *p)
+{
+    return &p->node->mandate.readmission;
+}
+static inline struct elect_saved *saved(const struct process *p) { return &p->node->saved; }
+static inline bool in_office(const struct process *p) { return leader(p)->token != 0; }
+static inline bool lost_state(const struct process *p)
+{
+    return readmission(p)->stage != ELECT_NOT_LOST;
+}
+
 /* ---- who is who ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
 static inline set voters(const struct process *p) /* whoever is asked */
 {
-    return p->node->saved.membership.voters | p->node->saved.membership.before;
+    return saved(p)->membership.voters | saved(p)->membership.before;
 }
 unsigned elect__quorum(set electorate);
+/* Returns true if `some` has a majority of both electorates, the present and the previous one. */
 bool elect__majority(const struct process *p, set some);
-number elect__owner(const struct process *p, term e); /* ELECT_NOBODY if there is none */
+number elect__owner(const struct process *p, term e); /* ELECT_NOBODY if it is no member */
 
 /* ---- times ---- */
 
@@ -47,7 +74,9 @@ static inline bool due(const struct process *p, enum elect_time_name name)
     return is_set(p, name) && !before(p, name);
 }
 
-/* One of the mandate's messages, with all that they have in common. */
+static inline void raise_term(term *t, term to) { *t = to > *t ? to : *t; }
+
+/* Sends one of the mandate's messages, with what all of them carry. */
 void elect__say(struct process *p, set to, message m);
 
 /* ---- voter.c ---- */

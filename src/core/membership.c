@@ -42,7 +42,7 @@ static bool alike(const struct elect_membership *a, const struct elect_membershi
 
 bool elect__counts_wrongly(const struct process *p, number c, const message *m)
 {
-    const struct elect_membership *its = &m->membership, *mine = &p->node->saved.membership;
+    const struct elect_membership *its = &m->membership, *mine = &saved(p)->membership;
     if (!has(its->members, c))
         return true;
     if (alike(its, mine))
@@ -52,7 +52,7 @@ bool elect__counts_wrongly(const struct process *p, number c, const message *m)
 
 void elect__adopt(struct process *p, const struct elect_membership *m)
 {
-    struct elect_membership *mine = &p->node->saved.membership;
+    struct elect_membership *mine = &saved(p)->membership;
     bool known = alike(m, mine) && m->stamp == mine->stamp && m->before == mine->before;
     if (known || earlier(m, mine))
         return;
@@ -64,31 +64,30 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
 static elect_time longest_lease(const struct process *p)
 {
     const elect_time million = 1000000;
-    const struct elect_mandate *o = &p->node->mandate;
-    elect_time longest = p->node->saved.longest, left = o->time[ELECT_UNTIL] - p->now;
+    elect_time longest = saved(p)->longest, left = p->node->mandate.time[ELECT_UNTIL] - p->now;
     longest = left > longest ? left : longest; /* granted by others, for longer */
     return longest * (million + p->config->drift) / (million - p->config->drift) + 1;
 }
 
 void elect__take_over_members(struct process *p)
 {
-    struct elect_membership *m = &p->node->saved.membership;
-    m->stamp = p->node->mandate.token; /* later than all before that were not confirmed */
+    struct elect_membership *m = &saved(p)->membership;
+    m->stamp = leader(p)->token; /* later than all before that were not confirmed */
     p->out->persist = true;
-    p->node->mandate.changed_in = p->node->mandate.rounds + 1;
+    leader(p)->changed_in = leader(p)->rounds + 1;
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
 /* Who is in office goes by its own: what it does not know of was never confirmed. */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
-    if (p->node->mandate.token == 0 && m->stamp != 0 && earlier(&p->node->saved.membership, m))
+    if (!in_office(p) && m->stamp != 0 && earlier(&saved(p)->membership, m))
         elect__adopt(p, m);
 }
 
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m)
 {
-    return earlier(m, &p->node->saved.membership);
+    return earlier(m, &saved(p)->membership);
 }
 
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m)
@@ -101,28 +100,28 @@ bool elect__can_be_members(const struct process *p, const struct elect_membershi
 static bool can_be(const struct process *p, const struct elect_membership *m)
 {
     struct elect_membership next = *m;
-    next.before = p->node->saved.membership.voters;
+    next.before = saved(p)->membership.voters;
     return has(m->members, me(p)) && elect__can_be_members(p, &next);
 }
 
 void elect__change(struct process *p, const struct elect_membership *wanted)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    struct elect_membership *m = &p->node->saved.membership;
-    if (o->token == 0 || o->handing) {
-        because(p, o->handing ? RESIGNS_ALREADY : HAS_NO_OFFICE);
-    } else if (m->before != m->voters || before(p, ELECT_NEXT_CHANGE) || o->term != o->token) {
+    struct elect_membership *m = &saved(p)->membership;
+    if (!in_office(p) || leader(p)->handing) {
+        because(p, leader(p)->handing ? RESIGNS_ALREADY : HAS_NO_OFFICE);
+    } else if (m->before != m->voters || before(p, ELECT_NEXT_CHANGE) ||
+               leader(p)->term != leader(p)->token) {
         because(p, CHANGE_TOO_SOON);
     } else if (!can_be(p, wanted)) {
         because(p, CHANGE_TOO_LARGE);
     } else {
-        m->stamp = o->token;
+        m->stamp = leader(p)->token;
         m->version++;
         m->before = m->voters;
         m->voters = wanted->voters;
         m->members = wanted->members;
         p->out->persist = true;
-        o->changed_in = o->rounds + 1;
+        leader(p)->changed_in = leader(p)->rounds + 1;
         *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
         elect__round(p);
         because(p, CHANGES_MEMBERS);
@@ -131,8 +130,8 @@ void elect__change(struct process *p, const struct elect_membership *wanted)
 
 void elect__confirm_change(struct process *p, uint32_t round)
 {
-    struct elect_membership *m = &p->node->saved.membership;
-    if (m->before == m->voters || round < p->node->mandate.changed_in)
+    struct elect_membership *m = &saved(p)->membership;
+    if (m->before == m->voters || round < leader(p)->changed_in)
         return;
     m->before = m->voters;
     p->out->persist = true;
@@ -144,20 +143,19 @@ void elect__confirm_change(struct process *p, uint32_t round)
 
 void elect__upon_forgot(struct process *p, number from, const message *m)
 {
-    const struct elect_saved *s = &p->node->saved;
     elect__say(p, only(from),
                (message){.type = ELECT_REMEMBERS,
-                         .round = m->round,
-                         .lease = s->longest,
+                         .question = m->question,
+                         .lease = saved(p)->longest,
                          .term = p->node->mandate.seen,
-                         .incarnation = s->met[from],
-                         .membership = s->membership});
+                         .last_met = saved(p)->met[from],
+                         .membership = saved(p)->membership});
     if (m->incarnation != 0) /* its next life: nobody may call itself that again */
         p->out->persist = true;
     because(p, REMEMBERS_FOR);
 }
 
-/* Of every majority that it may have been part of, one other. */
+/* Does `some` contain another member of every majority that this member could have joined? */
 static bool enough_of(set electorate, set some)
 {
     return count(some & electorate) + elect__quorum(electorate) > count(electorate);
@@ -165,11 +163,10 @@ static bool enough_of(set electorate, set some)
 
 static void ask(struct process *p)
 {
-    struct elect_mandate *r = &p->node->mandate;
     elect__say(p, all(p) & ~only(me(p)),
                (message){.type = ELECT_FORGOT,
-                         .round = r->question,
-                         .incarnation = p->node->saved.incarnation});
+                         .question = readmission(p)->question,
+                         .incarnation = saved(p)->incarnation});
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
     because(p, HAS_FORGOTTEN);
 }
@@ -177,36 +174,32 @@ static void ask(struct process *p)
 /* The longest that it may have granted. */
 static uint32_t longest(const struct process *p)
 {
-    uint32_t most = p->config->max_lease, known = p->node->saved.longest;
+    uint32_t most = p->config->max_lease, known = saved(p)->longest;
     return known > most ? known : most;
 }
 
 static void ask_again(struct process *p)
 {
-    struct elect_mandate *r = &p->node->mandate;
-    struct elect_saved *s = &p->node->saved;
     *at(p, ELECT_GUARD) = ELECT_UNSET;
-    r->lost = ELECT_ASKING_AGAIN;
-    r->remembering = 0;
-    r->question |= 1;
-    s->incarnation = (ELECT_ERA(s->met[me(p)]) + 1) * ELECT_STARTS;
+    readmission(p)->stage = ELECT_ASKING_AGAIN;
+    readmission(p)->remembering = 0;
+    readmission(p)->question |= 1;
+    saved(p)->incarnation = (ELECT_ERA(saved(p)->met[me(p)]) + 1) * ELECT_STARTS;
     ask(p);
 }
 
 static void know_enough(struct process *p)
 {
-    struct elect_mandate *r = &p->node->mandate;
-    struct elect_saved *s = &p->node->saved;
-    if (r->lost == ELECT_ASKING) {
-        r->lost = ELECT_WAITING_IT_OUT;
+    if (readmission(p)->stage == ELECT_ASKING) {
+        readmission(p)->stage = ELECT_WAITING_IT_OUT;
         *at(p, ELECT_GUARD) = p->now + longest(p);
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         because(p, WAITS_IT_OUT);
-    } else if (s->met[me(p)] > s->incarnation) {
+    } else if (saved(p)->met[me(p)] > saved(p)->incarnation) {
         ask_again(p); /* somebody has met a later one */
     } else {
-        r->lost = ELECT_NOT_LOST;
-        s->promised = s->used = r->seen;
+        readmission(p)->stage = ELECT_NOT_LOST;
+        saved(p)->promised = saved(p)->used = p->node->mandate.seen;
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         p->out->persist = true;
         start(p, ELECT_SUSPICION_TIMER);
@@ -217,27 +210,25 @@ static void know_enough(struct process *p)
 
 static void learn(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *r = &p->node->mandate;
-    struct elect_saved *s = &p->node->saved;
-    r->seen = m->term > r->seen ? m->term : r->seen;
-    s->met[me(p)] = m->incarnation > s->met[me(p)] ? m->incarnation : s->met[me(p)];
-    s->longest = m->lease > s->longest ? m->lease : s->longest;
-    s->pause = m->pause > s->pause ? m->pause : s->pause;
-    if (earlier(&s->membership, &m->membership))
-        s->membership = m->membership;
-    if (m->incarnation >= s->incarnation) /* it has written down what this one will call itself */
-        r->remembering |= only(from);
+    raise_term(&p->node->mandate.seen, m->term);
+    saved(p)->met[me(p)] = m->last_met > saved(p)->met[me(p)] ? m->last_met : saved(p)->met[me(p)];
+    saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;
+    saved(p)->pause = m->pause > saved(p)->pause ? m->pause : saved(p)->pause;
+    if (earlier(&saved(p)->membership, &m->membership))
+        saved(p)->membership = m->membership;
+    if (m->last_met >= saved(p)->incarnation) /* it has persisted the new incarnation */
+        readmission(p)->remembering |= only(from);
     because(p, LEARNS);
-    if (enough_of(s->membership.voters, r->remembering) &&
-        enough_of(s->membership.before, r->remembering))
+    if (enough_of(saved(p)->membership.voters, readmission(p)->remembering) &&
+        enough_of(saved(p)->membership.before, readmission(p)->remembering))
         know_enough(p);
 }
 
 void elect__remember(struct process *p, const struct elect_input *in)
 {
-    const struct elect_mandate *r = &p->node->mandate;
     const message *m = &in->message;
-    bool mine = m->round == r->question && r->lost != ELECT_WAITING_IT_OUT;
+    bool mine =
+        m->question == readmission(p)->question && readmission(p)->stage != ELECT_WAITING_IT_OUT;
     because(p, NOTHING);
     if (in->event == ELECT_REMEMBERS && mine)
         learn(p, in->from, m);

@@ -64,13 +64,12 @@ static bool ends_a_term(const message *m)
 /* Questions are about the own terms of who asks, answers about mine. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    bool is_new = o->seen == 0 || o->lost;
-    term last =
-        elect_term_make(farthest(elect_term_counter(o->seen), is_new, MAX_TERMS), ELECT_MAX_ID);
-    uint64_t last_pause = farthest(p->node->saved.pause, is_new, MAX_ROUNDS);
+    bool is_new = p->node->mandate.seen == 0 || lost_state(p);
+    term last = elect_term_make(
+        farthest(elect_term_counter(p->node->mandate.seen), is_new, MAX_TERMS), ELECT_MAX_ID);
+    uint64_t last_pause = farthest(saved(p)->pause, is_new, MAX_ROUNDS);
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
-        m->other > last || m->pause > last_pause)
+        m->certificate > last || m->pause > last_pause)
         return false;
     if (tells_members(m) &&
         (!elect__can_be_members(p, &m->membership) || m->membership.stamp > last))
@@ -78,14 +77,14 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
     if (m->type == ELECT_REMEMBERS)
-        return from != me(p) && ELECT_ERA(m->incarnation) < ELECT_ERA(UINT32_MAX); /* a next one */
+        return from != me(p) && ELECT_ERA(m->last_met) < ELECT_ERA(UINT32_MAX); /* a next one */
     if (elect_term_counter(m->term) == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
         return false;
     if (m->type == ELECT_FOLLOWING)
         return from != me(p);
     if (is_answer(m))
         return elect__owner(p, m->term) == me(p) && m->reason < ELECT_REFUSAL_COUNT &&
-               (o->lost || m->incarnation <= p->node->saved.incarnation);
+               (lost_state(p) || m->incarnation <= saved(p)->incarnation);
     return elect__owner(p, m->term) == from;
 }
 
@@ -94,7 +93,7 @@ static bool well_formed(const struct process *p, number from, const message *m)
 {
     const struct algorithm *a = p->algorithm;
     number n = p->config->n;
-    uint64_t last = farthest(p->node->saved.round, p->node->saved.round == 0, MAX_ROUNDS);
+    uint64_t last = farthest(saved(p)->round, saved(p)->round == 0, MAX_ROUNDS);
     if (of_mandate(m->type))
         return well_formed_mandate(p, from, m);
     if (from >= n || m->origin >= n || m->round > last || m->seen > last)
@@ -110,11 +109,11 @@ static bool well_formed(const struct process *p, number from, const message *m)
         return from != me(p) && m->round == 0 &&
                (m->type == ELECT_ELECTION ? from < me(p)
                                           : m->type == ELECT_COORDINATOR || from > me(p));
-    if (m->round == 0 || (m->type == ELECT_LEADER && (from == me(p) || !has(m->set, me(p)))))
+    if (m->round == 0 || (m->type == ELECT_LEADER && (from == me(p) || !has(m->list, me(p)))))
         return false;
     if (a == &elect__ring)
-        return (m->set & ~all(p)) == 0 && has(m->set, m->origin);
-    return m->set == 0;
+        return (m->list & ~all(p)) == 0 && has(m->list, m->origin);
+    return m->list == 0;
 }
 
 static void take_mandate(struct process *p, number from, const message *m)
@@ -162,7 +161,7 @@ static void expire(struct process *p, unsigned timer)
         return;
     }
     p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
-    if (timer == ELECT_SUSPICION_TIMER && p->node->mandate.told)
+    if (timer == ELECT_SUSPICION_TIMER && presence(p)->told)
         because(p, NOTHING); /* it waits to be told again */
     else if (timer == ELECT_SUSPICION_TIMER)
         elect__suspect(p);
@@ -218,11 +217,11 @@ static void react(struct process *p, const struct elect_input *in)
     const message *m = is_message(in->event) ? &in->message : NULL;
     if (m != NULL && (m->type != in->event || !well_formed(p, in->from, m)))
         because(p, MALFORMED);
-    else if (m != NULL && is_answer(m) && m->incarnation != p->node->saved.incarnation)
+    else if (m != NULL && is_answer(m) && m->incarnation != saved(p)->incarnation)
         because(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
     else if (m != NULL && ends_a_term(m) && elect__of_a_former_life(p, in->from, m->incarnation))
         because(p, FORMER_LIFE);
-    else if (p->node->mandate.lost)
+    else if (lost_state(p))
         elect__remember(p, in);
     else if (m != NULL)
         take(p, in->from, m);
@@ -233,8 +232,8 @@ static void react(struct process *p, const struct elect_input *in)
 /* The election says who should lead; a majority must still agree. */
 static void seek_mandate(struct process *p)
 {
-    bool chosen = leads(p), before = p->node->mandate.nominated;
-    p->node->mandate.nominated = chosen;
+    bool chosen = leads(p), before = candidate(p)->nominated;
+    candidate(p)->nominated = chosen;
     if (chosen && !before)
         elect__nominate(p);
 }
@@ -250,16 +249,16 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
         .now = in->now,
         .about = in->from < config->n ? in->from : ELECT_NOBODY,
     };
-    number leader = node->leader, follows = node->mandate.follows;
-    elect_term token = node->mandate.token;
-    uint8_t handing = node->mandate.handing;
+    number leader = node->leader, follows = node->mandate.presence.follows;
+    elect_term token = node->mandate.leader.token;
+    uint8_t handing = node->mandate.leader.handing;
     uint8_t state = node->state;
 
     clear(out);
     bool ended = node->mandated && elect__at_until(&p);
     react(&p, in);
     elect__watch(&p, leader, state);
-    if (node->mandated && !node->mandate.lost) {
+    if (node->mandated && !lost_state(&p)) {
         leader = node->leader;
         state = node->state;
         elect__keep_watch(&p);
@@ -268,10 +267,10 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
     }
     if (ended)
         because(&p, MANDATE_OVER);
-    out->announced = node->mandated
-                         ? follows != node->mandate.follows || token != node->mandate.token ||
-                               handing != node->mandate.handing
-                         : node->leader != leader;
+    out->announced = node->mandated ? follows != node->mandate.presence.follows ||
+                                          token != node->mandate.leader.token ||
+                                          handing != node->mandate.leader.handing
+                                    : node->leader != leader;
     assert(leader == ELECT_NOBODY || leader < config->n);
     assert(is(&p, NORMAL) || node->leader == ELECT_NOBODY);
 }
@@ -282,20 +281,22 @@ static void init_mandate(const struct elect_config *config, struct elect_node *n
     struct elect_mandate *m = &node->mandate;
     struct elect_saved *s = &node->saved;
     node->mandated = true;
-    m->follows = m->holder = m->heir = m->successor = ELECT_NOBODY;
+    m->presence.follows = m->presence.heir = ELECT_NOBODY;
+    m->voter.holder = m->leader.successor = ELECT_NOBODY;
     for (unsigned i = 0; i < ELECT_TIMES; i++)
         m->time[i] = ELECT_UNSET;
     for (unsigned i = 0; i < ELECT_MAX; i++)
-        m->heard[i] = m->heard_me[i] = ELECT_UNSET;
-    if (config->stable) { /* who has just started ranks behind who has not */
-        m->penalties = 1;
+        m->presence.heard[i] = m->presence.heard_me[i] = ELECT_UNSET;
+    if (config->stable) { /* a member that has just started ranks behind the others */
+        m->presence.penalties = 1;
         m->time[ELECT_DECAY] = now + config->decay;
     }
     if (s->longest > 0)
         m->time[ELECT_GUARD] = now + s->longest;
-    m->seen = s->promised > s->used ? s->promised : s->used;
+    raise_term(&m->seen, s->promised);
+    raise_term(&m->seen, s->used);
     for (unsigned i = 0; i < ELECT_MAX; i++)
-        m->seen = s->closed[i] > m->seen ? s->closed[i] : m->seen;
+        raise_term(&m->seen, s->closed[i]);
     assert(!ELECT_LAST_START(s->incarnation));
     s->incarnation++;
     out->persist = true;
@@ -335,33 +336,33 @@ void elect_readmit(const struct elect_config *config, struct elect_node *node, u
     node->saved.incarnation = 0; /* until it knows what others have met */
     out->persist = false;
     out->start = node->running = 0;
-    node->mandate.lost = ELECT_ASKING;
-    node->mandate.question = 2 * question; /* it will ask twice */
+    node->mandate.readmission.stage = ELECT_ASKING;
+    node->mandate.readmission.question = 2 * question; /* it will ask twice */
     node->mandate.time[ELECT_LOOK] = now;
     node->mandate.time[ELECT_DECAY] = ELECT_UNSET;
-    node->mandate.penalties = 0;
+    node->mandate.presence.penalties = 0;
 }
 
 bool elect_in_office(const struct elect_node *node, elect_time now)
 {
     if (node->mandated)
-        return node->mandate.token != 0 && now < node->mandate.time[ELECT_UNTIL];
+        return node->mandate.leader.token != 0 && now < node->mandate.time[ELECT_UNTIL];
     return node->state == NORMAL && node->leader == node->me;
 }
 
 bool elect_leads(const struct elect_node *node, elect_time now)
 {
-    return elect_in_office(node, now) && !node->mandate.handing;
+    return elect_in_office(node, now) && !node->mandate.leader.handing;
 }
 
-elect_term elect_token(const struct elect_node *node) { return node->mandate.token; }
+elect_term elect_token(const struct elect_node *node) { return node->mandate.leader.token; }
 
 elect_time elect_until(const struct elect_node *node)
 {
     return elect_token(node) != 0 ? node->mandate.time[ELECT_UNTIL] : ELECT_UNSET;
 }
 
-bool elect_must_stop(const struct elect_node *node) { return node->mandate.working; }
+bool elect_must_stop(const struct elect_node *node) { return node->mandate.leader.working; }
 
 bool elect_paused(const struct elect_node *node) { return node->saved.pause % 2 != 0; }
 

@@ -1,14 +1,21 @@
 /*
- * The office: how a nominee becomes leader, stays it, and stops.
+ * The office: how a nominee becomes leader, remains leader, and stops.
+ *
+ *              nominated                majority of AYEs           majority of GRANTs
+ *   (follower) ---------> PREVOTING ------------------> CONFIRMING ------------------> in office
+ *        ^                    |                             |                              |
+ *        +--- lose: wait -----+------- lose: RELEASE -------+     a GRANTed round renews --+
+ *        +------------------ end_office, then RELEASE once the work has stopped ----------+
  *
  * Invariants:
- *  1. An office is valid until `sent_at` + D_L of a round that a majority has granted, where
- *     sent_at was read before anybody saw the request. Nobody counts without a GRANT of that
- *     round, not even the own voter.
- *  2. A term is used by one incarnation in one office: a new one is above all that this process
- *     ever used, and written down before it is spoken of. What is finished never leads again.
- *  3. RELEASE(e) is sent only by who does not lead, whose work has stopped, and who will use no
- *     term up to e again.
+ *  1. An office is valid until SENT + D_L of a round that a majority has granted. SENT is read
+ *     before any voter sees the request. A voter counts only with a GRANT of that round; the
+ *     candidate's own voter, too.
+ *  2. One incarnation uses a term in one office. A new term is larger than every term that this
+ *     process has used, and persisted before any message mentions it. A finished term never leads
+ *     again.
+ *  3. A process sends RELEASE(e) only if it does not lead, its work has stopped, and it will not
+ *     use any term up to e again.
  */
 #include "ring_links.h"
 #include "mandate.h"
@@ -22,10 +29,9 @@ static unsigned count(set s) { return (unsigned)__builtin_popcountll(s); }
 
 unsigned elect__quorum(set electorate) { return count(electorate) / 2 + 1; }
 
-/* Of those who vote, and of those who voted before. */
 bool elect__majority(const struct process *p, set some)
 {
-    const struct elect_membership *m = &p->node->saved.membership;
+    const struct elect_membership *m = &saved(p)->membership;
     return count(some & m->voters) >= elect__quorum(m->voters) &&
            count(some & m->before) >= elect__quorum(m->before);
 }
@@ -41,31 +47,30 @@ void elect__say(struct process *p, set to, message m)
     if (nobody(to))
         return;
     m.origin = me(p);
-    m.penalty = p->node->mandate.penalties;
-    m.pause = p->node->saved.pause;
+    m.penalty = presence(p)->penalties;
+    m.pause = saved(p)->pause;
     m.digest = p->config->digest;
     p->out->send[p->out->sends++] = (struct elect_send){.to = to, .message = m};
 }
 
 /* ---- terms and times ---- */
 
-/* Above everything seen, and everything that this process ever used. */
+/* Larger than every term that this process has seen, promised or used. */
 static term next_term(const struct process *p)
 {
-    const struct elect_saved *s = &p->node->saved;
     term highest = p->node->mandate.seen;
-    highest = s->promised > highest ? s->promised : highest;
-    highest = s->used > highest ? s->used : highest;
+    raise_term(&highest, saved(p)->promised);
+    raise_term(&highest, saved(p)->used);
     return elect_term_make(elect_term_counter(highest) + 1, p->config->id[me(p)]);
 }
 
-/* Not random, which the core cannot be, but different for every process and every term. */
+/* The core has no randomness, so the delay is a hash that differs by process and term. Its range
+ * doubles with every lost candidacy, up to a lease. */
 static elect_time back_off(const struct process *p)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    uint64_t h = (o->asked + o->attempts) * 0x9e3779b97f4a7c15u;
+    uint64_t h = (candidate(p)->asked + candidate(p)->attempts) * 0x9e3779b97f4a7c15u;
     elect_time range = p->config->answer_bound;
-    for (unsigned i = 0; i < o->attempts && range < p->config->lease; i++)
+    for (unsigned i = 0; i < candidate(p)->attempts && range < p->config->lease; i++)
         range *= 2;
     return 1 + (elect_time)((h >> 32) %
                             (uint64_t)(range < p->config->lease ? range : p->config->lease));
@@ -75,56 +80,54 @@ static elect_time back_off(const struct process *p)
 
 static message request(const struct process *p, term e)
 {
-    const struct elect_mandate *o = &p->node->mandate;
     return (message){.type = ELECT_REQUEST,
                      .term = e,
-                     .incarnation = p->node->saved.incarnation,
-                     .membership = p->node->saved.membership,
+                     .incarnation = saved(p)->incarnation,
+                     .membership = saved(p)->membership,
                      .lease = p->config->lease,
-                     .leading = o->token != 0,
-                     .set = elect__roll(p),
+                     .leading = in_office(p),
+                     .roll = elect__roll(p),
                      .heir = elect__heir(p),
-                     .other = o->certificate,
-                     .life = o->certificate != 0 ? o->certified_by : 0};
+                     .certificate = candidate(p)->certificate,
+                     .certified_by =
+                         candidate(p)->certificate != 0 ? candidate(p)->certified_by : 0};
 }
 
-/* sent_at is now: before any voter, the own one included, sees the request. */
+/* Sends a round of requests. SENT is now: before any voter, including its own, sees the request. */
 void elect__round(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    unsigned i = o->rounds++ % ELECT_ROUNDS;
-    message m = request(p, o->term);
-    m.round = o->rounds;
+    unsigned i = leader(p)->rounds++ % ELECT_ROUNDS;
+    message m = request(p, leader(p)->term);
+    m.round = leader(p)->rounds;
     *at(p, ELECT_SENT + i) = p->now;
-    o->round[i].number = o->rounds;
-    o->round[i].term = o->term;
-    o->round[i].lease = m.lease;
-    o->round[i].voters = 0;
+    leader(p)->round[i].number = leader(p)->rounds;
+    leader(p)->round[i].term = leader(p)->term;
+    leader(p)->round[i].lease = m.lease;
+    leader(p)->round[i].voters = 0;
     *at(p, ELECT_RENEW) = p->now + p->config->renewal;
     elect__say(p, all(p), m);
 }
 
-/* How long a candidate waits for answers. To say what one would do takes no write: twice T, for
- * clocks differ, and longer at every attempt, for T may be wrong. */
+/* How long a candidate waits for answers. An AYE needs no write, so 2T suffice for a PREVOTE, since
+ * clocks differ; the wait doubles with every attempt, because T may be configured too short. */
 static elect_time patience(const struct process *p, unsigned candidacy)
 {
     elect_time longest = p->config->lease / 2, some = 2 * (elect_time)p->config->answer_bound;
-    for (unsigned i = 0; i < p->node->mandate.attempts && some < longest; i++)
+    for (unsigned i = 0; i < candidate(p)->attempts && some < longest; i++)
         some *= 2;
     return candidacy == ELECT_PREVOTING && some < longest ? some : longest;
 }
 
 static void stand_for(struct process *p, enum elect_candidacy candidacy)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    o->candidacy = (uint8_t)candidacy;
-    o->ayes = o->refused = 0;
-    memset(o->wait, 0, sizeof o->wait);
+    candidate(p)->stage = (uint8_t)candidacy;
+    candidate(p)->ayes = candidate(p)->refused = 0;
+    memset(candidate(p)->wait, 0, sizeof candidate(p)->wait);
     *at(p, ELECT_STANDS) = p->now;
     *at(p, ELECT_GIVE_UP) = p->now + patience(p, candidacy);
 }
 
-/* For how long the candidate has waited. */
+/* How long the candidate has been waiting for answers. */
 static elect_time stood(const struct process *p)
 {
     return is_set(p, ELECT_STANDS) ? p->now - p->node->mandate.time[ELECT_STANDS] : 0;
@@ -132,31 +135,29 @@ static elect_time stood(const struct process *p)
 
 static void prevote(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
     stand_for(p, ELECT_PREVOTING);
-    o->asked = next_term(p);
-    message m = request(p, o->asked);
+    candidate(p)->asked = next_term(p);
+    message m = request(p, candidate(p)->asked);
     m.type = ELECT_PREVOTE;
-    m.round = o->question = ++o->rounds;
+    m.round = candidate(p)->question = ++leader(p)->rounds;
     elect__say(p, voters(p), m);
-    because(p, o->token != 0 ? SUCCEEDS_ITSELF : PREVOTES);
+    because(p, in_office(p) ? SUCCEEDS_ITSELF : PREVOTES);
 }
 
 static void lose(struct process *p, enum rule why);
 
 static void confirm(struct process *p, enum rule why)
 {
-    struct elect_mandate *o = &p->node->mandate;
     term e = next_term(p);
     message m = request(p, e);
     stand_for(p, ELECT_PREVOTING);
-    if (!elect__own_vote(p, &m, &o->wait[me(p)])) { /* nothing has been asked for */
-        lose(p, REFUSED);
+    if (!elect__own_vote(p, &m, &candidate(p)->wait[me(p)])) {
+        lose(p, REFUSED); /* no REQUEST was sent: there is nothing to release */
         return;
     }
-    o->candidacy = ELECT_CONFIRMING;
+    candidate(p)->stage = ELECT_CONFIRMING;
     *at(p, ELECT_GIVE_UP) = p->now + patience(p, ELECT_CONFIRMING);
-    o->asked = o->term = p->node->saved.used = e;
+    candidate(p)->asked = leader(p)->term = saved(p)->used = e;
     p->out->persist = p->out->deposit = true;
     elect__round(p);
     because(p, why);
@@ -164,14 +165,14 @@ static void confirm(struct process *p, enum rule why)
 
 void elect__nominate(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    o->nominated = true;
-    if (o->token != 0 || o->candidacy != ELECT_NO_CANDIDATE || o->working || is_set(p, ELECT_RETRY))
+    candidate(p)->nominated = true;
+    if (in_office(p) || candidate(p)->stage != ELECT_NO_CANDIDATE || leader(p)->working ||
+        is_set(p, ELECT_RETRY))
         return;
-    /* A certificate of what the own voter granted last says all that a PREVOTE could. */
-    if (o->certificate != 0 && o->certificate == o->granted)
+    /* If the latest grant of its own voter was released, a PREVOTE could tell it nothing more. */
+    if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)
         confirm(p, CERTIFIED);
-    else if (o->certificate == 0 && !elect__takes_part(p, NULL))
+    else if (candidate(p)->certificate == 0 && !elect__takes_part(p, NULL))
         elect__stand_back(p);
     else
         prevote(p);
@@ -179,12 +180,11 @@ void elect__nominate(struct process *p)
 
 void elect__inherit(struct process *p, const message *release)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    if (o->candidacy == ELECT_PREVOTING)
+    if (candidate(p)->stage == ELECT_PREVOTING)
         elect__withdraw(p);
-    o->certificate = release->term;
-    o->certified_by = release->incarnation;
-    o->nominated = false; /* anew: see node.c */
+    candidate(p)->certificate = release->term;
+    candidate(p)->certified_by = release->incarnation;
+    candidate(p)->nominated = false; /* so that node.c nominates it in this step */
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     elect__leave_round(p);
     lead(p);
@@ -195,26 +195,24 @@ void elect__inherit(struct process *p, const message *release)
 
 set elect__granted_lately(const struct process *p)
 {
-    const struct elect_mandate *o = &p->node->mandate;
     set some = 0;
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
-        some |= o->round[i].term == o->term ? o->round[i].voters : 0;
+        some |= leader(p)->round[i].term == leader(p)->term ? leader(p)->round[i].voters : 0;
     return some;
 }
 
-/* Whose answer is known, and which time it names: none if it would grant, or has. */
+/* The voters whose answer is known. Those that would grant, or have granted, name no time. */
 static set answered(const struct process *p)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    /* the own voter need not be waited for */
-    return o->refused | o->ayes | only(me(p)) | elect__granted_lately(p);
+    /* its own voter answers at once */
+    return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);
 }
 
-/* Until a majority may have nothing against it: the q-th smallest of what remains, or, of fewer
- * than that, the largest. And not before the own voter, which must grant, too. */
+/* How long until a majority may grant: the q-th smallest of the waits that voters have named, or
+ * the largest if fewer than q voters have answered. Its own voter must be among them. */
 static elect_time majority_waits(const struct process *p)
 {
-    const uint32_t *wait = p->node->mandate.wait;
+    const uint32_t *wait = candidate(p)->wait;
     uint32_t best = UINT32_MAX, longest = 0;
     for (set known = answered(p), rest = known; rest != 0; rest &= rest - 1) {
         uint32_t one = wait[__builtin_ctzll(rest)];
@@ -228,46 +226,45 @@ static elect_time majority_waits(const struct process *p)
     return best > wait[me(p)] ? best : wait[me(p)];
 }
 
-/* Who refused before, and does not now. */
+/* This voter has changed its mind. */
 static void forget_refusal(struct process *p, number from)
 {
-    p->node->mandate.refused &= ~only(from);
-    p->node->mandate.wait[from] = 0;
+    candidate(p)->refused &= ~only(from);
+    candidate(p)->wait[from] = 0;
 }
 
-/* The candidacy is over: what was asked for will never be used. But nothing is released by who
- * leads meanwhile: that office goes on to its end in silence. */
+/* Ends the candidacy: its term will never be used, and RELEASE says so. A leader that asked for a
+ * larger term releases nothing, because its office goes on to its end. */
 void elect__withdraw(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    bool asked = o->candidacy == ELECT_CONFIRMING;
-    o->candidacy = ELECT_NO_CANDIDATE;
+    bool asked = candidate(p)->stage == ELECT_CONFIRMING;
+    candidate(p)->stage = ELECT_NO_CANDIDATE;
     *at(p, ELECT_GIVE_UP) = ELECT_UNSET;
     if (asked)
         *at(p, ELECT_RENEW) = ELECT_UNSET;
-    if (asked && o->token == 0)
+    if (asked && !in_office(p))
         elect__say(p, voters(p),
                    (message){.type = ELECT_RELEASE,
                              .heir = ELECT_NOBODY,
-                             .term = o->term,
-                             .incarnation = p->node->saved.incarnation});
-    if (o->token == 0)
-        o->certificate = 0;
+                             .term = leader(p)->term,
+                             .incarnation = saved(p)->incarnation});
+    if (!in_office(p))
+        candidate(p)->certificate = 0;
 }
 
 static void lose(struct process *p, enum rule why)
 {
-    struct elect_mandate *o = &p->node->mandate;
     elect_time waits = majority_waits(p), rest = waits - stood(p);
-    bool failed = o->candidacy == ELECT_CONFIRMING && waits == 0;
+    bool failed = candidate(p)->stage == ELECT_CONFIRMING && waits == 0;
     elect__withdraw(p);
     because(p, why);
-    if (o->token != 0)
+    if (in_office(p))
         return;
     if (failed)
         elect__penalize(p, 1);
     *at(p, ELECT_RETRY) = p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);
-    o->attempts = (uint8_t)(o->attempts < 16 ? o->attempts + 1 : 16);
+    candidate(p)->attempts =
+        (uint8_t)(candidate(p)->attempts < 16 ? candidate(p)->attempts + 1 : 16);
 }
 
 /*
@@ -278,8 +275,7 @@ static void lose(struct process *p, enum rule why)
  */
 void elect__may_be_free(struct process *p, bool office)
 {
-    const struct elect_mandate *o = &p->node->mandate;
-    if (!o->nominated || !is_set(p, ELECT_RETRY) || o->token != 0)
+    if (!candidate(p)->nominated || !is_set(p, ELECT_RETRY) || in_office(p))
         return;
     elect_time soon = p->now + (office ? 0 : back_off(p));
     if ((office || majority_waits(p) > 0) && soon < *at(p, ELECT_RETRY))
@@ -288,13 +284,12 @@ void elect__may_be_free(struct process *p, bool office)
 
 void elect__end_office(struct process *p, enum rule why)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    o->token = 0;
-    o->candidacy = ELECT_NO_CANDIDATE;
-    o->stale = 0;
-    o->nominated = false;
-    o->working = true;
-    o->follows = ELECT_NOBODY;
+    leader(p)->token = 0;
+    candidate(p)->stage = ELECT_NO_CANDIDATE;
+    leader(p)->stale = 0;
+    candidate(p)->nominated = false;
+    leader(p)->working = true;
+    presence(p)->follows = ELECT_NOBODY;
     *at(p, ELECT_UNTIL) = *at(p, ELECT_RENEW) = *at(p, ELECT_GIVE_UP) = ELECT_UNSET;
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     p->node->leader = ELECT_NOBODY;
@@ -303,7 +298,7 @@ void elect__end_office(struct process *p, enum rule why)
 
 bool elect__at_until(struct process *p)
 {
-    bool over = p->node->mandate.token != 0 && !before(p, ELECT_UNTIL);
+    bool over = in_office(p) && !before(p, ELECT_UNTIL);
     if (over)
         elect__end_office(p, MANDATE_OVER);
     return over;
@@ -313,24 +308,22 @@ bool elect__at_until(struct process *p)
 
 void elect__upon_aye(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    bool waits = o->candidacy == ELECT_PREVOTING && !o->handing;
-    if (!waits || m->term != o->asked || m->round != o->question) {
+    bool waits = candidate(p)->stage == ELECT_PREVOTING && !leader(p)->handing;
+    if (!waits || m->term != candidate(p)->asked || m->round != candidate(p)->question) {
         because(p, ANSWERED_TOO_LATE);
         return;
     }
-    o->ayes |= only(from);
-    if (elect__majority(p, o->ayes))
+    candidate(p)->ayes |= only(from);
+    if (elect__majority(p, candidate(p)->ayes))
         confirm(p, CONFIRMS);
     else
         because(p, COUNTS);
 }
 
-/* A majority has granted what a round asked for: the office is valid from then on. */
+/* A majority has granted a round: the office is valid, or its lease is renewed. */
 static void take_office(struct process *p, uint32_t round, elect_time until)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    bool first = o->token != o->term;
+    bool first = leader(p)->token != leader(p)->term;
     if (!is_set(p, ELECT_UNTIL) || until > *at(p, ELECT_UNTIL))
         *at(p, ELECT_UNTIL) = until;
     if (!first) {
@@ -338,49 +331,57 @@ static void take_office(struct process *p, uint32_t round, elect_time until)
         elect__confirm_change(p, round);
         return;
     }
-    o->token = o->term;
-    o->candidacy = ELECT_NO_CANDIDATE;
-    o->certificate = 0;
-    o->stale = 0;
-    o->attempts = 0;
+    leader(p)->token = leader(p)->term;
+    candidate(p)->stage = ELECT_NO_CANDIDATE;
+    candidate(p)->certificate = 0;
+    leader(p)->stale = 0;
+    candidate(p)->attempts = 0;
     *at(p, ELECT_GIVE_UP) = *at(p, ELECT_RETRY) = ELECT_UNSET;
     elect__take_over_members(p);
     elect__round(p);
     because(p, TAKES_OFFICE);
 }
 
-void elect__upon_grant(struct process *p, number from, const message *m)
+/* The remembered round that a GRANT answers; ELECT_ROUNDS if there is none. */
+static unsigned round_of(const struct process *p, const message *m)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);
-    for (unsigned i = 0; i < ELECT_ROUNDS && current; i++) {
-        if (o->round[i].number != m->round || o->round[i].term != m->term ||
-            o->round[i].lease != m->lease)
-            continue;
-        o->round[i].voters |= only(from);
-        forget_refusal(p, from);
-        elect_time until = *at(p, ELECT_SENT + i) + elect_office_length(p->config, m->lease);
-        if (elect__majority(p, o->round[i].voters) && p->now < until)
-            take_office(p, m->round, until);
-        else
-            because(p, COUNTS);
-        if (m->able)
-            elect__give_place(p, from);
-        return;
-    }
-    because(p, ANSWERED_TOO_LATE);
+    unsigned i = 0;
+    while (i < ELECT_ROUNDS &&
+           (leader(p)->round[i].number != m->round || leader(p)->round[i].term != m->term ||
+            leader(p)->round[i].lease != m->lease))
+        i++;
+    return i;
 }
 
-/* Somebody has promised a larger term while this one is in force. */
+void elect__upon_grant(struct process *p, number from, const message *m)
+{
+    bool current = m->term == leader(p)->term &&
+                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);
+    unsigned i = round_of(p, m);
+    if (!current || i == ELECT_ROUNDS) {
+        because(p, ANSWERED_TOO_LATE);
+        return;
+    }
+    leader(p)->round[i].voters |= only(from);
+    forget_refusal(p, from);
+    elect_time until = *at(p, ELECT_SENT + i) + elect_office_length(p->config, m->lease);
+    if (elect__majority(p, leader(p)->round[i].voters) && p->now < until)
+        take_office(p, m->round, until);
+    else
+        because(p, COUNTS);
+    if (m->claims)
+        elect__give_place(p, from);
+}
+
+/* A voter has promised a larger term while this one is in force. */
 static void upon_stale(struct process *p, number from, term x)
 {
-    struct elect_mandate *o = &p->node->mandate;
     if (elect__owner(p, x) != me(p))
-        o->stale |= only(from);
-    if (elect__majority(p, o->stale)) {
+        leader(p)->stale |= only(from);
+    if (elect__majority(p, leader(p)->stale)) {
         elect__end_office(p, CLOCKS_ARE_WRONG);
-    } else if (o->candidacy == ELECT_NO_CANDIDATE && o->term == o->token && !o->handing &&
-               !before(p, ELECT_RETRY)) {
+    } else if (candidate(p)->stage == ELECT_NO_CANDIDATE && leader(p)->term == leader(p)->token &&
+               !leader(p)->handing && !before(p, ELECT_RETRY)) {
         *at(p, ELECT_RETRY) = p->now + p->config->renewal;
         prevote(p);
     } else {
@@ -402,42 +403,41 @@ static void wait_for_grants(struct process *p)
  * PREVOTE that is STALE is better asked again, for a larger term. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    bool stale = m->reason == ELECT_REFUSED_STALE, asks = o->candidacy == ELECT_CONFIRMING;
+    bool stale = m->reason == ELECT_REFUSED_STALE, asks = candidate(p)->stage == ELECT_CONFIRMING;
     bool hopeless = m->reason == ELECT_REFUSED_CLOSED || (stale && !asks);
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
-    uint32_t most = 4 * p->config->lease; /* who waits longer than that was told nonsense */
-    o->refused |= only(from);
-    o->wait[from] = (m->remaining < most ? m->remaining : most) +
-                    (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* since it was asked */
+    uint32_t most = 4 * p->config->lease; /* a longer wait can only be a mistake of the voter */
+    candidate(p)->refused |= only(from);
+    candidate(p)->wait[from] =
+        (m->remaining < most ? m->remaining : most) +
+        (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* counted from the question */
     if (misfit)
-        elect__learn_members(p, &m->membership); /* it may know of a change */
-    if (hopeless || !elect__majority(p, voters(p) & ~o->refused))
+        elect__learn_members(p, &m->membership); /* the voter may know a later one */
+    if (hopeless || !elect__majority(p, voters(p) & ~candidate(p)->refused))
         lose(p, REFUSED);
     else if (stale)
         wait_for_grants(p);
     else
         because(p, COUNTS);
-    if (misfit && o->candidacy == ELECT_NO_CANDIDATE)
-        elect__penalize(p, 1); /* others will do better */
+    if (misfit && candidate(p)->stage == ELECT_NO_CANDIDATE)
+        elect__penalize(p, 1); /* other members have the membership right */
 }
 
 void elect__upon_refuse(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    bool prevoting = o->candidacy == ELECT_PREVOTING && m->what == ELECT_PREVOTE;
-    bool confirming = o->candidacy == ELECT_CONFIRMING && m->what == ELECT_REQUEST;
+    bool prevoting = candidate(p)->stage == ELECT_PREVOTING && m->what == ELECT_PREVOTE;
+    bool confirming = candidate(p)->stage == ELECT_CONFIRMING && m->what == ELECT_REQUEST;
     if (m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED)
-        o->seen = m->other > o->seen ? m->other : o->seen;
-    if ((prevoting && m->term == o->asked && m->round == o->question) ||
-        (confirming && m->term == o->term))
+        raise_term(&p->node->mandate.seen, m->in_the_way);
+    if ((prevoting && m->term == candidate(p)->asked && m->round == candidate(p)->question) ||
+        (confirming && m->term == leader(p)->term))
         upon_refusal(p, from, m);
-    else if (o->token == 0 || m->term != o->token || m->what != ELECT_REQUEST)
+    else if (!in_office(p) || m->term != leader(p)->token || m->what != ELECT_REQUEST)
         because(p, ANSWERED_TOO_LATE);
     else if (m->reason == ELECT_REFUSED_CLOSED)
         elect__end_office(p, TESTAMENT_OF_THE_LIVING);
     else if (m->reason == ELECT_REFUSED_STALE)
-        upon_stale(p, from, m->other);
+        upon_stale(p, from, m->in_the_way);
     else
         because(p, COUNTS);
 }
@@ -446,14 +446,13 @@ void elect__upon_refuse(struct process *p, number from, const message *m)
 
 void elect__alarm(struct process *p)
 {
-    struct elect_mandate *o = &p->node->mandate;
     if (due(p, ELECT_GUARD))
         elect__end_of_guard(p);
     if (due(p, ELECT_GIVE_UP))
         lose(p, NO_MAJORITY);
     if (due(p, ELECT_RETRY)) {
         *at(p, ELECT_RETRY) = ELECT_UNSET;
-        if (o->nominated && o->token == 0)
+        if (candidate(p)->nominated && !in_office(p))
             elect__nominate(p);
     }
     if (due(p, ELECT_RENEW)) {
@@ -465,7 +464,7 @@ void elect__alarm(struct process *p)
 
 bool elect__gives_way(struct process *p, number c, const message *m)
 {
-    term token = p->node->mandate.token, its = m->leading ? m->membership.stamp : 0;
+    term token = leader(p)->token, its = m->leading ? m->membership.stamp : 0;
     bool gives_way = c != me(p) && token != 0 && its > token; /* its office, not what it asks for */
     if (gives_way)
         elect__end_office(p, CLOCKS_ARE_WRONG);
@@ -474,20 +473,19 @@ bool elect__gives_way(struct process *p, number c, const message *m)
 
 void elect__follow_office(struct process *p, number c, term e)
 {
-    struct elect_mandate *o = &p->node->mandate;
-    assert(c == me(p) || o->token == 0);
-    if (c == me(p) && o->token == 0)
+    assert(c == me(p) || !in_office(p));
+    if (c == me(p) && !in_office(p))
         return; /* a late echo of an office that is over */
-    o->follows = c;
-    o->told = false;
+    presence(p)->follows = c;
+    presence(p)->told = false;
     p->node->state = NORMAL;
     p->node->leader = c;
     stop(p, ELECT_ANSWER_TIMER);
     elect__leave_round(p);
     if (c == me(p))
         return;
-    o->followed = e;
-    if (o->candidacy != ELECT_NO_CANDIDATE)
+    presence(p)->followed = e;
+    if (candidate(p)->stage != ELECT_NO_CANDIDATE)
         elect__withdraw(p);
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     start(p, ELECT_SUSPICION_TIMER);
@@ -517,7 +515,7 @@ void elect_shift(struct elect_node *node, elect_time by)
     for (unsigned i = 0; i < ELECT_TIMES; i++)
         shift(&m->time[i], by);
     for (unsigned i = 0; i < ELECT_MAX; i++) {
-        shift(&m->heard[i], by);
-        shift(&m->heard_me[i], by);
+        shift(&m->presence.heard[i], by);
+        shift(&m->presence.heard_me[i], by);
     }
 }

@@ -1,21 +1,21 @@
 /*
- * Sight: who is there, and who is not; so that nobody is disturbed in vain.
+ * Presence: which members are reachable, so that no election disturbs a leader in vain.
  *
- * Who misses a leader says PRESENT to all voters, every R, with the list of those that it has heard
- * lately. Who follows a leader, or is it, answers with that (FOLLOWING), to elections too; anybody
- * else with PRESENT. A member holds elections, and takes part in those of others, only if
- *  1. it has asked for T, and heard of no leader,
- *  2. it sees a majority: has heard it, and was heard by it, within the suspicion time,
- *  3. it sees nobody with fewer penalties who sees a majority, too, and wants an election.
- * So the top process blocks nobody if it is cut off from the majority (2), or sees it and cannot
- * win (3), and who cannot hear a leader that others hear does not depose it (1).
+ * A member that misses its leader sends PRESENT to all voters, every R, with the members that it
+ * has heard lately. A member that knows a leader answers FOLLOWING, also to messages of elections;
+ * any other member answers PRESENT. A member holds an election, or joins one, only if
+ *  1. it has asked for T and has not heard of a leader,
+ *  2. it sees a majority: each has heard the other within the suspicion time,
+ *  3. it sees no member with fewer penalties that also sees a majority and wants an election.
+ * So the highest process blocks no election if it is cut off from the majority (2), or reaches it
+ * but cannot win (3); and a member that cannot hear the leader does not depose it while others
+ * can (1).
  *
- * That is the rank of a process: the fewest penalties, then (by the algorithm) the highest
- * priority, then the highest number. A penalty comes with every start, with every candidacy that
- * failed though nobody was in its way, and, more of them, with a resignation; half of them are
- * forgotten after every decay time.
+ * Members are ranked by penalties (fewest first), then by the algorithm: priority, then number. A
+ * member gets a penalty with every start and with every candidacy that failed although no lease was
+ * in its way, and several with a resignation. Every decay time halves them.
  *
- * None of this is about safety.
+ * Safety does not depend on anything in this file.
  */
 #include "ring_links.h"
 #include "mandate.h"
@@ -41,7 +41,7 @@ set elect__lately(const struct process *p, const elect_time *times)
 /* In both directions. */
 static set in_sight(const struct process *p)
 {
-    return elect__lately(p, p->node->mandate.heard) & elect__lately(p, p->node->mandate.heard_me);
+    return elect__lately(p, presence(p)->heard) & elect__lately(p, presence(p)->heard_me);
 }
 
 bool elect__sees_majority(const struct process *p)
@@ -53,8 +53,8 @@ bool elect__sees_majority(const struct process *p)
 static bool hears_me(const struct process *p, const message *m)
 {
     switch (m->type) {
-    case ELECT_PRESENT:
-    case ELECT_REQUEST: return has(m->set, me(p));
+    case ELECT_PRESENT: return has(m->heard, me(p));
+    case ELECT_REQUEST: return has(m->roll, me(p));
     case ELECT_AYE:
     case ELECT_GRANT:
     case ELECT_REFUSE:
@@ -74,38 +74,38 @@ static bool says_who_it_is(const message *m)
  * what it said then of that term is not about this one. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
-    const struct elect_saved *s = &p->node->saved;
-    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);
+    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);
 }
 
 static void hear_of_pause(struct process *p, uint32_t pause)
 {
-    if (pause <= p->node->saved.pause)
+    if (pause <= saved(p)->pause)
         return;
-    p->node->saved.pause = pause;
+    saved(p)->pause = pause;
     p->out->persist = true;
 }
 
 void elect__hear(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *s = &p->node->mandate;
-    p->newcomer = !has(elect__lately(p, s->heard), from);
-    s->heard[from] = p->now;
+    p->newcomer = !has(elect__lately(p, presence(p)->heard), from);
+    presence(p)->heard[from] = p->now;
     if (hears_me(p, m))
-        s->heard_me[from] = p->now;
+        presence(p)->heard_me[from] = p->now;
     /* who could not win would not hold one; but ELECT is what those say who only join */
     if (m->type == ELECT_ELECTION || m->type == ELECT_NOTICE)
-        s->able |= only(m->origin);
+        presence(p)->able |= only(m->origin);
     if (m->type < ELECT_PREVOTE)
         return; /* elections know nothing of this */
-    s->penalty[from] = m->penalty;
-    s->differ = m->digest == p->config->digest ? s->differ & ~only(from) : s->differ | only(from);
+    presence(p)->penalty[from] = m->penalty;
+    presence(p)->differ = m->digest == p->config->digest ? presence(p)->differ & ~only(from)
+                                                         : presence(p)->differ | only(from);
     if (m->type == ELECT_PRESENT)
-        s->able = m->able ? s->able | only(from) : s->able & ~only(from);
+        presence(p)->able =
+            m->able ? presence(p)->able | only(from) : presence(p)->able & ~only(from);
     if (m->type == ELECT_PRESENT || m->type == ELECT_FOLLOWING)
         elect__learn_members(p, &m->membership);
-    if (says_who_it_is(m) && m->incarnation > p->node->saved.met[from])
-        p->node->saved.met[from] = m->incarnation;
+    if (says_who_it_is(m) && m->incarnation > saved(p)->met[from])
+        saved(p)->met[from] = m->incarnation;
     hear_of_pause(p, m->pause);
 }
 
@@ -113,34 +113,31 @@ void elect__hear(struct process *p, number from, const message *m)
 
 void elect__penalize(struct process *p, unsigned penalties)
 {
-    struct elect_mandate *s = &p->node->mandate;
     if (!p->config->stable)
         return;
-    penalties += s->penalties;
-    s->penalties = (uint8_t)(penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES);
+    penalties += presence(p)->penalties;
+    presence(p)->penalties = (uint8_t)(penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES);
     *at(p, ELECT_DECAY) = p->now + p->config->decay;
 }
 
 static void forget_penalties(struct process *p)
 {
-    struct elect_mandate *s = &p->node->mandate;
-    s->penalties /= 2;
-    *at(p, ELECT_DECAY) = s->penalties > 0 ? p->now + p->config->decay : ELECT_UNSET;
+    presence(p)->penalties /= 2;
+    *at(p, ELECT_DECAY) = presence(p)->penalties > 0 ? p->now + p->config->decay : ELECT_UNSET;
 }
 
 /* Somebody in sight who could lead as well, and has fewer penalties. */
 static bool somebody_is_fitter(const struct process *p)
 {
-    const struct elect_mandate *s = &p->node->mandate;
-    for (set rest = in_sight(p) & others(p) & s->able; rest != 0; rest &= rest - 1)
-        if (s->penalty[__builtin_ctzll(rest)] < s->penalties)
+    for (set rest = in_sight(p) & others(p) & presence(p)->able; rest != 0; rest &= rest - 1)
+        if (presence(p)->penalty[__builtin_ctzll(rest)] < presence(p)->penalties)
             return true;
     return false;
 }
 
 static unsigned penalties_of(const struct process *p, number j)
 {
-    return j == me(p) ? p->node->mandate.penalties : p->node->mandate.penalty[j];
+    return j == me(p) ? presence(p)->penalties : presence(p)->penalty[j];
 }
 
 bool elect__outranks(const struct process *p, number a, number b)
@@ -157,7 +154,7 @@ bool elect__displaces(const struct process *p, number a, number b)
 
 static bool could_win(const struct process *p)
 {
-    return has(everybody(p), me(p)) && !p->node->mandate.working && !elect__paused(p) &&
+    return has(everybody(p), me(p)) && !leader(p)->working && !elect__paused(p) &&
            elect__sees_majority(p);
 }
 
@@ -165,7 +162,7 @@ static bool could_win(const struct process *p)
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);
-    return p->algorithm->ring && in_it && (m == NULL || m->round <= p->node->saved.round);
+    return p->algorithm->ring && in_it && (m == NULL || m->round <= saved(p)->round);
 }
 
 bool elect__takes_part(const struct process *p, const message *m)
@@ -178,16 +175,16 @@ bool elect__takes_part(const struct process *p, const message *m)
 /* It holds an election, or is about to, and could win. */
 static bool is_able(const struct process *p)
 {
-    return could_win(p) && (p->node->mandate.restless || !is(p, NORMAL) || leads(p));
+    return could_win(p) && (presence(p)->restless || !is(p, NORMAL) || leads(p));
 }
 
 static void say_present(struct process *p, set to)
 {
     elect__say(p, to & ~only(me(p)),
                (message){.type = ELECT_PRESENT,
-                         .set = elect__lately(p, p->node->mandate.heard),
-                         .incarnation = p->node->saved.incarnation,
-                         .membership = p->node->saved.membership,
+                         .heard = elect__lately(p, presence(p)->heard),
+                         .incarnation = saved(p)->incarnation,
+                         .membership = saved(p)->membership,
                          .able = is_able(p)});
 }
 
@@ -200,26 +197,25 @@ static void look(struct process *p)
 /* By itself, not by hearsay. */
 static bool knows_leader(const struct process *p)
 {
-    const struct elect_mandate *s = &p->node->mandate;
-    return s->token != 0 || (s->follows != ELECT_NOBODY && s->follows == s->holder && !s->told &&
-                             before(p, ELECT_EXPIRES));
+    return in_office(p) ||
+           (presence(p)->follows != ELECT_NOBODY && presence(p)->follows == voter(p)->holder &&
+            !presence(p)->told && before(p, ELECT_EXPIRES));
 }
 
 static void tell(struct process *p, set to)
 {
-    const struct elect_mandate *s = &p->node->mandate;
-    bool leads = s->token != 0;
-    elect_time heard = leads ? p->now : s->heard[s->follows];
+    bool leads = in_office(p);
+    elect_time heard = leads ? p->now : presence(p)->heard[presence(p)->follows];
     elect_time left = heard + suspicion_time(p) - p->now;
     elect__say(p, to & ~only(me(p)),
                (message){.type = ELECT_FOLLOWING,
-                         .term = leads ? s->token : s->granted,
-                         .heir = s->heir,
-                         .incarnation = p->node->saved.incarnation,
-                         .membership = p->node->saved.membership,
-                         .remaining = (uint32_t)(left > 0 ? left : 0)});
+                         .term = leads ? leader(p)->token : voter(p)->granted,
+                         .heir = presence(p)->heir,
+                         .incarnation = saved(p)->incarnation,
+                         .membership = saved(p)->membership,
+                         .valid_for = (uint32_t)(left > 0 ? left : 0)});
     because(p, TELLS_LEADER);
-    p->out->rule.b = leads ? me(p) : s->follows;
+    p->out->rule.b = leads ? me(p) : presence(p)->follows;
 }
 
 void elect__upon_present(struct process *p, number from, const message *m)
@@ -228,7 +224,7 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    bool answers = !has(m->set, me(p)) || p->newcomer || /* each must know that it is heard */
+    bool answers = !has(m->heard, me(p)) || p->newcomer || /* each must know that it is heard */
                    elect__knows_later_members(p, &m->membership);
     if (answers)
         say_present(p, only(from));
@@ -251,8 +247,8 @@ void elect__stand_back(struct process *p)
 {
     if (!is(p, NORMAL) || leads(p)) { /* else it holds none */
         leave_election(p);
-        p->node->mandate.restless = true;
-        p->node->mandate.nominated = false;
+        presence(p)->restless = true;
+        candidate(p)->nominated = false;
     }
     because(p, elect__paused(p) ? IS_PAUSED : STANDS_BACK);
 }
@@ -273,36 +269,34 @@ bool elect__keeps_out(struct process *p, number from, const message *m)
 
 void elect__upon_following(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *s = &p->node->mandate;
-    number leader = elect__owner(p, m->term);
-    bool hears_one = s->token != 0 || (s->follows != ELECT_NOBODY && !s->told);
-    if (!p->config->stable || hears_one || leader == me(p) ||
-        m->term <= p->node->saved.closed[leader] || !has(everybody(p), me(p))) {
+    number its_leader = elect__owner(p, m->term);
+    bool hears_one = in_office(p) || (presence(p)->follows != ELECT_NOBODY && !presence(p)->told);
+    if (!p->config->stable || hears_one || its_leader == me(p) ||
+        m->term <= saved(p)->closed[its_leader] || !has(everybody(p), me(p))) {
         because(p, SEES);
         return;
     }
-    bool news = s->follows != leader;
-    if (s->candidacy != ELECT_NO_CANDIDATE)
+    bool news = presence(p)->follows != its_leader;
+    if (candidate(p)->stage != ELECT_NO_CANDIDATE)
         elect__withdraw(p);
     leave_election(p);
-    p->node->leader = s->follows = leader;
-    s->told = true;
-    s->restless = false;
+    p->node->leader = presence(p)->follows = its_leader;
+    presence(p)->told = true;
+    presence(p)->restless = false;
     *at(p, ELECT_RETRY) = *at(p, ELECT_BEGIN) = ELECT_UNSET;
-    elect_time left = m->remaining < suspicion_time(p) ? m->remaining : suspicion_time(p);
+    elect_time left = m->valid_for < suspicion_time(p) ? m->valid_for : suspicion_time(p);
     *at(p, ELECT_LOOK) = p->now + left + 1;
-    because(p, !news ? TOLD_AGAIN : leader == from ? LEADER_TELLS : IS_TOLD);
-    p->out->rule.b = leader;
+    because(p, !news ? TOLD_AGAIN : its_leader == from ? LEADER_TELLS : IS_TOLD);
+    p->out->rule.b = its_leader;
 }
 
 void elect__miss(struct process *p)
 {
-    struct elect_mandate *s = &p->node->mandate;
-    bool looks = is_set(p, ELECT_LOOK) && !s->told;
+    bool looks = is_set(p, ELECT_LOOK) && !presence(p)->told;
     leave_election(p);
-    s->told = false;
-    s->restless = s->restless || (looks && !is_set(p, ELECT_BEGIN));
-    if (!s->restless && !is_set(p, ELECT_BEGIN)) {
+    presence(p)->told = false;
+    presence(p)->restless = presence(p)->restless || (looks && !is_set(p, ELECT_BEGIN));
+    if (!presence(p)->restless && !is_set(p, ELECT_BEGIN)) {
         *at(p, ELECT_LOOK) = ELECT_UNSET; /* at once: see keep_watch */
         *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
     }
@@ -311,28 +305,26 @@ void elect__miss(struct process *p)
 
 void elect__be_patient(struct process *p)
 {
-    struct elect_mandate *s = &p->node->mandate;
-    if (s->restless || is_set(p, ELECT_BEGIN))
+    if (presence(p)->restless || is_set(p, ELECT_BEGIN))
         *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
-    s->restless = false;
+    presence(p)->restless = false;
 }
 
 void elect__look_on_time(struct process *p)
 {
-    struct elect_mandate *s = &p->node->mandate;
     if (due(p, ELECT_DECAY))
         forget_penalties(p);
     if (due(p, ELECT_LOOK)) {
         look(p);
-        if (s->told && !is_set(p, ELECT_BEGIN))
+        if (presence(p)->told && !is_set(p, ELECT_BEGIN))
             *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
     }
     if (due(p, ELECT_BEGIN)) {
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
-        s->restless = true;
-        if (s->told) { /* nobody tells it any more */
-            s->told = false;
-            p->node->leader = s->follows = ELECT_NOBODY;
+        presence(p)->restless = true;
+        if (presence(p)->told) { /* nobody tells it any more */
+            presence(p)->told = false;
+            p->node->leader = presence(p)->follows = ELECT_NOBODY;
         }
     }
 }
@@ -340,10 +332,9 @@ void elect__look_on_time(struct process *p)
 /* Who is fitter than its leader: it must see a majority, and for some time, before it says so. */
 static bool would_take_place(struct process *p)
 {
-    const struct elect_mandate *s = &p->node->mandate;
-    bool follows = s->token == 0 && s->follows != ELECT_NOBODY && !s->told;
+    bool follows = !in_office(p) && presence(p)->follows != ELECT_NOBODY && !presence(p)->told;
     if (!p->config->preempt || !follows || elect__paused(p) || !has(everybody(p), me(p)) ||
-        !elect__displaces(p, me(p), s->follows)) {
+        !elect__displaces(p, me(p), presence(p)->follows)) {
         *at(p, ELECT_CLAIM) = ELECT_UNSET;
         return false;
     }
@@ -356,13 +347,12 @@ static bool would_take_place(struct process *p)
 
 void elect__keep_watch(struct process *p)
 {
-    struct elect_mandate *s = &p->node->mandate;
     bool member = has(everybody(p), me(p));
-    bool leaderless = s->token == 0 && (s->follows == ELECT_NOBODY || s->told);
+    bool leaderless = !in_office(p) && (presence(p)->follows == ELECT_NOBODY || presence(p)->told);
     bool looks = would_take_place(p) || leaderless;
     if (!leaderless) {
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
-        s->restless = false;
+        presence(p)->restless = false;
     }
     if (!member && (leads(p) || !is(p, NORMAL)))
         leave_election(p); /* it is no member any more */
@@ -372,11 +362,11 @@ void elect__keep_watch(struct process *p)
     }
     if (!is_set(p, ELECT_LOOK))
         look(p);
-    bool waits = s->told || runs(p, ELECT_SUSPICION_TIMER) || is_set(p, ELECT_BEGIN);
+    bool waits = presence(p)->told || runs(p, ELECT_SUSPICION_TIMER) || is_set(p, ELECT_BEGIN);
     if (leaderless && !waits && is(p, NORMAL) && p->node->leader == ELECT_NOBODY)
-        s->restless = true;
-    if (s->restless && is(p, NORMAL) && !leads(p) && elect__takes_part(p, NULL)) {
-        s->restless = false;
+        presence(p)->restless = true;
+    if (presence(p)->restless && is(p, NORMAL) && !leads(p) && elect__takes_part(p, NULL)) {
+        presence(p)->restless = false;
         p->algorithm->begin(p, SEES_MAJORITY);
     }
 }
@@ -388,6 +378,6 @@ bool elect__paused(const struct process *p) { return p->node->saved.pause % 2 !=
 void elect__pause(struct process *p, bool on)
 {
     if (elect__paused(p) != on)
-        hear_of_pause(p, p->node->saved.pause + 1);
+        hear_of_pause(p, saved(p)->pause + 1);
     because(p, on ? PAUSES : RESUMES);
 }

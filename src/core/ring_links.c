@@ -49,7 +49,7 @@ static void hop(struct process *p, number to, unsigned type, number origin, set 
 {
     send(p, type, only(to));
     p->out->send[p->out->sends - 1].message.origin = origin;
-    p->out->send[p->out->sends - 1].message.set = list;
+    p->out->send[p->out->sends - 1].message.list = list;
 }
 
 static void transmit(struct process *p)
@@ -96,7 +96,7 @@ void multicast_list(struct process *p, unsigned type, set list)
     if (nobody(list & others(p)))
         return;
     send(p, type, list & others(p));
-    p->out->send[p->out->sends - 1].message.set = list;
+    p->out->send[p->out->sends - 1].message.list = list;
 }
 
 void close_ring(struct process *p, set members) { p->node->silent = others(p) & ~members; }
@@ -156,7 +156,7 @@ static void acknowledge(struct process *p, number from, const message *m, uint32
 static bool comes_late(const struct process *p, number from, const message *m)
 {
     return m->round == p->node->saved.round && is(p, NORMAL) && m->origin == from &&
-           kind(m->type) == 0 && m->set == 0;
+           kind(m->type) == 0 && m->list == 0;
 }
 
 void elect__link_receive(struct process *p, number from, const message *m)
@@ -171,8 +171,8 @@ void elect__link_receive(struct process *p, number from, const message *m)
     }
     if (m->round > p->node->saved.round)
         elect__enter_round(p, m->round);
-    p->about = m->set != 0 && m->type != ELECT_ELECTION ? highest(m->set) : m->origin;
-    p->algorithm->upon(p, &(struct event){m->type, from, m->origin, m->set});
+    p->about = m->list != 0 && m->type != ELECT_ELECTION ? highest(m->list) : m->origin;
+    p->algorithm->upon(p, &(struct event){m->type, from, m->origin, m->list});
 }
 
 void elect__link_acknowledged(struct process *p, number from, const message *m)

@@ -1,12 +1,12 @@
 /*
- * The voter: one promise at a time, each written down before it is spoken of.
+ * The voter: one promise at a time, each written to disk before any message speaks of it.
  *
  * Invariants:
  *  1. `promised` never falls, and no term below it is granted.
- *  2. While a grant is live nobody but its holder, in the same incarnation, gets another.
- *  3. A grant is never shortened but by the RELEASE of its own term, or a later one of its owner.
- *  4. What was granted before a crash is forgotten; so for the longest lease ever granted nothing
- *     is granted after a start, but to the one term that may be in force: the promised one.
+ *  2. While a grant is live, only its holder, in the same incarnation, gets another one.
+ *  3. Only a RELEASE of its own term, or of a later term of its owner, shortens a grant.
+ *  4. A crash forgets the grant. So after a start, for the longest lease ever granted (the guard),
+ *     the voter grants only the one term that may be in force: the promised one.
  */
 #include "mandate.h"
 
@@ -16,41 +16,60 @@
 
 #define NO_OBJECTION ELECT_REFUSAL_COUNT
 
-/* A term is over. Nobody else's grant is dropped, nor one of a later term. */
-static void close_term(struct process *p, term e)
+static bool grant_is_live(const struct process *p) { return before(p, ELECT_EXPIRES); }
+
+static bool holds_grant(const struct process *p, number c, const message *m)
 {
-    struct elect_mandate *v = &p->node->mandate;
-    struct elect_saved *s = &p->node->saved;
-    number owner = elect__owner(p, e);
-    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];
-    v->seen = e > v->seen ? e : v->seen;
-    if (v->holder == owner && v->granted <= e)
-        *at(p, ELECT_EXPIRES) = ELECT_UNSET;
-    if (elect__owner(p, s->promised) == owner && s->promised <= e)
-        *at(p, ELECT_GUARD) = ELECT_UNSET; /* what it protects is over */
+    return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;
 }
 
-/* V1 to V5: why not? */
+/* A term is over. Grants of other processes, and of later terms, stay. */
+static void close_term(struct process *p, term e)
+{
+    number owner = elect__owner(p, e);
+    raise_term(&saved(p)->closed[owner], e);
+    raise_term(&p->node->mandate.seen, e);
+    if (voter(p)->holder == owner && voter(p)->granted <= e)
+        *at(p, ELECT_EXPIRES) = ELECT_UNSET;
+    if (elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)
+        *at(p, ELECT_GUARD) = ELECT_UNSET; /* the promise that it protects is void */
+}
+
+/* The candidate carries its predecessor's RELEASE, in case that has not arrived here. */
+static void use_certificate(struct process *p, const message *m)
+{
+    number owner = m->certificate != 0 ? elect__owner(p, m->certificate) : ELECT_NOBODY;
+    if (owner != ELECT_NOBODY && !elect__of_a_former_life(p, owner, m->certified_by))
+        close_term(p, m->certificate);
+}
+
+/* Another process uses the number of the holder: a clone, or the holder after a restart. */
+static bool is_clone(const struct process *p, const message *m)
+{
+    return grant_is_live(p) && voter(p)->granted == m->term &&
+           voter(p)->holder_incarnation != m->incarnation;
+}
+
+static bool is_held(const struct process *p, number c, const message *m)
+{
+    return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p) && c != me(p));
+}
+
+/* Why this voter cannot grant the term that `c` asks for. */
 static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
-    const struct elect_mandate *v = &p->node->mandate;
-    const struct elect_saved *s = &p->node->saved;
-    bool live = before(p, ELECT_EXPIRES), same = v->granted_to == m->incarnation;
-    assert(elect__owner(p, m->term) == c); /* node.c has seen to that */
+    assert(elect__owner(p, m->term) == c); /* node.c has checked it */
     if (elect__counts_wrongly(p, c, m) || m->lease == 0 || m->lease > p->config->max_lease ||
-        (live && v->granted == m->term && !same))
+        is_clone(p, m))
         return ELECT_REFUSED_CONFIG;
-    number over = m->other != 0 ? elect__owner(p, m->other) : ELECT_NOBODY;
-    if (over != ELECT_NOBODY && !elect__of_a_former_life(p, over, m->life)) /* a certificate */
-        close_term(p, m->other);
-    live = before(p, ELECT_EXPIRES);
-    if (before(p, ELECT_GUARD) && m->term != s->promised)
+    use_certificate(p, m);
+    if (before(p, ELECT_GUARD) && m->term != saved(p)->promised)
         return ELECT_REFUSED_BOOT;
-    if (m->term <= s->closed[c])
+    if (m->term <= saved(p)->closed[c])
         return ELECT_REFUSED_CLOSED;
-    if (m->term < s->promised)
+    if (m->term < saved(p)->promised)
         return ELECT_REFUSED_STALE;
-    if ((live && (v->holder != c || !same)) || (v->token != 0 && c != me(p)))
+    if (is_held(p, c, m))
         return ELECT_REFUSED_HELD;
     return NO_OBJECTION;
 }
@@ -58,62 +77,66 @@ static enum elect_refusal objection(struct process *p, number c, const message *
 static uint32_t remaining(const struct process *p, enum elect_refusal why)
 {
     const elect_time *time = p->node->mandate.time;
-    elect_time end = why == ELECT_REFUSED_BOOT                               ? time[ELECT_GUARD]
-                     : why == ELECT_REFUSED_HELD && before(p, ELECT_EXPIRES) ? time[ELECT_EXPIRES]
-                     : why == ELECT_REFUSED_HELD                             ? time[ELECT_UNTIL]
-                                                                             : p->now;
+    elect_time end = why == ELECT_REFUSED_BOOT                       ? time[ELECT_GUARD]
+                     : why == ELECT_REFUSED_HELD && grant_is_live(p) ? time[ELECT_EXPIRES]
+                     : why == ELECT_REFUSED_HELD                     ? time[ELECT_UNTIL]
+                                                                     : p->now;
     return (uint32_t)(end - p->now);
 }
 
-/* What a refusal tells the candidate: the term that is in its way. */
+/* The term that prevents the grant, for the candidate to know. */
 static term in_the_way(const struct process *p, enum elect_refusal why)
 {
-    const struct elect_mandate *v = &p->node->mandate;
     if (why == ELECT_REFUSED_HELD)
-        return v->token != 0 ? v->token : v->granted;
-    return why == ELECT_REFUSED_STALE ? p->node->saved.promised : p->node->mandate.seen;
+        return in_office(p) ? leader(p)->token : voter(p)->granted;
+    return why == ELECT_REFUSED_STALE ? saved(p)->promised : p->node->mandate.seen;
+}
+
+/* An answer repeats what identifies the question. */
+static message answer_to(const message *m, unsigned type)
+{
+    return (message){.type = (uint8_t)type,
+                     .term = m->term,
+                     .round = m->round,
+                     .incarnation = m->incarnation,
+                     .lease = m->lease};
 }
 
 static void refuse(struct process *p, number c, const message *m, enum elect_refusal why)
 {
     static const enum rule rules[] = {REFUSES_CONFIG, REFUSES_BOOT, REFUSES_CLOSED, REFUSES_STALE,
                                       REFUSES_HELD};
-    elect__say(p, only(c),
-               (message){.type = ELECT_REFUSE,
-                         .what = m->type,
-                         .term = m->term,
-                         .round = m->round,
-                         .incarnation = m->incarnation,
-                         .lease = m->lease,
-                         .reason = (uint8_t)why,
-                         .other = in_the_way(p, why),
-                         .membership = p->node->saved.membership,
-                         .remaining = remaining(p, why)});
+    message answer = answer_to(m, ELECT_REFUSE);
+    answer.what = m->type;
+    answer.reason = (uint8_t)why;
+    answer.in_the_way = in_the_way(p, why);
+    answer.membership = saved(p)->membership;
+    answer.remaining = remaining(p, why);
+    elect__say(p, only(c), answer);
     because(p, rules[why]);
-    p->out->rule.b = why == ELECT_REFUSED_HELD ? p->node->mandate.holder : ELECT_NOBODY;
+    p->out->rule.b = why == ELECT_REFUSED_HELD ? voter(p)->holder : ELECT_NOBODY;
 }
 
-/* V6 and V7. */
+/* Promises the term. What must survive a crash is persisted: a larger promise, a longer lease, and
+ * the incarnation of the holder, so that elect__of_a_former_life recognizes it. */
 static void grant(struct process *p, number c, const message *m)
 {
-    struct elect_mandate *v = &p->node->mandate;
-    struct elect_saved *s = &p->node->saved;
     elect_time expires = p->now + m->lease;
     elect__adopt(p, &m->membership);
-    /* who was granted something must be known by its life, too: see elect__of_a_former_life */
-    if (m->term > s->promised || m->lease > s->longest || m->incarnation != v->granted_to) {
-        s->promised = m->term > s->promised ? m->term : s->promised;
-        s->longest = m->lease > s->longest ? m->lease : s->longest;
+    if (m->term > saved(p)->promised || m->lease > saved(p)->longest ||
+        m->incarnation != voter(p)->holder_incarnation) {
+        raise_term(&saved(p)->promised, m->term);
+        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;
         p->out->persist = true;
     }
-    if (before(p, ELECT_EXPIRES) && *at(p, ELECT_EXPIRES) > expires)
-        expires = *at(p, ELECT_EXPIRES); /* it is the holder's: see V5 */
+    if (grant_is_live(p) && *at(p, ELECT_EXPIRES) > expires)
+        expires = *at(p, ELECT_EXPIRES); /* the holder's own: a shorter lease shortens nothing */
     *at(p, ELECT_EXPIRES) = expires;
-    v->granted = m->term;
-    v->holder = c;
-    v->granted_to = m->incarnation;
-    v->seen = m->term > v->seen ? m->term : v->seen;
-    v->longest_since = m->lease > v->longest_since ? m->lease : v->longest_since;
+    voter(p)->granted = m->term;
+    voter(p)->holder = c;
+    voter(p)->holder_incarnation = m->incarnation;
+    voter(p)->longest = m->lease > voter(p)->longest ? m->lease : voter(p)->longest;
+    raise_term(&p->node->mandate.seen, m->term);
 }
 
 bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
@@ -125,20 +148,19 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
     return why == NO_OBJECTION;
 }
 
-/* An observer has no say. It follows the latest office that it hears of. */
+/* An observer does not vote. It follows the latest office that it hears of. */
 static void observe(struct process *p, number c, const message *m)
 {
-    struct elect_mandate *v = &p->node->mandate;
-    if (m->term < v->granted && v->follows != ELECT_NOBODY) {
+    if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {
         because(p, EARLIER_REIGN);
         return;
     }
-    if (m->leading && v->token == 0) {
+    if (m->leading && !in_office(p)) {
         elect__adopt(p, &m->membership);
-        if (!before(p, ELECT_EXPIRES)) /* what it granted when it voted */
-            v->granted = m->term;
-        v->seen = m->term > v->seen ? m->term : v->seen;
-        v->heir = m->heir;
+        if (!grant_is_live(p)) /* a grant from the time when it voted stays */
+            voter(p)->granted = m->term;
+        raise_term(&p->node->mandate.seen, m->term);
+        presence(p)->heir = m->heir;
         elect__follow_office(p, c, m->term);
     }
     because(p, HEARD_LEADER);
@@ -151,17 +173,13 @@ static void answer(struct process *p, number c, const message *m)
         refuse(p, c, m, why);
         return;
     }
-    bool renewal = before(p, ELECT_EXPIRES) && p->node->mandate.granted == m->term;
+    bool renewal = grant_is_live(p) && voter(p)->granted == m->term;
     grant(p, c, m);
-    elect__say(p, only(c),
-               (message){.type = ELECT_GRANT,
-                         .term = m->term,
-                         .round = m->round,
-                         .incarnation = m->incarnation,
-                         .lease = m->lease,
-                         .able = elect__claims(p)});
+    message yes = answer_to(m, ELECT_GRANT);
+    yes.claims = elect__claims(p);
+    elect__say(p, only(c), yes);
     if (m->leading) {
-        p->node->mandate.heir = m->heir;
+        presence(p)->heir = m->heir;
         elect__follow_office(p, c, m->term);
     } else {
         elect__be_patient(p);
@@ -169,7 +187,7 @@ static void answer(struct process *p, number c, const message *m)
     because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
-/* Who asks knows who votes, unless it counts wrongly: then anybody tells it so. */
+/* The candidate's message says who votes. If it counts wrongly, every process tells it so. */
 static bool votes(const struct process *p, number c, const message *m)
 {
     return has(m->membership.voters | m->membership.before, me(p)) ||
@@ -187,7 +205,7 @@ void elect__upon_request(struct process *p, number c, const message *m)
         because(p, CLOCKS_ARE_WRONG);
 }
 
-/* As the request would be answered; nothing is changed. */
+/* Answers as it would answer the REQUEST, and changes nothing. */
 void elect__upon_prevote(struct process *p, number c, const message *m)
 {
     struct elect_node as_it_is = *p->node;
@@ -197,12 +215,7 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     }
     enum elect_refusal why = objection(p, c, m);
     if (why == NO_OBJECTION) {
-        elect__say(p, only(c),
-                   (message){.type = ELECT_AYE,
-                             .term = m->term,
-                             .round = m->round,
-                             .incarnation = m->incarnation,
-                             .lease = m->lease});
+        elect__say(p, only(c), answer_to(m, ELECT_AYE));
         because(p, SAYS_AYE);
     } else {
         refuse(p, c, m, why);
@@ -210,25 +223,31 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     *p->node = as_it_is;
 }
 
-/* The leader says so itself, or its testament does, which names nobody: then it is the heir's turn,
- * unless nothing is to change by itself. The others give them time. */
+/* Does this RELEASE end an office that this process followed, and not a mere candidacy? */
+static bool ends_followed_office(const struct process *p, number from, const message *m)
+{
+    term e = presence(p)->followed;
+    return e != 0 && elect__owner(p, e) == from && e > saved(p)->closed[from] && e <= m->term;
+}
+
+/* A RELEASE comes from the leader, which names its heir, or from its testament, which names nobody.
+ * After a testament it is the turn of the heir that the leader named last, unless elections are
+ * paused. The other members give them time. */
 void elect__upon_release(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *v = &p->node->mandate;
-    bool leader = v->follows == from && from != me(p);
-    bool heir = v->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
-    bool office = v->followed != 0 && elect__owner(p, v->followed) == from &&
-                  v->followed > p->node->saved.closed[from] && v->followed <= m->term;
+    bool followed = presence(p)->follows == from && from != me(p);
+    bool heir = presence(p)->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
+    bool office = ends_followed_office(p, from, m);
     close_term(p, m->term);
     if (from != me(p))
         elect__may_be_free(p, office);
-    if (!leader || m->term < v->granted) {
+    if (!followed || m->term < voter(p)->granted) {
         because(p, TERM_IS_OVER);
         return;
     }
-    v->follows = p->node->leader = ELECT_NOBODY;
-    v->certificate = m->term;
-    v->certified_by = m->incarnation;
+    presence(p)->follows = p->node->leader = ELECT_NOBODY;
+    candidate(p)->certificate = m->term;
+    candidate(p)->certified_by = m->incarnation;
     if (heir && has(everybody(p), me(p)))
         elect__inherit(p, m);
     else
@@ -239,22 +258,19 @@ void elect__upon_release(struct process *p, number from, const message *m)
 
 void elect__upon_hand(struct process *p, number from, const message *m)
 {
-    struct elect_mandate *v = &p->node->mandate;
     close_term(p, m->term);
-    if (v->follows == from)
-        v->follows = ELECT_NOBODY;
-    if (has(everybody(p), me(p)) && v->token == 0 && m->term >= v->granted)
+    if (presence(p)->follows == from)
+        presence(p)->follows = ELECT_NOBODY;
+    if (has(everybody(p), me(p)) && !in_office(p) && m->term >= voter(p)->granted)
         elect__inherit(p, m);
     because(p, TERM_IS_OVER);
 }
 
 void elect__end_of_guard(struct process *p)
 {
-    struct elect_saved *s = &p->node->saved;
-    const struct elect_mandate *v = &p->node->mandate;
     *at(p, ELECT_GUARD) = ELECT_UNSET;
-    if (s->longest > v->longest_since) {
-        s->longest = v->longest_since;
+    if (saved(p)->longest > voter(p)->longest) {
+        saved(p)->longest = voter(p)->longest;
         p->out->persist = true;
     }
 }

@@ -50,7 +50,7 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
 {
     if (news->leads)
         return "leads";
-    if (node->mandate.handing != ELECT_NOT_HANDING)
+    if (node->mandate.leader.handing != ELECT_NOT_HANDING)
         return "hands over";
     if (elect_token(node) != 0)
         return "prepares to lead";
@@ -60,9 +60,9 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
         return "follows";
     if (elect_paused(node))
         return "waits";
-    return node->mandate.candidacy != ELECT_NO_CANDIDATE ? "asks for a mandate"
-           : node->state != ELECT_NORMAL                 ? "holds an election"
-                                                         : "looks around";
+    return node->mandate.candidate.stage != ELECT_NO_CANDIDATE ? "asks for a mandate"
+           : node->state != ELECT_NORMAL                       ? "holds an election"
+                                                               : "looks around";
 }
 
 static json_t *group_json(const struct daemon *d, unsigned group)
@@ -84,8 +84,8 @@ static json_t *group_json(const struct daemon *d, unsigned group)
     }
     if (news.leads && node->mandated) {
         json_object_set_new(o, "lease_left_ms", milliseconds(news.until - now));
-        if (node->mandate.heir < d->elect.n)
-            json_object_set_new(o, "heir", json_string(d->name[node->mandate.heir]));
+        if (node->mandate.presence.heir < d->elect.n)
+            json_object_set_new(o, "heir", json_string(d->name[node->mandate.presence.heir]));
     }
     if (w->work.holder != NULL) {
         json_object_set_new(o, "holder_pid", json_integer(holders_pid(w->work.holder)));

@@ -542,9 +542,9 @@ static void take_resign(struct talker *t, const struct talk *w)
     /* A resignation that would change nothing causes no step: otherwise a local user could fill the
      * flight recorder with such steps. */
     const struct elect_mandate *office = &elect_member_node(t->d->member, (unsigned)group)->mandate;
-    if (office->token == 0 || office->handing != ELECT_NOT_HANDING) {
-        tell(t, office->token == 0 ? TALK_REFUSED : TALK_DONE,
-             office->token == 0 ? "this member does not lead" : "");
+    if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
+        tell(t, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,
+             office->leader.token == 0 ? "this member does not lead" : "");
         return;
     }
     /* A run resigns at its end, and does not hear the answer: it is never refused, but the next

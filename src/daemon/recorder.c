@@ -22,7 +22,7 @@ static struct record record_of(unsigned group, const struct elect_message *m, el
                            .round = m->round,
                            .group = (uint8_t)group,
                            .origin = m->origin,
-                           .set = m->set,
+                           .set = m->list,
                            .reason = m->reason};
 }
 
@@ -109,7 +109,7 @@ static void add_message(json_t *o, const struct record *e, const struct words *w
                                     .term = e->term,
                                     .round = e->round,
                                     .origin = e->origin,
-                                    .set = e->kind == RECORD_SENT ? 0 : e->set,
+                                    .list = e->kind == RECORD_SENT ? 0 : e->set,
                                     .reason = e->reason};
     struct text t;
     text_clear(&t);
@@ -143,7 +143,7 @@ static void add_news(const struct words *words, const struct record *e, struct t
 static json_t *entry_json(const struct record *e, const struct words *words, uint8_t me,
                           elect_time now)
 {
-    const struct elect_message about = {.origin = e->origin, .set = e->set};
+    const struct elect_message about = {.origin = e->origin, .list = e->set};
     struct text t;
     json_t *o = json_pack(
         "{s:I, s:I, s:s}", "at_us", (json_int_t)e->at, "ago_us", (json_int_t)(now - e->at), "event",

@@ -106,7 +106,7 @@ static bool asks_for_one(const struct daemon *d)
 {
     bool asks = false;
     for (unsigned i = 0; i < d->config.groups && d->member != NULL; i++)
-        asks = asks || elect_member_node(d->member, i)->mandate.candidacy == ELECT_CONFIRMING;
+        asks = asks || elect_member_node(d->member, i)->mandate.candidate.stage == ELECT_CONFIRMING;
     return asks;
 }
 

@@ -479,7 +479,8 @@ static void play_refuse(const struct step *step, struct play *p)
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;
-    bool asks = step->verb == VERB_ASSENT ? m->candidacy == ELECT_PREVOTING : m->token != 0;
+    bool asks =
+        step->verb == VERB_ASSENT ? m->candidate.stage == ELECT_PREVOTING : m->leader.token != 0;
     if (!world_up(&p->world, step->rank) || !asks)
         return complain_id(complaint, &p->world.config, step->rank,
                            step->verb == VERB_ASSENT ? " does not ask whether it would be granted"

@@ -263,7 +263,7 @@ void world_down(struct world *w, uint8_t rank)
 {
     w->up &= ~bit(rank);
     w->node[rank].running = 0;
-    w->node[rank].mandate = (struct elect_mandate){.follows = ELECT_NOBODY};
+    w->node[rank].mandate = (struct elect_mandate){.presence.follows = ELECT_NOBODY};
     w->stops[rank] = WORLD_FOREVER;
 }
 
@@ -293,10 +293,12 @@ bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening 
 {
     const struct elect_mandate *m = &w->node[rank].mandate;
     const struct elect_membership *who = &w->node[rank].saved.membership;
-    if (m->candidacy != ELECT_PREVOTING || ((who->voters | who->before) & bit(from)) == 0)
+    if (m->candidate.stage != ELECT_PREVOTING || ((who->voters | who->before) & bit(from)) == 0)
         return false;
     answer(w, rank, from,
-           (struct elect_message){.type = ELECT_AYE, .term = m->asked, .round = m->question}, h);
+           (struct elect_message){
+               .type = ELECT_AYE, .term = m->candidate.asked, .round = m->candidate.question},
+           h);
     return true;
 }
 
@@ -308,7 +310,7 @@ void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_t
                                   .what = ELECT_REQUEST,
                                   .reason = (uint8_t)why,
                                   .term = elect_token(&w->node[rank]),
-                                  .other = elect_term_make(counter, w->config.id[rank])},
+                                  .in_the_way = elect_term_make(counter, w->config.id[rank])},
            h);
 }
 
@@ -450,8 +452,8 @@ static void win(struct world *w, uint8_t rank, struct happening *h)
     struct elect_node *node = &w->node[rank];
     node->state = ELECT_NORMAL;
     node->leader = rank;
-    if (node->mandate.candidacy == ELECT_NO_CANDIDATE) {
-        node->mandate.nominated = false;
+    if (node->mandate.candidate.stage == ELECT_NO_CANDIDATE) {
+        node->mandate.candidate.nominated = false;
         node->mandate.time[ELECT_RETRY] = ELECT_UNSET;
     }
     world_alarm(w, rank, h);
@@ -767,7 +769,7 @@ uint8_t world_follows(const struct world *w, uint8_t rank)
 {
     const struct elect_node *node = &w->node[rank];
     if (node->mandated)
-        return node->mandate.follows;
+        return node->mandate.presence.follows;
     return node->state == ELECT_NORMAL ? node->leader : ELECT_NOBODY;
 }
 
@@ -806,7 +808,7 @@ static bool office_is_known(const struct world *w)
             world_leads(w, leader) && 2 * __builtin_popcountll(world_reach(w, leader) & voters) >
                                           __builtin_popcountll(voters);
         for (elect_set near = world_reach(w, leader); near != 0 && known; near &= near - 1)
-            known = w->node[__builtin_ctzll(near)].mandate.follows == leader;
+            known = w->node[__builtin_ctzll(near)].mandate.presence.follows == leader;
         if (known)
             return true;
     }

@@ -263,7 +263,7 @@ static void deposit_all(struct elect_member *m)
 static void deposit_anew(struct elect_member *m)
 {
     for (unsigned i = 0; i < m->groups; i++)
-        m->group[i].deposits = m->group[i].node.mandate.term != 0;
+        m->group[i].deposits = m->group[i].node.mandate.leader.term != 0;
 }
 
 /* It is what the dead one would have said, and nothing more. */
@@ -279,7 +279,7 @@ static bool take_testament(struct elect_member *m, unsigned peer)
         struct group *g = &m->group[i];
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
         struct elect_message release = elect_testament(&g->config, from, term, life);
-        release.penalty = g->node.mandate.penalty[from]; /* the dead one did not say */
+        release.penalty = g->node.mandate.presence.penalty[from]; /* the dead one did not say */
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)
             member_step(m, i, &in);
@@ -345,7 +345,7 @@ static elect_time alarm_of(const struct elect_member *m, const struct group *g)
 {
     const elect_time *time = g->node.mandate.time;
     elect_time alarm = elect_alarm(&g->node), renewal = g->config.renewal;
-    if (m->groups == 1 || g->node.mandate.token == 0 || alarm != time[ELECT_RENEW])
+    if (m->groups == 1 || g->node.mandate.leader.token == 0 || alarm != time[ELECT_RENEW])
         return alarm;
     elect_time together = (alarm + renewal - 1) / renewal * renewal;
     return sooner(together, time[ELECT_UNTIL]); /* which must not be told late */
@@ -641,7 +641,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
     elect_time now = elect_uv_now(); /* without a mandate nothing is promised beyond a moment */
     elect_time beat = g->config.duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER];
     bool leads = !m->over && elect_leads(&g->node, now);
-    uint8_t follows = g->node.mandated                ? o->follows
+    uint8_t follows = g->node.mandated                ? o->presence.follows
                       : g->node.state == ELECT_NORMAL ? g->node.leader
                                                       : ELECT_NOBODY;
     uint8_t leader = leads ? g->node.me : follows;
@@ -649,12 +649,13 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
     struct elect_news news = {.group = group,
                               .known = known,
                               .leads = leads,
-                              .works = o->working || (m->over && o->token != 0),
+                              .works = o->leader.working || (m->over && o->leader.token != 0),
                               .leader = known ? g->config.id[leader] : 0,
-                              .term = leads ? o->token : 0,
+                              .term = leads ? o->leader.token : 0,
                               .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
-    if (known && !leads && elect_term_owner(o->granted) == news.leader)
-        news.term = o->granted; /* its own: what was granted may be another one's, or nothing yet */
+    if (known && !leads && elect_term_owner(o->voter.granted) == news.leader)
+        news.term =
+            o->voter.granted; /* its own: what was granted may be another one's, or nothing yet */
     return news;
 }
 
@@ -681,7 +682,7 @@ void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes
 
 void elect_member_deposit(struct elect_member *m, unsigned group)
 {
-    m->group[group].deposits = m->group[group].node.mandate.term != 0;
+    m->group[group].deposits = m->group[group].node.mandate.leader.term != 0;
     member_turn(m);
 }
 

@@ -40,7 +40,7 @@ static void write_ends(struct counterexample *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         const struct elect_mandate *m = &w->world.node[rank].mandate;
-        if (m->token != 0 && !world_in_office(&w->world, rank))
+        if (m->leader.token != 0 && !world_in_office(&w->world, rank))
             write_due(w, rank, ELECT_UNTIL);
     }
 }
@@ -125,7 +125,7 @@ static void write_message(struct counterexample *w, const struct move *m)
 static void write_assent(struct counterexample *w, uint8_t rank)
 {
     struct happening h;
-    if (w->world.node[rank].mandate.candidacy != ELECT_PREVOTING)
+    if (w->world.node[rank].mandate.candidate.stage != ELECT_PREVOTING)
         return;
     fprintf(w->out, "assent %u\n", counterexample_id(w, rank));
     for (uint8_t from = 0; from < w->world.config.n; from++)
@@ -140,7 +140,7 @@ static void write_win(struct counterexample *w, const struct move *m)
     if (m->timer > 0)
         fprintf(w->out, "hears %u %u\n", id, m->timer);
     happen(w, &(struct fault){.kind = FAULT_HEARS, .rank = m->process, .amount = m->timer});
-    if (node->mandate.candidacy == ELECT_NO_CANDIDATE) {
+    if (node->mandate.candidate.stage == ELECT_NO_CANDIDATE) {
         fprintf(w->out, "wins %u\n", id);
         happen(w, &(struct fault){.kind = FAULT_WIN, .rank = m->process});
     }

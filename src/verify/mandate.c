@@ -44,8 +44,9 @@ static uint32_t first_round(const struct elect_mandate *m)
 {
     uint32_t first = UINT32_MAX;
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
-        if (m->term != 0 && m->round[i].term == m->term && m->round[i].number < first)
-            first = m->round[i].number;
+        if (m->leader.term != 0 && m->leader.round[i].term == m->leader.term &&
+            m->leader.round[i].number < first)
+            first = m->leader.round[i].number;
     return first;
 }
 
@@ -96,23 +97,23 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
 /* What is never looked at again, or is in the network anyway. */
 static void settle_candidacy(struct elect_mandate *m)
 {
-    m->ayes = m->refused = m->stale = 0;
-    m->asked = m->seen = 0; /* what else it may know of is guessed: see hear_of */
-    m->attempts = 0;
-    m->question = 0;
-    memset(m->wait, 0, sizeof m->wait);
-    if (m->candidacy == ELECT_PREVOTING) { /* it may ask again, and be told, at any time */
-        m->candidacy = ELECT_NO_CANDIDATE;
+    m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
+    m->candidate.asked = m->seen = 0; /* what else it may know of is guessed: see hear_of */
+    m->candidate.attempts = 0;
+    m->candidate.question = 0;
+    memset(m->candidate.wait, 0, sizeof m->candidate.wait);
+    if (m->candidate.stage == ELECT_PREVOTING) { /* it may ask again, and be told, at any time */
+        m->candidate.stage = ELECT_NO_CANDIDATE;
         m->time[ELECT_GIVE_UP] = ELECT_UNSET;
     }
-    if (!m->handing)
-        m->successor = ELECT_NOBODY;
-    if (m->candidacy == ELECT_NO_CANDIDATE && m->token == 0)
-        m->rounds = 0; /* those of the next term are told apart by their term */
+    if (!m->leader.handing)
+        m->leader.successor = ELECT_NOBODY;
+    if (m->candidate.stage == ELECT_NO_CANDIDATE && m->leader.token == 0)
+        m->leader.rounds = 0; /* those of the next term are told apart by their term */
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
-        m->holder = ELECT_NOBODY;
-        m->granted_to = 0;
-        m->granted = 0;
+        m->voter.holder = ELECT_NOBODY;
+        m->voter.holder_incarnation = 0;
+        m->voter.granted = 0;
     }
 }
 
@@ -122,13 +123,13 @@ static void settle_election(struct elect_node *node)
     node->state = ELECT_NORMAL;
     node->leader = ELECT_NOBODY;
     node->running = 0;
-    node->mandate.nominated = false;
-    node->mandate.follows = ELECT_NOBODY;
-    node->mandate.followed = 0;
-    node->mandate.certificate = 0;
-    node->mandate.certified_by = 0;
+    node->mandate.candidate.nominated = false;
+    node->mandate.presence.follows = ELECT_NOBODY;
+    node->mandate.presence.followed = 0;
+    node->mandate.candidate.certificate = 0;
+    node->mandate.candidate.certified_by = 0;
     node->mandate.time[ELECT_RETRY] = ELECT_UNSET;
-    node->mandate.heir = ELECT_NOBODY;
+    node->mandate.presence.heir = ELECT_NOBODY;
 }
 
 /* Whom it has heard, and what it thinks of them. */
@@ -136,27 +137,29 @@ static void settle_sight(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
     for (unsigned i = 0; i < ELECT_MAX; i++)
-        m->heard[i] = m->heard_me[i] = ELECT_UNSET;
-    memset(m->penalty, 0, sizeof m->penalty);
+        m->presence.heard[i] = m->presence.heard_me[i] = ELECT_UNSET;
+    memset(m->presence.penalty, 0, sizeof m->presence.penalty);
     memset(node->saved.met, 0, sizeof node->saved.met);
-    m->able = m->differ = 0;
-    if (m->token == 0)
-        m->changed_in = 0;
+    m->presence.able = m->presence.differ = 0;
+    if (m->leader.token == 0)
+        m->leader.changed_in = 0;
 }
 
 /* Rounds beyond the bound are lost. */
 static void settle_rounds(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_ROUNDS; i++) {
-        bool lost = m->round[i].term == m->term && is_lost(q, m, m->round[i].number);
-        bool old = m->round[i].term != m->term && m->round[i].term != m->token;
+        bool lost =
+            m->leader.round[i].term == m->leader.term && is_lost(q, m, m->leader.round[i].number);
+        bool old =
+            m->leader.round[i].term != m->leader.term && m->leader.round[i].term != m->leader.token;
         if (lost || old) {
-            memset(&m->round[i], 0, sizeof m->round[i]);
+            memset(&m->leader.round[i], 0, sizeof m->leader.round[i]);
             m->time[ELECT_SENT + i] = ELECT_UNSET;
         }
     }
-    if (is_lost(q, m, m->rounds))
-        m->rounds = first_round(m) + q->max_rounds - 1;
+    if (is_lost(q, m, m->leader.rounds))
+        m->leader.rounds = first_round(m) + q->max_rounds - 1;
 }
 
 void mandate_settle(const struct question *q, struct local *l)
@@ -179,10 +182,10 @@ void mandate_settle(const struct question *q, struct local *l)
  * things that can happen, and the round that tells of the change is worth more. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
-    unsigned last = --m->rounds % ELECT_ROUNDS;
-    memset(&m->round[last], 0, sizeof m->round[last]);
+    unsigned last = --m->leader.rounds % ELECT_ROUNDS;
+    memset(&m->leader.round[last], 0, sizeof m->leader.round[last]);
     m->time[ELECT_SENT + last] = ELECT_UNSET;
-    m->changed_in--;
+    m->leader.changed_in--;
     out->sends = 0;
 }
 
@@ -190,7 +193,7 @@ static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 static void take(const struct question *q, struct local *l, const struct elect_input *in,
                  struct elect_output *all)
 {
-    elect_term token = l->node.mandate.token, latest = 0;
+    elect_term token = l->node.mandate.leader.token, latest = 0;
     struct elect_output out;
     elect_step(&q->config, &l->node, in, &out);
     if (out.persist)
@@ -205,10 +208,10 @@ static void take(const struct question *q, struct local *l, const struct elect_i
             continue;
         assert(all->sends < ELECT_MAX_SENDS);
         m->leading = m->leading && q->max_changes > 0; /* else nobody looks at it */
-        m->other = 0;
-        m->set = 0;
+        m->certificate = 0;
+        m->roll = 0;
         m->heir = ELECT_NOBODY;
-        m->able = 0;
+        m->claims = 0;
         if (m->type == ELECT_REQUEST && is_lost(q, &l->node.mandate, m->round))
             continue;
         all->send[all->sends++] = out.send[i];
@@ -250,11 +253,12 @@ static void answer(const struct question *q, struct local *l, uint8_t from, stru
 static void assent(const struct question *q, struct local *l, struct elect_output *out)
 {
     for (uint8_t from = 0; from < q->config.n; from++)
-        if (l->node.mandate.candidacy == ELECT_PREVOTING && (q->config.voters >> from & 1) != 0)
+        if (l->node.mandate.candidate.stage == ELECT_PREVOTING &&
+            (q->config.voters >> from & 1) != 0)
             answer(q, l, from,
                    (struct elect_message){.type = ELECT_AYE,
-                                          .term = l->node.mandate.asked,
-                                          .round = l->node.mandate.question},
+                                          .term = l->node.mandate.candidate.asked,
+                                          .round = l->node.mandate.candidate.question},
                    out);
 }
 
@@ -272,7 +276,7 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
 {
     const struct elect_mandate *m = &l->node.mandate;
     bool member = q->config.members >> l->node.me & 1;
-    if (!member || m->token != 0 || m->candidacy == ELECT_CONFIRMING)
+    if (!member || m->leader.token != 0 || m->candidate.stage == ELECT_CONFIRMING)
         return;
     hear_of(l, counter);
     happen(q, l, ELECT_SUSPECT, out);
@@ -285,20 +289,21 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {
-    elect_term token = l->node.mandate.token;
+    elect_term token = l->node.mandate.leader.token;
     if (token == 0)
         return;
-    if (why == ELECT_REFUSED_STALE && (l->node.mandate.term != token || l->node.mandate.handing))
+    if (why == ELECT_REFUSED_STALE &&
+        (l->node.mandate.leader.term != token || l->node.mandate.leader.handing))
         return; /* it knows, or does not care */
     if (why == ELECT_REFUSED_STALE)
-        l->node.mandate.rounds =
+        l->node.mandate.leader.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
     answer(q, l, l->node.me,
            (struct elect_message){.type = ELECT_REFUSE,
                                   .what = ELECT_REQUEST,
                                   .reason = (uint8_t)why,
                                   .term = token,
-                                  .other = elect_term_make(counter, q->config.id[l->node.me])},
+                                  .in_the_way = elect_term_make(counter, q->config.id[l->node.me])},
            out);
     assent(q, l, out);
 }
@@ -306,7 +311,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
 static void resign(const struct question *q, struct local *l, unsigned to, struct elect_output *out)
 {
     struct elect_input in = elect_resigns((uint8_t)to, NOW);
-    if (l->node.mandate.token != 0 && !l->node.mandate.handing)
+    if (l->node.mandate.leader.token != 0 && !l->node.mandate.leader.handing)
         take(q, l, &in, out);
 }
 
@@ -317,7 +322,7 @@ static void change(const struct question *q, struct local *l, unsigned who,
     elect_set bit = (elect_set)1 << who;
     elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
     struct elect_input in = elect_changes(members, m->voters ^ bit, NOW);
-    if (l->node.mandate.token != 0)
+    if (l->node.mandate.leader.token != 0)
         take(q, l, &in, out);
 }
 
@@ -344,8 +349,9 @@ static void count_grants(const struct question *q, struct local *l, const struct
             take(q, l, &in, out);
     }
     for (unsigned i = 0; i < ELECT_ROUNDS; i++) /* they will be counted again */
-        if (l->node.mandate.round[i].number == m->round && l->node.mandate.round[i].term == m->term)
-            l->node.mandate.round[i].voters &= ~(elect_set)voters;
+        if (l->node.mandate.leader.round[i].number == m->round &&
+            l->node.mandate.leader.round[i].term == m->term)
+            l->node.mandate.leader.round[i].voters &= ~(elect_set)voters;
 }
 
 /* Whoever leads has a slow clock, whoever grants has a fast one, even in one process: nothing that
@@ -359,7 +365,7 @@ static void tick(const struct question *q, struct elect_mandate *m)
 
 static bool within_bounds(const struct question *q, const struct local *l)
 {
-    return elect_term_counter(l->node.mandate.term) <= q->max_term &&
+    return elect_term_counter(l->node.mandate.leader.term) <= q->max_term &&
            l->node.saved.membership.version <= q->max_changes;
 }
 
@@ -389,7 +395,7 @@ bool mandate_step(const struct question *q, uint32_t what, const struct elect_me
     case HAPPENS_COPY:
     case HAPPENS_CUT: break;
     }
-    if (l->node.mandate.token != 0 && !elect_in_office(&l->node, NOW))
+    if (l->node.mandate.leader.token != 0 && !elect_in_office(&l->node, NOW))
         happen(q, l, ELECT_ALARM, out);
     if (q->clocks != CLOCKS_ANY && l->node.mandate.time[ELECT_GUARD] != ELECT_UNSET &&
         l->node.mandate.time[ELECT_GUARD] <= NOW)
@@ -407,6 +413,6 @@ bool mandate_is_dead(const struct local *l, const struct elect_message *m,
                      const struct elect_message *other)
 {
     if (m->type == ELECT_GRANT)
-        return m->term < l->node.saved.used && m->term != l->node.mandate.token;
+        return m->term < l->node.saved.used && m->term != l->node.mandate.leader.token;
     return releases(m) && releases(other) && m->origin == other->origin && m->term < other->term;
 }

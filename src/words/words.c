@@ -68,9 +68,9 @@ static void add_details(const struct elect_message *m, struct text *t)
         text_add(t, " leading");
     if (m->type == ELECT_FOLLOWING)
         add_labelled(t, " left ", m->remaining);
-    if (m->other != 0) {
+    if (m->in_the_way != 0) {
         text_add(t, m->type == ELECT_REFUSE ? " for " : " after ");
-        text_add(t, elect_term_text(m->other, term));
+        text_add(t, elect_term_text(m->in_the_way, term));
     }
 }
 
@@ -103,7 +103,7 @@ static bool has_term(const struct elect_message *m)
 static void add_sight(const struct words *w, const struct elect_message *m, struct text *t)
 {
     text_add(t, "(");
-    words_ids(w, m->set, t);
+    words_ids(w, m->heard, t);
     text_add(t, m->able ? " able" : "");
     add_labelled(t, " round ", m->round);
     add_labelled(t, " life ", m->incarnation);
@@ -136,12 +136,12 @@ void words_message(const struct words *w, const struct elect_message *m, struct 
     }
     if (m->type == ELECT_HEARTBEAT || w->config->algorithm == ELECT_BULLY)
         return;
-    if (m->type == ELECT_ELECTION && m->set != 0) {
-        words_list(w, m->origin, m->set, t);
+    if (m->type == ELECT_ELECTION && m->list != 0) {
+        words_list(w, m->origin, m->list, t);
         return;
     }
     text_add(t, "(");
-    words_id(w, m->set != 0 ? (uint8_t)(63 - __builtin_clzll(m->set)) : m->origin, t);
+    words_id(w, m->list != 0 ? (uint8_t)(63 - __builtin_clzll(m->list)) : m->origin, t);
     text_add(t, ")");
 }
 
@@ -179,7 +179,7 @@ void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rul
         case 'a': words_id(w, rule->a, t); break;
         case 'b': words_id(w, rule->b, t); break;
         case 'h': words_prose(w, everybody & ~(((elect_set)2 << who) - 1), t); break;
-        case 'l': words_list(w, about->origin, about->set, t); break;
+        case 'l': words_list(w, about->origin, about->list, t); break;
         }
     }
     text_add(t, s);

@@ -209,7 +209,7 @@ static void happen(uint8_t what)
     case 2: now += what * 50; break;
     case 3: acknowledge(what); break;
     case 4: d.guard.channel = what < 16 ? -1 : d.guard.channel; break; /* dead for good */
-    case 5: node.mandate.token = node.mandate.token == 0 ? 65537 : 0; break;
+    case 5: node.mandate.leader.token = node.mandate.leader.token == 0 ? 65537 : 0; break;
     case 6:
         leave(what / 8 % CROWD);
         arrive(what / 8 % CROWD);

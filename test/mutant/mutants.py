@@ -123,45 +123,45 @@ MUTANTS = {
         "verify --processes 3 --cuts 1"),
     # the mandate: voters
     "RELEASE drops whatever is granted": (
-        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (true)\n", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "voter.c", "    if (voter(p)->holder == owner && voter(p)->granted <= e)\n", "    if (true)\n", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "RELEASE drops any term of its owner": (
-        "voter.c", "    if (v->holder == owner && v->granted <= e)\n", "    if (v->holder == owner)\n", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "voter.c", "    if (voter(p)->holder == owner && voter(p)->granted <= e)\n", "    if (voter(p)->holder == owner)\n", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "closed is one number for all owners": (
-        "voter.c", "    s->closed[owner] = e > s->closed[owner] ? e : s->closed[owner];",
-        "    for (unsigned i = 0; i < ELECT_MAX; i++)\n        s->closed[i] = e > s->closed[i] ? e : s->closed[i];",
+        "voter.c", "    raise_term(&saved(p)->closed[owner], e);",
+        "    for (unsigned i = 0; i < ELECT_MAX; i++)\n        raise_term(&saved(p)->closed[i], e);",
         "unit a closed term closes nobody elses"),
     "guard lets through any term of the owner": (
-        "voter.c", "m->term != s->promised)", "elect__owner(p, s->promised) != c)",
+        "voter.c", "m->term != saved(p)->promised)", "elect__owner(p, saved(p)->promised) != c)",
         "unit after a start the longest lease is waited for"),
     "guard ends at any RELEASE": (
-        "voter.c", "    if (elect__owner(p, s->promised) == owner && s->promised <= e)\n", "    if (true)\n",
+        "voter.c", "    if (elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)\n", "    if (true)\n",
         "unit the guard ends with what it protects"),
     "guard forgets the longest lease": (
-        "voter.c", "        s->longest = v->longest_since;", "        s->longest = 0;",
+        "voter.c", "        saved(p)->longest = voter(p)->longest;", "        saved(p)->longest = 0;",
         "unit the guard is as long as what was granted since"),
     "no guard after a start": (
         "node.c", "    if (s->longest > 0)\n        m->time[ELECT_GUARD] = now + s->longest;\n", "", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --crashes 1"),
     "guard from the configured lease": (
-        "voter.c", "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "        s->longest = p->config->lease;\n",
+        "voter.c", "        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;\n", "        saved(p)->longest = p->config->lease;\n",
         "unit after a start the longest lease is waited for"),
     "a smaller lease shortens a grant": (
-        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* it is the holder's: see V5 */\n", "        ;\n",
+        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* the holder's own: a shorter lease shortens nothing */\n", "        ;\n",
         "unit a shorter lease does not shorten what was promised"),
     "first grant starts no lease": (
-        "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (v->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
+        "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
         "storms --processes 3"),
     "grant during another's lease": (
-        "voter.c", "    if ((live && (v->holder != c || !same)) || (v->token", "    if ((v->token", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "voter.c", "    return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p)", "    if ((leader(p)->token", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "grant to another incarnation of the holder": (
-        "voter.c", "(v->holder != c || !same)", "v->holder != c", "unit another incarnation of the holder is a clone"),
+        "voter.c", "    return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;", "    return voter(p)->holder == c || m == NULL;", "unit another incarnation of the holder is a clone"),
     "stale terms granted": (
-        "voter.c", "    if (m->term < s->promised)\n        return ELECT_REFUSED_STALE;\n", "", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
+        "voter.c", "    if (m->term < saved(p)->promised)\n        return ELECT_REFUSED_STALE;\n", "", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "closed terms granted": (
-        "voter.c", "    if (m->term <= s->closed[c])\n        return ELECT_REFUSED_CLOSED;\n", "",
+        "voter.c", "    if (m->term <= saved(p)->closed[c])\n        return ELECT_REFUSED_CLOSED;\n", "",
         "unit a release ends its own grant and no other"),
     "promise not persisted": (
-        "voter.c", "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n        p->out->persist = true;\n",
-        "        s->longest = m->lease > s->longest ? m->lease : s->longest;\n", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
+        "voter.c", "        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;\n        p->out->persist = true;\n",
+        "        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;\n", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "a refusal raises the promise": (
         "voter.c", "    because(p, rules[why]);\n",
         "    because(p, rules[why]);\n    if (m->term > p->node->saved.promised)\n        p->node->saved.promised = m->term;\n",
@@ -169,35 +169,35 @@ MUTANTS = {
     "PREVOTE changes the voter": (
         "voter.c", "    *p->node = as_it_is;\n", "    (void)as_it_is;\n", "unit a prevote is answered and changes nothing"),
     "certificate ignored": (
-        "voter.c", "        close_term(p, m->other);\n", "        ;\n", "unit a certificate frees the voter"),
+        "voter.c", "        close_term(p, m->certificate);\n", "        ;\n", "unit a certificate frees the voter"),
     "certificate of a stranger": (
         "voter.c", "    if (elect__counts_wrongly(p, c, m) || m->lease == 0", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (elect__counts_wrongly(p, c, m) || m->lease == 0",
         "unit a certificate frees the voter"),
     "candidate followed as if it led": (
-        "voter.c", "    if (m->leading) {\n        p->node->mandate.heir = m->heir;\n        elect__follow_office", "    if (true) {\n        p->node->mandate.heir = m->heir;\n        elect__follow_office",
+        "voter.c", "    if (m->leading) {\n        presence(p)->heir = m->heir;\n        elect__follow_office", "    if (true) {\n        presence(p)->heir = m->heir;\n        elect__follow_office",
         "unit only who says that it leads is followed"),
     "observer votes": (
         "voter.c", "    if (votes(p, c, m))\n        answer", "    if (true)\n        answer",
         "unit an observer follows and does not vote"),
     "observer follows an earlier office": (
-        "voter.c", "    if (m->term < v->granted && v->follows != ELECT_NOBODY) {", "    if (false) {",
+        "voter.c", "    if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {", "    if (false) {",
         "unit an observer follows and does not vote"),
     # the mandate: candidates and leaders
     "an answer to an earlier question counts": (
-        "office.c", "m->term != o->asked || m->round != o->question)", "m->term != o->asked)",
+        "office.c", "m->term != candidate(p)->asked || m->round != candidate(p)->question)", "m->term != candidate(p)->asked)",
         "unit answers to an earlier question are none"),
     "who has just started burns a term": (
         "office.c", "    stand_for(p, ELECT_PREVOTING);\n    if (!elect__own_vote", "    stand_for(p, ELECT_CONFIRMING);\n    if (!elect__own_vote",
         "unit who has just started burns no term"),
     "failed self-succession releases": (
-        "office.c", "    if (asked && o->token == 0)\n", "    if (asked)\n",
+        "office.c", "    if (asked && !in_office(p))\n", "    if (asked)\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "own vote counts without a GRANT": (
-        "office.c", "    o->round[i].voters = 0;\n", "    o->round[i].voters = only(me(p));\n",
+        "office.c", "    leader(p)->round[i].voters = 0;\n", "    leader(p)->round[i].voters = only(me(p));\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --rounds 2"),
     "finished term leads again": (
-        "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
-        "    bool current = m->term == o->term;", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
+        "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
+        "    bool current = m->term == leader(p)->term;", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "lease from the receipt": (
         "office.c", "*at(p, ELECT_SENT + i) + elect_office", "p->now + elect_office",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
@@ -208,32 +208,32 @@ MUTANTS = {
         "config.c", "lease * (million - drift) / (million + drift)",
         "lease * (million + drift) / (million - drift)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "GRANTs counted, not voters": (
-        "office.c", "        o->round[i].voters |= only(from);\n", "        o->round[i].voters = o->round[i].voters << 1 | 1;\n",
+        "office.c", "    leader(p)->round[i].voters |= only(from);\n", "        leader(p)->round[i].voters = leader(p)->round[i].voters << 1 | 1;\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "renewed from the newest round": (
-        "office.c", "*at(p, ELECT_SENT + i) + elect_office", "*at(p, ELECT_SENT + (o->rounds - 1) % ELECT_ROUNDS) + elect_office",
+        "office.c", "*at(p, ELECT_SENT + i) + elect_office", "*at(p, ELECT_SENT + (leader(p)->rounds - 1) % ELECT_ROUNDS) + elect_office",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "majority is n/2": (
         "office.c", "return count(electorate) / 2 + 1;", "return count(electorate) / 2;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "observer's GRANT counted": (
         "office.c", "    return count(some & m->voters) >= elect__quorum(m->voters) &&\n           count(some & m->before)", "    return count(some) >= elect__quorum(m->voters) &&\n           count(some)", "unit an observers grant is none"),
     "loser keeps its grants": (
-        "office.c", "    if (asked && o->token == 0)\n        elect__say", "    if (false)\n        elect__say",
+        "office.c", "    if (asked && !in_office(p))\n        elect__say", "    if (false)\n        elect__say",
         "unit a lost candidacy is released and tried again later"),
     "held is not waited for": (
         "office.c", "p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);", "p->now + back_off(p);",
         "unit a lost candidacy is released and tried again later"),
     "no PREVOTE": (
-        "office.c", "    if (o->certificate != 0 && o->certificate == o->granted)\n        confirm(p, CERTIFIED);", "    if (true)\n        confirm(p, CERTIFIED);",
+        "office.c", "    if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)\n        confirm(p, CERTIFIED);", "    if (true)\n        confirm(p, CERTIFIED);",
         "unit a nominee asks before it raises a term"),
     "office outlives its lease": (
-        "office.c", "    bool over = p->node->mandate.token != 0 && !before(p, ELECT_UNTIL);", "    bool over = false;",
+        "office.c", "    bool over = in_office(p) && !before(p, ELECT_UNTIL);", "    bool over = false;",
         "unit at its end an office is over whatever comes in"),
     "released before the work has stopped": (
-        "office.c", "    o->working = true;\n", "    o->working = true;\n    elect__stopped(p);\n",
+        "office.c", "    leader(p)->working = true;\n", "    leader(p)->working = true;\n    elect__stopped(p);\n",
         "unit at its end an office is over whatever comes in"),
     "highest term forgotten": (
-        "office.c", "        o->seen = m->other > o->seen ? m->other : o->seen;\n", "        ;\n", "storms --processes 3"),
+        "office.c", "        raise_term(&p->node->mandate.seen, m->in_the_way);\n", "        ;\n", "storms --processes 3"),
     "term used twice": (
         "office.c", "elect_term_counter(highest) + 1,", "elect_term_counter(highest),", "verify --mandate majority --processes 3"),
     "no second attempt": (
@@ -248,7 +248,7 @@ MUTANTS = {
     "who is slower than T is never waited for": (
         "office.c", "        some *= 2;\n", "        break;\n", "unit a candidate waits longer at every attempt"),
     "chosen while it worked, and forgotten": (
-        "handover.c", "    if (o->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
+        "handover.c", "    if (candidate(p)->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
         "unit who is handed an office while it works waits until it has stopped"),
     "a withdrawn candidate goes on asking": (
         "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
@@ -258,7 +258,7 @@ MUTANTS = {
         "office.c", "        elect__end_office(p, TESTAMENT_OF_THE_LIVING);", "        because(p, COUNTS);",
         "unit a leader whose term was closed steps down at once"),
     "stale majority is ignored": (
-        "office.c", "    if (elect__majority(p, o->stale)) {", "    if (false) {",
+        "office.c", "    if (elect__majority(p, leader(p)->stale)) {", "    if (false) {",
         "unit a majority that promised another says that clocks are wrong"),
     "the larger term gives way": (
         "office.c", "token != 0 && its > token;", "token != 0 && its != 0;",
@@ -267,33 +267,33 @@ MUTANTS = {
         "voter.c", "    bool gives_way = elect__gives_way(p, c, m);", "    bool gives_way = false;",
         "scenario mandate/frozen-clock: a clock is wrong"),
     "an office that ends leaves its succession": (
-        "office.c", "    o->candidacy = ELECT_NO_CANDIDATE;\n    o->stale = 0;\n    o->nominated", "    o->stale = 0;\n    o->nominated",
+        "office.c", "    candidate(p)->stage = ELECT_NO_CANDIDATE;\n    leader(p)->stale = 0;\n    candidate(p)->nominated", "    leader(p)->stale = 0;\n    candidate(p)->nominated",
         "unit an office that ends takes its succession with it"),
     "old term renewed while it succeeds itself": (
-        "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
-        "    bool current = m->term == o->token || (m->term == o->term && o->candidacy == ELECT_CONFIRMING);",
+        "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
+        "    bool current = m->term == leader(p)->token || (m->term == leader(p)->term && candidate(p)->stage == ELECT_CONFIRMING);",
         "unit while it succeeds itself the old term is not renewed"),
     "failed succession tried again": (
-        "office.c", "o->candidacy == ELECT_NO_CANDIDATE && o->term == o->token &&", "o->candidacy == ELECT_NO_CANDIDATE &&",
+        "office.c", "candidate(p)->stage == ELECT_NO_CANDIDATE && leader(p)->term == leader(p)->token &&", "candidate(p)->stage == ELECT_NO_CANDIDATE &&",
         "unit a failed succession is not tried again"),
     "succession asked for all the time": (
         "office.c", "        *at(p, ELECT_RETRY) = p->now + p->config->renewal;\n", "", "unit succession is asked for once in a renewal"),
     "own terms count as somebody else's": (
-        "office.c", "    if (elect__owner(p, x) != me(p))\n        o->stale", "    if (true)\n        o->stale", "unit succession is asked for once in a renewal"),
+        "office.c", "    if (elect__owner(p, x) != me(p))\n        leader(p)->stale", "    if (true)\n        leader(p)->stale", "unit succession is asked for once in a renewal"),
     "office as long as the lease is now": (
         "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts as long as was asked for"),
     "new leader does not say so": (
         "office.c", "    elect__round(p);\n    because(p, TAKES_OFFICE);", "    because(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
     "longer lease not written down": (
-        "voter.c", " || m->lease > s->longest ||", " ||",
+        "voter.c", " || m->lease > saved(p)->longest ||", " ||",
         "unit a longer lease of the same term is written down"),
     "guard ends with any term of the owner": (
-        "voter.c", "elect__owner(p, s->promised) == owner && s->promised <= e)", "elect__owner(p, s->promised) == owner)",
+        "voter.c", "elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)", "elect__owner(p, saved(p)->promised) == owner)",
         "unit only the end of what was promised ends the guard"),
     "stands again while its work goes on": (
-        "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || is_set", "unit while its work goes on nobody stands again"),
+        "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||", "unit while its work goes on nobody stands again"),
     "used term forgotten at a restart": (
-        "office.c", "    highest = s->used > highest ? s->used : highest;\n", "    highest = p->node->mandate.rounds == 0 ? s->promised : highest;\n",
+        "office.c", "    raise_term(&highest, saved(p)->used);\n", "    highest = leader(p)->rounds == 0 ? saved(p)->promised : highest;\n",
         "unit a term that was used is never used again"),
     "a witness may own terms": (
         "membership.c", "    if (!has(its->members, c))\n        return true;\n", "",
@@ -302,29 +302,29 @@ MUTANTS = {
         "office.c", "        best = elect__majority(p, sooner) && one < best ? one : best;\n", "        best = elect__majority(p, sooner) && (best == UINT32_MAX || one > best) ? one : best;\n",
         "unit who need not be waited for is not"),
     "silence counts as consent": (
-        "office.c", "    return o->refused | o->ayes | only(me(p)) | elect__granted_lately(p);", "    return voters(p);", "unit who does not answer is not free"),
+        "office.c", "    return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);", "    return voters(p);", "unit who does not answer is not free"),
     "a refusal is never forgotten": (
-        "office.c", "        forget_refusal(p, from);\n", "", "unit who grants now does not refuse any more"),
+        "office.c", "    forget_refusal(p, from);\n", "", "unit who grants now does not refuse any more"),
     "late GRANT of the old term confirms the new one": (
-        "office.c", "    bool current = m->term == o->term && (o->token == o->term || o->candidacy == ELECT_CONFIRMING);",
-        "    bool current = (m->term == o->term || (o->token != 0 && m->term == o->token)) && (o->token != 0 || o->candidacy == ELECT_CONFIRMING);",
+        "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
+        "    bool current = (m->term == leader(p)->term || (in_office(p) && m->term == leader(p)->token)) && (in_office(p) || candidate(p)->stage == ELECT_CONFIRMING);",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "guard shorter than what was renewed": (
-        "voter.c", "    v->longest_since = m->lease > v->longest_since ? m->lease : v->longest_since;\n", "", "unit the guard is as long as what was granted since"),
+        "voter.c", "    voter(p)->longest = m->lease > voter(p)->longest ? m->lease : voter(p)->longest;\n", "", "unit the guard is as long as what was granted since"),
     "majority is half of an even number": (
         "office.c", "return count(electorate) / 2 + 1;", "return (count(electorate) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
     "released while it leads again": (
-        "office.c", "ELECT_NO_CANDIDATE || o->working || is_set", "ELECT_NO_CANDIDATE || false || is_set",
+        "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||",
         "unit who is handed an office while it works waits until it has stopped"),
     "released when the office ends": (
         "office.c", "    p->node->leader = ELECT_NOBODY;\n    because(p, why);\n}",
         "    p->node->leader = ELECT_NOBODY;\n    elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = p->node->saved.used, .incarnation = p->node->saved.incarnation});\n    because(p, why);\n}",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0"),
     "refused as stale, releases its term, and goes on": (
-        "office.c", "        *at(p, ELECT_GIVE_UP) = end;\n    because(p, COUNTS);", "        *at(p, ELECT_GIVE_UP) = end;\n    if (p->node->mandate.candidacy == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .heir = ELECT_NOBODY, .term = p->node->mandate.term, .incarnation = p->node->saved.incarnation});\n    because(p, COUNTS);",
+        "office.c", "        *at(p, ELECT_GIVE_UP) = end;\n    because(p, COUNTS);", "        *at(p, ELECT_GIVE_UP) = end;\n    if (candidate(p)->stage == ELECT_CONFIRMING)\n        elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .heir = ELECT_NOBODY, .term = leader(p)->term, .incarnation = p->node->saved.incarnation});\n    because(p, COUNTS);",
         "unit a larger promise of one voter does not end a candidacy"),
     "released, and takes office": (
-        "office.c", "(o->token == o->term || o->candidacy == ELECT_CONFIRMING);", "true;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "office.c", "(leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);", "true;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "one promise of a larger term ends a candidacy": (
         "office.c", "    if (hopeless || !elect__majority", "    if (hopeless || stale || !elect__majority", "scenario mandate/grants-under-way: +"),
     "a stale candidacy waits for half a lease": (
@@ -340,17 +340,17 @@ MUTANTS = {
     "the own release ends the wait": (
         "voter.c", "    if (from != me(p))\n        elect__may_be_free", "    if (true)\n        elect__may_be_free", "unit a released candidacy ends the wait for its lease with a back off"),
     "late echo of an office is followed": (
-        "office.c", "    if (c == me(p) && o->token == 0)\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
+        "office.c", "    if (c == me(p) && !in_office(p))\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
     "vote of an earlier incarnation": (
-        "node.c", " && m->incarnation != p->node->saved.incarnation)", " && false)",
+        "node.c", " && m->incarnation != saved(p)->incarnation)", " && false)",
         "unit answers to an earlier life are none"),
     "any term believed": (
-        "node.c", "m->term > last ||\n        m->other > last || m->pause > last_pause)", "m->pause > last_pause)", "unit a term from nowhere is a lie"),
+        "node.c", "m->term > last ||\n        m->certificate > last || m->pause > last_pause)", "m->pause > last_pause)", "unit a term from nowhere is a lie"),
     "incarnation not raised": (
         "node.c", "    s->incarnation++;\n", "", "unit answers to an earlier life are none"),
     # hand-over, preemption
     "a resigned leader goes on leading": (
-        "node.c", "    return elect_in_office(node, now) && !node->mandate.handing;", "    return elect_in_office(node, now);",
+        "node.c", "    return elect_in_office(node, now) && !node->mandate.leader.handing;", "    return elect_in_office(node, now);",
         "unit who resigns does not lead but renews until its work stops"),
     "handed over before the work has stopped": (
         "handover.c", "    because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
@@ -360,27 +360,27 @@ MUTANTS = {
         "handover.c", "        elect__end_office(p, HANDS_OVER);\n", "        ;\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --hand-over"),
     "a resigned leader succeeds itself": (
-        "office.c", "o->term == o->token && !o->handing &&", "o->term == o->token &&", "unit who resigns does not succeed itself"),
+        "office.c", "               !leader(p)->handing && !before(p, ELECT_RETRY)) {", "               !before(p, ELECT_RETRY)) {", "unit who resigns does not succeed itself"),
     "the successor is not told": (
         "handover.c", "    if (next != ELECT_NOBODY)\n        elect__say", "    if (false)\n        elect__say",
         "unit an office is handed to who is named"),
     "an office is handed to whoever is the heir": (
-        "handover.c", "o->successor != ELECT_NOBODY ? o->successor : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
+        "handover.c", "leader(p)->successor != ELECT_NOBODY ? leader(p)->successor : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
     "the lowest is the heir": (
         "presence.c", "    return of_a != of_b ? of_a < of_b : a > b;", "    return of_a != of_b ? of_a < of_b : a < b;",
         "unit who resigns does not lead but renews until its work stops"),
     "the heir is somebody who is gone": (
-        "handover.c", "elect__lately(p, p->node->mandate.heard) & ~only(me(p));", "others(p);", "unit nobody to hand over to is no reason to stay"),
+        "handover.c", "elect__lately(p, presence(p)->heard) & ~only(me(p));", "others(p);", "unit nobody to hand over to is no reason to stay"),
     "a hand is no nomination": (
-        "voter.c", "v->token == 0 && m->term >= v->granted)", "false)", "unit who is handed an office asks at once"),
+        "voter.c", "!in_office(p) && m->term >= voter(p)->granted)", "false)", "unit who is handed an office asks at once"),
     "a late hand disturbs": (
-        "voter.c", "v->token == 0 && m->term >= v->granted)", "v->token == 0)", "unit a late hand is none"),
+        "voter.c", "!in_office(p) && m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is none"),
     "the heir does nothing": (
         "voter.c", "    if (heir && has(everybody(p), me(p)))", "    if (false)", "unit a testament is the heirs turn and the others wait"),
     "the heir acts although elections are paused": (
         "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p);", "m->heir == ELECT_NOBODY;", "unit a testament is the heirs turn and the others wait"),
     "the heir acts although somebody is named": (
-        "voter.c", "v->heir == me(p) && m->heir == ELECT_NOBODY &&", "v->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
+        "voter.c", "presence(p)->heir == me(p) && m->heir == ELECT_NOBODY &&", "presence(p)->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
     "a former life releases": (
         "node.c", " && elect__of_a_former_life(p, in->from, m->incarnation))", " && false)", "unit what a former life said is not about this one"),
     "resigning costs nothing": (
@@ -398,20 +398,20 @@ MUTANTS = {
     "place is claimed at once": (
         "presence.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
-        "presence.c", "        !elect__displaces(p, me(p), s->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "presence.c", "        !elect__displaces(p, me(p), presence(p)->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
     "a member that could not take the place keeps another from it": (
         "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a member that would take the place itself keeps another from it"),
     "a cluster that was never paused believes any pause": (
-        "node.c", "farthest(p->node->saved.pause, is_new, MAX_ROUNDS)", "farthest(p->node->saved.pause, p->node->saved.pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is heard of written down and holds elections back"),
+        "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is heard of written down and holds elections back"),
     "penalties of the moment move an office": (
         "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter, and asks for it"),
     # counters
     "a new member is deaf to large terms": (
-        "node.c", "bool is_new = o->seen == 0 || o->lost;", "bool is_new = o->lost;", "unit a new member believes a large counter"),
+        "node.c", "bool is_new = p->node->mandate.seen == 0 || lost_state(p);", "bool is_new = lost_state(p);", "unit a new member believes a large counter"),
     "a readmitted member is deaf to large terms": (
-        "node.c", "bool is_new = o->seen == 0 || o->lost;", "bool is_new = o->seen == 0;", "unit a member that lost its state believes what is remembered"),
+        "node.c", "bool is_new = p->node->mandate.seen == 0 || lost_state(p);", "bool is_new = p->node->mandate.seen == 0;", "unit a member that lost its state believes what is remembered"),
     "a readmitted member calls a late grant malformed": (
-        "node.c", "(o->lost || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state takes a late grant for what it is"),
+        "node.c", "(lost_state(p) || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state takes a late grant for what it is"),
     # sight
     "suspicion by the own clock": (
         "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four voters of six keep sight of a majority"),
@@ -421,7 +421,7 @@ MUTANTS = {
         "presence.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    because", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    because",
         "unit who misses a leader looks around for t before it begins"),
     "one direction is enough": (
-        "presence.c", " & elect__lately(p, p->node->mandate.heard_me);", ";",
+        "presence.c", " & elect__lately(p, presence(p)->heard_me);", ";",
         "unit both must hear each other"),
     "sight never ends": (
         "presence.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
@@ -430,28 +430,28 @@ MUTANTS = {
     "penalties do not count": (
         "presence.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
-        "presence.c", "in_sight(p) & others(p) & s->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
+        "presence.c", "in_sight(p) & others(p) & presence(p)->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
-        "presence.c", "    s->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
+        "presence.c", "    presence(p)->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
     "penalties have no end": (
         "presence.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are forgotten by half"),
     "a start is no penalty": (
-        "node.c", "        m->penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for it"),
+        "node.c", "        m->presence.penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for it"),
     "a failed candidacy is no penalty": (
         "office.c", "    if (failed)\n        elect__penalize(p, 1);\n", "", "unit a failed candidacy is a penalty unless somebody was in the way"),
     "whoever waits is penalized": (
-        "office.c", "o->candidacy == ELECT_CONFIRMING && waits == 0;", "o->candidacy == ELECT_CONFIRMING;",
+        "office.c", "candidate(p)->stage == ELECT_CONFIRMING && waits == 0;", "candidate(p)->stage == ELECT_CONFIRMING;",
         "unit a failed candidacy is a penalty unless somebody was in the way"),
     "who follows a leader elects": (
         "presence.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit who follows a leader says so instead of electing"),
     "hearsay is passed on": (
-        "presence.c", "s->follows == s->holder && !s->told &&", "s->follows == s->holder &&", "unit who is told waits and asks again"),
+        "presence.c", "            !presence(p)->told && before(p, ELECT_EXPIRES));", "            before(p, ELECT_EXPIRES));", "unit who is told waits and asks again"),
     "who is told is never told again": (
         "presence.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit who is told waits and asks again"),
     "hearsay of what is over": (
-        "presence.c", "m->term <= p->node->saved.closed[leader] ||", "", "unit who is told waits and asks again"),
+        "presence.c", "m->term <= saved(p)->closed[its_leader] ||", "", "unit who is told waits and asks again"),
     "who works stands in the way": (
-        "presence.c", " && !p->node->mandate.working &&", " &&", "unit who works takes no part"),
+        "presence.c", " && !leader(p)->working &&", " &&", "unit who works takes no part"),
     "who is heard need not acknowledge": (
         "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 follow nobody"),
     "who has said yes to a round of a ring stands back": (
@@ -460,7 +460,7 @@ MUTANTS = {
     "a pause is not heard of": (
         "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
     "a pause is forgotten in a crash": (
-        "presence.c", "    p->node->saved.pause = pause;\n    p->out->persist = true;\n", "    p->node->saved.pause = pause;\n",
+        "presence.c", "    saved(p)->pause = pause;\n    p->out->persist = true;\n", "    saved(p)->pause = pause;\n",
         "unit a pause is heard of written down and holds elections back"),
     "a pause from nowhere is believed": (
         "node.c", "m->pause > last_pause)", "false)", "unit a pause is heard of written down and holds elections back"),
@@ -483,13 +483,13 @@ MUTANTS = {
     "two voters at a time": (
         "membership.c", "count(m->voters ^ m->before) <= 1;", "true;", "unit one voter at a time and by a leader"),
     "changed by who does not lead": (
-        "membership.c", "    if (o->token == 0 || o->handing) {", "    if (o->handing) {", "unit one voter at a time and by a leader"),
+        "membership.c", "    if (!in_office(p) || leader(p)->handing) {", "    if (leader(p)->handing) {", "unit one voter at a time and by a leader"),
     "changed again before the longest lease is over": (
-        "membership.c", "before(p, ELECT_NEXT_CHANGE) || ", "", "unit one voter at a time and by a leader"),
+        "membership.c", "before(p, ELECT_NEXT_CHANGE) ||\n", "\n", "unit one voter at a time and by a leader"),
     "another configuration is taken over": (
         "membership.c", "earlier(its, mine) || its->stamp == 0;", "earlier(its, mine);", "unit another membership or too long a lease is refused"),
     "a lost member votes at once": (
-        "membership.c", "    if (r->lost == ELECT_ASKING) {", "    if (false) {", "groups 20000"),
+        "membership.c", "    if (readmission(p)->stage == ELECT_ASKING) {", "    if (false) {", "groups 20000"),
     "a lost member does not wait": (
         "membership.c", "        *at(p, ELECT_GUARD) = p->now + longest(p);", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
     "a lost member waits for its own lease": (
@@ -497,26 +497,26 @@ MUTANTS = {
     "a lost member forgets what others remember of leases": (
         "membership.c", "    return known > most ? known : most;", "    return most;", "unit a lost member learns from others alone"),
     "a lost member calls itself what it was": (
-        "membership.c", "(ELECT_ERA(s->met[me(p)]) + 1) * ELECT_STARTS;", "s->met[me(p)] + 1;", "unit a lost member learns from others alone"),
+        "membership.c", "(ELECT_ERA(saved(p)->met[me(p)]) + 1) * ELECT_STARTS;", "saved(p)->met[me(p)] + 1;", "unit a lost member learns from others alone"),
     "what a lost member calls itself is not written down": (
         "membership.c", "    if (m->incarnation != 0) /* its next life", "    if (false) /* its next life", "unit who is asked what it remembers writes down who asked"),
     "an answer to an earlier announcement counts": (
-        "membership.c", "    if (m->incarnation >= s->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
+        "membership.c", "    if (m->last_met >= saved(p)->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
     "every start is taken for a loss of state": (
-        "presence.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? s->incarnation : s->met[who]);", "    return life < (who == me(p) ? s->incarnation : s->met[who]);",
+        "presence.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);", "    return life < (who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);",
         "unit what a former life said is not about this one"),
     "a leader follows who does not count it": (
-        "voter.c", "    if (m->leading && v->token == 0) {", "    if (m->leading) {", "unit of two leaders the smaller term gives way"),
+        "voter.c", "    if (m->leading && !in_office(p)) {", "    if (m->leading) {", "unit of two leaders the smaller term gives way"),
     "a lost member is answered for its former life": (
-        "membership.c", "    bool mine = m->round == r->question && ", "    bool mine = ", "unit a lost member learns from others alone"),
+        "membership.c", "        m->question == readmission(p)->question && ", "        ", "unit a lost member learns from others alone"),
     "a certificate of a former life": (
-        "voter.c", " && !elect__of_a_former_life(p, over, m->life))", ")", "unit a certificate frees the voter"),
+        "voter.c", " && !elect__of_a_former_life(p, owner, m->certified_by))", ")", "unit a certificate frees the voter"),
     "whose life was granted something is forgotten": (
-        "voter.c", " || m->incarnation != v->granted_to) {", ") {", "unit what a former life said is not about this one"),
+        "voter.c", " ||\n        m->incarnation != voter(p)->holder_incarnation) {", ") {", "unit what a former life said is not about this one"),
     "the voter of a leader makes another one": (
-        "voter.c", " || (v->token != 0 && c != me(p)))", ")", "unit a leader grants nobody else anything"),
+        "voter.c", " || (in_office(p) && c != me(p));", ";", "unit a leader grants nobody else anything"),
     "who resigns succeeds itself": (
-        "office.c", " && !o->handing;", ";", "unit who resigns does not succeed itself"),
+        "office.c", " && !leader(p)->handing;", ";", "unit who resigns does not succeed itself"),
     "an office is handed to who has just started": (
         "handover.c", "return ready != 0 ? ready : some;", "return some;", "unit an office is handed to who can take it"),
     "nobody is a member": (
@@ -524,7 +524,7 @@ MUTANTS = {
     "a lost member asks only one": (
         "membership.c", "    return count(some & electorate) + elect__quorum(electorate) > count(electorate);", "    return count(some & electorate) > 0;", "groups 20000"),
     "a lost member does not promise": (
-        "membership.c", "        s->promised = s->used = r->seen;", "        ;", "groups 20000"),
+        "membership.c", "        saved(p)->promised = saved(p)->used = p->node->mandate.seen;", "        ;", "groups 20000"),
     # bytes
     "numbers of a set go round": (
         "codec.c", "more <= ELECT_MAX_ID && id", "id", "codec numbers in a set rise"),
@@ -790,7 +790,7 @@ MUTANTS = {
     "a run that is late is not reported": (
         "daemon/holders.c", "    t->reported = true;\n    log_of(", "    t->reported = true;\n    (void)log_of;\n    (void)(", "guardian stands-still"),
     "a resignation that changes nothing is a step": (
-        "daemon/holders.c", "    if (office->token == 0 || office->handing", "    if (false || office->handing", "local_users flood-of-resignations"),
+        "daemon/holders.c", "    if (office->leader.token == 0 || office->leader.handing", "    if (false || office->leader.handing", "local_users flood-of-resignations"),
     "a run resigns at the pace of its user": (
         "daemon/holders.c", "    bool ran = t->worked &&", "    bool ran = false &&", "local_users many-groups-of-one-user"),
     "a run that resigns does not pay for it": (

@@ -159,7 +159,7 @@ static void count_numbers(void *count, const struct world *w, const struct happe
     (void)w;
     for (unsigned i = 0; i < h->output.sends && h->what == HAPPENED_STEP; i++)
         if (h->output.send[i].message.type == ELECT_ELECTION)
-            *(uint64_t *)count += (uint64_t)__builtin_popcountll(h->output.send[i].message.set);
+            *(uint64_t *)count += (uint64_t)__builtin_popcountll(h->output.send[i].message.list);
 }
 
 /* The lists carry kN(N+1)/2 numbers. */

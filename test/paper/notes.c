@@ -20,7 +20,7 @@ static struct elect_message listed(enum elect_event type, uint8_t origin, elect_
                                    uint32_t round)
 {
     return (struct elect_message){
-        .type = (uint8_t)type, .origin = origin, .set = set, .round = round};
+        .type = (uint8_t)type, .origin = origin, .list = set, .round = round};
 }
 
 static struct elect_message ack(enum elect_event what, uint8_t origin, uint32_t round,
@@ -321,7 +321,7 @@ static void a_hop_is_acknowledged(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct elect_message m = number(first_message[i], 2, 1);
-        m.set = rings[i] == ELECT_RING ? SET(2) : 0;
+        m.list = rings[i] == ELECT_RING ? SET(2) : 0;
         actor_init(&a, rings[i], 4, 0, 3);
         actor_hears(&a, 3, m);
         assert_true(actor_sent(&a, ELECT_ACK, SET(3)));
@@ -352,7 +352,7 @@ static void a_message_of_a_round_that_is_over_is_dropped(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct elect_message m = number(first_message[i], 3, 2);
-        m.set = rings[i] == ELECT_RING ? SET(3) : 0;
+        m.list = rings[i] == ELECT_RING ? SET(3) : 0;
         actor_init(&a, rings[i], 4, 1, NOBODY);
         actor_hears(&a, 0, m);
         m.round = 1;
@@ -369,7 +369,7 @@ static void who_asks_in_an_early_round_is_told_of_a_decided_one(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct elect_message m = number(first_message[i], 0, 1);
-        m.set = rings[i] == ELECT_RING ? SET(0) : 0;
+        m.list = rings[i] == ELECT_RING ? SET(0) : 0;
         actor_init(&a, rings[i], 4, 1, NOBODY);
         actor_hears(&a, 3, number(ELECT_HEARTBEAT, 3, 2));
         actor_hears(&a, 0, m);
@@ -459,7 +459,7 @@ static void each_process_adds_its_number_and_passes_the_list_on(void **state)
     actor_hears(&a, 0, listed(ELECT_ELECTION, 0, SET(0), 1));
     assert_rule(&a, APPENDS);
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(2)));
-    assert_int_equal(a.out.send[1].message.set, SET(0) | SET(1));
+    assert_int_equal(a.out.send[1].message.list, SET(0) | SET(1));
     assert_int_equal(a.out.send[1].message.origin, 0);
     actor_hears(&a, 0, listed(ELECT_ELECTION, 0, SET(0), 1)); /* the network duplicated it */
     assert_rule(&a, PASSED_ON_BEFORE);

@@ -78,7 +78,8 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
  * term has promises of its own; but if the lease was made shorter, the long one may still count. */
 static bool is_stolen(const struct history *h, uint8_t i)
 {
-    return h->node[i].mandate.token <= h->stolen[i] || (!h->steady && h->first[i] <= h->stolen[i]);
+    return h->node[i].mandate.leader.token <= h->stolen[i] ||
+           (!h->steady && h->first[i] <= h->stolen[i]);
 }
 
 static void judge_overlap(struct history *h, uint8_t i, uint8_t j)
@@ -93,7 +94,7 @@ static void judge(struct history *h, uint8_t i, elect_term before, const struct 
 {
     const struct elect_node *node = &h->node[i];
     if (before == 0)
-        h->first[i] = node->mandate.token;
+        h->first[i] = node->mandate.leader.token;
     unsigned wrong = claims_note(&h->claims[i], &h->latest, before, node, out, true);
     if (wrong & CLAIMED_FALLING)
         h->broken = "P2: a voter grants a smaller term";
@@ -103,7 +104,7 @@ static void judge(struct history *h, uint8_t i, elect_term before, const struct 
         h->broken = "P3: a term is released by who leads or works";
     if (h->bounded && wrong & CLAIMED_LATE && !is_stolen(h, i))
         h->broken = "P3: a later office has a smaller token";
-    if (node->mandate.token == 0 || node->mandate.token == before)
+    if (node->mandate.leader.token == 0 || node->mandate.leader.token == before)
         return;
     h->offices++;
     for (uint8_t j = 0; j < h->config.n && h->bounded; j++)
@@ -114,7 +115,7 @@ static void judge(struct history *h, uint8_t i, elect_term before, const struct 
 static void step(struct history *h, uint8_t i, struct elect_input in)
 {
     struct elect_output out;
-    elect_term before = h->node[i].mandate.token;
+    elect_term before = h->node[i].mandate.leader.token;
     elect_step(&h->config, &h->node[i], &in, &out);
     perform(h, i, &out);
     judge(h, i, before, &out);
@@ -126,7 +127,7 @@ static void nominate(struct history *h, uint8_t i)
     struct elect_node *node = &h->node[i];
     node->state = ELECT_NORMAL;
     node->leader = i;
-    node->mandate.nominated = true;
+    node->mandate.candidate.nominated = true;
     node->mandate.time[ELECT_RETRY] = 0;
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
@@ -294,10 +295,10 @@ static void succeed_itself(struct history *h, uint8_t i)
                                   .origin = i,
                                   .what = ELECT_REQUEST,
                                   .reason = ELECT_REFUSED_STALE,
-                                  .term = m->token,
+                                  .term = m->leader.token,
                                   .incarnation = h->node[i].saved.incarnation,
-                                  .other = ((m->seen >> 16) + below(h, 3)) << 16 | i};
-    if (m->token != 0)
+                                  .in_the_way = ((m->seen >> 16) + below(h, 3)) << 16 | i};
+    if (m->leader.token != 0)
         step(h, i, elect_received(i, &stale, 0));
 }
 
@@ -307,7 +308,7 @@ static void tell_members(struct history *h, uint8_t from, uint8_t to)
                               .origin = from,
                               .incarnation = h->node[from].saved.incarnation,
                               .membership = h->node[from].saved.membership};
-    if (from != to && h->up[from] && h->up[to] && h->node[from].mandate.lost == 0)
+    if (from != to && h->up[from] && h->up[to] && h->node[from].mandate.readmission.stage == 0)
         step(h, to, elect_received(from, &m, 0));
 }
 

@@ -28,7 +28,7 @@ static void answers_to_an_earlier_question_are_none(void **state)
     happens(v, ELECT_ALARM); /* gives up */
     v->now = elect_alarm(&v->a.node);
     happens(v, ELECT_ALARM); /* asks once more, for the same term */
-    assert_int_equal(v->a.node.mandate.asked, late.term);
+    assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     late.type = ELECT_REFUSE;
@@ -103,14 +103,14 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
     for (unsigned attempt = 0; attempt < 6; attempt++) {
         struct elect_message no = reply(v, ELECT_REFUSE);
         no.reason = ELECT_REFUSED_STALE;
-        no.other = term(2 + attempt, 1);
+        no.in_the_way = term(2 + attempt, 1);
         hears(v, 0, no);
-        if (v->a.node.mandate.candidacy == ELECT_CONFIRMING) /* a PREVOTE is lost by then */
+        if (v->a.node.mandate.candidate.stage == ELECT_CONFIRMING) /* a PREVOTE is lost by then */
             hears(v, 1, no);
         assert_rule(&v->a, REFUSED);
         elect_time retry = elect_alarm(&v->a.node);
         assert_true(retry > v->now);
-        releases(v, 1, no.other);
+        releases(v, 1, no.in_the_way);
         assert_int_equal(elect_alarm(&v->a.node), retry);
         v->now = retry;
         happens(v, ELECT_ALARM);
@@ -147,7 +147,7 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     struct elect_message no = reply(v, ELECT_REFUSE);
     (void)state;
     no.reason = ELECT_REFUSED_STALE;
-    no.other = term(1, 3);
+    no.in_the_way = term(1, 3);
     hears(v, 0, no);
     assert_rule(&v->a, COUNTS);
     assert_int_equal(v->a.out.sends, 0);
@@ -169,7 +169,7 @@ static void a_released_candidacy_never_takes_office(void **state)
     struct elect_message granted = reply(v, ELECT_GRANT), no = reply(v, ELECT_REFUSE);
     (void)state;
     no.reason = ELECT_REFUSED_STALE;
-    no.other = term(1, 3);
+    no.in_the_way = term(1, 3);
     hears(v, 0, no);
     hears(v, 1, no);
     assert_rule(&v->a, REFUSED);
@@ -188,7 +188,7 @@ static void a_closed_term_ends_its_candidacy_at_once(void **state)
     struct elect_message no = reply(v, ELECT_REFUSE);
     (void)state;
     no.reason = ELECT_REFUSED_CLOSED;
-    no.other = v->a.node.mandate.term;
+    no.in_the_way = v->a.node.mandate.leader.term;
     hears(v, 0, no);
     assert_rule(&v->a, REFUSED);
     assert_true(sends_release(v));
@@ -200,13 +200,13 @@ static void a_refused_prevote_releases_nothing(void **state)
     struct elect_message no = reply(v, ELECT_REFUSE);
     (void)state;
     no.reason = ELECT_REFUSED_STALE;
-    no.other = term(7, 1);
+    no.in_the_way = term(7, 1);
     hears(v, 0, no);
     assert_rule(&v->a, REFUSED);
     assert_int_equal(v->a.out.sends, 0);
     v->now = elect_alarm(&v->a.node);
     happens(v, ELECT_ALARM);
-    assert_int_equal(v->a.node.mandate.asked, term(8, 2)); /* above what it was told */
+    assert_int_equal(v->a.node.mandate.candidate.asked, term(8, 2)); /* above what it was told */
 }
 
 static void without_answers_a_candidate_gives_up(void **state)
@@ -216,7 +216,7 @@ static void without_answers_a_candidate_gives_up(void **state)
     v->now += LEASE / 2;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_NO_CANDIDATE);
 }
 
 int test_candidacy(void)

@@ -34,7 +34,7 @@ static struct elect_message any(struct dice *d, unsigned n)
         .what = (uint8_t)some(d, 8),
         .origin = nobody ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
         .heir = nobody ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
-        .set = dice_throw(d) & all,
+        .list = dice_throw(d) & all,
         .leading = (uint8_t)some(d, 1),
         .reason = (uint8_t)some(d, 3),
         .penalty = (uint8_t)some(d, 4),
@@ -42,9 +42,9 @@ static struct elect_message any(struct dice *d, unsigned n)
         .pause = (uint32_t)some(d, 32),
         .digest = (uint32_t)some(d, 32),
         .term = some(d, 64),
-        .other = some(d, 64),
+        .certificate = some(d, 64),
         .incarnation = (uint32_t)some(d, 32),
-        .life = (uint32_t)some(d, 32),
+        .certified_by = (uint32_t)some(d, 32),
         .lease = (uint32_t)some(d, 32),
         .remaining = (uint32_t)some(d, 32),
         .membership = {.stamp = some(d, 64),
@@ -137,7 +137,7 @@ static void numbers_in_a_set_rise(void **state)
     assert_false(elect_decode(c, zero, sizeof zero, &m));
     assert_false(elect_decode(c, large, sizeof large, &m));
     assert_true(elect_decode(c, rising, sizeof rising, &m));
-    assert_int_equal(__builtin_popcountll(m.set), 2);
+    assert_int_equal(__builtin_popcountll(m.list), 2);
     assert_false(elect_decode(c, same, sizeof same, &m));
     assert_false(elect_decode(c, round, sizeof round, &m));
     assert_false(elect_decode(c, none, sizeof none, &m));
@@ -149,7 +149,7 @@ static void a_renewal_is_short(void **state)
     struct elect_message m = {.type = ELECT_REQUEST,
                               .term = (elect_term)41 << 16 | 1003,
                               .round = 70000,
-                              .set = 7,
+                              .list = 7,
                               .leading = 1,
                               .incarnation = 12,
                               .lease = 1000000,
@@ -167,19 +167,19 @@ static void members_that_are_unknown_here(void **state)
 {
     struct elect_config large = *cluster(7);
     uint8_t bytes[ELECT_MAX_BYTES];
-    struct elect_message m = {.type = ELECT_PRESENT, .set = 0x7f, .membership = {.members = 1}};
+    struct elect_message m = {.type = ELECT_PRESENT, .list = 0x7f, .membership = {.members = 1}};
     m.membership.voters = m.membership.before = m.membership.members = (elect_set)1
                                                                        << elect_rank(&large, 3);
     size_t length = elect_encode(&large, &m, bytes);
     const struct elect_config *small = cluster(3);
     (void)state;
     assert_true(elect_decode(small, bytes, length, &m));
-    assert_int_equal(m.set, 7);
+    assert_int_equal(m.list, 7);
     assert_int_equal(m.membership.members, (elect_set)1 << elect_rank(small, 3));
     m.membership.members = 0x7f;
     length = elect_encode(&large, &m, bytes);
     assert_false(elect_decode(small, bytes, length, &m));
-    m = (struct elect_message){.type = ELECT_ELECTION, .round = 1, .set = 0x7f};
+    m = (struct elect_message){.type = ELECT_ELECTION, .round = 1, .list = 0x7f};
     length = elect_encode(&large, &m, bytes);
     assert_false(elect_decode(small, bytes, length, &m));
     m = (struct elect_message){.type = ELECT_ELECTION, .origin = elect_rank(&large, 6003)};

@@ -20,10 +20,10 @@ static struct elect_input random_input(struct dice *d, unsigned n)
     m->origin = (uint8_t)(wild ? bytes_from(d, 8) : dice_below(d, n));
     m->round = (uint32_t)(wild ? dice_throw(d) : dice_below(d, 8));
     m->seen = (uint32_t)(wild ? dice_throw(d) : m->round + dice_below(d, 2));
-    m->set = dice_throw(d) & dice_throw(d);
+    m->list = dice_throw(d) & dice_throw(d);
     if (!wild)
-        m->set =
-            dice_below(d, 2) == 0 ? 0 : (m->set | SET(m->origin)) & (~(elect_set)0 >> (64 - n));
+        m->list =
+            dice_below(d, 2) == 0 ? 0 : (m->list | SET(m->origin)) & (~(elect_set)0 >> (64 - n));
     if (wild)
         in.from = (uint8_t)bytes_from(d, 8);
     return in;
@@ -37,7 +37,7 @@ static void add_mandate(struct dice *d, const struct elect_config *c, const stru
     bool wild = dice_below(d, 8) == 0, answer = dice_below(d, 2) == 0;
     uint8_t owner = answer ? node->me : in->from % c->n;
     m->term = wild ? dice_throw(d) : (dice_below(d, 9) << 16 | c->id[owner]);
-    m->other = wild ? dice_throw(d) : (dice_below(d, 9) << 16 | c->id[dice_below(d, c->n)]);
+    m->certificate = wild ? dice_throw(d) : (dice_below(d, 9) << 16 | c->id[dice_below(d, c->n)]);
     m->origin = wild ? m->origin : in->from;
     m->round = (uint32_t)dice_below(d, 9);
     m->incarnation = (uint32_t)(wild ? dice_throw(d) : 1 + dice_below(d, 2));
@@ -156,16 +156,16 @@ static void forged_messages_are_refused(void **state)
     refused(ELECT_RING, 2, 1, election); /* without a round */
     refused(ELECT_RING, 2, 1, (struct elect_message){.type = ELECT_ELECTION, .round = 1});
     refused(ELECT_RING, 2, 1,
-            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .set = SET(0) | SET(63)});
+            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .list = SET(0) | SET(63)});
     refused(ELECT_RING, 2, 1,
-            (struct elect_message){.type = ELECT_LEADER, .round = 1, .set = SET(0) | SET(1)});
+            (struct elect_message){.type = ELECT_LEADER, .round = 1, .list = SET(0) | SET(1)});
     refused(ELECT_RING, 2, 2,
-            (struct elect_message){.type = ELECT_LEADER, .round = 1, .origin = 2, .set = SET(2)});
+            (struct elect_message){.type = ELECT_LEADER, .round = 1, .origin = 2, .list = SET(2)});
     refused(ELECT_RING, 2, 1, (struct elect_message){.type = ELECT_ACK, .what = ELECT_LEADER});
     refused(ELECT_CHANG_ROBERTS, 2, 1,
             (struct elect_message){.type = ELECT_ELECTION, .round = 1, .origin = 4});
     refused(ELECT_CHANG_ROBERTS, 2, 1,
-            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .set = 1});
+            (struct elect_message){.type = ELECT_ELECTION, .round = 1, .list = 1});
     refused(ELECT_CHANG_ROBERTS, 2, 1,
             (struct elect_message){.type = ELECT_ELECTION, .round = UINT32_MAX});
     refused(ELECT_CHANG_ROBERTS, 2, 1,
@@ -222,7 +222,7 @@ static void a_full_queue_drops_the_oldest(void **state)
         actor_hears(
             &a, 63,
             (struct elect_message){
-                .type = ELECT_ELECTION, .origin = (uint8_t)head, .round = 1, .set = SET(head)});
+                .type = ELECT_ELECTION, .origin = (uint8_t)head, .round = 1, .list = SET(head)});
         assert_rule(&a, APPENDS);
     }
     assert_int_equal(a.node.queued, 63);
@@ -231,7 +231,7 @@ static void a_full_queue_drops_the_oldest(void **state)
                     (struct elect_message){.type = ELECT_COORDINATOR,
                                            .origin = (uint8_t)announcer,
                                            .round = 1,
-                                           .set = SET(announcer) | SET(63)});
+                                           .list = SET(announcer) | SET(63)});
     assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
     assert_int_equal(a.node.queue[0].origin, 3); /* the lists of 1 and 2 are gone */
     assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);

@@ -10,13 +10,13 @@ static struct voter *in_office(unsigned n)
     for (unsigned i = 0; i < n; i++)
         hears(v, (uint8_t)i,
               (struct elect_message){.type = ELECT_AYE,
-                                     .term = v->a.node.mandate.asked,
-                                     .round = v->a.node.mandate.question,
+                                     .term = v->a.node.mandate.candidate.asked,
+                                     .round = v->a.node.mandate.candidate.question,
                                      .incarnation = 1});
     for (unsigned i = 0; i < n; i++)
         hears(v, (uint8_t)i,
               (struct elect_message){.type = ELECT_GRANT,
-                                     .term = v->a.node.mandate.term,
+                                     .term = v->a.node.mandate.leader.term,
                                      .round = 2,
                                      .lease = LEASE,
                                      .incarnation = 1});
@@ -34,12 +34,12 @@ static void grants_again(struct voter *v, uint8_t from, uint8_t penalty, bool ab
 {
     hears(v, from,
           (struct elect_message){.type = ELECT_GRANT,
-                                 .term = v->a.node.mandate.term,
-                                 .round = v->a.node.mandate.rounds,
+                                 .term = v->a.node.mandate.leader.term,
+                                 .round = v->a.node.mandate.leader.rounds,
                                  .lease = LEASE,
                                  .incarnation = 1,
                                  .penalty = penalty,
-                                 .able = able});
+                                 .claims = able});
 }
 
 static void who_resigns_does_not_lead_but_renews_until_its_work_stops(void **state)
@@ -70,7 +70,7 @@ static void who_resigns_does_not_lead_but_renews_until_its_work_stops(void **sta
     grants_again(v, 0, 0, false);
     grants_again(v, 1, 0, false); /* of its last round: too late */
     assert_false(elect_in_office(&v->a.node, v->now));
-    assert_int_equal(v->a.node.mandate.token, 0);
+    assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
 
 static void an_office_is_handed_to_who_is_named(void **state)
@@ -100,14 +100,14 @@ static void an_office_is_handed_to_who_can_take_it(void **state)
                                  .what = ELECT_REQUEST,
                                  .reason = ELECT_REFUSED_BOOT,
                                  .remaining = LEASE,
-                                 .term = v->a.node.mandate.token,
+                                 .term = v->a.node.mandate.leader.token,
                                  .incarnation = 1};
     (void)state;
     for (unsigned i = 0; i < ELECT_ROUNDS + 1; i++) { /* 1 is higher, but has just started */
         v->now += RENEWAL;
         happens(v, ELECT_ALARM);
         boot.membership = v->a.node.saved.membership;
-        boot.round = v->a.node.mandate.rounds;
+        boot.round = v->a.node.mandate.leader.rounds;
         grants_again(v, 2, 0, false);
         grants_again(v, 0, 0, false);
         hears(v, 1, boot);
@@ -147,9 +147,9 @@ static void says_stale(struct voter *v)
           (struct elect_message){.type = ELECT_REFUSE,
                                  .what = ELECT_REQUEST,
                                  .reason = ELECT_REFUSED_STALE,
-                                 .term = v->a.node.mandate.token,
+                                 .term = v->a.node.mandate.leader.token,
                                  .incarnation = 1,
-                                 .other = term(5, 0)});
+                                 .in_the_way = term(5, 0)});
 }
 
 static void who_resigns_does_not_succeed_itself(void **state)
@@ -166,24 +166,24 @@ static void who_resigns_does_not_succeed_itself(void **state)
     for (uint8_t i = 0; i < 3; i++)
         hears(v, i,
               (struct elect_message){.type = ELECT_AYE,
-                                     .term = v->a.node.mandate.asked,
-                                     .round = v->a.node.mandate.question,
+                                     .term = v->a.node.mandate.candidate.asked,
+                                     .round = v->a.node.mandate.candidate.question,
                                      .incarnation = 1});
     assert_false(sends(v, ELECT_REQUEST, NULL));
-    assert_int_equal(v->a.node.saved.used, v->a.node.mandate.token);
+    assert_int_equal(v->a.node.saved.used, v->a.node.mandate.leader.token);
 }
 
 static void a_leader_grants_nobody_else_anything(void **state)
 {
     struct voter *v = in_office(3);
-    elect_term token = v->a.node.mandate.token;
+    elect_term token = v->a.node.mandate.leader.token;
     (void)state;
     v->a.node.mandate.time[ELECT_EXPIRES] =
         ELECT_UNSET; /* its own voter has heard nothing lately */
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, OFFICE);
-    assert_int_equal(answer(v)->other, token);
+    assert_int_equal(answer(v)->in_the_way, token);
 }
 
 static void who_is_handed_an_office_asks_at_once(void **state)
@@ -196,8 +196,8 @@ static void who_is_handed_an_office_asks_at_once(void **state)
     assert_rule(&v->a, CERTIFIED);
     assert_true(v->a.out.persist && v->a.out.deposit);
     assert_true(sends(v, ELECT_REQUEST, &m));
-    assert_int_equal(m.other, term(1, 2));
-    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    assert_int_equal(m.certificate, term(1, 2));
+    assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
 }
 
 static void a_hand_of_what_it_never_granted_is_asked_about_first(void **state)
@@ -220,7 +220,7 @@ static void a_late_hand_is_none(void **state)
     leads_for(v, 1, term(3, 1), 2);
     hears(v, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
     assert_rule(&v->a, TERM_IS_OVER);
-    assert_int_equal(v->a.node.mandate.follows, 1);
+    assert_int_equal(v->a.node.mandate.presence.follows, 1);
 }
 
 static void who_is_handed_an_office_while_it_works_waits_until_it_has_stopped(void **state)
@@ -234,7 +234,7 @@ static void who_is_handed_an_office_while_it_works_waits_until_it_has_stopped(vo
     v->now += LEASE;
     asks(v, 1, term(2, 1));
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(2, 1), .incarnation = 1});
-    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_NO_CANDIDATE);
     happens(v, ELECT_STOPPED);
     assert_true(sends(v, ELECT_RELEASE, NULL));
     assert_int_equal(elect_alarm(&v->a.node), v->now);
@@ -246,9 +246,9 @@ static void who_works_takes_no_part(void **state)
 {
     struct voter *v = watchful(3, 2);
     (void)state;
-    v->a.node.mandate.penalties = 0;
+    v->a.node.mandate.presence.penalties = 0;
     says_present(v, 1, SET(2));
-    v->a.node.mandate.working = true;
+    v->a.node.mandate.leader.working = true;
     hears(v, 1, (struct elect_message){.type = ELECT_ELECTION});
     assert_rule(&v->a, STANDS_BACK);
 }
@@ -261,7 +261,7 @@ static void a_testament_is_the_heirs_turn_and_the_others_wait(void **state)
     struct voter other = *v, paused = *v, removed = *v;
     releases(v, 2, term(1, 2));
     assert_rule(&v->a, CERTIFIED);
-    other.a.node.mandate.heir = 0;
+    other.a.node.mandate.presence.heir = 0;
     releases(&other, 2, term(1, 2));
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
@@ -292,10 +292,10 @@ static void a_leader_that_is_told_of_a_failure_knows_better(void **state)
     struct voter *v = in_office(3);
     (void)state;
     v->a.config.stable = true;
-    leads_for(v, 2, v->a.node.mandate.token, 0);
+    leads_for(v, 2, v->a.node.mandate.leader.token, 0);
     happens(v, ELECT_SUSPECT);
     assert_rule(&v->a, LEADS_ITSELF);
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
 }
 
 /* ---- preemption ---- */
@@ -304,7 +304,7 @@ static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
-    v->a.node.mandate.penalties = 2;
+    v->a.node.mandate.presence.penalties = 2;
     struct voter no = *v;
     grants_again(&no, 1, 0, true);
     assert_true(elect_leads(&no.a.node, no.now)); /* it is not configured */
@@ -327,7 +327,7 @@ static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
     assert_int_equal(v->a.out.sends, 0); /* once is enough */
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
-    assert_int_equal(v->a.node.mandate.penalties, 2); /* it is not to blame */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 2); /* it is not to blame */
 }
 
 static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_enough(void **state)
@@ -337,24 +337,24 @@ static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_eno
     (void)state;
     v->a.config.preempt = true;
     v->a.config.preempt_after = 50;
-    v->a.node.mandate.penalties = 0;
+    v->a.node.mandate.presence.penalties = 0;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_PRESENT, NULL)); /* it looks for a majority */
-    assert_true(sends(v, ELECT_GRANT, &m) && !m.able);
+    assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
     leads_for(v, 1, term(1, 1), 0); /* who hears it: now it sees one */
     v->now += 49;
     leads_for(v, 1, term(1, 1), 0);
-    assert_true(sends(v, ELECT_GRANT, &m) && !m.able);
+    assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
     struct voter lower = *v;
     v->now += 1;
     leads_for(v, 1, term(1, 1), 0);
-    assert_true(sends(v, ELECT_GRANT, &m) && m.able);
-    lower.a.node.mandate.penalties = 1; /* then it does not outrank it */
+    assert_true(sends(v, ELECT_GRANT, &m) && m.claims);
+    lower.a.node.mandate.presence.penalties = 1; /* then it does not outrank it */
     lower.now += 10;
     leads_for(&lower, 1, term(1, 1), 0);
     lower.now += 50;
     leads_for(&lower, 1, term(1, 1), 0);
-    assert_true(sends(&lower, ELECT_GRANT, &m) && !m.able);
+    assert_true(sends(&lower, ELECT_GRANT, &m) && !m.claims);
 }
 
 /* ---- sight ---- */
@@ -370,7 +370,7 @@ static void who_misses_a_leader_looks_around_for_t_before_it_begins(void **state
     says_present(v, 1, SET(2));
     assert_rule(&v->a, SAYS_PRESENT); /* so that it is seen, too */
     happens(v, ELECT_ALARM);
-    assert_int_equal(v->a.node.mandate.nominated, false);
+    assert_int_equal(v->a.node.mandate.candidate.nominated, false);
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
@@ -394,7 +394,7 @@ static void what_was_heard_long_ago_is_out_of_sight(void **state)
 {
     struct voter *v = watchful(3, 1);
     (void)state;
-    v->a.node.mandate.penalties = 0;
+    v->a.node.mandate.presence.penalties = 0;
     says_present(v, 0, SET(1));
     v->now += suspicion(v) + 1;
     hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
@@ -414,7 +414,7 @@ static void who_follows_a_leader_says_so_instead_of_electing(void **state)
     assert_true(sends(v, ELECT_FOLLOWING, &m));
     assert_int_equal(m.term, term(1, 2));
     assert_int_equal(m.heir, 1);
-    assert_int_equal(m.remaining, suspicion(v) - 10);
+    assert_int_equal(m.valid_for, suspicion(v) - 10);
     says_present(v, 0, 0);
     assert_true(sends(v, ELECT_FOLLOWING, NULL));
     v->now += LEASE; /* it may have another one by now */
@@ -426,28 +426,28 @@ static void who_is_told_waits_and_asks_again(void **state)
 {
     struct voter *v = watchful(3, 0);
     struct elect_message told = {
-        .type = ELECT_FOLLOWING, .term = term(1, 2), .remaining = 30, .incarnation = 1};
+        .type = ELECT_FOLLOWING, .term = term(1, 2), .valid_for = 30, .incarnation = 1};
     (void)state;
     told.membership = v->a.node.saved.membership;
     leads_for(v, 2, term(1, 2), 1);
     happens(v, ELECT_SUSPECT);
     hears(v, 1, told);
     assert_rule(&v->a, IS_TOLD);
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     assert_int_equal(v->a.out.sends, 0);
     says_present(v, 1, 0);
     assert_false(sends(v, ELECT_FOLLOWING, NULL)); /* it does not know by itself */
     v->now += 31;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(1) | SET(2)));
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     struct voter again = *v;
     hears(&again, 1, told);
     assert_rule(&again.a, TOLD_AGAIN);
     says_present(v, 1, SET(0));
     v->now += T;
     happens(v, ELECT_ALARM); /* nobody tells it any more */
-    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     assert_int_equal(v->a.node.state, ELECT_ELECTING);
     struct voter over = again;
     releases(&over, 2, term(1, 2));
@@ -459,10 +459,10 @@ static void the_fewest_penalties_come_first(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {
-        .type = ELECT_PRESENT, .set = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
+        .type = ELECT_PRESENT, .heard = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
     (void)state;
     m.membership = v->a.node.saved.membership;
-    assert_int_equal(v->a.node.mandate.penalties, 1); /* it has just started */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 1); /* it has just started */
     happens(v, ELECT_SUSPECT);
     struct voter equal = *v, idle = *v;
     hears(v, 0, m);
@@ -485,7 +485,7 @@ static void who_has_said_yes_to_a_round_of_a_ring_stays(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {
-        .type = ELECT_PRESENT, .set = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
+        .type = ELECT_PRESENT, .heard = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
     (void)state;
     actor_init(&v->a, ELECT_CHANG_ROBERTS, 3, 2, ELECT_NOBODY);
     assert_int_equal(elect_config_mandate(&v->a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
@@ -514,15 +514,15 @@ static void penalties_are_forgotten_by_half(void **state)
     struct voter *v = in_office(3);
     (void)state;
     v->a.config.stable = true;
-    v->a.node.mandate.penalties = 9;
+    v->a.node.mandate.presence.penalties = 9;
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
-    assert_int_equal(v->a.node.mandate.penalties, 15); /* no more than that */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* no more than that */
     unsigned expected[] = {7, 3, 1, 0};
     for (unsigned i = 0; i < 4; i++) {
         v->now = v->a.node.mandate.time[ELECT_DECAY];
         happens(v, ELECT_ALARM);
-        assert_int_equal(v->a.node.mandate.penalties, expected[i]);
+        assert_int_equal(v->a.node.mandate.presence.penalties, expected[i]);
     }
     assert_int_equal(v->a.node.mandate.time[ELECT_DECAY], ELECT_UNSET);
 }
@@ -531,7 +531,7 @@ static void a_pause_is_heard_of_written_down_and_holds_elections_back(void **sta
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {
-        .type = ELECT_PRESENT, .set = SET(2), .pause = 3, .penalty = 1, .incarnation = 1};
+        .type = ELECT_PRESENT, .heard = SET(2), .pause = 3, .penalty = 1, .incarnation = 1};
     (void)state;
     m.membership = v->a.node.saved.membership;
     hears(v, 1, m);
@@ -558,14 +558,14 @@ static void a_pause_is_heard_of_written_down_and_holds_elections_back(void **sta
 static void another_configuration_is_seen(void **state)
 {
     struct voter *v = watchful(3, 2);
-    struct elect_message m = {.type = ELECT_PRESENT, .set = SET(2), .incarnation = 1};
+    struct elect_message m = {.type = ELECT_PRESENT, .heard = SET(2), .incarnation = 1};
     (void)state;
     m.membership = v->a.node.saved.membership;
     hears(v, 1, m);
-    assert_int_equal(v->a.node.mandate.differ, SET(1));
+    assert_int_equal(v->a.node.mandate.presence.differ, SET(1));
     m.digest = v->a.config.digest;
     hears(v, 1, m);
-    assert_int_equal(v->a.node.mandate.differ, 0);
+    assert_int_equal(v->a.node.mandate.presence.differ, 0);
     struct elect_config other = v->a.config;
     other.preempt = true;
     elect_config_mandate(&other, LEASE, RENEWAL, DRIFT, GRAIN);
@@ -580,25 +580,25 @@ static void a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way(void 
     for (uint8_t i = 0; i < 3; i++)
         hears(v, i,
               (struct elect_message){.type = ELECT_AYE,
-                                     .term = v->a.node.mandate.asked,
-                                     .round = v->a.node.mandate.question,
+                                     .term = v->a.node.mandate.candidate.asked,
+                                     .round = v->a.node.mandate.candidate.question,
                                      .incarnation = 1});
-    assert_int_equal(v->a.node.mandate.candidacy, ELECT_CONFIRMING);
+    assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_CONFIRMING);
     struct voter held = *v;
     v->now += LEASE / 2;
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, NO_MAJORITY);
-    assert_int_equal(v->a.node.mandate.penalties, 2);
+    assert_int_equal(v->a.node.mandate.presence.penalties, 2);
     for (uint8_t i = 0; i < 2; i++)
         hears(&held, i,
               (struct elect_message){.type = ELECT_REFUSE,
                                      .what = ELECT_REQUEST,
                                      .reason = ELECT_REFUSED_HELD,
                                      .remaining = 9,
-                                     .term = held.a.node.mandate.term,
+                                     .term = held.a.node.mandate.leader.term,
                                      .incarnation = 1});
-    assert_int_equal(held.a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
-    assert_int_equal(held.a.node.mandate.penalties, 1);
+    assert_int_equal(held.a.node.mandate.candidate.stage, ELECT_NO_CANDIDATE);
+    assert_int_equal(held.a.node.mandate.presence.penalties, 1);
 }
 
 /* ---- membership ---- */
@@ -624,7 +624,8 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     is_told(v, all & ~SET(4), all & ~SET(4)); /* itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     struct voter resigned = *v, other = *v, succeeds = *v;
-    succeeds.a.node.mandate.term += 1 << 16; /* itself, and nobody knows yet whether it does */
+    succeeds.a.node.mandate.leader.term += 1
+                                           << 16; /* itself, and nobody knows yet whether it does */
     is_told(&succeeds, all & ~SET(0), all & ~SET(0));
     assert_rule(&succeeds.a, CHANGE_TOO_SOON);
     is_told(v, all & ~SET(0), all & ~SET(0));
@@ -637,7 +638,7 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
     is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&again.a, CHANGE_TOO_SOON); /* the first is not confirmed */
-    old.a.node.mandate.rounds--;            /* a round that did not tell of it */
+    old.a.node.mandate.leader.rounds--;     /* a round that did not tell of it */
     for (uint8_t i = 0; i < 4; i++)
         grants_again(&old, i, 0, false);
     assert_int_equal(old.a.node.saved.membership.before, all);
@@ -652,7 +653,7 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     resigns(&resigned, 0);
     is_told(&resigned, all & ~SET(0), all & ~SET(0));
     assert_rule(&resigned.a, RESIGNS_ALREADY);
-    other.a.node.mandate.token = 0;
+    other.a.node.mandate.leader.token = 0;
     is_told(&other, all & ~SET(0), all & ~SET(0));
     assert_rule(&other.a, HAS_NO_OFFICE);
 }
@@ -662,7 +663,7 @@ static void is_refused(struct voter *v, struct elect_membership m)
     const struct elect_membership mine = v->a.node.saved.membership;
     hears(v, 1,
           (struct elect_message){
-              .type = ELECT_PRESENT, .set = SET(2), .incarnation = 1, .membership = m});
+              .type = ELECT_PRESENT, .heard = SET(2), .incarnation = 1, .membership = m});
     assert_rule(&v->a, MALFORMED);
     assert_memory_equal(&mine, &v->a.node.saved.membership, sizeof mine);
 }

@@ -100,8 +100,8 @@ static inline void says_present(struct voter *v, uint8_t from, elect_set hears_w
 {
     hears(v, from,
           (struct elect_message){.type = ELECT_PRESENT,
-                                 .set = hears_whom,
-                                 .penalty = v->a.node.mandate.penalty[from],
+                                 .heard = hears_whom,
+                                 .penalty = v->a.node.mandate.presence.penalty[from],
                                  .incarnation = 1,
                                  .membership = v->a.node.saved.membership});
 }
@@ -111,7 +111,7 @@ static inline void leads_for(struct voter *v, uint8_t from, elect_term e, uint8_
     struct elect_message m = request(e);
     m.leading = 1;
     m.heir = heir;
-    m.set = SET(v->a.node.me);
+    m.roll = SET(v->a.node.me);
     hears(v, from, m);
 }
 
@@ -134,11 +134,11 @@ static inline elect_time suspicion(const struct voter *v)
 static inline struct elect_message reply(const struct voter *v, enum elect_event type)
 {
     const struct elect_mandate *m = &v->a.node.mandate;
-    bool prevoting = m->candidacy == ELECT_PREVOTING;
+    bool prevoting = m->candidate.stage == ELECT_PREVOTING;
     return (struct elect_message){.type = (uint8_t)type,
                                   .what = prevoting ? ELECT_PREVOTE : ELECT_REQUEST,
-                                  .term = prevoting ? m->asked : m->term,
-                                  .round = prevoting ? m->question : m->rounds,
+                                  .term = prevoting ? m->candidate.asked : m->leader.term,
+                                  .round = prevoting ? m->candidate.question : m->leader.rounds,
                                   .incarnation = v->a.node.saved.incarnation,
                                   .lease = v->a.config.lease};
 }

@@ -442,7 +442,7 @@ static bool rounds_have_passed(void)
     unsigned one = leader();
     if (one == MEMBERS)
         return false;
-    unsigned rounds = elect_member_node(c.member[one], 0)->mandate.rounds;
+    unsigned rounds = elect_member_node(c.member[one], 0)->mandate.leader.rounds;
     rounds_begin = rounds_begin == 0 ? rounds : rounds_begin;
     return rounds >= rounds_begin + rounds_wanted;
 }

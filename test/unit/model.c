@@ -388,8 +388,8 @@ static void a_malformed_message_has_words_too(void **state)
                                           .what = (uint8_t)odd,
                                           .heir = (uint8_t)odd,
                                           .term = UINT64_MAX,
-                                          .other = UINT64_MAX,
-                                          .set = odd % 2 == 0 ? 0 : ~(elect_set)0};
+                                          .certificate = UINT64_MAX,
+                                          .list = odd % 2 == 0 ? 0 : ~(elect_set)0};
                 text_clear(&t);
                 words_message(&w, &m, &t);
                 words_exactly(&w, &m, &t);

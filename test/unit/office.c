@@ -84,7 +84,7 @@ static void grants_that_come_too_late_make_nobody_leader(void **state)
     grants(v, 0);
     grants(v, 1);
     assert_false(elect_leads(&v->a.node, v->now));
-    assert_int_equal(v->a.node.mandate.token, 0);
+    assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
 
 static void answers_to_an_earlier_life_are_none(void **state)
@@ -95,11 +95,11 @@ static void answers_to_an_earlier_life_are_none(void **state)
     restart(v, 2);
     happens(v, ELECT_SUSPECT); /* asks for the same term in the same words */
     hears(v, 2, reply(v, ELECT_AYE));
-    assert_int_equal(v->a.node.mandate.asked, late.term);
-    assert_int_equal(v->a.node.mandate.question, late.round);
+    assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
+    assert_int_equal(v->a.node.mandate.candidate.question, late.round);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
-    assert_int_equal(v->a.node.mandate.candidacy, ELECT_PREVOTING);
+    assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_PREVOTING);
     late.incarnation = 3; /* a later one, that is a lie */
     hears(v, 0, late);
     assert_rule(&v->a, MALFORMED);
@@ -108,7 +108,7 @@ static void answers_to_an_earlier_life_are_none(void **state)
 static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
 {
     struct voter *v = leader(3);
-    elect_term token = v->a.node.mandate.token;
+    elect_term token = v->a.node.mandate.leader.token;
     struct elect_message late;
     (void)state;
     v->now = 1020;
@@ -118,13 +118,13 @@ static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
     hears(v, 0, late);
     assert_rule(&v->a, MANDATE_OVER);
     hears(v, 1, late); /* would have been enough */
-    assert_int_equal(v->a.node.mandate.token, 0);
+    assert_int_equal(v->a.node.mandate.leader.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
     assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
     late = request(token);               /* its own round, late */
     late.leading = 1;
     hears(v, 2, late);
-    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
     assert_int_equal(answer(v)->term, token);
@@ -133,7 +133,7 @@ static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
 static void a_new_office_has_a_new_term(void **state)
 {
     struct voter *v = leader(3);
-    elect_term token = v->a.node.mandate.token;
+    elect_term token = v->a.node.mandate.leader.token;
     (void)state;
     v->now = 1000 + OFFICE;
     happens(v, ELECT_ALARM);
@@ -142,28 +142,29 @@ static void a_new_office_has_a_new_term(void **state)
     hears(v, 0, reply(v, ELECT_AYE));
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
-    assert_int_equal(v->a.node.mandate.term, token + (1 << 16));
+    assert_int_equal(v->a.node.mandate.leader.term, token + (1 << 16));
     assert_int_equal(v->a.node.saved.used, token + (1 << 16));
 }
 
 static void a_leader_succeeds_itself_and_keeps_its_office_meanwhile(void **state)
 {
     struct voter *v = leader(3);
-    elect_term token = v->a.node.mandate.token;
+    elect_term token = v->a.node.mandate.leader.token;
     struct elect_message stale = reply(v, ELECT_REFUSE);
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    stale.other = term(4, 1);
+    stale.in_the_way = term(4, 1);
     hears(v, 0, stale);
     assert_rule(&v->a, SUCCEEDS_ITSELF);
     assert_true(elect_leads(&v->a.node, v->now));
     hears(v, 0, reply(v, ELECT_AYE));
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
-    assert_int_equal(v->a.node.mandate.token, token); /* until a majority grants the new one */
+    assert_int_equal(v->a.node.mandate.leader.token,
+                     token); /* until a majority grants the new one */
     v->now += LEASE / 2;
     happens(v, ELECT_ALARM);
-    assert_int_equal(v->a.node.mandate.candidacy, ELECT_NO_CANDIDATE);
+    assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_NO_CANDIDATE);
     for (unsigned i = 0; i < v->a.out.sends; i++) /* never while it leads */
         assert_int_not_equal(v->a.out.send[i].message.type, ELECT_RELEASE);
     assert_true(elect_leads(&v->a.node, v->now));
@@ -186,7 +187,7 @@ static void a_majority_that_promised_another_says_that_clocks_are_wrong(void **s
     struct elect_message stale = reply(v, ELECT_REFUSE);
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    stale.other = term(4, 1);
+    stale.in_the_way = term(4, 1);
     hears(v, 0, stale);
     hears(v, 1, stale);
     assert_rule(&v->a, CLOCKS_ARE_WRONG);
@@ -204,7 +205,7 @@ static void a_certificate_saves_the_prevote(void **state)
     assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* the highest wins at once */
     for (unsigned i = 0; i < v->a.out.sends; i++)
         if (v->a.out.send[i].message.type == ELECT_REQUEST)
-            assert_int_equal(v->a.out.send[i].message.other, term(1, 1));
+            assert_int_equal(v->a.out.send[i].message.certificate, term(1, 1));
 }
 
 static void the_arithmetic_of_a_lease_is_checked(void **state)
@@ -243,12 +244,12 @@ static struct voter *succeeds_itself(void)
     assert_rule(&v->a, RENEWS);
     struct elect_message stale = reply(v, ELECT_REFUSE);
     stale.reason = ELECT_REFUSED_STALE;
-    stale.other = term(4, 1);
+    stale.in_the_way = term(4, 1);
     hears(v, 0, stale);
     hears(v, 0, reply(v, ELECT_AYE));
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
-    assert_int_equal(v->a.node.mandate.term, term(5, 2));
+    assert_int_equal(v->a.node.mandate.leader.term, term(5, 2));
     return v;
 }
 
@@ -271,14 +272,14 @@ static void while_it_succeeds_itself_the_old_term_is_not_renewed(void **state)
     struct elect_message old = reply(v, ELECT_GRANT);
     elect_time until = v->a.node.mandate.time[ELECT_UNTIL];
     (void)state;
-    old.term = v->a.node.mandate.token;
+    old.term = v->a.node.mandate.leader.token;
     v->now += RENEWAL;
     for (old.round = 1; old.round < 9; old.round++) {
         hears(v, 0, old);
         hears(v, 1, old);
     }
     assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], until);
-    assert_int_equal(v->a.node.mandate.token, old.term);
+    assert_int_equal(v->a.node.mandate.leader.token, old.term);
 }
 
 static void a_failed_succession_is_not_tried_again(void **state)
@@ -289,8 +290,8 @@ static void a_failed_succession_is_not_tried_again(void **state)
     v->now += LEASE / 2;
     happens(v, ELECT_ALARM);
     stale.reason = ELECT_REFUSED_STALE;
-    stale.term = v->a.node.mandate.token;
-    stale.other = term(6, 1);
+    stale.term = v->a.node.mandate.leader.token;
+    stale.in_the_way = term(6, 1);
     hears(v, 0, stale);
     assert_int_equal(v->a.out.sends, 0);
     v->now = elect_alarm(&v->a.node); /* the end, and no round before it */
@@ -304,11 +305,11 @@ static void succession_is_asked_for_once_in_a_renewal(void **state)
     struct elect_message stale = reply(v, ELECT_REFUSE), no;
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    stale.other = term(4, 2); /* of its own, which says nothing about clocks */
+    stale.in_the_way = term(4, 2); /* of its own, which says nothing about clocks */
     hears(v, 0, stale);
     no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_STALE;
-    no.other = term(7, 1);
+    no.in_the_way = term(7, 1);
     hears(v, 0, no); /* would not be granted */
     hears(v, 1, stale);
     assert_rule(&v->a, COUNTS);
@@ -366,7 +367,7 @@ static void while_its_work_goes_on_nobody_stands_again(void **state)
     (void)state;
     v->now = v->a.node.mandate.time[ELECT_UNTIL];
     happens(v, ELECT_SUSPECT); /* it wins the election at once */
-    assert_true(v->a.node.mandate.nominated);
+    assert_true(v->a.node.mandate.candidate.nominated);
     assert_false(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
@@ -383,7 +384,7 @@ static void a_term_that_was_used_is_never_used_again(void **state)
     v->a.node.saved.used = term(7, 2); /* its own voter has promised less */
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
-    assert_int_equal(v->a.node.mandate.asked, term(8, 2));
+    assert_int_equal(v->a.node.mandate.candidate.asked, term(8, 2));
 }
 
 static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
@@ -510,10 +511,10 @@ static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
     elect_term token = elect_token(&v->a.node);
     (void)state;
     leads_for(v, 2, token, ELECT_NOBODY); /* its own voter grants, and follows it */
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     releases(v, 2, token);
     assert_rule(&v->a, TERM_IS_OVER);
-    assert_int_equal(v->a.node.mandate.certificate, 0);
+    assert_int_equal(v->a.node.mandate.candidate.certificate, 0);
 }
 
 /* Nobody answers within 2T: perhaps T is wrong. */
@@ -595,7 +596,7 @@ static void who_grants_now_does_not_refuse_any_more(void **state)
     happens(v, ELECT_ALARM); /* another round */
     grants(v, 0);
     grants(v, 1);
-    no.round = v->a.node.mandate.rounds;
+    no.round = v->a.node.mandate.leader.rounds;
     hears(v, 2, no);
     assert_rule(&v->a, COUNTS); /* one against it, not three */
     grants(v, 3);
@@ -605,17 +606,18 @@ static void who_grants_now_does_not_refuse_any_more(void **state)
 static void of_two_leaders_the_smaller_term_gives_way(void **state)
 {
     struct voter *v = leader(3);
-    struct elect_message other = request(v->a.node.mandate.token + (1 << 16) - 10); /* of 1 */
+    struct elect_message other =
+        request(v->a.node.mandate.leader.token + (1 << 16) - 10); /* of 1 */
     (void)state;
     hears(v, 1, other); /* who only asks */
     assert_true(elect_leads(&v->a.node, v->now));
     other.leading = 1;
     struct voter smaller = *v;
-    smaller.a.node.mandate.token += 2 << 16;
+    smaller.a.node.mandate.leader.token += 2 << 16;
     hears(&smaller, 1, other);
     assert_true(elect_leads(&smaller.a.node, smaller.now));
     other.membership = v->a.node.saved.membership; /* it asks, while an earlier term is in force */
-    other.membership.stamp = v->a.node.mandate.token - 1;
+    other.membership.stamp = v->a.node.mandate.leader.token - 1;
     struct voter asked = *v, removed = *v;
     hears(&asked, 1, other);
     assert_true(elect_leads(&asked.a.node, asked.now));
@@ -629,8 +631,8 @@ static void of_two_leaders_the_smaller_term_gives_way(void **state)
     hears(v, 1, other);
     assert_rule(&v->a, CLOCKS_ARE_WRONG);
     assert_false(elect_leads(&v->a.node, v->now));
-    assert_true(v->a.node.mandate.working); /* and is told when it has stopped */
-    assert_refused(v, HELD);                /* its own lease still runs */
+    assert_true(v->a.node.mandate.leader.working); /* and is told when it has stopped */
+    assert_refused(v, HELD);                       /* its own lease still runs */
 }
 
 static void all_times_move_together(void **state)
@@ -656,15 +658,15 @@ static struct elect_input any_input(struct dice *d, const struct voter *v, unsig
     bool about_me = dice_below(d, 2) == 0, right = dice_below(d, 4) > 0;
     m->type = right ? in.event : (uint8_t)dice_throw(d);
     m->origin = right ? in.from : (uint8_t)dice_throw(d);
-    if (right && about_me && own->candidacy != ELECT_NO_CANDIDATE)
-        m->type = in.event = own->candidacy == ELECT_PREVOTING ? ELECT_AYE : ELECT_GRANT;
+    if (right && about_me && own->candidate.stage != ELECT_NO_CANDIDATE)
+        m->type = in.event = own->candidate.stage == ELECT_PREVOTING ? ELECT_AYE : ELECT_GRANT;
     m->what = dice_below(d, 2) == 0 ? ELECT_PREVOTE : ELECT_REQUEST;
     m->term = term(1 + (unsigned)dice_below(d, 6), about_me ? v->a.node.me : in.from);
     if (about_me && right)
-        m->term = dice_below(d, 2) == 0 ? own->term : own->asked;
-    m->other =
+        m->term = dice_below(d, 2) == 0 ? own->leader.term : own->candidate.asked;
+    m->in_the_way =
         dice_below(d, 3) == 0 ? term((unsigned)dice_below(d, 8), (unsigned)dice_below(d, n)) : 0;
-    m->round = right ? own->rounds - (uint32_t)dice_below(d, 3) : (uint32_t)dice_throw(d);
+    m->round = right ? own->leader.rounds - (uint32_t)dice_below(d, 3) : (uint32_t)dice_throw(d);
     m->incarnation = right ? v->a.node.saved.incarnation : (uint32_t)dice_throw(d);
     m->lease = right ? v->a.config.lease : (uint32_t)dice_throw(d);
     m->leading = dice_below(d, 2) == 0;

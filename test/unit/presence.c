@@ -35,7 +35,7 @@ static void four_voters_of_six_keep_sight_of_a_majority(void **state)
     v->a.config.max_lease = 0;
     assert_int_equal(elect_config_mandate(&v->a.config, 1000, RENEWAL, 490000, GRAIN), ELECT_FINE);
     elect_init(&v->a.config, &v->a.node, 4, ELECT_NOBODY, NULL, v->now, &v->a.out);
-    v->a.node.mandate.penalties = 0;
+    v->a.node.mandate.presence.penalties = 0;
     for (uint8_t i = 1; i < 4; i++)
         says_present(v, i, SET(4));
     for (unsigned late = 0; late <= RENEWAL; late++) {
@@ -52,16 +52,16 @@ static bool claims(struct voter v, uint8_t leader, uint8_t own, uint8_t its)
 {
     struct elect_message m = {0};
     v.a.config.preempt = true;
-    v.a.node.mandate.penalties = own;
+    v.a.node.mandate.presence.penalties = own;
     for (int i = 0; i < 2; i++) {
         struct elect_message leads = request(term(1, leader));
         leads.leading = 1;
         leads.penalty = its;
-        leads.set = SET(v.a.node.me);
+        leads.roll = SET(v.a.node.me);
         hears(&v, leader, leads);
     }
     assert_true(sends(&v, ELECT_GRANT, &m));
-    return m.able;
+    return m.claims;
 }
 
 /* Both started at about the same time, and halve what they have at different moments. */
@@ -86,10 +86,10 @@ static void only_a_member_that_would_take_the_place_itself_keeps_another_from_it
     (void)state;
     v->a.config.preempt = true;
     v->a.node.me = 1; /* as if it had that rank */
-    v->a.node.mandate.token = v->a.node.mandate.term = term(1, 1);
+    v->a.node.mandate.leader.token = v->a.node.mandate.leader.term = term(1, 1);
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
-        v->a.node.mandate.round[i].term = term(1, 1);
-    v->a.node.mandate.penalties = 3;
+        v->a.node.mandate.leader.round[i].term = term(1, 1);
+    v->a.node.mandate.presence.penalties = 3;
     struct elect_message m = reply(v, ELECT_GRANT);
     m.penalty = 2;
     hears(v, 0, m);
@@ -98,7 +98,7 @@ static void only_a_member_that_would_take_the_place_itself_keeps_another_from_it
     m.able = 1;
     hears(v, 2, m);
     assert_rule(&v->a, GIVES_PLACE);
-    other.a.node.mandate.penalty[0] = 0; /* now 0 would, and comes first */
+    other.a.node.mandate.presence.penalty[0] = 0; /* now 0 would, and comes first */
     hears(&other, 2, m);
     assert_true(elect_leads(&other.a.node, other.now));
 }
@@ -109,11 +109,11 @@ static void a_candidate_has_no_place_to_give(void **state)
     struct elect_message m = reply(v, ELECT_GRANT);
     (void)state;
     v->a.config.preempt = true;
-    v->a.node.mandate.penalties = 15;
+    v->a.node.mandate.presence.penalties = 15;
     m.able = 1;
     hears(v, 1, m);
     assert_rule(&v->a, COUNTS);
-    assert_int_equal(v->a.node.mandate.handing, ELECT_NOT_HANDING);
+    assert_int_equal(v->a.node.mandate.leader.handing, ELECT_NOT_HANDING);
 }
 
 /* ---- counters ---- */
@@ -174,7 +174,7 @@ static void a_leader_that_tells_of_itself_is_no_hearsay(void **state)
 {
     struct voter *v = watchful(3, 0);
     struct elect_message told = {
-        .type = ELECT_FOLLOWING, .term = term(1, 2), .remaining = 30, .incarnation = 1};
+        .type = ELECT_FOLLOWING, .term = term(1, 2), .valid_for = 30, .incarnation = 1};
     (void)state;
     told.membership = v->a.node.saved.membership;
     struct voter by_another = *v;

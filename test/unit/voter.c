@@ -25,7 +25,7 @@ static void nobody_else_is_granted_while_the_lease_runs(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, 1);
-    assert_int_equal(answer(v)->other, term(1, 2));         /* by whom, and in which term */
+    assert_int_equal(answer(v)->in_the_way, term(1, 2));    /* by whom, and in which term */
     assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* nothing is raised */
     v->now++;
     asks(v, 1, term(2, 1));
@@ -40,7 +40,7 @@ static void a_smaller_term_is_stale(void **state)
     v->now += LEASE;
     asks(v, 1, term(1, 1));
     assert_refused(v, STALE);
-    assert_int_equal(answer(v)->other, term(2, 2));
+    assert_int_equal(answer(v)->in_the_way, term(2, 2));
 }
 
 static void a_term_belongs_to_its_owner(void **state)
@@ -69,12 +69,12 @@ static void a_term_from_nowhere_is_a_lie(void **state)
     struct elect_message m = {.type = ELECT_REFUSE,
                               .what = ELECT_PREVOTE,
                               .reason = ELECT_REFUSED_STALE,
-                              .term = v->a.node.mandate.asked,
+                              .term = v->a.node.mandate.candidate.asked,
                               .incarnation = v->a.node.saved.incarnation,
-                              .other = UINT64_MAX};
+                              .certificate = UINT64_MAX};
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
-    m.other = 0;
+    m.certificate = 0;
     m.reason = ELECT_REFUSAL_COUNT; /* for no reason */
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
@@ -233,12 +233,12 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     assert_memory_equal(&before, &v->a.node, sizeof before);
     asks(v, 1, term(5, 1));
     before = v->a.node;
-    m.other = term(5, 1); /* a certificate */
-    m.life = 1;
+    m.certificate = term(5, 1); /* a certificate */
+    m.certified_by = 1;
     m.term = term(6, 2);
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
-    m.other = 0;
+    m.certificate = 0;
     hears(v, 2, m);
     assert_refused(v, HELD);
     assert_memory_equal(&before, &v->a.node, sizeof before);
@@ -252,20 +252,20 @@ static void a_certificate_frees_the_voter(void **state)
     struct elect_message first = request(term(1, 1));
     first.incarnation = ELECT_STARTS + 3;
     hears(v, 1, first);
-    m.other = (elect_term)9 << 16 | 7; /* of nobody */
+    m.certificate = (elect_term)9 << 16 | 7; /* of nobody */
     hears(v, 2, m);
     assert_refused(v, HELD);
-    m.other = term(1, 1);
+    m.certificate = term(1, 1);
     m.membership = v->a.node.saved.membership;
     m.membership.version = 1; /* who knows another cluster knows nothing of this one's terms */
     hears(v, 2, m);
     assert_refused(v, CONFIG);
     m.membership.version = 0;
     struct voter certified = *v;
-    m.life = 4;
+    m.certified_by = 4;
     hears(v, 2, m); /* of a former life of 1, which had that term, too, and lost its state */
     assert_refused(v, HELD);
-    m.life = ELECT_STARTS + 2; /* but not because it has started again since */
+    m.certified_by = ELECT_STARTS + 2; /* but not because it has started again since */
     hears(&certified, 2, m);
     assert_granted(&certified);
 }
@@ -310,14 +310,14 @@ static void only_who_says_that_it_leads_is_followed(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     hears(v, 2, m);
-    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     m.leading = 1;
     hears(v, 2, m);
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     assert_true(v->a.out.announced);
     assert_true(actor_starts(&v->a, ELECT_SUSPICION_TIMER));
     releases(v, 2, term(1, 2));
-    assert_int_equal(v->a.node.mandate.follows, ELECT_NOBODY);
+    assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
 }
 
 static void an_observer_follows_and_does_not_vote(void **state)
@@ -329,23 +329,23 @@ static void an_observer_follows_and_does_not_vote(void **state)
     m.leading = 1;
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
     hears(v, 1, later); /* who only asks */
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.leading = earlier.leading = 1;
     later.membership = v->a.node.saved.membership;
     later.membership.stamp = 0;
     later.membership.version = 1;
     hears(v, 1, later); /* who leads another cluster */
     assert_refused(v, CONFIG);
-    assert_int_equal(v->a.node.mandate.follows, 2);
+    assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.membership.stamp = later.term;
     later.membership.version = 0;
     hears(v, 1, later);
     hears(v, 2, earlier);
     assert_rule(&v->a, EARLIER_REIGN);
-    assert_int_equal(v->a.node.mandate.follows, 1);
+    assert_int_equal(v->a.node.mandate.presence.follows, 1);
     m.leading = 0;
     m.type = ELECT_PREVOTE;
     hears(v, 2, m);
