@@ -138,14 +138,14 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
 
 /* ---- a violation, made small ---- */
 
-static char *script_of(const struct history *h, enum storm_promise promise, struct play *p)
+static char *script_of(const struct shrink_trace *trace, enum storm_promise promise, struct play *p)
 {
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (out == NULL)
         return NULL;
-    history_write(h, promise, &p->world, out);
+    shrink_write(trace, promise, &p->world, out);
     fclose(out);
     return text;
 }
@@ -166,17 +166,17 @@ static bool save(const char *file, const char *script, enum property property)
 static bool save_violation(const struct request *r, const struct elect_config *c,
                            const struct storm_violation *v, struct play *p, const char *file)
 {
-    struct history h = {.config = *c, .seed = v->seed};
+    struct shrink_trace trace = {.config = *c, .seed = v->seed};
     struct storm_report ignored = {0};
-    p->tell = history_note;
-    p->listener = &h;
+    p->tell = shrink_note;
+    p->listener = &trace;
     storm_run(c, r->beyond, v->seed, SEED, p, &stop, &ignored);
     p->tell = NULL;
-    bool small = history_shrink(&h, v->promise, &p->world, &stop);
-    char *script = small ? script_of(&h, v->promise, p) : NULL;
-    bool saved = script != NULL && save(file, script, h.broken);
+    bool small = shrink_reduce(&trace, v->promise, &p->world, &stop);
+    char *script = small ? script_of(&trace, v->promise, p) : NULL;
+    bool saved = script != NULL && save(file, script, trace.broken);
     free(script);
-    history_free(&h);
+    shrink_free(&trace);
     return saved;
 }
 

@@ -1,36 +1,10 @@
+/* Reads and plays scenario files; scenario_write.c writes them. */
 #include "scenario.h"
 
 #include "../base/parse.h"
-
 #include "narrate.h"
 
 #include <string.h>
-
-/* Besides these, every fault is a verb. */
-#define VERBS(X)                                                                                   \
-    X(SUSPECT, "suspect")                                                                          \
-    X(RUN, "run")                                                                                  \
-    X(WAIT, "wait")                                                                                \
-    X(ALARM, "alarm")                                                                              \
-    X(DUE, "due")                                                                                  \
-    X(STOPPED, "stopped")                                                                          \
-    X(HEARS, "hears")                                                                              \
-    X(ASSENT, "assent")                                                                            \
-    X(REFUSE, "refuse")                                                                            \
-    X(DELIVER, "deliver")                                                                          \
-    X(LOSE, "lose")                                                                                \
-    X(DUPLICATE, "duplicate")                                                                      \
-    X(LATE, "late")                                                                                \
-    X(FIRE, "fire")                                                                                \
-    X(MARK, "mark")                                                                                \
-    X(CHECK, "check")
-
-enum verb {
-#define X(name, word) VERB_##name,
-    VERBS(X)
-#undef X
-        VERB_FAULT
-};
 
 /* The first one counts: "duplicate" is a setting and a verb, told apart by what follows it. */
 static const char *const words[] = {
@@ -38,7 +12,7 @@ static const char *const words[] = {
     SETUP_SETTINGS(X)
 #undef X
 #define X(name, word) word,
-        VERBS(X) WORLD_FAULTS(X)
+        SCENARIO_VERBS(X) WORLD_FAULTS(X)
 #undef X
 };
 
@@ -230,7 +204,7 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
 /* "2 stale 3" */
 static bool parse_refuse(struct reader *r, char *rest, struct step *step)
 {
-    static const char *const names[] = {"stale", "closed"};
+    static const char *const names[] = {SCENARIO_REFUSALS};
     char *why = cut_word(rest), *counter = cut_word(why);
     if (!needs_mandate(r) || !parse_rank(r, rest, &step->rank) ||
         !choice_parse(why, names, 2, &step->event, r->complaint))
@@ -239,7 +213,7 @@ static bool parse_refuse(struct reader *r, char *rest, struct step *step)
            complain(r->complaint, "expected: refuse ID stale|closed TERM");
 }
 
-static struct step *add_step(struct reader *r, enum verb verb)
+static struct step *add_step(struct reader *r, enum scenario_verb verb)
 {
     struct scenario *s = r->scenario;
     if (s->steps == SCENARIO_MAX_STEPS) {
@@ -265,7 +239,7 @@ static bool parse_suspects(struct reader *r, char *rest)
 }
 
 /* `kind` of a VERB_FAULT */
-static bool parse_step(struct reader *r, enum verb verb, enum fault_kind kind, char *rest)
+static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kind kind, char *rest)
 {
     struct scenario *s = r->scenario;
     struct step *step;
@@ -312,7 +286,7 @@ static bool parse_line(struct reader *r, char *line)
             return parse_step(r, VERB_FAULT, (enum fault_kind)(i - SETTING_COUNT - VERB_FAULT),
                               rest);
         if (i >= SETTING_COUNT)
-            return parse_step(r, (enum verb)(i - SETTING_COUNT), FAULT_KINDS, rest);
+            return parse_step(r, (enum scenario_verb)(i - SETTING_COUNT), FAULT_KINDS, rest);
         if (i == SETTING_DUPLICATE && strchr(rest, '>') != NULL)
             continue;
         if (s->configured)
@@ -358,7 +332,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
         if (!clean_line(at, length, buffer, sizeof buffer))
             return complain(complaint, "the line is too long");
         at += length + (at[length] == '\n');
-        s->expects = strcmp(buffer, "----") == 0;
+        s->expects = strcmp(buffer, SCENARIO_STORY) == 0;
         if (buffer[0] != '\0' && !s->expects && !parse_line(&r, buffer))
             return false;
     }
@@ -471,7 +445,8 @@ static void play_refuse(const struct step *step, struct play *p)
 {
     struct happening h;
     world_refuse(&p->world, step->rank,
-                 step->event == 0 ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED, step->time, &h);
+                 step->event == SCENARIO_STALE ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED,
+                 step->time, &h);
     play_tell(p, &h);
 }
 
@@ -513,7 +488,7 @@ static bool play_fault(const struct step *step, struct play *p, struct text *com
 
 static bool play_step(const struct step *step, struct play *p, struct text *complaint)
 {
-    switch ((enum verb)step->verb) {
+    switch ((enum scenario_verb)step->verb) {
     case VERB_SUSPECT:
         if (!world_up(&p->world, step->rank))
             return complain_id(complaint, &p->world.config, step->rank,

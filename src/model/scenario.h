@@ -64,8 +64,40 @@
 #define SCENARIO_MAX_STEPS   4096
 #define SCENARIO_MAX_MESSAGE 128
 
+/* Besides these, every fault is a verb. */
+#define SCENARIO_VERBS(X)                                                                          \
+    X(SUSPECT, "suspect")                                                                          \
+    X(RUN, "run")                                                                                  \
+    X(WAIT, "wait")                                                                                \
+    X(ALARM, "alarm")                                                                              \
+    X(DUE, "due")                                                                                  \
+    X(STOPPED, "stopped")                                                                          \
+    X(HEARS, "hears")                                                                              \
+    X(ASSENT, "assent")                                                                            \
+    X(REFUSE, "refuse")                                                                            \
+    X(DELIVER, "deliver")                                                                          \
+    X(LOSE, "lose")                                                                                \
+    X(DUPLICATE, "duplicate")                                                                      \
+    X(LATE, "late")                                                                                \
+    X(FIRE, "fire")                                                                                \
+    X(MARK, "mark")                                                                                \
+    X(CHECK, "check")
+
+enum scenario_verb {
+#define X(name, word) VERB_##name,
+    SCENARIO_VERBS(X)
+#undef X
+        VERB_FAULT
+};
+
+/* Why a voter refuses, by hand. */
+#define SCENARIO_REFUSALS "stale", "closed"
+enum scenario_refusal { SCENARIO_STALE, SCENARIO_CLOSED };
+
+#define SCENARIO_STORY "----" /* the line above the story */
+
 struct step {
-    uint8_t verb;
+    uint8_t verb; /* enum scenario_verb */
     uint8_t rank, to, event;
     bool timed;
     uint64_t time;

@@ -1,3 +1,5 @@
+/* See setup.h. Every setting and fault is checked where it is read, so that a scenario file and the
+ * options of `elect sim` get the same complaints. */
 #include "setup.h"
 
 #include "../base/parse.h"
@@ -506,6 +508,19 @@ static bool fault_lease(const struct elect_config *c, const char *text, struct f
     return error == ELECT_FINE || complain_lease(c, error, lease, renewal, c->drift, complaint);
 }
 
+enum setup_form setup_fault_form(enum fault_kind kind)
+{
+    static const uint8_t forms[FAULT_KINDS] = {
+        [FAULT_CUT] = SETUP_GROUPS,    [FAULT_ONE_WAY] = SETUP_GROUPS,
+        [FAULT_HEAL] = SETUP_NOTHING,  [FAULT_TRANSFER] = SETUP_TRANSFER,
+        [FAULT_PAUSE] = SETUP_AMOUNT,  [FAULT_RATE] = SETUP_AMOUNT,
+        [FAULT_DISK] = SETUP_AMOUNT,   [FAULT_TICK] = SETUP_AMOUNT,
+        [FAULT_FREEZE] = SETUP_AMOUNT, [FAULT_LEASE] = SETUP_LEASE,
+        [FAULT_HEARS] = SETUP_COUNTER, [FAULT_DUE] = SETUP_TIME,
+    };
+    return (enum setup_form)forms[kind];
+}
+
 /* At `separator` the text ends and the time begins. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
@@ -525,17 +540,16 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
             return complain_word(complaint, digits, " is not a time");
         *time = '\0';
     }
-    if (kind == FAULT_CUT || kind == FAULT_ONE_WAY)
-        return fault_groups(c, copy, fault, complaint);
-    if (kind == FAULT_TRANSFER)
-        return fault_transfer(c, copy, fault, complaint);
-    if (kind == FAULT_PAUSE || kind == FAULT_RATE || kind == FAULT_DISK || kind == FAULT_TICK ||
-        kind == FAULT_FREEZE)
-        return fault_amount(c, copy, fault, complaint);
-    if (kind == FAULT_LEASE)
-        return fault_lease(c, copy, fault, complaint);
-    if (kind == FAULT_HEAL)
-        return copy[0] == '\0' || complain_word(complaint, copy, " is not a time");
+    switch (setup_fault_form(kind)) {
+    case SETUP_NOTHING: return copy[0] == '\0' || complain_word(complaint, copy, " is not a time");
+    case SETUP_AMOUNT: return fault_amount(c, copy, fault, complaint);
+    case SETUP_TRANSFER: return fault_transfer(c, copy, fault, complaint);
+    case SETUP_GROUPS: return fault_groups(c, copy, fault, complaint);
+    case SETUP_LEASE: return fault_lease(c, copy, fault, complaint);
+    case SETUP_PROCESS:
+    case SETUP_COUNTER: /* scenario.c reads these two itself: they are done by hand */
+    case SETUP_TIME: break;
+    }
     return fault_rank(c, copy, &fault->rank, complaint);
 }
 

@@ -92,6 +92,19 @@ bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
+/* What stands behind the word of a fault. */
+enum setup_form {
+    SETUP_PROCESS,  /* crash 3; most faults */
+    SETUP_NOTHING,  /* heal */
+    SETUP_AMOUNT,   /* pause 3 100 */
+    SETUP_TRANSFER, /* transfer 3 4 */
+    SETUP_GROUPS,   /* cut 0 1 / 2 3 */
+    SETUP_LEASE,    /* new-lease 100 */
+    SETUP_COUNTER,  /* hears 3 7 */
+    SETUP_TIME      /* due 3 lease */
+};
+enum setup_form setup_fault_form(enum fault_kind kind);
+
 /* "3" or "0,1,2/3,4", and a time behind the separator, if there is one. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint);

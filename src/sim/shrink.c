@@ -1,6 +1,10 @@
+/* See shrink.h. A trial plays what is kept of a trace in a world of its own; whatever the violation
+ * does not need is left out, first in large chunks, then moment by moment. */
 #include "shrink.h"
 
+#include "../base/output.h"
 #include "../model/narrate.h"
+#include "../model/scenario_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,30 +21,31 @@ static bool matters(enum fault_kind kind)
            kind != FAULT_PAUSE && kind != FAULT_CALM;
 }
 
-void history_note(void *history, const struct world *w, const struct happening *happening)
+void shrink_note(void *context, const struct world *w, const struct happening *happening)
 {
-    struct history *h = history;
+    struct shrink_trace *trace = context;
     bool fault = happening->what == HAPPENED_FAULT;
     if ((happening->what != HAPPENED_STEP && !fault) ||
         (fault && !matters((enum fault_kind)happening->fault.kind)))
         return;
-    if (h->count == h->room) {
-        size_t room = 2 * h->room + 1024;
-        struct moment *more = room > MOST_MOMENTS ? NULL : realloc(h->moment, room * sizeof *more);
-        h->too_long = h->too_long || more == NULL;
-        if (h->too_long)
+    if (trace->count == trace->room) {
+        size_t room = 2 * trace->room + 1024;
+        struct moment *more =
+            room > MOST_MOMENTS ? NULL : realloc(trace->moment, room * sizeof *more);
+        trace->too_long = trace->too_long || more == NULL;
+        if (trace->too_long)
             return;
-        h->moment = more;
-        h->room = room;
+        trace->moment = more;
+        trace->room = room;
     }
-    h->moment[h->count++] = (struct moment){.time = w->now,
-                                            .is_fault = fault,
-                                            .rank = happening->rank,
-                                            .input = happening->input,
-                                            .fault = happening->fault};
+    trace->moment[trace->count++] = (struct moment){.time = w->now,
+                                                    .is_fault = fault,
+                                                    .rank = happening->rank,
+                                                    .input = happening->input,
+                                                    .fault = happening->fault};
 }
 
-void history_free(struct history *h) { free(h->moment); }
+void shrink_free(struct shrink_trace *trace) { free(trace->moment); }
 
 /* ---- trying a part of it ---- */
 
@@ -162,7 +167,7 @@ static enum property breaks(const struct world *w, enum storm_promise promise)
 }
 
 struct trial {
-    struct history *history;
+    struct shrink_trace *trace;
     enum storm_promise promise;
     struct world *w;
     struct post post;
@@ -189,10 +194,10 @@ static bool try(struct trial *t)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};
     struct happening h;
-    world_init(t->w, &t->history->config, &weather, t->history->seed, ELECT_NOBODY);
+    world_init(t->w, &t->trace->config, &weather, t->trace->seed, ELECT_NOBODY);
     clear_post(&t->post);
-    for (size_t i = 0; i < t->history->count; i++) {
-        struct moment *m = &t->history->moment[i];
+    for (size_t i = 0; i < t->trace->count; i++) {
+        struct moment *m = &t->trace->moment[i];
         if (!t->kept[i])
             continue;
         t->steps++;
@@ -216,16 +221,16 @@ static bool try(struct trial *t)
 /* ---- leaving out ---- */
 
 /* What happens from here on happens that much earlier. */
-static void advance(struct history *h, size_t from, uint64_t by)
+static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 {
-    for (size_t i = from; i < h->count; i++)
-        h->moment[i].time -= by;
+    for (size_t i = from; i < trace->count; i++)
+        trace->moment[i].time -= by;
 }
 
 /* Without these moments, does it still go wrong? If so they are gone. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
-    size_t n = t->history->count;
+    size_t n = t->trace->count;
     memcpy(before, t->kept, n * sizeof *before);
     memset(t->kept + at, 0, (end - at) * sizeof *t->kept);
     if (try(t)) {
@@ -239,83 +244,86 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
 /* First with the time that they took, then without. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
-    struct history *h = t->history;
-    for (size_t at = 0; at < h->count; at += chunk) {
-        size_t end = at + chunk < h->count ? at + chunk : h->count, there = 0;
-        uint64_t took = end < h->count ? h->moment[end].time - h->moment[at].time : 0;
+    struct shrink_trace *trace = t->trace;
+    for (size_t at = 0; at < trace->count; at += chunk) {
+        size_t end = at + chunk < trace->count ? at + chunk : trace->count, there = 0;
+        uint64_t took = end < trace->count ? trace->moment[end].time - trace->moment[at].time : 0;
         for (size_t i = at; i < end; i++)
             there += t->kept[i];
         if (there == 0)
             continue;
         if (t->steps > MOST_STEPS || (interrupted != NULL && *interrupted))
             return;
-        advance(h, end, took);
+        advance(trace, end, took);
         if (took > 0 && without(t, before, at, end))
             continue;
-        advance(h, end, (uint64_t)0 - took);
+        advance(trace, end, (uint64_t)0 - took);
         without(t, before, at, end);
     }
 }
 
-static void keep_only(struct history *h, const bool *kept)
+static void keep_only(struct shrink_trace *trace, const bool *kept)
 {
     size_t count = 0;
-    for (size_t i = 0; i < h->count; i++)
+    for (size_t i = 0; i < trace->count; i++)
         if (kept[i])
-            h->moment[count++] = h->moment[i];
-    h->count = count;
+            trace->moment[count++] = trace->moment[i];
+    trace->count = count;
 }
 
 static void leave_out_all(struct trial *t, bool *before, size_t chunk,
                           const volatile int *interrupted)
 {
-    memset(t->kept, true, t->history->count);
+    memset(t->kept, true, t->trace->count);
     leave_out(t, before, chunk, interrupted);
-    keep_only(t->history, t->kept);
+    keep_only(t->trace, t->kept);
 }
 
 /* Once more, from that time on; as it is written down then. */
 static bool try_last(struct trial *t, uint64_t from)
 {
     t->last = true;
-    advance(t->history, 0, from);
-    memset(t->kept, true, t->history->count);
+    advance(t->trace, 0, from);
+    memset(t->kept, true, t->trace->count);
     if (try(t))
         return true;
-    advance(t->history, 0, (uint64_t)0 - from);
+    advance(t->trace, 0, (uint64_t)0 - from);
     return false;
 }
 
 static bool shrink(struct trial *t, bool *before, const volatile int *interrupted)
 {
-    struct history *h = t->history;
-    memset(t->kept, true, h->count);
+    struct shrink_trace *trace = t->trace;
+    memset(t->kept, true, trace->count);
     t->first = true;
     if (!try(t))
         return false;
     t->first = false;
-    memset(t->kept + t->end, 0, h->count - t->end);
-    keep_only(h, t->kept);
-    for (size_t more = h->count + 1; more > h->count;) { /* until nothing more can be left out */
-        more = h->count;
-        for (size_t chunk = (h->count + 1) / 2; chunk > 0; chunk /= 2)
+    memset(t->kept + t->end, 0, trace->count - t->end);
+    keep_only(trace, t->kept);
+    for (size_t more = trace->count + 1;
+         more > trace->count;) { /* until nothing more can be left out */
+        more = trace->count;
+        for (size_t chunk = (trace->count + 1) / 2; chunk > 0; chunk /= 2)
             leave_out_all(t, before, chunk, interrupted);
     }
-    bool fine = try_last(t, h->count > 0 ? h->moment[0].time : 0) || try_last(t, 0);
-    h->broken = breaks(t->w, t->promise);
+    bool fine = try_last(t, trace->count > 0 ? trace->moment[0].time : 0) || try_last(t, 0);
+    trace->broken = breaks(t->w, t->promise);
     return fine;
 }
 
-bool history_shrink(struct history *h, enum storm_promise promise, struct world *w,
-                    const volatile int *interrupted)
+bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
+                   const volatile int *interrupted)
 {
-    struct trial t = {
-        .history = h, .promise = promise, .w = w, .post = {h->config.n, 16384 / h->config.n, NULL}};
+    struct trial t = {.trace = trace,
+                      .promise = promise,
+                      .w = w,
+                      .post = {trace->config.n, 16384 / trace->config.n, NULL}};
     size_t mails = (size_t)t.post.n * t.post.n * ELECT_EVENT_COUNT;
-    bool *before = calloc(h->count + 1, sizeof *before);
-    t.kept = calloc(h->count + 1, sizeof *t.kept);
+    bool *before = calloc(trace->count + 1, sizeof *before);
+    t.kept = calloc(trace->count + 1, sizeof *t.kept);
     t.post.mail = calloc(mails, sizeof *t.post.mail);
-    bool fine = !h->too_long && promise != STORM_P4 && before != NULL && t.kept != NULL &&
+    bool fine = !trace->too_long && promise != STORM_P4 && before != NULL && t.kept != NULL &&
                 t.post.mail != NULL && shrink(&t, before, interrupted);
     for (size_t i = 0; i < mails && t.post.mail != NULL; i++)
         free(t.post.mail[i]);
@@ -327,43 +335,22 @@ bool history_shrink(struct history *h, enum storm_promise promise, struct world 
 
 /* ---- as a scenario ---- */
 
-static void write_ids(const struct elect_config *c, const char *what, elect_set set, FILE *out)
+static void write_settings(const struct scenario_writer *w, const struct shrink_trace *t)
 {
-    if (set == 0)
-        return;
-    fputs(what, out);
-    for (; set != 0; set &= set - 1)
-        fprintf(out, " %u", c->id[__builtin_ctzll(set)]);
-    fputc('\n', out);
-}
-
-static void write_settings(const struct history *h, FILE *out)
-{
-    const struct elect_config *c = &h->config;
-    unsigned delay = (c->answer_bound - c->processing_bound) / 2;
-    fprintf(out, "algorithm %s\nprocesses",
-            elect_algorithm_name((enum elect_algorithm)c->algorithm));
-    for (unsigned place = 0; place < c->n; place++)
-        fprintf(out, " %u", c->id[c->ring[place]]);
-    fprintf(out, "\nmandate majority\nlease %u\nrenewal %u\ndrift 0.%06u\ndelay %u\n", c->lease,
-            c->renewal, c->drift, delay);
+    const struct elect_config *c = &t->config;
+    scenario_write_setting(w, SETTING_ALGORITHM,
+                           elect_algorithm_name((enum elect_algorithm)c->algorithm));
+    scenario_write_ring(w, c);
+    scenario_write_setting(w, SETTING_MANDATE, "majority");
+    scenario_write_number(w, SETTING_LEASE, c->lease);
+    scenario_write_number(w, SETTING_RENEWAL, c->renewal);
+    scenario_write_drift(w, c->drift);
+    scenario_write_number(w, SETTING_DELAY, (c->answer_bound - c->processing_bound) / 2);
     if (c->processing_bound > 0)
-        fprintf(out, "processing %u\n", c->processing_bound);
-    write_ids(c, "witnesses", c->voters & ~c->members, out);
-    write_ids(c, "observers", elect_everyone(c) & ~c->voters, out);
-    fprintf(out, "seed %llu\n", (unsigned long long)h->seed);
-}
-
-static void write_fault(const struct history *h, const struct fault *f, FILE *out)
-{
-    bool amount = f->kind == FAULT_RATE || f->kind == FAULT_DISK || f->kind == FAULT_TICK ||
-                  f->kind == FAULT_FREEZE || f->kind == FAULT_TRANSFER;
-    fputs(world_fault_name((enum fault_kind)f->kind), out);
-    if (f->kind != FAULT_LEASE)
-        fprintf(out, " %u", h->config.id[f->rank]);
-    if (amount || f->kind == FAULT_LEASE)
-        fprintf(out, " %lld", (long long)f->amount);
-    fputc('\n', out);
+        scenario_write_number(w, SETTING_PROCESSING, c->processing_bound);
+    scenario_write_set(w, SETTING_WITNESSES, c->voters & ~c->members);
+    scenario_write_set(w, SETTING_OBSERVERS, elect_everyone(c) & ~c->voters);
+    scenario_write_number(w, SETTING_SEED, t->seed);
 }
 
 static bool same_message(const struct moment *a, const struct moment *b)
@@ -373,51 +360,67 @@ static bool same_message(const struct moment *a, const struct moment *b)
            memcmp(&a->input.message, &b->input.message, sizeof a->input.message) == 0;
 }
 
-static void write_message(const struct history *h, size_t i, struct world *w, FILE *out)
+/* A message that arrives again later is duplicated before it is delivered. */
+static void write_message(const struct scenario_writer *w, const struct shrink_trace *trace,
+                          size_t i, const struct world *world)
 {
-    const struct moment *m = &h->moment[i];
-    const uint16_t *id = h->config.id;
+    const struct moment *m = &trace->moment[i];
     struct text t;
     bool again = false;
-    for (size_t j = i + 1; j < h->count; j++)
-        again = again || same_message(m, &h->moment[j]);
+    for (size_t j = i + 1; j < trace->count; j++)
+        again = again || same_message(m, &trace->moment[j]);
     text_clear(&t);
-    narrate_exactly(w, &m->input.message, &t);
-    for (unsigned copy = again ? 0 : 1; copy < 2; copy++)
-        fprintf(out, "%s %u > %u %s\n", copy == 0 ? "duplicate" : "deliver", id[m->input.from],
-                id[m->rank], t.bytes);
+    narrate_exactly(world, &m->input.message, &t);
+    if (again)
+        scenario_write_message(w, VERB_DUPLICATE, m->input.from, m->rank, t.bytes);
+    scenario_write_message(w, VERB_DELIVER, m->input.from, m->rank, t.bytes);
 }
 
-static void write_step(const struct history *h, size_t i, struct world *w, FILE *out)
+static void write_moment(const struct scenario_writer *w, const struct shrink_trace *t, size_t i,
+                         const struct world *world)
 {
-    const struct moment *m = &h->moment[i];
+    const struct moment *m = &t->moment[i];
     enum elect_event event = (enum elect_event)m->input.event;
-    unsigned id = h->config.id[m->rank];
-    if (event >= ELECT_FIRST_TIMER)
-        fprintf(out, "fire %u %s\n", id, elect_event_name(event));
+    if (m->is_fault)
+        scenario_write_fault(w, &m->fault);
+    else if (event >= ELECT_FIRST_TIMER)
+        scenario_write_fire(w, m->rank, event);
     else if (event >= ELECT_FIRST_MESSAGE)
-        write_message(h, i, w, out);
+        write_message(w, t, i, world);
     else
-        fprintf(out, "%s %u\n",
-                event == ELECT_ALARM     ? "alarm"
-                : event == ELECT_STOPPED ? "stopped"
-                                         : "suspect",
-                id);
+        scenario_write_verb(w,
+                            event == ELECT_ALARM     ? VERB_ALARM
+                            : event == ELECT_STOPPED ? VERB_STOPPED
+                                                     : VERB_SUSPECT,
+                            m->rank);
 }
 
-void history_write(const struct history *h, enum storm_promise promise, struct world *w, FILE *out)
+static void write_head(const struct scenario_writer *w, const struct shrink_trace *trace,
+                       enum storm_promise promise)
 {
+    struct text t;
+    text_clear(&t);
+    text_add(&t, "Found by a storm, seed ");
+    text_add_number(&t, trace->seed);
+    text_add(&t, ", and made small: ");
+    text_add(&t, storm_promise_name(promise));
+    text_add(&t, " is broken, ");
+    text_add(&t, storm_promise_text(promise));
+    text_add(&t, ".");
+    scenario_write_comment(w, t.bytes);
+}
+
+void shrink_write(const struct shrink_trace *t, enum storm_promise promise,
+                  const struct world *world, FILE *out)
+{
+    const struct scenario_writer w = {t->config.id, ' ', output_line, out};
     uint64_t now = 0;
-    fprintf(out, "# Found by a storm, seed %llu, and made small: %s is broken, %s.\n",
-            (unsigned long long)h->seed, storm_promise_name(promise), storm_promise_text(promise));
-    write_settings(h, out);
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->moment[i].time != now)
-            fprintf(out, "wait %llu\n", (unsigned long long)(now = h->moment[i].time));
-        if (h->moment[i].is_fault)
-            write_fault(h, &h->moment[i].fault, out);
-        else
-            write_step(h, i, w, out);
+    write_head(&w, t, promise);
+    write_settings(&w, t);
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->moment[i].time != now)
+            scenario_write_wait(&w, now = t->moment[i].time);
+        write_moment(&w, t, i, world);
     }
-    fprintf(out, "check %s\n", property_name(h->broken));
+    scenario_write_check(&w, t->broken);
 }

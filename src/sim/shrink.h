@@ -1,6 +1,6 @@
 /*
- * A violation that a storm found, made small: the history up to it is written down, step by step,
- * and whatever can be left out of it is. What remains can be done by hand: it is a scenario.
+ * Makes a violation that a storm found small: what happened up to it is recorded, step by step, and
+ * everything that the violation does not need is left out. The rest is written as a scenario.
  */
 #ifndef ELECT_SIM_SHRINK_H
 #define ELECT_SIM_SHRINK_H
@@ -19,7 +19,8 @@ struct moment {
     struct fault fault;
 };
 
-struct history {
+/* Everything that happened in a storm up to the violation. */
+struct shrink_trace {
     struct elect_config config;
     uint64_t seed;
     size_t count, room;
@@ -28,15 +29,16 @@ struct history {
     enum property broken; /* once it is small: what it shows */
 };
 
-/* To be told everything that happens in a storm: a listener of a play. */
-void history_note(void *history, const struct world *w, const struct happening *h);
-void history_free(struct history *h);
+/* Adds what happened to a trace, which is the context: a listener of a play. */
+void shrink_note(void *context, const struct world *w, const struct happening *h);
+void shrink_free(struct shrink_trace *trace);
 
-/* Leaves out what it can; false if the history does not show that promise broken. */
-bool history_shrink(struct history *h, enum storm_promise promise, struct world *w,
-                    const volatile int *interrupted);
+/* Leaves out what it can. Returns false if the trace does not show that promise broken. */
+bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
+                   const volatile int *interrupted);
 
-/* As a scenario that checks the property. */
-void history_write(const struct history *h, enum storm_promise promise, struct world *w, FILE *out);
+/* Writes the trace as a scenario that checks the property. */
+void shrink_write(const struct shrink_trace *trace, enum storm_promise promise,
+                  const struct world *world, FILE *out);
 
 #endif

@@ -1,61 +1,57 @@
 /* Counterexamples of elections without a mandate; the settings of all. */
 #include "counterexample.h"
 
+#include "../base/output.h"
 #include "../model/narrate.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static unsigned id(const struct counterexample *w, unsigned rank)
+static void write_leader(const struct scenario_writer *s, const struct question *q)
 {
-    return counterexample_id(w, rank);
-}
-
-static void write_ids(const struct counterexample *w, elect_set set)
-{
-    for (; set != 0; set &= set - 1)
-        fprintf(w->out, " %u", id(w, (unsigned)__builtin_ctzll(set)));
+    if (q->leader == ELECT_NOBODY)
+        scenario_write_setting(s, SETTING_LEADER, "none");
+    else
+        scenario_write_number(s, SETTING_LEADER, s->id[q->leader]);
 }
 
 static void write_settings(const struct counterexample *w, const struct question *q)
 {
+    const struct scenario_writer *s = &w->writer;
     const struct elect_config *c = &q->config;
-    fprintf(w->out, "algorithm %s\nprocesses",
-            elect_algorithm_name((enum elect_algorithm)c->algorithm));
-    for (unsigned place = 0; place < c->n; place++)
-        fprintf(w->out, " %u", id(w, c->ring[place]));
-    if (q->down != 0) {
-        fputs("\ndown", w->out);
-        write_ids(w, q->down);
-    }
-    if (q->leader == ELECT_NOBODY)
-        fputs("\nleader none", w->out);
-    else
-        fprintf(w->out, "\nleader %u", id(w, q->leader));
+    scenario_write_setting(s, SETTING_ALGORITHM,
+                           elect_algorithm_name((enum elect_algorithm)c->algorithm));
+    scenario_write_ring(s, c);
+    scenario_write_set(s, SETTING_DOWN, q->down);
+    write_leader(s, q);
     if (c->announce == ELECT_ANNOUNCE_ALL)
-        fputs("\nannounce all", w->out);
+        scenario_write_setting(s, SETTING_ANNOUNCE, "all");
     if (c->tell_lower)
-        fputs("\ntell-lower on", w->out);
+        scenario_write_setting(s, SETTING_TELL_LOWER, "on");
     if (c->form == ELECT_MULTICAST)
-        fputs("\nform multicast", w->out);
+        scenario_write_setting(s, SETTING_FORM, "multicast");
     if (c->reliable)
-        fputs("\nacks off", w->out);
+        scenario_write_setting(s, SETTING_ACKS, "off");
     if (c->detector && c->mandate == ELECT_NO_MANDATE)
-        fputs("\ndetector on", w->out);
-    fputc('\n', w->out);
+        scenario_write_setting(s, SETTING_DETECTOR, "on");
     if (c->mandate == ELECT_MAJORITY)
         counterexample_mandate_settings(w);
 }
 
-static void write_message(const struct counterexample *w, const char *verb, unsigned from,
+void counterexample_fault(struct counterexample *w, const struct fault *f)
+{
+    struct happening h;
+    scenario_write_fault(&w->writer, f);
+    world_fault(&w->world, f, &h);
+}
+
+static void write_message(const struct counterexample *w, enum scenario_verb verb, unsigned from,
                           unsigned to, const struct elect_message *m)
 {
     struct text t;
     text_clear(&t);
     narrate_message(&w->world, m, &t);
-    fprintf(w->out, "%s %u > %u %s\n", verb, id(w, from), id(w, to), t.bytes);
+    scenario_write_message(&w->writer, verb, from, to, t.bytes);
 }
 
 /* The oldest message in flight with this content. */
@@ -82,7 +78,7 @@ static void clear_the_way(struct counterexample *w)
             i++;
             continue;
         }
-        write_message(w, "lose", f.from, f.to, &f.message);
+        write_message(w, VERB_LOSE, f.from, f.to, &f.message);
         world_lose(&w->world, i, &h);
         i = 0;
     }
@@ -90,8 +86,8 @@ static void clear_the_way(struct counterexample *w)
 
 static void write_flight(struct counterexample *w, struct space *s, const struct move *m)
 {
-    static const char *const verbs[] = {
-        [MOVE_DELIVER] = "deliver", [MOVE_LOSE] = "lose", [MOVE_DUPLICATE] = "duplicate"};
+    static const enum scenario_verb verbs[] = {
+        [MOVE_DELIVER] = VERB_DELIVER, [MOVE_LOSE] = VERB_LOSE, [MOVE_DUPLICATE] = VERB_DUPLICATE};
     struct elect_message message;
     struct happening h;
     space_message(s, m->message, &message);
@@ -111,14 +107,14 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
 static void write_hear(struct counterexample *w, const struct move *m)
 {
     struct happening h;
-    fprintf(w->out, "fire %u heartbeat\n", id(w, m->from));
+    scenario_write_fire(&w->writer, m->from, ELECT_HEARTBEAT_TIMER);
     world_fire(&w->world, m->from, ELECT_HEARTBEAT_TIMER, &h);
     for (uint8_t to = 0; to < w->world.config.n; to++) {
         uint32_t flight = world_find(&w->world, m->from, to, ELECT_HEARTBEAT);
         if (flight == WORLD_MAX_FLIGHTS)
             continue;
-        fprintf(w->out, "%s %u > %u HEARTBEAT\n", to == m->process ? "deliver" : "lose",
-                id(w, m->from), id(w, to));
+        scenario_write_message(&w->writer, to == m->process ? VERB_DELIVER : VERB_LOSE, m->from, to,
+                               elect_event_name(ELECT_HEARTBEAT));
         if (to == m->process)
             world_deliver(&w->world, flight, &h);
         else
@@ -128,25 +124,14 @@ static void write_hear(struct counterexample *w, const struct move *m)
 
 static void write_fault(struct counterexample *w, const struct move *m)
 {
-    struct fault f = {.rank = m->process};
-    struct happening h;
     elect_set everybody = elect_everyone(&w->world.config);
-    if (m->kind == MOVE_CRASH || m->kind == MOVE_RECOVER) {
+    struct fault f = {.kind = FAULT_HEAL, .rank = m->process};
+    if (m->kind == MOVE_CRASH || m->kind == MOVE_RECOVER)
         f.kind = m->kind == MOVE_CRASH ? FAULT_CRASH : FAULT_RECOVER;
-        fprintf(w->out, "%s %u\n", f.kind == FAULT_CRASH ? "crash" : "recover", id(w, m->process));
-    } else if (m->kind == MOVE_CUT) {
+    else if (m->kind == MOVE_CUT)
         f = (struct fault){
             .kind = FAULT_CUT, .groups = 2, .group = {m->cut, everybody & ~(elect_set)m->cut}};
-        fputs("cut", w->out);
-        write_ids(w, f.group[0]);
-        fputs(" /", w->out);
-        write_ids(w, f.group[1]);
-        fputc('\n', w->out);
-    } else {
-        f.kind = FAULT_HEAL;
-        fputs("heal\n", w->out);
-    }
-    world_fault(&w->world, &f, &h);
+    counterexample_fault(w, &f);
 }
 
 static void write_move(struct counterexample *w, struct space *s, const struct move *m)
@@ -155,12 +140,11 @@ static void write_move(struct counterexample *w, struct space *s, const struct m
     switch ((enum move_kind)m->kind) {
     case MOVE_BEGIN:
     case MOVE_SUSPECT:
-        fprintf(w->out, "suspect %u\n", id(w, m->process));
+        scenario_write_verb(&w->writer, VERB_SUSPECT, m->process);
         world_suspect(&w->world, m->process, &h);
         break;
     case MOVE_TIMEOUT:
-        fprintf(w->out, "fire %u %s\n", id(w, m->process),
-                elect_event_name((enum elect_event)m->timer));
+        scenario_write_fire(&w->writer, m->process, (enum elect_event)m->timer);
         world_fire(&w->world, m->process, (enum elect_event)m->timer, &h);
         break;
     case MOVE_DELIVER:
@@ -194,41 +178,72 @@ static bool hears(const struct outcome_of_exploration *o)
     return false;
 }
 
-char *counterexample_script(struct space *s, const struct outcome_of_exploration *o)
+static void write_head(const struct counterexample *w, const struct outcome_of_exploration *o)
 {
-    struct counterexample *w = calloc(1, sizeof *w);
-    struct question q = s->question;
-    struct weather weather = {.delay_min = 1, .delay_max = 1};
-    char *text = NULL;
-    size_t length;
-    if (w == NULL || (w->out = open_memstream(&text, &length)) == NULL) {
-        free(w);
-        return NULL;
-    }
-    bool mandate = q.config.mandate == ELECT_MAJORITY;
-    w->space = s;
-    q.config.detector = mandate || hears(o);
-    world_init(&w->world, &q.config, &weather, 1, q.leader);
-    for (elect_set rest = q.down; rest != 0; rest &= rest - 1)
-        world_down(&w->world, (uint8_t)__builtin_ctzll(rest));
-    fprintf(w->out, "# Found by elect verify: %s.\n# Violates %s in %u moves%s.\n",
-            property_text(o->worst), property_name(o->worst), o->moves - o->after,
-            o->loop > 0 ? ", for what follows the mark can be repeated for ever" : "");
-    write_settings(w, &q);
-    for (unsigned i = 0; i < q.beginners; i++)
-        write_move(w, s, &(struct move){.kind = MOVE_BEGIN, .process = q.beginner[i]});
+    struct text t;
+    text_clear(&t);
+    text_add(&t, "Found by elect verify: ");
+    text_add(&t, property_text(o->worst));
+    text_add(&t, ".");
+    scenario_write_comment(&w->writer, t.bytes);
+    text_clear(&t);
+    text_add(&t, "Violates ");
+    text_add(&t, property_name(o->worst));
+    text_add(&t, " in ");
+    text_add_number(&t, o->moves - o->after);
+    text_add(&t, " moves");
+    text_add(&t, o->loop > 0 ? ", for what follows the mark can be repeated for ever." : ".");
+    scenario_write_comment(&w->writer, t.bytes);
+}
+
+static void write_moves(struct counterexample *w, const struct outcome_of_exploration *o)
+{
+    struct space *s = w->space;
+    const struct question *q = &s->question;
+    for (unsigned i = 0; i < q->beginners; i++)
+        write_move(w, s, &(struct move){.kind = MOVE_BEGIN, .process = q->beginner[i]});
     for (unsigned i = 0; i < o->moves; i++) {
         if (i + o->after == o->moves && o->worst == PROPERTY_EVENTUALLY)
-            fputs("# no agreement from here on, whatever happens; for example:\n", w->out);
+            scenario_write_comment(&w->writer,
+                                   "no agreement from here on, whatever happens; for example:");
         if (i + o->loop == o->moves)
-            fputs("mark\n", w->out);
-        if (mandate)
+            scenario_write_mark(&w->writer);
+        if (q->config.mandate == ELECT_MAJORITY)
             counterexample_mandate_move(w, &o->move[i], &o->row[i], &o->row[i + 1]);
         else
             write_move(w, s, &o->move[i]);
     }
-    fprintf(w->out, "check %s\n", property_name(o->worst));
-    fclose(w->out);
+}
+
+/* Begins the world that plays along. */
+static void begin(struct counterexample *w, const struct question *q)
+{
+    struct weather weather = {.delay_min = 1, .delay_max = 1};
+    world_init(&w->world, &q->config, &weather, 1, q->leader);
+    for (elect_set rest = q->down; rest != 0; rest &= rest - 1)
+        world_down(&w->world, (uint8_t)__builtin_ctzll(rest));
+}
+
+char *counterexample_script(struct space *s, const struct outcome_of_exploration *o)
+{
+    struct counterexample *w = calloc(1, sizeof *w);
+    struct question q = s->question;
+    char *text = NULL;
+    size_t length;
+    FILE *out = w != NULL ? open_memstream(&text, &length) : NULL;
+    if (out == NULL) {
+        free(w);
+        return NULL;
+    }
+    q.config.detector = q.config.mandate == ELECT_MAJORITY || hears(o);
+    w->space = s;
+    w->writer = (struct scenario_writer){q.config.id, ' ', output_line, out};
+    begin(w, &q);
+    write_head(w, o);
+    write_settings(w, &q);
+    write_moves(w, o);
+    scenario_write_check(&w->writer, o->worst);
+    fclose(out);
     free(w);
     return text;
 }

@@ -5,9 +5,8 @@
 #ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
 #define ELECT_VERIFY_COUNTEREXAMPLE_H
 
+#include "../model/scenario_write.h"
 #include "explore.h"
-
-#include <stdio.h>
 
 /* Returns the shortest history that violates a property, as text that the caller frees. */
 char *counterexample_script(struct space *s, const struct outcome_of_exploration *o);
@@ -15,15 +14,13 @@ char *counterexample_script(struct space *s, const struct outcome_of_exploration
 /* ---- between counterexample.c and counterexample_mandate.c ---- */
 
 struct counterexample {
-    FILE *out;
+    struct scenario_writer writer;
     struct space *space;
     struct world world;
 };
 
-static inline unsigned counterexample_id(const struct counterexample *c, unsigned rank)
-{
-    return c->world.config.id[rank];
-}
+/* Writes a fault and lets it happen. */
+void counterexample_fault(struct counterexample *c, const struct fault *f);
 
 void counterexample_mandate_settings(const struct counterexample *c);
 /* Writes what leads from one world of the history to the next. */

@@ -7,12 +7,6 @@
 
 #include "../model/narrate.h"
 
-static void happen(struct counterexample *w, const struct fault *f)
-{
-    struct happening h;
-    world_fault(&w->world, f, &h);
-}
-
 static bool waits(const struct counterexample *w, uint8_t rank, enum elect_time_name name)
 {
     return w->world.node[rank].mandate.time[name] != ELECT_UNSET;
@@ -20,8 +14,7 @@ static bool waits(const struct counterexample *w, uint8_t rank, enum elect_time_
 
 static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_name name)
 {
-    fprintf(w->out, "due %u %s\n", counterexample_id(w, rank), narrate_time(name));
-    happen(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
+    counterexample_fault(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
 /* With clocks of any kind nothing that was granted stands in the way. */
@@ -95,10 +88,8 @@ static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
     text_clear(&t);
     narrate_exactly(&w->world, flight < WORLD_MAX_FLIGHTS ? &w->world.flight[flight].message : m,
                     &t);
-    fprintf(w->out, "duplicate %u > %u %s\n", counterexample_id(w, from), counterexample_id(w, to),
-            t.bytes);
-    fprintf(w->out, "deliver %u > %u %s\n", counterexample_id(w, from), counterexample_id(w, to),
-            t.bytes);
+    scenario_write_message(&w->writer, VERB_DUPLICATE, from, to, t.bytes);
+    scenario_write_message(&w->writer, VERB_DELIVER, from, to, t.bytes);
     if (flight == WORLD_MAX_FLIGHTS)
         return; /* the replay will say so */
     world_duplicate(&w->world, flight);
@@ -127,7 +118,7 @@ static void write_assent(struct counterexample *w, uint8_t rank)
     struct happening h;
     if (w->world.node[rank].mandate.candidate.stage != ELECT_PREVOTING)
         return;
-    fprintf(w->out, "assent %u\n", counterexample_id(w, rank));
+    scenario_write_verb(&w->writer, VERB_ASSENT, rank);
     for (uint8_t from = 0; from < w->world.config.n; from++)
         world_assent(&w->world, rank, from, &h);
 }
@@ -135,15 +126,14 @@ static void write_assent(struct counterexample *w, uint8_t rank)
 static void write_win(struct counterexample *w, const struct move *m)
 {
     const struct elect_node *node = &w->world.node[m->process];
-    unsigned id = counterexample_id(w, m->process);
+    struct fault heard = {.kind = FAULT_HEARS, .rank = m->process, .amount = m->timer};
+    struct happening h;
     write_no_lease(w, m->process);
     if (m->timer > 0)
-        fprintf(w->out, "hears %u %u\n", id, m->timer);
-    happen(w, &(struct fault){.kind = FAULT_HEARS, .rank = m->process, .amount = m->timer});
-    if (node->mandate.candidate.stage == ELECT_NO_CANDIDATE) {
-        fprintf(w->out, "wins %u\n", id);
-        happen(w, &(struct fault){.kind = FAULT_WIN, .rank = m->process});
-    }
+        scenario_write_fault(&w->writer, &heard);
+    world_fault(&w->world, &heard, &h);
+    if (node->mandate.candidate.stage == ELECT_NO_CANDIDATE)
+        counterexample_fault(w, &(struct fault){.kind = FAULT_WIN, .rank = m->process});
     write_assent(w, m->process);
 }
 
@@ -151,8 +141,8 @@ static void write_refusal(struct counterexample *w, const struct move *m)
 {
     bool stale = m->kind == MOVE_STALE;
     struct happening h;
-    fprintf(w->out, "refuse %u %s %u\n", counterexample_id(w, m->process),
-            stale ? "stale" : "closed", m->timer);
+    scenario_write_refuse(&w->writer, m->process, stale ? SCENARIO_STALE : SCENARIO_CLOSED,
+                          m->timer);
     world_refuse(&w->world, m->process, stale ? ELECT_REFUSED_STALE : ELECT_REFUSED_CLOSED,
                  m->timer, &h);
     write_no_lease(w, m->process);
@@ -161,17 +151,15 @@ static void write_refusal(struct counterexample *w, const struct move *m)
 
 static void write_restart(struct counterexample *w, uint8_t rank, enum fault_kind how)
 {
-    fprintf(w->out, "%s %u\nrecover %u\n", world_fault_name(how), counterexample_id(w, rank),
-            counterexample_id(w, rank));
-    happen(w, &(struct fault){.kind = (uint8_t)how, .rank = rank});
-    happen(w, &(struct fault){.kind = FAULT_RECOVER, .rank = rank});
+    counterexample_fault(w, &(struct fault){.kind = (uint8_t)how, .rank = rank});
+    counterexample_fault(w, &(struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
 static void write_resignation(struct counterexample *w, const struct move *m)
 {
-    unsigned to = counterexample_id(w, m->timer);
-    fprintf(w->out, "transfer %u %u\n", counterexample_id(w, m->process), to);
-    happen(w, &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
+    unsigned to = w->world.config.id[m->timer];
+    counterexample_fault(w,
+                         &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
 /* The leader is told: here it is known who that is. */
@@ -181,14 +169,13 @@ static void write_change(struct counterexample *w, const struct move *m)
     enum fault_kind kind = now->voters >> m->timer & 1 ? FAULT_REMOVE : FAULT_ADD;
     if (waits(w, m->process, ELECT_NEXT_CHANGE))
         write_due(w, m->process, ELECT_NEXT_CHANGE);
-    fprintf(w->out, "%s %u\n", world_fault_name(kind), counterexample_id(w, m->timer));
-    happen(w, &(struct fault){.kind = (uint8_t)kind, .rank = m->timer});
+    counterexample_fault(w, &(struct fault){.kind = (uint8_t)kind, .rank = m->timer});
 }
 
 static void write_stopped(struct counterexample *w, uint8_t rank)
 {
     struct happening h;
-    fprintf(w->out, "stopped %u\n", counterexample_id(w, rank));
+    scenario_write_verb(&w->writer, VERB_STOPPED, rank);
     world_stopped(&w->world, rank, &h);
 }
 
@@ -207,11 +194,9 @@ static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name n
 /* Clocks go on; those of voters faster, so that what they granted ends sooner. */
 static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {
-    for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
-        fprintf(w->out, "tick %u %u\n", counterexample_id(w, rank), w->space->question.slow);
-        happen(w, &(struct fault){
-                      .kind = FAULT_TICK, .rank = rank, .amount = w->space->question.slow});
-    }
+    uint32_t slow = w->space->question.slow;
+    for (uint8_t rank = 0; rank < w->world.config.n; rank++)
+        counterexample_fault(w, &(struct fault){.kind = FAULT_TICK, .rank = rank, .amount = slow});
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
         if (ended(w, rank, ELECT_EXPIRES, before, after))
             write_due(w, rank, ELECT_EXPIRES);
@@ -246,20 +231,13 @@ void counterexample_mandate_move(struct counterexample *w, const struct move *m,
 
 void counterexample_mandate_settings(const struct counterexample *w)
 {
+    const struct scenario_writer *s = &w->writer;
     const struct elect_config *c = &w->world.config;
-    const char *gap = "witnesses";
-    elect_set observers = elect_everyone(c) & ~c->voters;
-    fprintf(w->out, "mandate majority\nstability off\nlease %u\nrenewal %u\ndrift 0.%06u\n",
-            c->lease, c->renewal, c->drift);
-    for (elect_set rest = c->voters & ~c->members; rest != 0; rest &= rest - 1) {
-        fprintf(w->out, "%s %u", gap, counterexample_id(w, (unsigned)__builtin_ctzll(rest)));
-        gap = "";
-    }
-    fputs(*gap == '\0' ? "\n" : "", w->out);
-    gap = "observers";
-    for (elect_set rest = observers; rest != 0; rest &= rest - 1) {
-        fprintf(w->out, "%s %u", gap, counterexample_id(w, (unsigned)__builtin_ctzll(rest)));
-        gap = "";
-    }
-    fputs(*gap == '\0' ? "\n" : "", w->out);
+    scenario_write_setting(s, SETTING_MANDATE, "majority");
+    scenario_write_setting(s, SETTING_STABILITY, "off");
+    scenario_write_number(s, SETTING_LEASE, c->lease);
+    scenario_write_number(s, SETTING_RENEWAL, c->renewal);
+    scenario_write_drift(s, c->drift);
+    scenario_write_set(s, SETTING_WITNESSES, c->voters & ~c->members);
+    scenario_write_set(s, SETTING_OBSERVERS, elect_everyone(c) & ~c->voters);
 }

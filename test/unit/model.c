@@ -3,7 +3,7 @@
 #include "../support.h"
 
 #include "../../src/model/narrate.h"
-#include "../../src/model/scenario.h"
+#include "../../src/model/scenario_write.h"
 #include "../../src/sim/storm.h"
 #include "../../src/words/words.h"
 
@@ -323,6 +323,125 @@ static void every_step_by_hand_works(void **state)
     assert_int_equal(p.world.books.sent[ELECT_ELECTION], 3); /* a duplicate is not sent */
 }
 
+static void take_line(void *text, const char *line) { text_add(text, line); }
+
+/* Returns the steps of what was written, which must be read without a complaint. */
+static const struct scenario *read_again(const struct text *written, unsigned steps)
+{
+    static struct scenario s;
+    struct text complaint;
+    unsigned line;
+    if (!scenario_parse(&s, written->bytes, &complaint, &line))
+        fail_msg("line %u: %s: %s", line, complaint.bytes, written->bytes);
+    assert_int_equal(s.steps, steps);
+    return &s;
+}
+
+static void write_settings(const struct scenario_writer *w, struct text *t)
+{
+    static const uint8_t priority[4] = {0, 7, 0, 255};
+    text_clear(t);
+    scenario_write_comment(w, "four processes");
+    scenario_write_set(w, SETTING_PROCESSES, 0xf);
+    scenario_write_set(w, SETTING_DOWN, 0);
+    scenario_write_set(w, SETTING_WITNESSES, 0x5);
+    scenario_write_priorities(w, priority, 4);
+    scenario_write_setting(w, SETTING_MANDATE, "majority");
+    scenario_write_number(w, SETTING_LEASE, 1000);
+    scenario_write_number(w, SETTING_RENEWAL, 200);
+    scenario_write_drift(w, 1050);
+}
+
+static void settings_that_are_written_are_read_again(void **state)
+{
+    static const uint16_t id[] = {2, 3, 5, 40000};
+    static const char separators[] = {' ', ','};
+    struct text t;
+    (void)state;
+    for (unsigned i = 0; i < sizeof separators; i++) {
+        const struct scenario_writer w = {id, separators[i], take_line, &t};
+        write_settings(&w, &t);
+        scenario_write_verb(&w, VERB_SUSPECT, 3);
+        const struct scenario *s = read_again(&t, 1);
+        assert_int_equal(s->config.n, 4);
+        assert_int_equal(elect_rank(&s->config, 3) == ELECT_NOBODY, false);
+        assert_int_equal(__builtin_popcountll(s->config.voters & ~s->config.members), 2);
+        assert_int_equal(s->setup.priorities, 2);
+        assert_int_equal(s->config.lease, 1000);
+        assert_int_equal(s->config.renewal, 200);
+        assert_int_equal(s->config.drift, 1050);
+    }
+}
+
+static void faults_that_are_written_are_read_again(void **state)
+{
+    static const uint16_t id[] = {2, 3, 5, 40000};
+    struct text t;
+    const struct scenario_writer w = {id, ' ', take_line, &t};
+    (void)state;
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
+        enum setup_form form = setup_fault_form((enum fault_kind)kind);
+        struct fault f = {.kind = (uint8_t)kind, .rank = 1, .time = 70};
+        if (kind == FAULT_CALM) /* is a setting there */
+            continue;
+        if (form == SETUP_GROUPS)
+            f = (struct fault){.kind = (uint8_t)kind, .time = 70, .groups = 2, .group = {1, 0xe}};
+        f.amount = form == SETUP_TRANSFER ? 40000 : form == SETUP_TIME ? ELECT_EXPIRES : 900;
+        f.amount = kind == FAULT_RATE ? -900 : f.amount;
+        text_clear(&t);
+        scenario_write_set(&w, SETTING_PROCESSES, 0xf);
+        scenario_write_setting(&w, SETTING_MANDATE, "majority");
+        scenario_write_number(&w, SETTING_LEASE, 1000);
+        scenario_write_fault(&w, &f);
+        bool by_hand = form == SETUP_COUNTER || form == SETUP_TIME;
+        if (!by_hand) /* these have no time */
+            scenario_write_fault_at(&w, &f);
+        const struct scenario *s = read_again(&t, by_hand ? 1 : 2);
+        for (unsigned i = 0; i < s->steps; i++) {
+            const struct fault *read = &s->step[i].fault;
+            bool of_all = form == SETUP_NOTHING || form == SETUP_GROUPS || form == SETUP_LEASE;
+            assert_int_equal(read->kind, kind);
+            assert_int_equal(read->rank, of_all ? 0 : 1);
+            assert_int_equal(read->groups, f.groups);
+            assert_int_equal(read->group[1], f.group[1]);
+            assert_int_equal(read->time, i == 0 ? 0 : 70);
+            if (form != SETUP_NOTHING && form != SETUP_PROCESS && form != SETUP_GROUPS)
+                assert_int_equal(read->amount, f.amount);
+        }
+    }
+}
+
+static void steps_that_are_written_are_read_again(void **state)
+{
+    static const uint16_t id[] = {2, 3, 5, 40000};
+    struct text t;
+    const struct scenario_writer w = {id, ' ', take_line, &t};
+    (void)state;
+    write_settings(&w, &t);
+    scenario_write_verb(&w, VERB_ALARM, 0);
+    scenario_write_verb(&w, VERB_STOPPED, 1);
+    scenario_write_verb(&w, VERB_ASSENT, 2);
+    scenario_write_message(&w, VERB_LOSE, 0, 3, "HEARTBEAT");
+    scenario_write_fire(&w, 3, ELECT_SUSPICION_TIMER);
+    scenario_write_refuse(&w, 1, SCENARIO_CLOSED, 12);
+    scenario_write_run_until(&w, 50);
+    scenario_write_wait(&w, 60);
+    scenario_write_mark(&w);
+    scenario_write_check(&w, PROPERTY_ONE_LEADER);
+    const struct step *step = read_again(&t, 10)->step;
+    assert_int_equal(step[0].verb, VERB_ALARM);
+    assert_int_equal(step[3].verb, VERB_LOSE);
+    assert_int_equal(step[3].event, ELECT_HEARTBEAT);
+    assert_int_equal(step[4].event, ELECT_SUSPICION_TIMER);
+    assert_int_equal(step[5].event, SCENARIO_CLOSED);
+    assert_int_equal(step[5].time, 12);
+    assert_true(step[6].timed);
+    assert_int_equal(step[6].time, 50);
+    assert_int_equal(step[7].time, 60);
+    assert_int_equal(step[8].verb, VERB_MARK);
+    assert_int_equal(step[9].event, PROPERTY_ONE_LEADER);
+}
+
 /* ---- judgement ---- */
 
 static void what_breaks_a_promise_is_named(void **state)
@@ -419,6 +538,9 @@ int main(void)
         cmocka_unit_test(a_world_can_be_copied),
         cmocka_unit_test(scenarios_complain_with_line_and_remedy),
         cmocka_unit_test(every_step_by_hand_works),
+        cmocka_unit_test(settings_that_are_written_are_read_again),
+        cmocka_unit_test(faults_that_are_written_are_read_again),
+        cmocka_unit_test(steps_that_are_written_are_read_again),
         cmocka_unit_test(what_breaks_a_promise_is_named),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
