@@ -32,14 +32,14 @@ int export_history(struct asked_for *a, const char *file)
     int status;
     struct text why;
     struct outcome outcome;
-    if (!keep_can(file))
+    if (!save_possible(file))
         return args_complain(a->verb, "--export", "cannot be written there");
     struct gathered *g = gather_members(a, &status);
     if (g == NULL)
         return status;
     char *script = gather_mandated(g) ? export_script(g) : NULL;
     text_clear(&why);
-    char *story = script != NULL ? keep_replay(script, PROPERTY_COUNT, &why, &outcome) : NULL;
+    char *story = script != NULL ? save_replay(script, PROPERTY_COUNT, &why, &outcome) : NULL;
     if (script == NULL)
         status = ask_complain(a->verb, EXIT_NO,
                               gather_mandated(g) ? "no leader is recorded"
@@ -47,7 +47,7 @@ int export_history(struct asked_for *a, const char *file)
     else if (story == NULL)
         status = ask_complain(a->verb, EXIT_NO, why.bytes);
     else
-        status = keep_story(a->verb, "--export", file, script, story) ? EXIT_FINE : EXIT_IO;
+        status = save_scenario(a->verb, "--export", file, script, story) ? EXIT_FINE : EXIT_IO;
     if (status == EXIT_FINE && !a->quiet)
         compare(g, file, outcome.leader, outcome.agreed);
     free(script);

@@ -264,7 +264,7 @@ static int check_storm(struct request *r)
         return complain(r->save != NULL ? "save" : "beyond", "is for --storm");
     if (!r->storm && !r->troubles)
         return EXIT_FINE;
-    if (r->save != NULL && !keep_can(r->save))
+    if (r->save != NULL && !save_possible(r->save))
         return complain("save", strerror(errno));
     if (s->mandate != ELECT_MAJORITY)
         return complain(name, "is about the promises of a mandate: add --mandate majority");
@@ -367,11 +367,11 @@ static int run_one(const struct request *r, struct play *p)
     struct outcome o;
     struct text last;
     FILE *out = r->trace == TRACE_NONE || r->quiet ? NULL : trace_open(r);
-    struct story story = {.out = out, .mode = r->trace, .verbose = r->verbose};
+    struct trace trace = {.out = out, .mode = r->trace, .verbose = r->verbose};
     if (out == NULL && r->trace != TRACE_NONE && !r->quiet)
         return EXIT_USAGE;
-    p->tell = story_tell;
-    p->listener = &story;
+    p->tell = trace_happening;
+    p->listener = &trace;
     bool held = hold(r, r->experiment.setup.seed, p, &o);
     progress_clear();
     if (!held)
@@ -380,7 +380,7 @@ static int run_one(const struct request *r, struct play *p)
         report_outcome(&o, NULL, r->json);
     } else if (!r->quiet) {
         text_clear(&last);
-        story_outcome(p, &last);
+        trace_outcome(p, &last);
         fputs(last.bytes, stdout);
     }
     return out != NULL ? trace_close(r, out, outcome_exit(&o)) : outcome_exit(&o);

@@ -52,42 +52,47 @@ struct statistics {
 void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed);
 void report_statistics(const struct statistics *s, const char *command, bool json);
 
-/* Whoever listens to a play. */
-struct story {
-    FILE *out; /* NULL: nobody reads along */
+/* ---- trace.c ---- */
+
+/* Listens to a play: prints its story, or collects it, or both. */
+struct trace {
+    FILE *out; /* NULL: nothing is printed */
     enum trace_mode mode;
     bool verbose;
-    char *text; /* what was told, if it is collected */
+    char *text; /* the story so far, if it is collected */
     size_t length, room;
     bool collects;
 };
-void story_tell(void *story, const struct world *w, const struct happening *h);
-void story_collect(struct story *s, const char *text, size_t length);
-void story_outcome(const struct play *p, struct text *t); /* the last lines */
+void trace_happening(void *trace, const struct world *w, const struct happening *h);
+void trace_collect(struct trace *t, const char *text, size_t length);
+/* Adds the last lines of a story: who leads, and what is violated. */
+void trace_outcome(const struct play *p, struct text *t);
+/* Returns the file for --trace-file, or the stream that is used without; NULL after having
+ * complained. */
+FILE *trace_open(const struct request *r);
+int trace_close(const struct request *r, FILE *out, int status);
 
 /* A bar on a terminal, nothing in a pipe. */
 void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
 
-/* ---- keep.c ---- */
+/* ---- save.c ---- */
 
-/* Before the work starts: what cannot be written is refused now. */
-bool keep_can(const char *save);
-/* The script of a scenario, and the story that it tells. False after having complained. */
-bool keep_story(const char *verb, const char *option, const char *save, const char *script,
-                const char *story);
-/* The story that a script tells, which the caller frees; NULL with a complaint if it does not show
- * the violation (PROPERTY_COUNT: any). `end`, unless it is NULL: how it ended. */
-char *keep_replay(const char *script, enum property property, struct text *complaint,
+/* Returns true if a file can be written there. It is called before the work starts. */
+bool save_possible(const char *save);
+/* Writes the script of a scenario and the story that it tells. Returns false after having
+ * complained. */
+bool save_scenario(const char *verb, const char *option, const char *save, const char *script,
+                   const char *story);
+/* Returns the story that a script tells, which the caller frees, or NULL with a complaint if it
+ * does not show a violation of the property (PROPERTY_COUNT: it need not show any). `end`, unless
+ * it is NULL, is how it ended. */
+char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end);
 
 int sim_scenario(const struct request *r);
 int sim_storm(const struct request *r, struct play *p);
 int sim_troubles(const struct request *r, struct play *p);
 int cmd_sim(int argc, char **argv);
-
-/* The file for --trace-file, or the stream it goes to without; NULL after having complained. */
-FILE *trace_open(const struct request *r);
-int trace_close(const struct request *r, FILE *out, int status);
 
 #endif

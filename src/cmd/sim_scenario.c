@@ -188,7 +188,8 @@ static int write_expectation(const struct request *r, const struct scenario *s, 
     if (s->expects)
         return rewrite(r->file, text, s->expected_offset, told);
     size_t length = strlen(text);
-    const char *mark = length > 0 && text[length - 1] == '\n' ? "----\n" : "\n----\n";
+    const char *mark =
+        length > 0 && text[length - 1] == '\n' ? SCENARIO_STORY "\n" : "\n" SCENARIO_STORY "\n";
     char *script = malloc(length + strlen(mark) + 1);
     if (script == NULL)
         return complain(r->file, "not enough memory");
@@ -202,7 +203,7 @@ static int write_expectation(const struct request *r, const struct scenario *s, 
 /* ---- playing ---- */
 
 static int judge(const struct request *r, const struct scenario *s, const struct play *p,
-                 const char *text, const struct story *story)
+                 const char *text, const struct trace *story)
 {
     struct outcome o;
     const char *expected = text + s->expected_offset, *expectation = NULL;
@@ -243,10 +244,10 @@ static int tell(const struct request *r, const struct scenario *s, struct play *
     struct text complaint;
     unsigned line;
     FILE *out = trace_open(r);
-    struct story aloud = {.out = out, .mode = r->trace, .verbose = r->verbose};
+    struct trace aloud = {.out = out, .mode = r->trace, .verbose = r->verbose};
     if (out == NULL)
         return EXIT_USAGE;
-    p->tell = story_tell;
+    p->tell = trace_happening;
     p->listener = &aloud;
     scenario_play(s, p, &complaint, &line);
     return trace_close(r, out, EXIT_FINE);
@@ -256,7 +257,7 @@ int sim_scenario(const struct request *r)
 {
     static struct scenario s;
     static struct play p;
-    struct story silent = {.collects = true};
+    struct trace silent = {.collects = true};
     struct text complaint, outcome;
     unsigned line = 0;
     int status;
@@ -265,14 +266,14 @@ int sim_scenario(const struct request *r)
     char *text = read_file(r->file);
     if (text == NULL)
         return EXIT_USAGE;
-    p.tell = story_tell;
+    p.tell = trace_happening;
     p.listener = &silent;
     if (!scenario_parse(&s, text, &complaint, &line) || !scenario_play(&s, &p, &complaint, &line)) {
         status = complain_at(r->file, line, &complaint);
     } else {
         text_clear(&outcome);
-        story_outcome(&p, &outcome);
-        story_collect(&silent, outcome.bytes, outcome.length);
+        trace_outcome(&p, &outcome);
+        trace_collect(&silent, outcome.bytes, outcome.length);
         status = r->quiet || r->trace == TRACE_NONE ? EXIT_FINE : tell(r, &s, &p);
         if (status == EXIT_FINE && !r->json && !r->quiet)
             fputs(outcome.bytes, stdout);

@@ -154,10 +154,10 @@ static bool save(const char *file, const char *script, enum property property)
 {
     struct text complaint;
     text_clear(&complaint);
-    char *story = keep_replay(script, property, &complaint, NULL);
+    char *story = save_replay(script, property, &complaint, NULL);
     if (story == NULL)
         args_complain("sim", "the history that shows it", complaint.bytes);
-    bool saved = story != NULL && keep_story("sim", "--save", file, script, story);
+    bool saved = story != NULL && save_scenario("sim", "--save", file, script, story);
     free(story);
     return saved;
 }
@@ -205,7 +205,7 @@ int sim_storm(const struct request *r, struct play *p)
     uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
     uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
     FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;
-    struct story story = {.out = out, .mode = r->trace, .verbose = r->verbose};
+    struct trace trace = {.out = out, .mode = r->trace, .verbose = r->verbose};
     text_clear(&complaint);
     if (r->replays && !r->quiet && out == NULL)
         return EXIT_USAGE;
@@ -213,8 +213,8 @@ int sim_storm(const struct request *r, struct play *p)
     setup_config(&r->experiment.setup, r->experiment.setup.seed, &c, &complaint);
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
-    p->tell = out != NULL ? story_tell : NULL;
-    p->listener = &story;
+    p->tell = out != NULL ? trace_happening : NULL;
+    p->listener = &trace;
     double start = seconds_now();
     for (; report.time < ticks && report.violations == 0 && !stop; seed++) {
         began = report.time;

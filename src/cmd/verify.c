@@ -561,7 +561,7 @@ static char *tell_counterexample(struct space *s, const struct outcome_of_explor
     struct text complaint;
     char *script = counterexample_script(s, o);
     text_clear(&complaint);
-    *story = script != NULL ? keep_replay(script, o->worst, &complaint, NULL) : NULL;
+    *story = script != NULL ? save_replay(script, o->worst, &complaint, NULL) : NULL;
     if (*story != NULL)
         return script;
     args_complain("verify", "the history that shows it",
@@ -589,7 +589,7 @@ static int run(struct asked *a)
 {
     static struct space space;
     struct outcome_of_exploration o;
-    if (a->save != NULL && !keep_can(a->save))
+    if (a->save != NULL && !save_possible(a->save))
         return args_complain("verify", *a->save ? a->save : "--save", strerror(errno));
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
@@ -602,7 +602,7 @@ static int run(struct asked *a)
     bool bad = explore_violated(&o);
     char *story = NULL, *script = bad ? tell_counterexample(&space, &o, &story) : NULL;
     bool tried = script != NULL && a->save != NULL;
-    bool saved = tried && keep_story("verify", "--save", a->save, script, story);
+    bool saved = tried && save_scenario("verify", "--save", a->save, script, story);
     report(a, &o, saved ? a->save : NULL);
     if (story != NULL && a->save == NULL && !a->json && !a->quiet)
         printf("\n%s", story);

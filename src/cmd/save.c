@@ -1,4 +1,4 @@
-/* Scenarios that were found, written to a file. */
+/* Saves a scenario that was found, with the story that its replay tells. */
 #include "sim.h"
 
 #include "../model/scenario.h"
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Beside the file that is asked for: what is there stays until there is something better. A link
- * stays a link. */
+/* Opens a new file beside the one that is asked for, so that an old file stays as it is until the
+ * new one is complete. A link stays a link. */
 static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
     struct stat st;
@@ -33,9 +33,8 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* Before the work starts: what cannot be written is refused now, and so is what elsewhere means
- * standard output. */
-bool keep_can(const char *save)
+/* "-", which elsewhere means standard output, is refused. */
+bool save_possible(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
     FILE *out = strcmp(save, "-") != 0 ? open_beside(save, file, name, sizeof name) : NULL;
@@ -46,12 +45,12 @@ bool keep_can(const char *save)
     return true;
 }
 
-bool keep_story(const char *verb, const char *option, const char *save, const char *script,
-                const char *story)
+bool save_scenario(const char *verb, const char *option, const char *save, const char *script,
+                   const char *story)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
     FILE *out = open_beside(save, file, name, sizeof name);
-    bool written = out != NULL && fprintf(out, "%s----\n%s", script, story) > 0;
+    bool written = out != NULL && fprintf(out, "%s" SCENARIO_STORY "\n%s", script, story) > 0;
     if (out != NULL && fclose(out) == 0 && written && rename(name, file) == 0)
         return true;
     args_complain(verb, option, strerror(errno));
@@ -60,25 +59,25 @@ bool keep_story(const char *verb, const char *option, const char *save, const ch
     return false;
 }
 
-/* Plays it once more from its text: that is what everybody else will do with it. */
-char *keep_replay(const char *script, enum property property, struct text *complaint,
+/* Plays the script from its text, as everybody does who receives the file. */
+char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {
     static struct scenario scenario;
     static struct play play;
-    struct story story = {.collects = true};
+    struct trace trace = {.collects = true};
     struct text outcome;
     unsigned line;
-    play.tell = story_tell;
-    play.listener = &story;
+    play.tell = trace_happening;
+    play.listener = &trace;
     if (!scenario_parse(&scenario, script, complaint, &line) ||
         !scenario_play(&scenario, &play, complaint, &line)) {
-        free(story.text);
+        free(trace.text);
         return NULL;
     }
     text_clear(&outcome);
-    story_outcome(&play, &outcome);
-    story_collect(&story, outcome.bytes, outcome.length);
+    trace_outcome(&play, &outcome);
+    trace_collect(&trace, outcome.bytes, outcome.length);
     if (end != NULL)
         outcome_of_play(end, &play);
     bool shown = property == PROPERTY_COUNT;
@@ -87,8 +86,8 @@ char *keep_replay(const char *script, enum property property, struct text *compl
     if (!shown) {
         text_clear(complaint);
         text_add(complaint, "its replay does not show the violation");
-        free(story.text);
+        free(trace.text);
         return NULL;
     }
-    return story.text;
+    return trace.text;
 }

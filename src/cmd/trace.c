@@ -1,4 +1,4 @@
-/* The story of an election, told as text or as lines of JSON. */
+/* Tells the story of an election, as text or as lines of JSON. */
 #include "sim.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void story_collect(struct story *s, const char *text, size_t length)
+void trace_collect(struct trace *s, const char *text, size_t length)
 {
     if (s->length + length + 1 > s->room) {
         size_t room = 2 * (s->length + length) + 4096;
@@ -85,7 +85,7 @@ static void add_fault(json_t *line, const struct world *w, const struct fault *f
     }
 }
 
-static void tell_json(struct story *s, const struct world *w, const struct happening *h)
+static void tell_json(struct trace *s, const struct world *w, const struct happening *h)
 {
     static const char *const fates[] = {[FATE_LOST_ON_THE_WAY] = "on the way",
                                         [FATE_LOST_IN_CUT] = "cut",
@@ -108,15 +108,15 @@ static void tell_json(struct story *s, const struct world *w, const struct happe
     json_decref(line);
 }
 
-void story_tell(void *story, const struct world *w, const struct happening *h)
+void trace_happening(void *trace, const struct world *w, const struct happening *h)
 {
-    struct story *s = story;
+    struct trace *s = trace;
     struct text t;
     if (s->collects || (s->out != NULL && s->mode == TRACE_TEXT)) {
         text_clear(&t);
         narrate_happening(w, h, false, &t);
         if (s->collects)
-            story_collect(s, t.bytes, t.length);
+            trace_collect(s, t.bytes, t.length);
         if (s->verbose) {
             text_clear(&t);
             narrate_happening(w, h, true, &t);
@@ -141,7 +141,7 @@ static void add_violations(const struct play *p, struct text *t)
     }
 }
 
-void story_outcome(const struct play *p, struct text *t)
+void trace_outcome(const struct play *p, struct text *t)
 {
     narrate_outcome(&p->world, t);
     add_violations(p, t);
