@@ -1,4 +1,5 @@
 /* The verbs that tell a daemon what to do. */
+#include "../base/json.h"
 #include "member.h"
 
 #include <stdio.h>
@@ -27,8 +28,8 @@ static void print_hand_over(const json_t *o)
 {
     char from[32], to[32];
     printf("from term %s to term %s: %s leads\n",
-           elect_term_text((elect_term)ask_number(o, "from"), from),
-           elect_term_text((elect_term)ask_number(o, "to"), to),
+           elect_term_text((elect_term)field_integer(o, "from"), from),
+           elect_term_text((elect_term)field_integer(o, "to"), to),
            json_string_value(json_object_get(o, "leader")));
 }
 

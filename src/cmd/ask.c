@@ -1,6 +1,10 @@
+/* See ask.h: the options that all such verbs share, which member and socket they mean, and the
+ * conversation with its daemon. */
 #include "ask.h"
 
+#include "../base/json.h"
 #include "../base/parse.h"
+#include "../history/collect.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -395,7 +399,7 @@ static int take_stream(const struct asked_for *a, FILE *in,
     text_clear(&why);
     while (more && (line = json_loadf(in, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
         first = false;
-        text_add(&why, ask_text(line, "error"));
+        text_add(&why, field_text(line, "error"));
         more = why.length == 0 && take(context, line);
         json_decref(line);
     }
@@ -439,13 +443,22 @@ void ask_print_json(json_t *o)
     putchar('\n');
 }
 
-const char *ask_text(const json_t *o, const char *key)
+/* ---- all members ---- */
+
+#define PATIENCE 1 /* seconds for each question */
+
+static json_t *ask_for_history(void *context, json_t *request, int *status, struct text *why)
 {
-    const char *s = json_string_value(json_object_get(o, key));
-    return s != NULL ? s : "";
+    return ask_try(context, "status", request, PATIENCE, status, why);
 }
 
-json_int_t ask_number(const json_t *o, const char *key)
+struct history *ask_history(struct asked_for *a, int *status)
 {
-    return json_integer_value(json_object_get(o, key));
+    const struct history_daemon daemon = {ask_for_history, a};
+    struct text why;
+    text_clear(&why);
+    struct history *h = history_collect(&daemon, status, &why);
+    if (h == NULL && why.length > 0)
+        ask_complain(a->verb, *status, why.bytes);
+    return h;
 }

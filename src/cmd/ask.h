@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+struct history;
+
 #define ASK_CONFIG "/etc/elect/elect.conf"
 
 struct asked_for {
@@ -82,8 +84,7 @@ int ask_complain(const char *verb, int status, const char *what);
 
 void ask_print_json(json_t *o);
 
-/* What an answer has there; "" and 0 if it has not. */
-const char *ask_text(const json_t *o, const char *key);
-json_int_t ask_number(const json_t *o, const char *key);
+/* Returns the recorders of all members, or NULL with an exit status after having complained. */
+struct history *ask_history(struct asked_for *a, int *status);
 
 #endif

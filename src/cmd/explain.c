@@ -1,7 +1,9 @@
-/* elect explain: how it came to the last change of leader, in the words of those who took part. */
-#include "explain.h"
+/* elect explain: prints how the last change of leader came about, as the members recorded it. */
+#include "../history/change.h"
 
 #include "../base/clock.h"
+#include "../base/json.h"
+#include "../daemon/journal.h"
 #include "member.h"
 
 #include <stdio.h>
@@ -13,7 +15,7 @@
 
 static double milliseconds(int64_t us) { return (double)us / 1000; }
 
-/* A date of the wall clock for one of the other. */
+/* Converts a time of CLOCK_BOOTTIME to a date. */
 static void date_of(int64_t at, char text[JOURNAL_DATE])
 {
     journal_date(date_now() - (boottime_now() - at), text);
@@ -21,21 +23,34 @@ static void date_of(int64_t at, char text[JOURNAL_DATE])
 
 /* ---- text ---- */
 
-/* Whether who took office then leads still, as the member here knows. */
-static bool leads_now(const struct gathered *g, const struct change *c)
+/* Adds "a, b and c". */
+static void add_names(const struct history *h, uint64_t who, struct text *t)
 {
-    return c->takes != NULL && c->lasts &&
-           strcmp(ask_text(gather_group(g), "leader"), g->name[c->takes->member]) == 0;
+    for (uint64_t rest = who; rest != 0; rest &= rest - 1) {
+        if (rest != who)
+            text_add(t, (rest & (rest - 1)) == 0 ? " and " : ", ");
+        text_add(t, h->name[__builtin_ctzll(rest)]);
+    }
 }
 
-/* How long nobody led, if that is more than clocks can tell, is its own word. */
-static bool is_exact(const struct change *c) { return c->how == END_OWN && c->gap > c->error; }
+/* Returns true if the member that took office still leads, as the member here knows. */
+static bool leads_now(const struct history *h, const struct history_change *c)
+{
+    return c->takes != NULL && c->lasts &&
+           strcmp(field_text(history_group(h), "leader"), h->name[c->takes->member]) == 0;
+}
 
-static void print_vacancy(const struct gathered *g, const struct change *c)
+/* Returns true if the old leader recorded its end, and the gap is more than clocks differ. */
+static bool is_exact(const struct history_change *c)
+{
+    return c->how == HISTORY_END_OWN && c->gap > c->error;
+}
+
+static void print_vacancy(const struct history *h, const struct history_change *c)
 {
     char date[JOURNAL_DATE];
-    printf("group %s: no leader is known.\n%s led last", g->group, c->old);
-    if (c->how == END_OWN) {
+    printf("group %s: no leader is known.\n%s led last", h->group, c->old);
+    if (c->how == HISTORY_END_OWN) {
         date_of(c->end->over, date);
         printf(", for %.1f s, until %s.\n", (double)(c->end->over - c->before->at) / 1e6, date);
     } else if (c->sign != NULL) {
@@ -44,22 +59,23 @@ static void print_vacancy(const struct gathered *g, const struct change *c)
     } else {
         puts(".");
     }
-    if (json_is_true(json_object_get(gather_group(g), "paused")))
+    if (field_is_true(history_group(h), "paused"))
         puts("Elections are paused: elect resume.");
     putchar('\n');
 }
 
-static void print_head(const struct gathered *g, const struct change *c)
+static void print_head(const struct history *h, const struct history_change *c)
 {
-    const char *leader = json_string_value(json_object_get(gather_group(g), "leader"));
+    const char *leader = json_string_value(json_object_get(history_group(h), "leader"));
     char date[JOURNAL_DATE], term[48] = "", number[32];
-    bool now = leads_now(g, c);
+    bool now = leads_now(h, c);
     date_of(c->takes->at, date);
-    json_int_t latest = now ? ask_number(gather_group(g), "term") : 0; /* who succeeds itself */
+    json_int_t latest =
+        now ? field_integer(history_group(h), "term") : 0; /* a leader may succeed itself */
     if (latest != 0 || c->takes->term != 0)
         snprintf(term, sizeof term, " in term %s",
                  elect_term_text(latest != 0 ? (elect_term)latest : c->takes->term, number));
-    printf("group %s: %s %s%s, %s %s.\n", g->group, g->name[c->takes->member],
+    printf("group %s: %s %s%s, %s %s.\n", h->group, h->name[c->takes->member],
            now ? "leads" : "took office", term, now ? "since" : "at", date);
     if (!now && leader == NULL)
         puts("No leader is known now.");
@@ -67,7 +83,7 @@ static void print_head(const struct gathered *g, const struct change *c)
         printf("%s leads now; how it came to that is not recorded by whoever answers.\n", leader);
     if (c->old == NULL)
         puts("Nobody led before it, as far as is recorded.");
-    else if (c->before != NULL && c->how == END_OWN)
+    else if (c->before != NULL && c->how == HISTORY_END_OWN)
         printf("Before it %s led, for %.1f s.\n", c->old,
                (double)(c->end->over - c->before->at) / 1e6);
     else
@@ -75,14 +91,15 @@ static void print_head(const struct gathered *g, const struct change *c)
     putchar('\n');
 }
 
-static void print_line(const struct gathered *g, const struct change *c, const struct told *l)
+static void print_line(const struct history *h, const struct history_change *c,
+                       const struct history_line *l)
 {
-    const struct recorded *s = l->first;
+    const struct history_step *s = l->first;
     struct text t;
     char ms[32];
     text_clear(&t);
-    if (strcmp(s->event, "member") == 0) {
-        text_add(&t, g->name[s->member]);
+    if (s->event == HISTORY_MEMBER_EVENT) {
+        text_add(&t, h->name[s->member]);
         text_add(&t, " hears: ");
     }
     text_add(&t, s == c->sign ? "the last sign of life of " : s->because);
@@ -90,7 +107,7 @@ static void print_line(const struct gathered *g, const struct change *c, const s
         text_add(&t, c->old);
     if (l->others > 0) {
         text_add(&t, l->others == 1 ? "; so does " : "; so do ");
-        explain_names(g, l->who & ~((uint64_t)1 << s->member), &t);
+        add_names(h, l->who & ~((uint64_t)1 << s->member), &t);
         snprintf(ms, sizeof ms, ", up to %.1f ms later", milliseconds(l->last - s->at));
         text_add(&t, l->last - s->at >= 100 ? ms : "");
     }
@@ -98,87 +115,88 @@ static void print_line(const struct gathered *g, const struct change *c, const s
     args_wrapped(t.bytes, MARGIN);
 }
 
-static void print_end(const struct gathered *g, const struct change *c)
+static void print_end(const struct history *h, const struct history_change *c)
 {
     if (c->old == NULL)
         return;
-    if (c->how == END_OWN)
+    if (c->how == HISTORY_END_OWN)
         printf("%s stopped: %s.\n", c->old, c->end->because);
-    else if (c->how == END_GUARDIAN)
+    else if (c->how == HISTORY_END_GUARDIAN)
         printf("%s is dead, says its guardian.\n", c->old);
-    else if (c->how == END_RELEASED)
-        printf("%s said that it was over; %s heard it.\n", c->old, g->name[c->end->member]);
-    else if (gather_mandated(g))
+    else if (c->how == HISTORY_END_RELEASED)
+        printf("%s said that it was over; %s heard it.\n", c->old, h->name[c->end->member]);
+    else if (history_mandated(h))
         printf("%s did not say that it stopped: nobody %s its place before its lease %s over.\n",
                c->old, c->takes != NULL ? "took" : "takes", c->takes != NULL ? "was" : "is");
     else
         printf("Without a mandate nobody waits for %s: it may have led on.\n", c->old);
 }
 
-static void print_tail(const struct gathered *g, const struct change *c)
+static void print_tail(const struct history *h, const struct history_change *c)
 {
     uint64_t silent = 0, slow = 0;
     struct text t;
     if (c->left_out > 0)
         printf("%15s%u more steps: elect history --messages\n", "", c->left_out);
     putchar('\n');
-    print_end(g, c);
+    print_end(h, c);
     if (c->measured && c->gap >= -c->error)
         printf("%s for %s%.1f ms.\n", c->takes != NULL ? "Nobody led" : "No leader is known",
                is_exact(c) ? "" : "at most ",
                milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
     else if (c->measured)
         printf("Both led for %.1f ms.\n", milliseconds(-c->gap));
-    for (unsigned i = 0; i < g->members; i++) {
-        silent |= (uint64_t)(!g->told[i] && !g->in_part[i]) << i;
-        slow |= (uint64_t)g->in_part[i] << i;
+    for (unsigned i = 0; i < h->members; i++) {
+        silent |= (uint64_t)(!h->complete[i] && !h->in_part[i]) << i;
+        slow |= (uint64_t)h->in_part[i] << i;
     }
     text_clear(&t);
-    explain_names(g, silent, &t);
+    add_names(h, silent, &t);
     if (silent != 0)
         printf("%s did not answer: what was seen there is missing.\n", t.bytes);
     text_clear(&t);
-    explain_names(g, slow, &t);
+    add_names(h, slow, &t);
     if (slow != 0)
         printf("%s answered only in part: some of what was seen there is missing.\n", t.bytes);
-    if (g->error >= 100)
-        printf("Times of other members are right to within %.1f ms.\n", milliseconds(g->error));
+    if (h->error >= 100)
+        printf("Times of other members are right to within %.1f ms.\n", milliseconds(h->error));
 }
 
 /* ---- JSON ---- */
 
-static json_t *line_json(const struct gathered *g, const struct change *c, const struct told *l)
+static json_t *line_json(const struct history *h, const struct history_change *c,
+                         const struct history_line *l)
 {
     json_t *also = json_array();
-    for (unsigned i = 0; i < g->members; i++)
+    for (unsigned i = 0; i < h->members; i++)
         if ((l->who >> i & 1) != 0 && i != l->first->member)
-            json_array_append_new(also, json_string(g->name[i]));
+            json_array_append_new(also, json_string(h->name[i]));
     return json_pack("{s:f, s:f, s:s, s:o, s:s, s:s}", "ms", milliseconds(l->first->at - c->at),
-                     "until_ms", milliseconds(l->last - c->at), "member", g->name[l->first->member],
-                     "also", also, "rule", l->first->rule, "text", l->first->because);
+                     "until_ms", milliseconds(l->last - c->at), "member", h->name[l->first->member],
+                     "also", also, "rule", l->first->rule_word, "text", l->first->because);
 }
 
-static json_t *change_json(const struct gathered *g, const struct change *c)
+static json_t *change_json(const struct history *h, const struct history_change *c)
 {
-    static const char *const ways[] = {[END_UNKNOWN] = "nobody",
-                                       [END_OWN] = "itself",
-                                       [END_GUARDIAN] = "guardian",
-                                       [END_RELEASED] = "others"};
+    static const char *const ways[] = {[HISTORY_END_UNKNOWN] = "nobody",
+                                       [HISTORY_END_OWN] = "itself",
+                                       [HISTORY_END_GUARDIAN] = "guardian",
+                                       [HISTORY_END_RELEASED] = "others"};
     char date[JOURNAL_DATE];
     json_t *steps = json_array(), *missing = json_array(), *in_part = json_array();
     date_of(c->at, date);
     for (unsigned i = 0; i < c->lines; i++)
-        json_array_append_new(steps, line_json(g, c, &c->line[i]));
-    for (unsigned i = 0; i < g->members; i++)
-        if (!g->told[i])
-            json_array_append_new(g->in_part[i] ? in_part : missing, json_string(g->name[i]));
-    json_t *o = c->takes != NULL ? json_pack("{s:s, s:s, s:I, s:s}", "group", g->group, "leader",
-                                             g->name[c->takes->member], "term",
+        json_array_append_new(steps, line_json(h, c, &c->line[i]));
+    for (unsigned i = 0; i < h->members; i++)
+        if (!h->complete[i])
+            json_array_append_new(h->in_part[i] ? in_part : missing, json_string(h->name[i]));
+    json_t *o = c->takes != NULL ? json_pack("{s:s, s:s, s:I, s:s}", "group", h->group, "leader",
+                                             h->name[c->takes->member], "term",
                                              (json_int_t)c->takes->term, "since", date)
-                                 : json_pack("{s:s, s:s}", "group", g->group, "asked", date);
+                                 : json_pack("{s:s, s:s}", "group", h->group, "asked", date);
     if (c->old != NULL)
         json_object_set_new(o, "before", json_string(c->old));
-    json_object_set_new(o, "leads_now", json_boolean(leads_now(g, c)));
+    json_object_set_new(o, "leads_now", json_boolean(leads_now(h, c)));
     if (c->old != NULL)
         json_object_set_new(o, "known_by", json_string(ways[c->how]));
     if (c->end != NULL)
@@ -194,7 +212,7 @@ static json_t *change_json(const struct gathered *g, const struct change *c)
     json_object_set_new(o, "left_out", json_integer(c->left_out));
     json_object_set_new(o, "missing", missing);
     json_object_set_new(o, "incomplete", in_part);
-    json_object_set_new(o, "clock_error_ms", json_real(milliseconds(g->error)));
+    json_object_set_new(o, "clock_error_ms", json_real(milliseconds(h->error)));
     return o;
 }
 
@@ -209,27 +227,27 @@ int cmd_explain(int argc, char **argv)
                 "new one leads; if nobody does, from now.\nExit: 0; 1 no change is recorded, 3 no "
                 "daemon answers, 64 bad "
                 "usage, 78 no configuration."};
-    static struct change c;
+    static struct history_change c;
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
-    struct gathered *g = gather_members(&a, &status);
-    if (g == NULL)
+    struct history *h = ask_history(&a, &status);
+    if (h == NULL)
         return status;
-    bool found = explain_find(g, &c);
+    bool found = history_find_change(h, &c);
     if (!found) {
         status = ask_complain(a.verb, EXIT_NO, "no change of leader is recorded");
     } else if (a.json && !a.quiet) {
-        json_t *o = change_json(g, &c);
+        json_t *o = change_json(h, &c);
         ask_print_json(o);
         json_decref(o);
     } else if (!a.quiet) {
-        (c.takes != NULL ? print_head : print_vacancy)(g, &c);
+        (c.takes != NULL ? print_head : print_vacancy)(h, &c);
         for (unsigned i = 0; i < c.lines; i++)
-            print_line(g, &c, &c.line[i]);
-        print_tail(g, &c);
+            print_line(h, &c, &c.line[i]);
+        print_tail(h, &c);
     }
-    gather_end(g);
+    history_free(h);
     return found ? EXIT_FINE : status;
 }

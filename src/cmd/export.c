@@ -1,25 +1,27 @@
-/* elect history --export. */
+/* See export.h. The scenario is played before it is saved, so that the user learns whether it ends
+ * as the history did. */
 #include "export.h"
 
+#include "../history/script.h"
 #include "sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *leader_of(const struct gathered *g)
+static const char *leader_of(const struct history *h)
 {
-    return json_string_value(json_object_get(gather_group(g), "leader"));
+    return json_string_value(json_object_get(history_group(h), "leader"));
 }
 
-/* Whether the replay ends as the history did. */
-static void compare(const struct gathered *g, const char *file, unsigned leads, bool known)
+/* Prints whether the replay ends as the history did. */
+static void compare(const struct history *h, const char *file, unsigned leads, bool known)
 {
-    const char *now = leader_of(g);
+    const char *now = leader_of(h);
     printf("%s: elect sim replays it", file);
     if (now == NULL)
         puts("; nobody is known to lead here now");
-    else if (known && leads == gather_id(g, gather_called(g, now)))
+    else if (known && leads == history_id(h, history_member(h, now)))
         printf(", and ends as it did: %s leads\n", now);
     else if (known)
         printf(", but ends otherwise: %u leads there, and %s here\n", leads, now);
@@ -34,24 +36,24 @@ int export_history(struct asked_for *a, const char *file)
     struct outcome outcome;
     if (!save_possible(file))
         return args_complain(a->verb, "--export", "cannot be written there");
-    struct gathered *g = gather_members(a, &status);
-    if (g == NULL)
+    struct history *h = ask_history(a, &status);
+    if (h == NULL)
         return status;
-    char *script = gather_mandated(g) ? export_script(g) : NULL;
+    char *script = history_mandated(h) ? history_script(h) : NULL;
     text_clear(&why);
     char *story = script != NULL ? save_replay(script, PROPERTY_COUNT, &why, &outcome) : NULL;
     if (script == NULL)
         status = ask_complain(a->verb, EXIT_NO,
-                              gather_mandated(g) ? "no leader is recorded"
-                                                 : "only the history of a cluster with a mandate");
+                              history_mandated(h) ? "no leader is recorded"
+                                                  : "only the history of a cluster with a mandate");
     else if (story == NULL)
         status = ask_complain(a->verb, EXIT_NO, why.bytes);
     else
         status = save_scenario(a->verb, "--export", file, script, story) ? EXIT_FINE : EXIT_IO;
     if (status == EXIT_FINE && !a->quiet)
-        compare(g, file, outcome.leader, outcome.agreed);
+        compare(h, file, outcome.leader, outcome.agreed);
     free(script);
     free(story);
-    gather_end(g);
+    history_free(h);
     return status;
 }

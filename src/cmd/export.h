@@ -1,14 +1,10 @@
-/* What happened to real members, as a scenario for the simulator. */
+/* elect history --export: what happened to real members, as a scenario for the simulator. */
 #ifndef ELECT_CMD_EXPORT_H
 #define ELECT_CMD_EXPORT_H
 
-#include "gather.h"
+#include "ask.h"
 
-/* The script of it: settings, then what befell whom, in milliseconds, from the first leader that is
- * recorded on. NULL if none is. The caller frees it. */
-char *export_script(const struct gathered *g);
-
-/* Writes it, with the story that the simulator tells of it; an exit status. */
+/* Writes the scenario and the story that the simulator tells of it. Returns an exit status. */
 int export_history(struct asked_for *a, const char *file);
 
 #endif

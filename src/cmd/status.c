@@ -1,5 +1,6 @@
 /* The verbs that ask a daemon what it knows. */
 #include "../base/clock.h"
+#include "../base/json.h"
 #include "export.h"
 #include "member.h"
 
@@ -8,11 +9,6 @@
 #include <string.h>
 
 #define PATIENCE 1 /* seconds */
-
-static bool is_true(const json_t *o, const char *key)
-{
-    return json_is_true(json_object_get(o, key));
-}
 
 static json_t *question(const char *verb) { return json_pack("{s:s}", "verb", verb); }
 
@@ -36,18 +32,18 @@ int cmd_is_leader(int argc, char **argv)
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status; /* no such group: not an answer */
     /* Counted from before the question: whoever stood still in between is not fooled. */
-    bool leads = is_true(o, "leads") && boottime_now() < asked + ask_number(o, "left_us");
-    bool known = is_true(o, "known");
+    bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
+    bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
     json_object_del(o, "ok");
     if (a.json && !a.quiet)
         ask_print_json(o);
-    else if (!a.quiet && leads && ask_number(o, "term") == 0)
+    else if (!a.quiet && leads && field_integer(o, "term") == 0)
         puts("yes, without a mandate");
     else if (!a.quiet && leads)
-        printf("yes, in term %s\n", elect_term_text((elect_term)ask_number(o, "term"), term));
+        printf("yes, in term %s\n", elect_term_text((elect_term)field_integer(o, "term"), term));
     else if (!a.quiet && known)
-        printf("no, %s leads\n", ask_text(o, "leader"));
+        printf("no, %s leads\n", field_text(o, "leader"));
     else if (!a.quiet)
         puts("no, and no leader is known");
     json_decref(o);
@@ -70,12 +66,12 @@ int cmd_leader(int argc, char **argv)
     json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
-    bool known = is_true(o, "known");
+    bool known = field_is_true(o, "known");
     json_object_del(o, "ok");
     if (a.json && !a.quiet)
         ask_print_json(o);
     else if (known && !a.quiet)
-        puts(ask_text(o, "leader"));
+        puts(field_text(o, "leader"));
     else if (!known)
         ask_complain(a.verb, 0, "no leader is known");
     json_decref(o);
@@ -87,26 +83,27 @@ int cmd_leader(int argc, char **argv)
 static void print_group(const json_t *g)
 {
     char term[32];
-    printf("group %s: ", ask_text(g, "group"));
-    if (is_true(g, "leads") && ask_number(g, "term") == 0)
-        printf("leads since %s, without a mandate", ask_text(g, "since"));
-    else if (is_true(g, "leads"))
+    printf("group %s: ", field_text(g, "group"));
+    if (field_is_true(g, "leads") && field_integer(g, "term") == 0)
+        printf("leads since %s, without a mandate", field_text(g, "since"));
+    else if (field_is_true(g, "leads"))
         printf("leads in term %s since %s",
-               elect_term_text((elect_term)ask_number(g, "term"), term), ask_text(g, "since"));
+               elect_term_text((elect_term)field_integer(g, "term"), term), field_text(g, "since"));
     else if (json_object_get(g, "leader") != NULL)
-        printf("follows %s%s%s since %s", ask_text(g, "leader"),
-               ask_number(g, "term") != 0 ? " in term " : "",
-               ask_number(g, "term") != 0 ? elect_term_text((elect_term)ask_number(g, "term"), term)
-                                          : "",
-               ask_text(g, "since"));
+        printf("follows %s%s%s since %s", field_text(g, "leader"),
+               field_integer(g, "term") != 0 ? " in term " : "",
+               field_integer(g, "term") != 0
+                   ? elect_term_text((elect_term)field_integer(g, "term"), term)
+                   : "",
+               field_text(g, "since"));
     else
-        printf("%s, no leader is known", ask_text(g, "state"));
-    puts(is_true(g, "paused") ? "; elections are paused" : "");
+        printf("%s, no leader is known", field_text(g, "state"));
+    puts(field_is_true(g, "paused") ? "; elections are paused" : "");
     if (json_object_get(g, "lease_left_ms") != NULL) /* a line of its own: 80 columns */
         printf("  lease left: %.0f ms\n", json_real_value(json_object_get(g, "lease_left_ms")));
     if (json_object_get(g, "holder_pid") != NULL)
         printf("  elect run works under it (pid %lld), contained in a %s\n",
-               (long long)ask_number(g, "holder_pid"), ask_text(g, "containment"));
+               (long long)field_integer(g, "holder_pid"), field_text(g, "containment"));
 }
 
 static void print_heard(const json_t *o)
@@ -123,17 +120,17 @@ static void print_members(const json_t *o)
     size_t i, k;
     json_t *p, *link;
     printf("  %-16s %5s  %-5s %-12s%s\n", "member", "id", "state", "heard", "networks");
-    printf("  %-16s %5lld  %-5s %-12s\n", ask_text(o, "member"), (long long)ask_number(o, "id"),
-           "here", "");
+    printf("  %-16s %5lld  %-5s %-12s\n", field_text(o, "member"),
+           (long long)field_integer(o, "id"), "here", "");
     json_array_foreach(json_object_get(o, "members"), i, p)
     {
-        printf("  %-16s %5lld  %-5s ", ask_text(p, "member"), (long long)ask_number(p, "id"),
-               is_true(p, "up") ? "up" : "down");
+        printf("  %-16s %5lld  %-5s ", field_text(p, "member"), (long long)field_integer(p, "id"),
+               field_is_true(p, "up") ? "up" : "down");
         print_heard(p);
         json_array_foreach(json_object_get(p, "links"), k, link)
         {
-            printf("%s%s %s", k > 0 ? ", " : "", ask_text(link, "address"),
-                   is_true(link, "up") ? "up" : "down");
+            printf("%s%s %s", k > 0 ? ", " : "", field_text(link, "address"),
+                   field_is_true(link, "up") ? "up" : "down");
         }
         json_t *same = json_object_get(p, "same_configuration");
         json_t *keys = json_object_get(p, "same_keys");
@@ -147,10 +144,10 @@ static void print_status(const json_t *o)
     size_t i;
     json_t *g;
     printf("member %s (%lld), incarnation %lld, up for %.0f s, elect %s\ncluster %s\n",
-           ask_text(o, "member"), (long long)ask_number(o, "id"),
-           (long long)ask_number(o, "incarnation"),
-           json_real_value(json_object_get(o, "up_seconds")), ask_text(o, "version"),
-           ask_text(o, "cluster"));
+           field_text(o, "member"), (long long)field_integer(o, "id"),
+           (long long)field_integer(o, "incarnation"),
+           json_real_value(json_object_get(o, "up_seconds")), field_text(o, "version"),
+           field_text(o, "cluster"));
     json_array_foreach(json_object_get(o, "groups"), i, g) { print_group(g); }
     print_members(o);
 }
@@ -202,22 +199,22 @@ int cmd_members(int argc, char **argv)
 
 static void print_entry(const json_t *e)
 {
-    const char *group = ask_text(e, "group");
-    printf("%s %s%s%s\n", ask_text(e, "time"), group, *group != '\0' ? ": " : "",
-           ask_text(e, "text"));
+    const char *group = field_text(e, "group");
+    printf("%s %s%s%s\n", field_text(e, "time"), group, *group != '\0' ? ": " : "",
+           field_text(e, "text"));
 }
 
 static void print_message(const json_t *m)
 {
     bool sent = json_object_get(m, "to") != NULL;
-    const char *message = ask_text(m, "message");
-    printf("%12.3f ms ago  ", (double)ask_number(m, "ago_us") / 1000);
+    const char *message = field_text(m, "message");
+    printf("%12.3f ms ago  ", (double)field_integer(m, "ago_us") / 1000);
     if (sent)
-        printf("> %s ", ask_text(m, "to"));
+        printf("> %s ", field_text(m, "to"));
     else if (json_object_get(m, "from") != NULL)
-        printf("< %s ", ask_text(m, "from"));
-    printf("%s%s%s\n", *message != '\0' ? message : ask_text(m, "event"), sent ? "" : ": ",
-           ask_text(m, "because"));
+        printf("< %s ", field_text(m, "from"));
+    printf("%s%s%s\n", *message != '\0' ? message : field_text(m, "event"), sent ? "" : ": ",
+           field_text(m, "because"));
 }
 
 struct history_options {
@@ -260,8 +257,8 @@ static json_t *messages(const struct asked_for *a, json_int_t seconds, int *stat
             return NULL;
         }
         json_array_extend(all, json_object_get(o, "messages"));
-        next = ask_number(o, "next");
-        more = is_true(o, "more");
+        next = field_integer(o, "next");
+        more = field_is_true(o, "more");
         json_decref(o);
     } while (more);
     return all;
@@ -312,7 +309,7 @@ int cmd_history(int argc, char **argv)
 static bool show_line(void *context, json_t *line)
 {
     const struct asked_for *a = context;
-    const char *group = ask_text(line, "group");
+    const char *group = field_text(line, "group");
     if (a->group != NULL && *group != '\0' && strcmp(a->group, group) != 0)
         return true;
     if (a->json) {

@@ -715,27 +715,27 @@ MUTANTS = {
     "what is heard of members is not recorded": (
         "daemon/recorder.c", "    add(&r->loud, &heard);\n", "", "explain the-process-dies"),
     "only one page of a recorder is asked for": (
-        "cmd/gather.c", "        more = json_is_true(json_object_get(page, \"more\"))", "        more = false", "explain the-process-dies"),
+        "history/collect.c", "        *more = field_is_true(page, \"more\")", "        *more = false", "explain the-process-dies"),
     "who resigned and was lost later ended in good order": (
-        "cmd/export_script.c", "resigned != 0 && silent > heard ? silent", "resigned != 0 ? silent",
+        "history/faults.c", "resigned != 0 && silent > heard ? silent", "resigned != 0 ? silent",
         "explain it-resigns-and-its-machine-is-lost"),
     "an office is resigned as often as it is heard": (
-        "cmd/export_script.c", "            r->term > term) {", "            term + 1 != 0) {",
+        "history/faults.c", "            r->term > term) {", "            term + 1 != 0) {",
         "explain it-resigns-and-its-machine-is-lost"),
     "who starts again was not down": (
-        "cmd/export_script.c", "(dead || starts)) {", "dead) {", "explain it-resigns-and-its-machine-is-lost"),
+        "history/faults.c", "(dead || starts)) {", "dead) {", "explain it-resigns-and-its-machine-is-lost"),
     "who is dead has resigned": (
-        "cmd/export_script.c", "testament ? until - soon : until", "until", "explain the-process-dies"),
+        "history/faults.c", "testament ? until - soon : until", "until", "explain the-process-dies"),
     "whoever misses a leader was away": (
-        "cmd/export_script.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain it-is-cut-off"),
+        "history/faults.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain it-is-cut-off"),
     "who is cut off stood still": (
-        "cmd/export_script.c", "    if (r->at - from > (s->lease + 3 * s->renewal) / 2)", "    if (true)", "explain it-is-cut-off"),
+        "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (true)", "explain it-is-cut-off"),
     "who stood still was cut off": (
-        "cmd/export_script.c", "    if (r->at - from > (s->lease + 3 * s->renewal) / 2)", "    if (false)", "explain it-stands-still"),
+        "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (false)", "explain it-stands-still"),
     "nobody answers another member": (
         "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
     "that nobody leads is not explained": (
-        "cmd/explain_find.c", "vacant ? NULL : office", "office", "explain no-majority-is-left"),
+        "history/change.c", "vacant ? NULL : office", "office", "explain no-majority-is-left"),
     # testaments, and whoever works
     "a testament is not deposited": (
         "runtime/member.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
@@ -825,7 +825,7 @@ MUTANTS = {
     "watchers are counted with those who ask": (
         "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted apart"),
     "a slow member takes the time of all": (
-        "cmd/gather.c", "left / (g->members - member)", "left", "explain a-member-that-answers-without-end"),
+        "history/collect.c", "left / (h->members - member)", "left", "explain a-member-that-answers-without-end"),
     "handed over while it works": (
         "daemon/work.c", "group)) || w->holder != NULL ||", "group)) ||", "guardian resigns"),
     "handed over before it was undone": (

@@ -1,0 +1,68 @@
+/* The flight recorders of all members that can be reached, in one order of time. */
+#ifndef ELECT_HISTORY_COLLECT_H
+#define ELECT_HISTORY_COLLECT_H
+
+#include "../base/text.h"
+#include "rule.h"
+
+#include <jansson.h>
+
+#define HISTORY_MEMBERS 64
+#define HISTORY_BACK    400 /* steps of each member */
+#define HISTORY_TIME    20  /* seconds for all members together */
+#define HISTORY_STEPS   (HISTORY_MEMBERS * HISTORY_BACK)
+
+/* A step of a member, or what it heard of another member. Texts are "" if there is none. */
+struct history_step {
+    int64_t at; /* by the clock here, CLOCK_BOOTTIME in microseconds */
+    unsigned member;
+    unsigned rule;            /* enum elect_rule_number or enum history_rule */
+    unsigned event;           /* enum elect_event or enum history_event */
+    const char *rule_word;    /* also of a rule that is not known here */
+    const char *from, *a, *b; /* names of members */
+    const char *because;      /* the rule in words */
+    uint64_t term;
+    unsigned order; /* in which it was received: several steps of a member may have one time */
+    int leads;      /* 1: leads from this step on; -1: leads no longer, since `over` */
+    int64_t over;
+};
+
+struct history {
+    const char *group;
+    int64_t asked;  /* when, by the clock here */
+    json_t *status; /* of the member here */
+    unsigned members;
+    const char *name[HISTORY_MEMBERS]; /* the first is the member here */
+    bool complete[HISTORY_MEMBERS];    /* it answered in full */
+    bool in_part[HISTORY_MEMBERS];     /* it answered, but was too slow or did not come to an end */
+    int64_t error;                     /* microseconds by which the times of others may be wrong */
+    unsigned steps;
+    struct history_step step[HISTORY_STEPS]; /* by time */
+    json_t *pages;                           /* own the texts of the steps */
+};
+
+/* How the daemon here is asked. `ask` takes the request over and returns the answer. If there is
+ * none it returns NULL and an exit status, and adds the reason to `why` unless it has reported it
+ * itself. */
+struct history_daemon {
+    json_t *(*ask)(void *context, json_t *request, int *status, struct text *why);
+    void *context;
+};
+
+/* Returns NULL with an exit status if the daemon does not answer, if it has several groups, or if
+ * there is no memory. The complaint is empty if `ask` has reported the reason. */
+struct history *history_collect(const struct history_daemon *d, int *status,
+                                struct text *complaint);
+void history_free(struct history *h);
+
+/* Returns the index of a member, or h->members if no member has that name. */
+unsigned history_member(const struct history *h, const char *name);
+/* Returns what the daemon here knows of a member. */
+const json_t *history_member_json(const struct history *h, unsigned member);
+uint16_t history_id(const struct history *h, unsigned member);
+/* Returns the group as the daemon here knows it. */
+const json_t *history_group(const struct history *h);
+/* Returns true if a majority confirms leaders. */
+bool history_mandated(const struct history *h);
+
+#endif

@@ -1,0 +1,370 @@
+/* See faults.h. */
+#include "faults.h"
+
+#include "../base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cut {
+    int64_t from, noticed;
+    elect_set away; /* members */
+};
+
+struct search {
+    const struct history *h;
+    struct history_faults *f;
+    unsigned cuts;
+    struct cut cut[HISTORY_FAULTS];
+};
+
+static bool takes(const struct history_step *r) { return r->leads > 0; }
+
+static bool is_named(const struct search *s, const char *name, unsigned member)
+{
+    return strcmp(name, s->h->name[member]) == 0;
+}
+
+/* ---- faults ---- */
+
+static void add(struct search *s, int64_t at, int64_t lasts, const struct fault *fault)
+{
+    struct history_faults *f = s->f;
+    if (f->count == HISTORY_FAULTS)
+        return;
+    /* What led to the first office is not replayed. */
+    f->fault[f->count++] = (struct history_fault){at > f->began ? at : f->began, lasts, *fault};
+}
+
+static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned member)
+{
+    add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
+}
+
+/* Adds the offices that a member resigned, as others heard it. Returns when it resigned the last
+ * one, or 0. */
+static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
+{
+    const struct history *h = s->h;
+    int64_t at = 0;
+    uint64_t term = 0;
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
+        bool over = r->rule == ELECT_RULE_OFFICE_RELEASED || r->rule == ELECT_RULE_CERTIFIED;
+        if (over && is_named(s, r->from, member) && r->at > since && r->at < until &&
+            r->term > term) { /* each of the others recorded it */
+            at = r->at;
+            term = r->term;
+            add_of(s, at, FAULT_RESIGN, member);
+        }
+    }
+    return at;
+}
+
+/* Returns when a member was last heard, or must have been heard by the members that missed it. The
+ * daemon here also knows when it last heard the members that are silent now. */
+static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
+{
+    const struct history *h = s->h;
+    const json_t *ago = json_object_get(history_member_json(h, member), "heard_ms_ago");
+    int64_t here = h->asked - (int64_t)(json_number_value(ago) * HISTORY_MILLISECOND);
+    int64_t last = ago != NULL && here < until && here > since ? here : since;
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
+        bool missed = r->rule == ELECT_RULE_MISSES && is_named(s, r->a, member);
+        int64_t at = missed ? r->at - 3 * s->f->renewal : is_named(s, r->from, member) ? r->at : 0;
+        if (r->member != member && r->at < until && at > last)
+            last = at;
+    }
+    return last;
+}
+
+/* Adds the end of a life of which only what others heard is left. A member that resigns and is
+ * silent at once ended in good order. */
+static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
+{
+    int64_t soon = 4 * s->f->delay; /* a testament releases the office, too */
+    int64_t resigned = add_resigned(s, member, since, testament ? until - soon : until);
+    int64_t heard = last_heard(s, member, since, until);
+    int64_t silent = resigned + soon;
+    int64_t end = resigned != 0 && silent > heard ? silent : heard + HISTORY_MILLISECOND;
+    if (testament)
+        add_of(s, until, FAULT_TESTAMENT, member);
+    else
+        add_of(s, end < until ? end : until - HISTORY_MILLISECOND, FAULT_CRASH, member);
+}
+
+/* Adds the crashes and starts of a member: what others heard of it, and its own starts. */
+static void add_lives(struct search *s, unsigned member)
+{
+    const struct history *h = s->h;
+    int64_t began = s->f->began, up = began; /* since when; 0: it is down */
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
+        bool about = is_named(s, r->a, member) && r->member != member && r->at > began;
+        bool starts = r->member == member && r->at > began && r->event == ELECT_START;
+        bool dead = about && r->rule == HISTORY_TESTAMENT;
+        if (up != 0 && (dead || starts)) {
+            add_end(s, member, up, r->at, dead);
+            up = 0;
+        }
+        if (up == 0 && (starts || (about && r->rule == HISTORY_OPENED))) {
+            add_of(s, r->at, FAULT_RECOVER, member);
+            up = r->at;
+        }
+    }
+    if (!h->complete[member] && !h->in_part[member] && up != 0)
+        add_end(s, member, up, INT64_MAX, false);
+}
+
+static void add_resignation(struct search *s, const struct history_step *r)
+{
+    unsigned to = history_member(s->h, r->from);
+    if (to == s->h->members)
+        add_of(s, r->at, FAULT_RESIGN, r->member);
+    else
+        add(s, r->at, 0,
+            &(struct fault){.kind = FAULT_TRANSFER,
+                            .rank = (uint8_t)r->member,
+                            .amount = history_id(s->h, to)});
+}
+
+/* Adds what an operator told the member. */
+static void add_told(struct search *s, const struct history_step *r)
+{
+    if (r->rule == ELECT_RULE_RESIGNS)
+        add_resignation(s, r);
+    else if (r->rule == ELECT_RULE_PAUSES && r->event == ELECT_PAUSE)
+        add_of(s, r->at, FAULT_HALT, r->member);
+    else if (r->rule == ELECT_RULE_RESUMES && r->event == ELECT_RESUME)
+        add_of(s, r->at, FAULT_RESUME, r->member);
+}
+
+/* ---- cuts ---- */
+
+/* Returns true if `a` heard `b`, or `b` heard `a`, in that time. */
+static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from, int64_t until)
+{
+    const struct history *h = s->h;
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++)
+        if (r->at > from && r->at < until &&
+            ((r->member == a && is_named(s, r->from, b)) ||
+             (r->member == b && is_named(s, r->from, a))))
+            return true;
+    return false;
+}
+
+/* Notes that a member was cut off some time after `from`, as it found out at `noticed`. The members
+ * that it talked with in between, and until `until`, were on its side. */
+static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
+                     int64_t until)
+{
+    struct cut *c = &s->cut[s->cuts];
+    if (s->cuts == HISTORY_FAULTS)
+        return;
+    *c = (struct cut){from, noticed, (elect_set)1 << member};
+    for (unsigned i = 0; i < s->h->members; i++)
+        if (talked(s, member, i, (from + noticed) / 2, until))
+            c->away |= (elect_set)1 << i;
+    s->cuts++;
+}
+
+/* Returns when, after the cut was noticed, a member of one side heard one of the other. */
+static int64_t healed(const struct history *h, const struct cut *c)
+{
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
+        unsigned from = history_member(h, r->from);
+        if (r->at > c->noticed && from < h->members &&
+            (c->away >> r->member & 1) != (c->away >> from & 1))
+            return r->at;
+    }
+    return INT64_MAX;
+}
+
+static void add_cut(struct search *s, const struct cut *c)
+{
+    elect_set everybody = ~(elect_set)0 >> (HISTORY_MEMBERS - s->h->members);
+    elect_set others = everybody & ~c->away;
+    int64_t end = healed(s->h, c);
+    if (others == 0)
+        return;
+    add(s, c->from, 0, &(struct fault){.kind = FAULT_CUT, .groups = 2, .group = {c->away, others}});
+    if (end != INT64_MAX)
+        add_of(s, end, FAULT_HEAL, 0);
+}
+
+static int by_begin(const void *x, const void *y)
+{
+    const struct cut *a = x, *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+/* Members that were away at the same time were away together, as far as the records show. */
+static void add_cuts(struct search *s)
+{
+    qsort(s->cut, s->cuts, sizeof s->cut[0], by_begin);
+    for (unsigned i = 0; i < s->cuts; i++) {
+        struct cut *next = i + 1 < s->cuts ? &s->cut[i + 1] : NULL;
+        if (next == NULL || next->from >= s->cut[i].noticed) {
+            add_cut(s, &s->cut[i]);
+            continue;
+        }
+        next->away |= s->cut[i].away;
+        next->from = s->cut[i].from;
+        if (next->noticed < s->cut[i].noticed)
+            next->noticed = s->cut[i].noticed;
+    }
+}
+
+/* ---- members that were away ---- */
+
+static bool is_office(const struct history *h, uint64_t term)
+{
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++)
+        if (takes(r) && r->term == term)
+            return true;
+    return false;
+}
+
+/* Returns when the member of `r` was last renewed, or renewed another one, before `r`. */
+static int64_t last_sign(const struct search *s, const struct history_step *r)
+{
+    for (const struct history_step *b = r; b-- > s->h->step;)
+        if (b->member == r->member &&
+            (b->rule == ELECT_RULE_RENEWED || b->rule == ELECT_RULE_GRANTS_AGAIN || takes(b)))
+            return b->at;
+    return r->at - (r->rule == ELECT_RULE_MANDATE_OVER ? s->f->lease : 3 * s->f->renewal);
+}
+
+static void add_pause(struct search *s, unsigned member, int64_t from, int64_t until)
+{
+    add(s, from, until - from,
+        &(struct fault){.kind = FAULT_PAUSE,
+                        .rank = (uint8_t)member,
+                        .amount = (until - from) / HISTORY_MILLISECOND});
+}
+
+static bool is_told(const struct history_step *r)
+{
+    return r->rule == ELECT_RULE_IS_TOLD || r->rule == ELECT_RULE_LEADER_TELLS;
+}
+
+static bool grants(const struct history_step *r)
+{
+    return r->rule == ELECT_RULE_GRANTS || r->rule == ELECT_RULE_GRANTS_AGAIN;
+}
+
+/* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. Another member
+ * that is away, too, may tell it of the leader that it remembers. It misses that leader soon, and
+ * note_cut finds that both were together. */
+static int64_t told_again(const struct history *h, const struct history_step *r)
+{
+    for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)
+        if (n->member == r->member &&
+            (is_told(n) || takes(n) || (grants(n) && is_office(h, n->term))))
+            return n->at;
+    return INT64_MAX;
+}
+
+/* Returns true if there was a leader at that time, before and afterwards: then the member that
+ * missed it was the one that was away. */
+static bool is_led(const struct search *s, int64_t at)
+{
+    const struct history *h = s->h;
+    int64_t last = 0, next = INT64_MAX;
+    for (unsigned i = 0; i < h->steps && next == INT64_MAX; i++)
+        if (takes(&h->step[i]) && h->step[i].at <= at)
+            last = h->step[i].at;
+        else if (takes(&h->step[i]))
+            next = h->step[i].at;
+    return at != INT64_MAX && at - last > 2 * s->f->renewal && next - at > s->f->lease;
+}
+
+/* The member of `r` lost its mandate or its leader, and lived. One that stood still gave no sign
+ * for much longer than it takes to miss a member; a leader that was cut off was granted its mandate
+ * by its own side until the end. */
+static void add_silence(struct search *s, const struct history_step *r)
+{
+    const struct history_faults *f = s->f;
+    int64_t from = last_sign(s, r), until = told_again(s->h, r);
+    bool led = r->rule == ELECT_RULE_MANDATE_OVER;
+    if (!led && !is_led(s, until))
+        return;
+    if (r->at - from > (f->lease + 3 * f->renewal) / 2)
+        add_pause(s, r->member, from, r->at);
+    else if (led)
+        note_cut(s, r->member, r->leads < 0 ? r->over - f->lease : from, r->at, r->at + f->delay);
+    else
+        note_cut(s, r->member, from, r->at, until);
+}
+
+/* ---- all together ---- */
+
+/* A candidate grants itself its mandate, and again if it has to ask again: that does not say that
+ * it led. */
+static bool is_own_grant(const struct history *h, const struct history_step *r)
+{
+    return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;
+}
+
+/* Returns the member that leads or led according to this step; h->members if it does not say. */
+static unsigned leader_in(const struct history *h, const struct history_step *r)
+{
+    if (takes(r))
+        return r->member;
+    if (is_own_grant(h, r))
+        return h->members;
+    switch (r->rule) {
+    case ELECT_RULE_GRANTS_AGAIN:
+    case ELECT_RULE_MISSES:
+    case ELECT_RULE_OFFICE_RELEASED:
+    case ELECT_RULE_LEADER_TELLS:
+    case HISTORY_TESTAMENT: return history_member(h, r->a);
+    case ELECT_RULE_IS_TOLD: return history_member(h, r->b);
+    default: return h->members;
+    }
+}
+
+/* Finds the member that took office, or is said to have led, before any other is recorded. */
+static bool find_first(const struct history *h, struct history_faults *f)
+{
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
+        f->began = r->at;
+        f->first = leader_in(h, r);
+        if (f->first < h->members)
+            return true;
+    }
+    return false;
+}
+
+static int64_t microseconds(const json_t *settings, const char *key)
+{
+    return (int64_t)(field_number(settings, key) * HISTORY_MILLISECOND);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct history_fault *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+bool history_find_faults(const struct history *h, struct history_faults *f)
+{
+    const json_t *settings = json_object_get(h->status, "settings");
+    struct search s = {.h = h, .f = f};
+    f->count = 0;
+    f->lease = microseconds(settings, "lease_ms");
+    f->renewal = microseconds(settings, "renewal_ms");
+    f->delay = microseconds(settings, "delay_ms");
+    if (!find_first(h, f))
+        return false;
+    for (unsigned i = 0; i < h->members; i++)
+        add_lives(&s, i);
+    for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
+        if (r->at < f->began)
+            continue;
+        add_told(&s, r);
+        if (r->rule == ELECT_RULE_MANDATE_OVER || r->rule == ELECT_RULE_MISSES)
+            add_silence(&s, r);
+    }
+    add_cuts(&s);
+    qsort(f->fault, f->count, sizeof f->fault[0], by_time);
+    return true;
+}

@@ -1,0 +1,34 @@
+/*
+ * Concludes from the recorders what happened to the members. A recorder says what its member did,
+ * not what befell it: a member that starts again was down before, since its guardian said so or
+ * since others missed it; a member that lost its mandate while it lived, or missed its leader for a
+ * while, was cut off or stood still.
+ */
+#ifndef ELECT_HISTORY_FAULTS_H
+#define ELECT_HISTORY_FAULTS_H
+
+#include "../model/world.h"
+#include "collect.h"
+
+#define HISTORY_FAULTS      512
+#define HISTORY_MILLISECOND 1000 /* of the microseconds in which recorders count */
+
+struct history_fault {
+    int64_t at;
+    int64_t lasts;      /* of a pause */
+    struct fault fault; /* a rank in it is the index of a member; its time is not set */
+};
+
+/* All times are microseconds by the clock here. */
+struct history_faults {
+    int64_t began;  /* when the first leader took office */
+    unsigned first; /* the first leader */
+    int64_t lease, renewal, delay;
+    unsigned count;
+    struct history_fault fault[HISTORY_FAULTS]; /* by time */
+};
+
+/* Returns false if no leader is recorded. */
+bool history_find_faults(const struct history *h, struct history_faults *f);
+
+#endif
