@@ -1,3 +1,5 @@
+/* libelect-client: asks the daemon of this machine whether its member leads, and until when. It is
+ * one file, so that a program can compile it in; see elect-client.h and talk.h. */
 #include "../base/clock.h"
 #include "elect-client.h"
 #include "talk.h"

@@ -1,3 +1,4 @@
+/* See args.h. */
 #include "args.h"
 
 #include <stdio.h>

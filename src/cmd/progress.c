@@ -1,3 +1,4 @@
+/* A progress bar on standard error, redrawn at most ten times a second. */
 #include "sim.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+/* See experiment.h. */
 #include "experiment.h"
 
 #include <assert.h>

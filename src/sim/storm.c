@@ -1,3 +1,5 @@
+/* See storm.h. All choices of a seed come from its own dice, so that the seed alone repeats them.
+ * */
 #include "storm.h"
 
 #include <string.h>

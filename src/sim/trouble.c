@@ -1,3 +1,4 @@
+/* See trouble.h. */
 #include "trouble.h"
 
 struct troubled {

@@ -1,3 +1,4 @@
+/* The search: explores breadth first, level by level, and judges every world that it finds. */
 #include "explorer.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* See space.h. */
 #include "local.h"
 
 #include <stdlib.h>

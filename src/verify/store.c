@@ -1,3 +1,4 @@
+/* See store.h. */
 #include "store.h"
 
 #include <endian.h>

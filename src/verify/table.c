@@ -1,3 +1,4 @@
+/* See table.h. */
 #include "table.h"
 
 #include <stdio.h>
