@@ -1,7 +1,7 @@
 /*
- * The world: a cluster as a value. Nodes, messages in flight, timers, time, crashes, recoveries and
- * cuts, with the moves that can be made in it. Who picks the moves is somebody else's affair: time
- * (world_next), a scenario, dice, or a hand.
+ * The world: a cluster as a value. It holds nodes, messages in flight, timers, clocks, disks and
+ * cuts, and offers the moves that can be made with them. The caller picks the moves: by time
+ * (world_next), from a scenario, by dice, or one by one in a test.
  *
  * At equal times faults come first, then messages in the order in which they were sent, then timers
  * in the order in which they were started.
@@ -12,7 +12,7 @@
 #include "claims.h"
 #include "dice.h"
 
-#define WORLD_MAX_FLIGHTS 16384 /* a network that holds this many loses what is sent on top */
+#define WORLD_MAX_FLIGHTS 16384 /* a message sent when as many are in flight is lost */
 #define WORLD_MAX_FAULTS  512
 #define WORLD_MAX_GROUPS  8
 #define WORLD_FOREVER     UINT64_MAX
@@ -21,7 +21,7 @@ struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
     uint32_t loss, duplicate;      /* in parts of DICE_CERTAIN, for each copy */
     uint32_t garble;               /* the same */
-    bool reorder;                  /* else the copies on one link arrive in order */
+    bool reorder;                  /* otherwise the copies on one link arrive in order */
 };
 
 enum fate {
@@ -30,18 +30,18 @@ enum fate {
     FATE_LOST_IN_CUT,
     FATE_LOST_AT_THE_DEAD,
     FATE_LOST_BY_HAND,
-    FATE_GARBLED /* and thrown away, because its seal is broken */
+    FATE_GARBLED /* and thrown away by the receiver, because its proof fails */
 };
 
 struct flight {
     struct elect_message message;
-    uint64_t leaves, due; /* what has not left its sender dies with it */
-    uint32_t order;       /* when it was sent, as a number that grows with every send */
+    uint64_t leaves, due; /* a crash of the sender before it leaves loses the message */
+    uint32_t order;       /* of sending: a number that grows with every message */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
 
-/* name, the word for it; `amount` is what the comment says */
+/* name, the word for it in a scenario; the comment says what `amount` is */
 #define WORLD_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVER, "recover")                                                                          \
@@ -50,30 +50,30 @@ struct flight {
     X(CALM, "calm")                                                                                \
     X(ONE_WAY, "one-way") /* the first group is not heard by the second */                         \
     X(PAUSE, "pause")     /* the process stands still for so long, its clock does not */           \
-    X(RATE, "clock")      /* its clock runs by millionths too fast, or slow */                     \
-    X(DISK, "disk")       /* its writes take so long from now on */                                \
-    X(TICK, "tick")       /* its clock jumps on by so much */                                      \
-    X(DUE, "due")         /* whatever its clock says: this elect_time_name has come */             \
-    X(HEARS, "hears")     /* it hears of terms up to this counter */                               \
+    X(RATE, "clock")  /* its clock is too fast by so many millionths, or (negative) too slow */    \
+    X(DISK, "disk")   /* its writes take so long from now on */                                    \
+    X(TICK, "tick")   /* its clock jumps on by so much */                                          \
+    X(DUE, "due")     /* this elect_time_name has come, whatever its clock shows */                \
+    X(HEARS, "hears") /* it hears of terms up to this counter */                                   \
     /* Only under a mandate. */                                                                    \
-    X(WIN, "wins")            /* it is nominated, whoever else is there */                         \
+    X(WIN, "wins")            /* it is nominated, whichever other members are up */                \
     X(LEASE, "new-lease")     /* all are told of another lease */                                  \
-    X(TESTAMENT, "testament") /* it crashes, and its guardian says so */                           \
-    /* What hosts are told. */                                                                     \
+    X(TESTAMENT, "testament") /* it crashes, and its guardian sends its testament */               \
+    /* Told to a process by its host. */                                                           \
     X(RESIGN, "resign")                                                                            \
     X(TRANSFER, "transfer") /* to this number */                                                   \
-    X(ADD, "add")           /* the leader: this one becomes a member */                            \
-    X(REMOVE, "remove")     /* the leader: this one votes no more */                               \
-    X(READMIT, "readmit")   /* one that is down comes back without its state */                    \
+    X(ADD, "add")           /* the leader is told to make this one a member */                     \
+    X(REMOVE, "remove")     /* the leader is told that this one votes no more */                   \
+    X(READMIT, "readmit")   /* a process that is down comes back without its state */              \
     X(HALT, "pause-elections")                                                                     \
     X(RESUME, "resume-elections")                                                                  \
     /* Outside of what a mandate assumes. */                                                       \
     X(FREEZE, "freeze")   /* the process stands still for so long, and so does its clock */        \
-    X(BACKUP, "backup")   /* what is on its disk is copied */                                      \
-    X(RESTORE, "restore") /* the disk of one that is down is what it was then */                   \
-    X(WIPE, "wipe")       /* the disk of one that is down is lost */                               \
+    X(BACKUP, "backup")   /* a copy of its disk is kept */                                         \
+    X(RESTORE, "restore") /* it is down, and its disk becomes that copy again */                   \
+    X(WIPE, "wipe")       /* it is down, and its disk is lost */                                   \
     X(CLONE, "clone")     /* the process and its disk are copied, as they are now */               \
-    X(SWAP, "swap")       /* the clone goes on in its place, and it in the clone's */
+    X(SWAP, "swap")       /* the clone and the process change places */
 
 enum fault_kind {
 #define X(name, word) FAULT_##name,
@@ -88,28 +88,27 @@ struct fault {
     uint64_t time;
     int64_t amount;
     uint8_t kind; /* enum fault_kind */
-    uint8_t rank; /* of whom */
+    uint8_t rank; /* of the process */
     uint8_t groups;
     elect_set group[WORLD_MAX_GROUPS]; /* FAULT_CUT: nothing passes between different groups */
 };
 
-/* What a process's own clock says: `base` at the time `since`, and from then on by its own rate. */
+/* The clock of a process: it shows `base` at the time `since`, and runs at `rate` from then on. */
 struct clock {
     elect_time base;
     uint64_t since;
-    int64_t rate; /* in millionths more or less than one */
+    int64_t rate; /* millionths by which it is too fast */
 };
 
-/* A write that takes its time. Until it is done a crash may leave what was there before. */
+/* A write takes time. A crash before it is done may leave what was there before. */
 struct disk {
     struct elect_saved saved, before;
     uint64_t takes, done;
 };
 
 struct books {
-    uint64_t
-        sent[ELECT_EVENT_COUNT]; /* copies handed to a link, by type; failed hops are not here */
-    uint64_t delivered;          /* copies that a live process took */
+    uint64_t sent[ELECT_EVENT_COUNT]; /* copies handed to a link, by type, without failed hops */
+    uint64_t delivered;               /* copies that a live process received */
     uint64_t failed_hops, acks, heartbeats;
 };
 
@@ -123,15 +122,15 @@ struct world {
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stopping;          /* how long the work of an office that is over takes to stop */
-    uint64_t stops[ELECT_MAX];  /* when it has */
-    uint64_t paused[ELECT_MAX]; /* until then nothing reaches it */
-    elect_set cut[ELECT_MAX];   /* from -> to whom nothing passes */
+    uint64_t stopping;          /* how long work takes to stop when its office is over */
+    uint64_t stops[ELECT_MAX];  /* when the work of this process has stopped */
+    uint64_t paused[ELECT_MAX]; /* nothing reaches the process before this time */
+    elect_set cut[ELECT_MAX];   /* by sender: the receivers that it cannot reach */
     struct claims claims[ELECT_MAX];
     elect_term latest;               /* the largest token ever taken */
-    elect_term testament[ELECT_MAX]; /* deposited with its guardian */
-    unsigned broken;                 /* what claims broke, ever */
-    bool disturbed; /* something was lost, crashed or fired by hand: nothing is promised */
+    elect_term testament[ELECT_MAX]; /* the term in the testament that its guardian has */
+    unsigned broken;                 /* all that claims_note has reported */
+    bool disturbed; /* something was lost, crashed or done by hand: agreement is not promised */
     uint32_t order;
     struct {
         uint64_t due;
@@ -146,48 +145,49 @@ struct world {
         struct elect_node node;
         struct disk disk;
     } clone[ELECT_MAX];
-    uint32_t flights, elections;             /* in flight; of them neither ACK nor HEARTBEAT */
+    uint32_t flights, elections; /* in flight; those of them that belong to an election */
     struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
 };
 
-/* What a move did, for whoever tells the story. */
+/* What a move did, for the narrator. */
 enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING };
 
 struct happening {
-    uint8_t what;               /* enum happened */
-    uint8_t rank;               /* whose step; or the receiver of what was lost */
-    uint8_t fate;               /* enum fate: of what was lost */
-    struct elect_input input;   /* of a step; or the message that was lost */
+    uint8_t what; /* enum happened */
+    uint8_t rank; /* of the process that took the step, or of the receiver of a lost message */
+    uint8_t fate; /* enum fate, of a lost message */
+    struct elect_input input;   /* of a step; or the lost message */
     struct elect_output output; /* of a step */
     struct fault fault;         /* a recovery has a step as well */
 };
 
-/* Everybody up, following `leader` (a rank, or ELECT_NOBODY). */
+/* All processes are up and follow `leader` (a rank, or ELECT_NOBODY). */
 void world_init(struct world *w, const struct elect_config *config, const struct weather *weather,
                 uint64_t seed, uint8_t leader);
-void world_down(struct world *w, uint8_t rank); /* was never up */
+void world_down(struct world *w, uint8_t rank); /* as if it had never started */
 
 /* Moves. */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
-/* Answers that nobody sent. This voter would grant what the process asks for; false if it asks for
- * nothing, or is no voter. The own voter has promised that term, or knows its office to be over. */
+/* Answers that were not sent. world_assent: the voter `from` would grant what the process asks for;
+ * false if the process asks for nothing, or `from` does not vote. world_refuse: the process's own
+ * voter has promised that term, or knows that the office is over. */
 bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h);
 void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
                   struct happening *h);
-/* A message from somewhere, whatever is in flight. */
+/* The process receives a message that was not in flight. */
 void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,
                 struct happening *h);
-void world_alarm(struct world *w, uint8_t rank, struct happening *h);   /* it is told the time */
-void world_stopped(struct world *w, uint8_t rank, struct happening *h); /* its work has */
+void world_alarm(struct world *w, uint8_t rank, struct happening *h);   /* it is told ALARM */
+void world_stopped(struct world *w, uint8_t rank, struct happening *h); /* its work has stopped */
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);
 void world_lose(struct world *w, uint32_t flight, struct happening *h);
 void world_duplicate(struct world *w, uint32_t flight);
 void world_delay(struct world *w, uint32_t flight, uint64_t until);
-void world_inject(struct world *w, const struct flight *f); /* once more, from now on */
+void world_inject(struct world *w, const struct flight *f); /* a copy is sent now */
 void world_fault(struct world *w, const struct fault *fault, struct happening *h);
 const char *world_fault_name(enum fault_kind kind);
-/* A fault that is a step of the process, too. */
+/* Is the fault also a step of the process? */
 bool world_fault_steps(const struct fault *fault);
 
 /* The next move by time, no later than `until`; false if there is none. */
@@ -198,23 +198,23 @@ void world_schedule(struct world *w, const struct fault *fault);
 uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type);
 
 bool world_up(const struct world *w, uint8_t rank);
-elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock says */
+elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock shows */
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
 bool world_leads(const struct world *w, uint8_t rank);
-bool world_in_office(const struct world *w, uint8_t rank);  /* nobody else can lead */
-uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY: it is electing */
+bool world_in_office(const struct world *w, uint8_t rank);  /* so that no other process can lead */
+uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY during an election */
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
-/* Its disk is empty: it has lost its state, and has not been readmitted. */
+/* Its disk is empty: the process has lost its state and has not been readmitted. */
 bool world_forgot(const struct world *w, uint8_t rank);
-uint8_t world_in_charge(const struct world *w); /* who is in office; ELECT_NOBODY if nobody is */
-uint8_t world_leader(const struct world *w);    /* whom all live processes follow and who is up */
-bool world_settled(
-    const struct world *w); /* each part of the cluster has its one leader, all calm */
-/* But for the time, which goes on, and for what was counted. */
+uint8_t world_in_charge(const struct world *w); /* the process in office, or ELECT_NOBODY */
+uint8_t world_leader(const struct world *w);    /* the live leader of all live processes */
+/* Each part of the cluster has one leader, and no election is under way. */
+bool world_settled(const struct world *w);
+/* Are they equal, apart from the time and the books? */
 bool world_same(const struct world *a, const struct world *b);
 bool world_at_rest(const struct world *w);   /* nothing is left to happen */
 uint64_t world_total(const struct world *w); /* sent by the election, all types */
-elect_set world_reach(const struct world *w,
-                      uint8_t rank); /* live, and no cut between; itself too */
+/* The live processes that no cut separates from this one, itself included. */
+elect_set world_reach(const struct world *w, uint8_t rank);
 
 #endif
