@@ -657,19 +657,19 @@ MUTANTS = {
         "runtime/session.c", "is_same_life(p, h) || lives(s, &p->now, now) ?", "is_same_life(p, h) ?",
         "session a state of one start before is older and a clone is one that runs beside it"),
     "a packet from anywhere shows that a link works": (
-        "runtime/member.c", "known ? link : SESSION_LINKS,", "link,", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/receive.c", "known ? link : SESSION_LINKS,", "link,", "loop a relay moves no peer that is heard and a peer that moves is found"),
     "a peer that is heard at its address may move": (
-        "runtime/member.c", "    if (m->event.later)\n        c->packets = 0;\n", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/address.c", "    if (m->event.later)\n        c->packets = 0;\n", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
     "two packets move a dynamic peer": (
-        "runtime/member.c", "c->packets >= MOVED_PACKETS && ", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/address.c", "c->packets >= MOVED_PACKETS && ", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
     "a dynamic peer never moves": (
-        "runtime/member.c", "(c->packets >= MOVED_PACKETS && now - c->since", "(false && now - c->since", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/address.c", "(c->packets >= MOVED_PACKETS && now - c->since", "(false && now - c->since", "loop a relay moves no peer that is heard and a peer that moves is found"),
     "a peer that moves gets nothing before its address is proved": (
-        "runtime/member.c", "        if (is_candidate_heard(m, c))\n", "        if (false)\n", "loop a peer that may have moved gets each packet at both addresses"),
+        "runtime/outbox.c", "        if (member_is_candidate_heard(m, c))\n", "        if (false)\n", "loop a peer that may have moved gets each packet at both addresses"),
     "one packet from elsewhere brings packets there for ever": (
-        "runtime/member.c", "return c->packets > 0 && elect_uv_now() - c->heard <", "return c->packets > 0 && 0 <", "loop a peer that may have moved gets each packet at both addresses"),
+        "runtime/address.c", "return c->packets > 0 && elect_uv_now() - c->heard <", "return c->packets > 0 && 0 <", "loop a peer that may have moved gets each packet at both addresses"),
     "a candidate gets packets though the peer is heard at its address": (
-        "runtime/member.c", "return c->packets > 0 && elect_uv_now()", "return elect_uv_now()", "loop a peer that may have moved gets each packet at both addresses"),
+        "runtime/address.c", "return c->packets > 0 && elect_uv_now()", "return elect_uv_now()", "loop a peer that may have moved gets each packet at both addresses"),
     "every HELLO is answered": (
         "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
         "session answers have a budget"),
@@ -702,10 +702,10 @@ MUTANTS = {
         "runtime/store.c", " || at != place)", ")", "runtime one whole copy is enough and none is said"),
     # notes
     "a note of who has lost its state is taken": (
-        "runtime/member.c", "    if (m->options.note == NULL || m->event.lost)", "    if (m->options.note == NULL)",
+        "runtime/receive.c", "    if (m->options.note == NULL || m->event.lost)", "    if (m->options.note == NULL)",
         "member nobody takes notes of who is lost"),
     "a note is not sent": (
-        "runtime/member.c", "        if (m->note[i].length > 0)\n            send_note(m, i);\n", "        m->note[i].length = 0;\n",
+        "runtime/outbox.c", "        if (m->note[i].length > 0)\n            send_note(m, i);\n", "        m->note[i].length = 0;\n",
         "member notes go from host to host"),
     "a note that is too long is sent": (
         "runtime/member.c", " || length == 0 || length > ELECT_UV_NOTE)", " || length == 0)", "member notes go from host to host"),
@@ -738,12 +738,12 @@ MUTANTS = {
         "history/change.c", "vacant ? NULL : office", "office", "explain no-majority-is-left"),
     # testaments, and whoever works
     "a testament is not deposited": (
-        "runtime/member.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
+        "runtime/turn.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
     "a testament is not written anew": (
-        "runtime/member.c", "    net_filter(&m->net, tags, count);\n    deposit_anew(m);\n", "    net_filter(&m->net, tags, count);\n",
+        "runtime/receive.c", "    net_filter(&m->net, tags, count);\n    member_deposit_anew(m);\n", "    net_filter(&m->net, tags, count);\n",
         "member letters are written anew for whoever restarts"),
     "a testament is not heard": (
-        "runtime/member.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
+        "runtime/testament.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
         "member the testament of a dead leader saves a lease"),
     "a leader whose testament was stolen leads on": (
         "office.c", "        elect__end_office(p, TESTAMENT_OF_THE_LIVING);", "        because(p, COUNTS);",

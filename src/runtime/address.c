@@ -1,0 +1,59 @@
+/*
+ * Where each peer is. A dynamic peer is where its packets come from: it may move while it runs, and
+ * an attacker that repeats its packets from elsewhere must not be able to move it.
+ */
+#include "member.h"
+
+#define MOVED_PACKETS 5 /* that show that a dynamic peer is at another address */
+
+unsigned member_peer_with(const struct elect_member *m, uint16_t id)
+{
+    unsigned peer = 0;
+    while (peer < m->peers && m->peer[peer].id != id)
+        peer++;
+    return peer;
+}
+
+bool member_is_candidate_heard(const struct elect_member *m, const struct candidate *c)
+{
+    return c->packets > 0 && elect_uv_now() - c->heard < (elect_time)m->sessions->suspicion;
+}
+
+static void move(struct elect_member *m, unsigned peer, unsigned link,
+                 const union elect_address *to)
+{
+    if (net_same(&m->peer[peer].link[link], to))
+        return;
+    m->peer[peer].link[link] = *to;
+    m->candidate[peer][link].packets = 0;
+    member_deposit_anew(m);
+}
+
+/* A dynamic peer has moved when some newest packets in a row have come from another address, for
+ * the suspicion time, and none from the address that is known. An attacker that only relays packets
+ * from elsewhere, however fast, moves no peer that is still heard at its own address. */
+void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
+                           const union elect_address *from)
+{
+    struct candidate *c = &m->candidate[peer][link];
+    elect_time now = elect_uv_now();
+    if (m->event.later)
+        c->packets = 0;
+    if (!m->peer[peer].dynamic || !m->event.newest || net_same(&m->peer[peer].link[link], from))
+        return;
+    if (c->packets == 0 || !net_same(&c->address, from))
+        *c = (struct candidate){.address = *from, .since = now};
+    c->packets++;
+    c->heard = now;
+    if (m->peer[peer].link[link].any.sa_family == AF_UNSPEC ||
+        (c->packets >= MOVED_PACKETS && now - c->since >= (elect_time)m->sessions->suspicion))
+        move(m, peer, link, from);
+}
+
+void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
+                       const union elect_address *to)
+{
+    unsigned peer = member_peer_with(m, id);
+    if (peer < m->peers && peer != m->me && link < m->peer[peer].links)
+        move(m, peer, link, to);
+}

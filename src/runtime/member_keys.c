@@ -1,0 +1,106 @@
+/*
+ * Changing the keys of a running member. Every step is refused while it would cut off a peer: a key
+ * is used only when all live peers accept it, and removed only when no peer speaks with it.
+ */
+#include "member.h"
+
+#include <stdio.h>
+
+static uint8_t slot_of(const struct elect_member *m, uint8_t id)
+{
+    uint8_t slot = 0;
+    while (slot < SESSION_KEYS &&
+           !(m->sessions->key[slot].there && m->sessions->key[slot].id == id))
+        slot++;
+    return slot;
+}
+
+bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
+                              size_t room)
+{
+    uint8_t slot = 0;
+    while (slot < SESSION_KEYS && m->sessions->key[slot].there)
+        slot++;
+    if (slot == SESSION_KEYS || slot_of(m, key->id) != SESSION_KEYS) {
+        snprintf(why, room,
+                 slot == SESSION_KEYS ? "there are two keys already: remove one first"
+                                      : "a key with that number is there already");
+        return false;
+    }
+    sessions_add_key(m->sessions, slot, key->id, key->key);
+    member_filter(m);
+    member_set_timer(m);
+    return true;
+}
+
+/* Is there a live peer that does not accept the key (of_use), or one that speaks with it? `whom` is
+ * its number. */
+static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, uint16_t *whom)
+{
+    uint64_t now = (uint64_t)elect_uv_now();
+    for (unsigned i = 0; i < m->sessions->count; i++) {
+        *whom = m->sessions->peer[i].id;
+        if (of_use ? sessions_lives(m->sessions, i, now) && !sessions_accepts(m->sessions, i, slot)
+                   : sessions_speaks_with(m->sessions, i, slot, now))
+            return true;
+    }
+    return false;
+}
+
+bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room)
+{
+    uint8_t slot = slot_of(m, id);
+    uint16_t whom;
+    if (slot == SESSION_KEYS) {
+        snprintf(why, room, "key %u is not installed here", id);
+        return false;
+    }
+    if (in_the_way(m, slot, true, &whom)) {
+        snprintf(why, room, "member %u does not accept key %u yet: install it there first", whom,
+                 id);
+        return false;
+    }
+    sessions_use(m->sessions, slot);
+    member_deposit_anew(m);
+    member_set_timer(m);
+    return true;
+}
+
+bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why, size_t room)
+{
+    uint8_t slot = slot_of(m, id);
+    uint16_t whom;
+    if (slot == SESSION_KEYS || slot == m->sessions->use) {
+        snprintf(why, room,
+                 slot == SESSION_KEYS ? "key %u is not installed here"
+                                      : "key %u is used here: use another one first",
+                 id);
+        return false;
+    }
+    if (!force && in_the_way(m, m->sessions->use, true, &whom)) {
+        snprintf(why, room, "member %u does not accept the key in use: install it there first",
+                 whom);
+        return false;
+    }
+    if (!force && in_the_way(m, slot, false, &whom)) {
+        snprintf(why, room,
+                 "member %u still speaks with key %u: use another one there first, or --force, "
+                 "which cuts it off",
+                 whom, id);
+        return false;
+    }
+    sessions_remove_key(m->sessions, slot);
+    member_filter(m);
+    member_set_timer(m);
+    return true;
+}
+
+unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS])
+{
+    unsigned count = 0;
+    ids[count++] = m->sessions->key[m->sessions->use].id;
+    for (uint8_t slot = 0; slot < SESSION_KEYS; slot++)
+        if (m->sessions->key[slot].there && slot != m->sessions->use)
+            ids[count++] = m->sessions->key[slot].id;
+    return count;
+}

@@ -1,0 +1,79 @@
+/* What a member shows of itself: who leads, who its peers are and whether they are heard, what it
+ * has sent and written. */
+#include "member.h"
+
+struct elect_news elect_member_status(const struct elect_member *m, unsigned group)
+{
+    const struct group *g = &m->group[group];
+    const struct elect_mandate *o = &g->node.mandate;
+    elect_time now =
+        elect_uv_now(); /* without a mandate leadership is promised for one heartbeat */
+    elect_time beat = g->config.duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER];
+    bool leads = !m->over && elect_leads(&g->node, now);
+    uint8_t follows = g->node.mandated                ? o->presence.follows
+                      : g->node.state == ELECT_NORMAL ? g->node.leader
+                                                      : ELECT_NOBODY;
+    uint8_t leader = leads ? g->node.me : follows;
+    bool known = leads || (!m->over && leader != ELECT_NOBODY && leader != g->node.me);
+    struct elect_news news = {.group = group,
+                              .known = known,
+                              .leads = leads,
+                              .works = o->leader.working || (m->over && o->leader.token != 0),
+                              .leader = known ? g->config.id[leader] : 0,
+                              .term = leads ? o->leader.token : 0,
+                              .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
+    if (known && !leads && elect_term_owner(o->voter.granted) == news.leader)
+        news.term = o->voter.granted; /* if it is a term of this leader, not of an earlier one */
+    return news;
+}
+
+const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group)
+{
+    return &m->group[group].node;
+}
+
+const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group)
+{
+    return &m->group[group].config;
+}
+
+bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info)
+{
+    unsigned at = i + (i >= m->me);
+    if (at >= m->peers || m->over)
+        return false;
+    unsigned session = m->session_of[at];
+    const struct session_peer *p = &m->sessions->peer[session];
+    uint64_t heard = sessions_heard(m->sessions, session);
+    *info = (struct elect_peer_info){.id = p->id,
+                                     .links = m->peer[at].links,
+                                     .session = heard != 0,
+                                     .same = p->digest == m->sessions->digest,
+                                     .same_keys = true,
+                                     .incarnation = p->known.incarnation,
+                                     .heard = heard != 0 ? (elect_time)heard : ELECT_UNSET};
+    for (uint8_t slot = 0; slot < SESSION_KEYS; slot++)
+        info->same_keys = info->same_keys && (!m->sessions->key[slot].there ||
+                                              sessions_accepts(m->sessions, session, slot));
+    for (unsigned link = 0; link < info->links; link++)
+        info->link[link] =
+            (struct elect_link_info){m->peer[at].link[link], m->link_heard[at][link]};
+    return true;
+}
+
+struct elect_traffic elect_member_traffic(const struct elect_member *m)
+{
+    struct elect_traffic traffic = m->net.traffic;
+    traffic.writes = m->writes;
+    return traffic;
+}
+
+uint32_t elect_member_incarnation(const struct elect_member *m) { return m->state.incarnation; }
+
+uint32_t member_digest(const struct elect_member *m)
+{
+    uint32_t digest = 0;
+    for (unsigned i = 0; i < m->groups; i++)
+        digest = digest * 31 + (m->group[i].mark ^ m->group[i].config.digest);
+    return digest;
+}

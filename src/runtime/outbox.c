@@ -1,0 +1,86 @@
+/*
+ * What goes out: an outbox for each peer, whose records fill as few datagrams as possible, and
+ * notes from host to host. A record is the mark of its group, its length, and a message.
+ */
+#include "member.h"
+
+#include "bytes.h"
+
+#define RECORD_HEAD 6 /* the mark of its group, and its length */
+
+_Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
+
+void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t length)
+{
+    struct bytes b = {box->bytes + box->used, box->bytes + OUTBOX_ROOM, true};
+    if (!bytes_room(&b, RECORD_HEAD + length))
+        return;
+    put_number(&b, mark, 4);
+    put_number(&b, length, 2);
+    put_bytes(&b, bytes, length);
+    box->used += RECORD_HEAD + length;
+}
+
+/* A dynamic peer that may have moved gets each packet at both addresses: a leader that has moved
+ * needs its grants before the suspicion time has passed at the new address. */
+void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
+{
+    for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {
+        const struct candidate *c = &m->candidate[peer][link];
+        net_send(&m->net, link, &m->peer[peer].link[link], bytes, length);
+        if (member_is_candidate_heard(m, c))
+            net_send(&m->net, link, &c->address, bytes, length);
+    }
+}
+
+/* The length of the records from `from` on that fit into one datagram, all of them whole. */
+static size_t datagram(const struct outbox *box, size_t from)
+{
+    size_t length = 0;
+    while (from + length < box->used) {
+        const uint8_t *head = box->bytes + from + length;
+        size_t record = RECORD_HEAD + (size_t)(head[4] | head[5] << 8);
+        if (length + record > SESSION_ROOM)
+            break;
+        length += record;
+    }
+    return length;
+}
+
+static void empty(struct elect_member *m, unsigned peer, struct outbox *box,
+                  size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *))
+{
+    uint8_t packet[SEAL_MAX_PACKET];
+    for (size_t at = 0, length; at < box->used; at += length) {
+        length = datagram(box, at);
+        member_send(m, peer, packet,
+                    seal(m->sessions, m->session_of[peer], box->bytes + at, length, packet));
+    }
+    box->used = 0;
+}
+
+/* A note has a datagram of its own, so that it takes no room from the messages of members. */
+static void send_note(struct elect_member *m, unsigned peer)
+{
+    uint8_t content[SESSION_ROOM], packet[SEAL_MAX_PACKET];
+    struct bytes b = {content, content + sizeof content, true};
+    struct note *note = &m->note[peer];
+    put_number(&b, MEMBER_NOTE_MARK, 4);
+    put_number(&b, note->length, 2);
+    put_bytes(&b, note->bytes, note->length);
+    size_t length = RECORD_HEAD + note->length;
+    note->length = 0;
+    member_send(m, peer, packet,
+                sessions_seal(m->sessions, m->session_of[peer], content, length, packet));
+}
+
+void member_flush(struct elect_member *m)
+{
+    for (unsigned i = 0; i < m->peers; i++) {
+        empty(m, i, &m->out[i], sessions_seal);
+        empty(m, i, &m->out_lost[i], sessions_seal_lost);
+        if (m->note[i].length > 0)
+            send_note(m, i);
+    }
+    net_flush(&m->net);
+}

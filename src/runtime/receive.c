@@ -1,0 +1,181 @@
+/*
+ * What comes in: from the socket through the session to elect_step. The session decides what is
+ * authentic and new; here its events become steps of the groups, news for the host, and answers.
+ */
+#include "member.h"
+
+#include "bytes.h"
+
+_Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
+
+/* ---- records of a datagram ---- */
+
+/* The peer has lost its state and asks what is remembered. The incarnation that its session shows
+ * counts, too: an answer, perhaps a grant, may be all that was heard of that life, and answers do
+ * not name it. */
+static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
+{
+    uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
+    *met = known > *met ? known : *met;
+}
+
+/* `turning` keeps the answers of the host back until all of the datagram is taken. */
+static void take_note(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
+{
+    if (m->options.note == NULL || m->event.lost)
+        return;
+    m->turning = true;
+    m->options.note(m->options.context, m->peer[peer].id, bytes, length);
+    m->turning = false;
+}
+
+static void take_record(struct elect_member *m, unsigned peer, uint32_t mark, const uint8_t *bytes,
+                        size_t length)
+{
+    if (mark == MEMBER_NOTE_MARK) {
+        take_note(m, peer, bytes, length);
+        return;
+    }
+    for (unsigned i = 0; i < m->groups; i++) {
+        struct group *g = &m->group[i];
+        struct elect_message message;
+        if (g->mark != mark || !elect_decode(&g->config, bytes, length, &message) ||
+            (m->event.lost && message.type != ELECT_FORGOT))
+            continue;
+        uint8_t from = elect_rank(&g->config, m->peer[peer].id);
+        struct elect_input in = elect_received(from, &message, elect_uv_now());
+        if (m->event.lost)
+            recall(m, peer, &g->node.saved.met[from]);
+        member_step(m, i, &in);
+    }
+}
+
+static void take_data(struct elect_member *m, unsigned peer)
+{
+    struct bytes b = {m->event.content, m->event.content + m->event.length, true};
+    while (b.at < b.end && !m->over) {
+        uint32_t mark = (uint32_t)take_number(&b, 4);
+        size_t length = (size_t)take_number(&b, 2);
+        const uint8_t *at = b.at;
+        if (!bytes_room(&b, length))
+            return;
+        b.at += length;
+        take_record(m, peer, mark, at, length);
+    }
+}
+
+/* ---- events of a session ---- */
+
+static void remember(struct elect_member *m, unsigned peer, bool at_once)
+{
+    struct state_peer *p = &m->state.peer[0];
+    while (p->id != m->peer[peer].id)
+        p++;
+    p->known = m->sessions->peer[m->session_of[peer]].known;
+    m->dirty = m->dirty || (at_once && !m->options.lost);
+}
+
+static void peer_news(struct elect_member *m, unsigned peer, enum elect_peer_news news)
+{
+    if (m->options.peer_news != NULL)
+        m->options.peer_news(m->options.context, m->peer[peer].id, news);
+}
+
+static void opened(struct elect_member *m, unsigned peer)
+{
+    const struct session_event *e = &m->event;
+    if (!e->lost)
+        remember(m, peer, true);
+    member_filter(m); /* before the answer goes out: the reply to it must pass the filter */
+    peer_news(m, peer, e->lost ? ELECT_PEER_LOST : ELECT_PEER_OPENED);
+    if (!e->lost && m->sessions->peer[m->session_of[peer]].digest != m->sessions->digest)
+        peer_news(m, peer, ELECT_PEER_DIFFERS);
+}
+
+/* The verdict is written to the state file. With every start the numbers of this member rise, so
+ * that sooner or later the other members could no longer tell that its state is an old one. */
+static void must_stop(struct elect_member *m, enum session_refusal why)
+{
+    if (m->over)
+        return;
+    m->state.condemned = (uint8_t)(why + 1);
+    if (!m->options.lost)
+        (void)store_write(&m->store, &m->state);
+    member_fail(m, true, session_refusal_text(why));
+}
+
+static void take_event(struct elect_member *m, unsigned peer, unsigned link,
+                       const union elect_address *from)
+{
+    static const enum elect_peer_news refusals[] = {
+        [SESSION_ROLLBACK] = ELECT_PEER_ROLLED_BACK,
+        [SESSION_CLONE] = ELECT_PEER_CLONED,
+        [SESSION_PROTOCOL] = ELECT_PEER_PROTOCOL,
+    };
+    struct session_event *e = &m->event;
+    if (e->news == SESSION_MUST_STOP)
+        must_stop(m, (enum session_refusal)e->why);
+    if (m->over)
+        return;
+    if (e->news == SESSION_TESTAMENT) { /* it does not show that the peer is alive */
+        if (member_take_testament(m, peer))
+            peer_news(m, peer, ELECT_PEER_TESTAMENT);
+        return;
+    }
+    if (e->later)
+        m->link_heard[peer][link] = elect_uv_now();
+    member_follow_address(m, peer, link, from);
+    if (e->news == SESSION_OPENED)
+        opened(m, peer);
+    if (e->fresh)
+        remember(m, peer, false);
+    if (e->news == SESSION_REFUSED)
+        peer_news(m, peer, refusals[e->why]);
+    if (e->news == SESSION_DATA)
+        take_data(m, peer);
+    if (e->answer_length == 0 || !member_write(m))
+        return;
+    if (m->peer[peer].dynamic) /* its known address may be an old one */
+        net_send(&m->net, link, from, e->answer, e->answer_length);
+    else
+        member_send(m, peer, e->answer, e->answer_length);
+}
+
+/* ---- the socket ---- */
+
+void member_take(void *context, unsigned link, const union elect_address *from,
+                 const uint8_t *bytes, size_t length)
+{
+    struct elect_member *m = context;
+    struct packet head;
+    if (m->over || !seal_head(bytes, length, &head))
+        return;
+    unsigned peer = member_peer_with(m, head.from);
+    if (peer == m->peers || peer == m->me || link >= m->peer[peer].links)
+        return;
+    bool known = net_same(from, &m->peer[peer].link[link]);
+    if (!known && !m->peer[peer].dynamic)
+        return;
+    sessions_take(m->sessions, (uint64_t)elect_uv_now(), known ? link : SESSION_LINKS, bytes,
+                  length, &m->event);
+    if (m->event.news == SESSION_NOTHING)
+        m->net.traffic.ignored++;
+    else
+        take_event(m, peer, link, from);
+}
+
+void member_rested(void *context)
+{
+    struct elect_member *m = context;
+    if (!m->over)
+        sessions_turn(m->sessions);
+    member_turn(m);
+}
+
+void member_filter(struct elect_member *m)
+{
+    uint32_t tags[SESSION_PEERS * SESSION_TAGS];
+    unsigned count = sessions_tags(m->sessions, tags, sizeof tags / sizeof tags[0]);
+    net_filter(&m->net, tags, count);
+    member_deposit_anew(m);
+}
