@@ -6,22 +6,13 @@
 
 #include <stdio.h>
 
-static uint8_t slot_of(const struct elect_member *m, uint8_t id)
-{
-    uint8_t slot = 0;
-    while (slot < SESSION_KEYS &&
-           !(m->sessions->key[slot].there && m->sessions->key[slot].id == id))
-        slot++;
-    return slot;
-}
-
 bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
                               size_t room)
 {
     uint8_t slot = 0;
     while (slot < SESSION_KEYS && m->sessions->key[slot].there)
         slot++;
-    if (slot == SESSION_KEYS || slot_of(m, key->id) != SESSION_KEYS) {
+    if (slot == SESSION_KEYS || sessions_slot(m->sessions, key->id) != SESSION_KEYS) {
         snprintf(why, room,
                  slot == SESSION_KEYS ? "there are two keys already: remove one first"
                                       : "a key with that number is there already");
@@ -49,7 +40,7 @@ static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, 
 
 bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room)
 {
-    uint8_t slot = slot_of(m, id);
+    uint8_t slot = sessions_slot(m->sessions, id);
     uint16_t whom;
     if (slot == SESSION_KEYS) {
         snprintf(why, room, "key %u is not installed here", id);
@@ -68,7 +59,7 @@ bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t 
 
 bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why, size_t room)
 {
-    uint8_t slot = slot_of(m, id);
+    uint8_t slot = sessions_slot(m->sessions, id);
     uint16_t whom;
     if (slot == SESSION_KEYS || slot == m->sessions->use) {
         snprintf(why, room,

@@ -1,6 +1,6 @@
 /*
  * Packets and keys: what an outsider sees, and can neither read nor make. Nothing here decides
- * anything: see session.c.
+ * anything: see session.h.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
  *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of proof

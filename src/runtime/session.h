@@ -190,6 +190,8 @@ void sessions_begin(struct sessions *s);
 /* In a slot that is free; the key in slot 0 is in use until another one is. Keys other than that
  * can be removed. The filter must be made anew. */
 void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_t key[SEAL_KEY]);
+/* The slot of the key with this number; SESSION_KEYS if there is none. */
+uint8_t sessions_slot(const struct sessions *s, uint8_t id);
 void sessions_use(struct sessions *s, uint8_t slot);
 void sessions_remove_key(struct sessions *s, uint8_t slot);
 

@@ -540,66 +540,66 @@ MUTANTS = {
     "a packet is taken twice": (
         "runtime/session.c", "    mark(n, counter);\n", "", "attacker 3000"),
     "a session survives a restart of its other end": (
-        "runtime/session.c", "        sodium_memzero(life, sizeof *life); /* whatever", "        sodium_memzero(&life->with[slot], 1); /* whatever", "attacker 3000"),
+        "runtime/handshake.c", "        sodium_memzero(life, sizeof *life); /* whatever", "        sodium_memzero(&life->with[slot], 1); /* whatever", "attacker 3000"),
     "any HELLO is believed to be of now": (
-        "runtime/session.c", "if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {", "if (true) {", "attacker 3000"),
+        "runtime/handshake.c", "if (memcmp(h.echo, s->key[slot].nonce, SEAL_NONCE) == 0) {", "if (true) {", "attacker 3000"),
     "a session is opened again": (
-        "runtime/session.c", "    if (!known)\n        open_session", "    open_session", "attacker 3000"),
+        "runtime/handshake.c", "    if (!known)\n        open_session", "    open_session", "attacker 3000"),
     "an earlier state is as good as a later one": (
-        "runtime/session.c", "          h->sequence <= p->known.sequence)))", "          false)))", "attacker 3000"),
+        "runtime/handshake.c", "          h->sequence <= p->known.sequence)))", "          false)))", "attacker 3000"),
     "a snapshot that has caught up is as good as its original": (
-        "runtime/session.c", ".sequence = s->began,", ".sequence = s->sequence,", "attacker 3000"),
+        "runtime/handshake.c", ".sequence = s->began,", ".sequence = s->sequence,", "attacker 3000"),
     "a clone is welcome": (
-        "runtime/session.c", "same && (!is_same_life(p, h) || (", "same && ((", "attacker 3000"),
+        "runtime/handshake.c", "same && (!is_same_life(p, h) || (", "same && ((", "attacker 3000"),
     "HELLO always with a nonce": (
-        "runtime/session.c", "p->plainly = !p->plainly;", "p->plainly = false;", "attacker 3000"),
+        "runtime/handshake.c", "p->plainly = !p->plainly;", "p->plainly = false;", "attacker 3000"),
     "who has lost its state ends the session of who has it": (
-        "runtime/session.c", "    struct session_life *life = lost ? &p->lost : &p->now;", "    struct session_life *life = &p->now;", "attacker 3000"),
+        "runtime/handshake.c", "    struct session_life *life = lost ? &p->lost : &p->now;", "    struct session_life *life = &p->now;", "attacker 3000"),
     "who has lost its state is heard like anybody": (
         "runtime/session.c", "    e->lost = n >= p->lost.with && n < p->lost.with + SESSION_KEYS;\n", "", "attacker 3000"),
     "who has lost its state twice is not the later one": (
-        "runtime/session.c", "return (lost && h->sequence < p->lost_began) || ", "return ", "attacker 3000"),
+        "runtime/handshake.c", "return (lost && h->sequence < p->lost_began) || ", "return ", "attacker 3000"),
     "two lives without state that began at once": (
-        "runtime/session.c", " || (lost && h->rekey == n->rekey);", ";", "session of two lives without state the later one counts"),
+        "runtime/handshake.c", " || (lost && h->rekey == n->rekey);", ";", "session of two lives without state the later one counts"),
     "an installation of a key that was removed is as good as the next": (
-        "runtime/session.c", "bool earlier = h->rekey < n->rekey || ", "bool earlier = ", "attacker 3000"),
+        "runtime/handshake.c", "bool earlier = h->rekey < n->rekey || ", "bool earlier = ", "attacker 3000"),
     "a key that is installed again is the same": (
-        "runtime/session.c", ".rekey = ++s->rekeys", ".rekey = 1", "attacker 3000"),
+        "runtime/session_keys.c", ".rekey = ++s->rekeys", ".rekey = 1", "attacker 3000"),
     "another nonce for one installation of a key is welcome": (
-        "runtime/session.c", "(n->open && h->rekey == n->rekey)))", "false))", "session a key that is installed again is a later one"),
+        "runtime/handshake.c", "(n->open && h->rekey == n->rekey)))", "false))", "session a key that is installed again is a later one"),
     "the sessions of a key outlive it": (
-        "runtime/session.c", "        sodium_memzero(&p->now.with[slot], sizeof p->now.with[slot]);\n", "", "attacker 3000"),
+        "runtime/session_keys.c", "        sodium_memzero(&p->now.with[slot], sizeof p->now.with[slot]);\n", "", "attacker 3000"),
     "a key that is installed again has the nonce it had": (
-        "runtime/session.c", "    s->draw(s->context, k->nonce, SEAL_NONCE);\n", "    memcpy(k->nonce, s->boot, 16);\n    memcpy(k->nonce + 16, s->boot, 16);\n", "attacker 3000"),
+        "runtime/session_keys.c", "    s->draw(s->context, k->nonce, SEAL_NONCE);\n", "    memcpy(k->nonce, s->boot, 16);\n    memcpy(k->nonce + 16, s->boot, 16);\n", "attacker 3000"),
     "a HELLO counts as often as it comes": (
-        "runtime/session.c", "    newer = newer && !too_far;\n", "    newer = true;\n", "session a hello that is repeated does nothing"),
+        "runtime/handshake.c", "    newer = newer && !too_far;\n", "    newer = true;\n", "session a hello that is repeated does nothing"),
     "a HELLO of a former life counts": (
-        "runtime/session.c", ".counter = ++p->numbered};", ".counter = 1};", "attacker 3000"),
+        "runtime/handshake.c", ".counter = ++p->numbered};", ".counter = 1};", "attacker 3000"),
     "nobody is told of a new key": (
-        "runtime/session.c", "        s->peer[i].owed = s->peer[i].numbered + 1;\n", "", "attacker 3000"),
+        "runtime/session_keys.c", "        s->peer[i].owed = s->peer[i].numbered + 1;\n", "", "attacker 3000"),
     "who was told once knows for ever": (
-        "runtime/session.c", "p->owed = h->taken >= p->owed ? 0 : p->owed;", "p->owed = 0;", "session everybody is told of new keys until it knows"),
+        "runtime/handshake.c", "p->owed = h->taken >= p->owed ? 0 : p->owed;", "p->owed = 0;", "session everybody is told of new keys until it knows"),
     "what a former life took was taken": (
-        "runtime/session.c", "    if (is_with(&p->now.with[slot], echo))\n        return p->now.hellos;", "    if (true)\n        return p->now.hellos;", "session nothing is said where it may not be heard"),
+        "runtime/handshake.c", "    if (is_with(&p->now.with[slot], echo))\n        return p->now.hellos;", "    if (true)\n        return p->now.hellos;", "session nothing is said where it may not be heard"),
     "a key that the other one dropped is spoken with": (
         "runtime/session.c", "    return n->heard > than->heard + s->suspicion;", "    return false;", "session a key that the other one dropped is not spoken with"),
     "a session is spoken in before the other one has it": (
         "runtime/session.c", "return n->open && n->sure >= than->sure;", "return n->open && !than->open;", "session nothing is said where it may not be heard"),
     "who speaks with another key is well": (
-        "runtime/session.c", "return is_heard(s, n, now) && n->sure && !n->out_of_step && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
+        "runtime/handshake.c", "return session_is_heard(s, n, now) && n->sure && !n->out_of_step && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
     "a protocol that is not agreed upon": (
-        "runtime/session.c", "    return common_protocol(s, h) == 0;", "    return false;", "session they speak the highest protocol that both know or not at all"),
+        "runtime/handshake.c", "    return common_protocol(s, h) == 0;", "    return false;", "session they speak the highest protocol that both know or not at all"),
     "who speaks another protocol must stop": (
-        "runtime/session.c", "refusals[e->why].stop ?", "true ?", "session they speak the highest protocol that both know or not at all"),
+        "runtime/handshake.c", "refusals[e->why].stop ?", "true ?", "session they speak the highest protocol that both know or not at all"),
     "the protocol does not matter": (
         "runtime/seal.c", "    put_number(&b, protocol, 1);\n", "    put_number(&b, 1, 1);\n", "session they speak the highest protocol that both know or not at all"),
     "who asks with a key does not use it": (
-        "runtime/session.c", "n->spoke = (h->flags & USED) != 0 ? now : n->spoke;", "", "session a key that is asked with is in use"),
+        "runtime/handshake.c", "n->spoke = (h->flags & HELLO_USED) != 0 ? now : n->spoke;", "", "session a key that is asked with is in use"),
     "who answers with a key uses it": (
-        "runtime/session.c", "n->spoke = (h->flags & USED) != 0 ? now : n->spoke;", "n->spoke = (h->flags & NEED) != 0 ? now : n->spoke;",
+        "runtime/handshake.c", "n->spoke = (h->flags & HELLO_USED) != 0 ? now : n->spoke;", "n->spoke = (h->flags & HELLO_NEED) != 0 ? now : n->spoke;",
         "session a key that is answered with is not in use"),
     "an old packet is an alarm at every time": (
-        "runtime/session.c", "    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;", "    e->news = SESSION_REFUSED;\n    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;",
+        "runtime/handshake.c", "    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;", "    e->news = SESSION_REFUSED;\n    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;",
         "session a former life that is repeated is not told of again and again"),
     "HELLOs take all the time there is": (
         "runtime/session.c", "    s->tried += may;\n", "", "session hellos have a part of a turn"),
@@ -623,38 +623,38 @@ MUTANTS = {
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),
     "every other HELLO is without the nonce": (
-        "runtime/session.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
+        "runtime/handshake.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
     "a counter may leap to the last one": (
         "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no counter leaves a pair deaf"),
     "a receiver does not say that it misses DATA": (
         "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no counter leaves a pair deaf"),
     "a sender does not go on above what was taken": (
-        "runtime/session.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no counter leaves a pair deaf"),
+        "runtime/handshake.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no counter leaves a pair deaf"),
     "a sender follows one leap and no more": (
-        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no counter leaves a pair deaf"),
+        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no counter leaves a pair deaf"),
     "a sender believes any counter that it is told": (
-        "runtime/session.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no hello leaves a pair deaf"),
     "HELLOs of any number count": (
-        "runtime/session.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no hello leaves a pair deaf"),
     "what is taken of HELLOs does not matter to their sender": (
-        "runtime/session.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no hello leaves a pair deaf"),
     "a HELLO is waited for that is never sent": (
-        "runtime/session.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no hello leaves a pair deaf"),
     "the last counter clears the whole window": (
         "runtime/session.c", "i <= leap && i <= SESSION_WINDOW;", "n->top + i <= counter && i <= SESSION_WINDOW;",
         "session_counters at the end of the counters no packet is taken twice"),
     "a receiver says for ever that it misses DATA": (
-        "runtime/session.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no counter leaves a pair deaf"),
+        "runtime/handshake.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no counter leaves a pair deaf"),
     "a repeated packet shows that a link works": (
         "runtime/session.c", "link < SESSION_LINKS && counter > highest[link];", "link < SESSION_LINKS;", "attacker 3000"),
     "a HELLO of any age shows that a link works": (
-        "runtime/session.c", "        e->news = SESSION_ANSWERED;\n        e->answer_length = send_hello(s, p, slot, h.nonce, NEED", "        e->news = SESSION_ANSWERED;\n        e->later = true;\n        e->answer_length = send_hello(s, p, slot, h.nonce, NEED",
+        "runtime/handshake.c", "        e->news = SESSION_ANSWERED;\n        e->answer_length = send_hello(s, p, slot, h.nonce, HELLO_NEED", "        e->news = SESSION_ANSWERED;\n        e->later = true;\n        e->answer_length = send_hello(s, p, slot, h.nonce, HELLO_NEED",
         "session a repeated packet does not show that a link works"),
     "an older state is called a clone": (
-        "runtime/session.c", "is_same_life(p, h) || lives(s, &p->now, now) ?", "true ?",
+        "runtime/handshake.c", "is_same_life(p, h) || session_life_is_heard(s, &p->now, now) ?", "true ?",
         "session a state of one start before is older and a clone is one that runs beside it"),
     "a clone is called an older state": (
-        "runtime/session.c", "is_same_life(p, h) || lives(s, &p->now, now) ?", "is_same_life(p, h) ?",
+        "runtime/handshake.c", "is_same_life(p, h) || session_life_is_heard(s, &p->now, now) ?", "is_same_life(p, h) ?",
         "session a state of one start before is older and a clone is one that runs beside it"),
     "a packet from anywhere shows that a link works": (
         "runtime/receive.c", "known ? link : SESSION_LINKS,", "link,", "loop a relay moves no peer that is heard and a peer that moves is found"),
@@ -671,7 +671,7 @@ MUTANTS = {
     "a candidate gets packets though the peer is heard at its address": (
         "runtime/address.c", "return c->packets > 0 && elect_uv_now()", "return elect_uv_now()", "loop a peer that may have moved gets each packet at both addresses"),
     "every HELLO is answered": (
-        "runtime/session.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
+        "runtime/handshake.c", "        return false;\n    p->answered[life] = now;", "        return true;\n    p->answered[life] = now;",
         "session answers have a budget"),
     # the state file
     "the winner is not written again": (
