@@ -75,7 +75,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
     json_t *o = json_pack("{s:s, s:s, s:b, s:b}", "group", d->config.group[group], "state",
                           state_of(node, &news), "leads", news.leads, "paused", elect_paused(node));
     if (news.known) {
-        json_object_set_new(o, "leader", json_string(daemon_name(d, news.leader)));
+        json_object_set_new(o, "leader", json_string(config_name(&d->config, news.leader)));
         if (news.term != 0)
             json_object_set_new(o, "term", json_integer((json_int_t)news.term));
         journal_date(w->since, since);
@@ -125,8 +125,8 @@ static json_t *peer_json(const struct daemon *d, const struct elect_peer_info *p
     for (unsigned i = 0; i < p->links; i++)
         json_array_append_new(links, link_json(&p->link[i], now, silence));
     bool there = p->session && now - p->heard < silence;
-    json_t *o = json_pack("{s:s, s:i, s:b, s:o}", "member", daemon_name(d, p->id), "id", p->id,
-                          "up", there, "links", links);
+    json_t *o = json_pack("{s:s, s:i, s:b, s:o}", "member", config_name(&d->config, p->id), "id",
+                          p->id, "up", there, "links", links);
     if (p->session) {
         json_object_set_new(o, "heard_ms_ago", milliseconds(now - p->heard));
         json_object_set_new(o, "incarnation", json_integer(p->incarnation));
@@ -226,7 +226,7 @@ static void answer_is_leader(struct daemon *d, struct control_client *client, js
     json_t *o = json_pack("{s:b, s:b, s:b, s:I, s:I}", "ok", 1, "leads", news.leads, "known",
                           news.known, "left_us", (json_int_t)left, "term", (json_int_t)news.term);
     if (news.known)
-        json_object_set_new(o, "leader", json_string(daemon_name(d, news.leader)));
+        json_object_set_new(o, "leader", json_string(config_name(&d->config, news.leader)));
     control_answer(client, o);
 }
 
@@ -324,7 +324,7 @@ void answer_news(struct daemon *d, const struct elect_news *news)
         if (!c->waits || c->asks != 0 || c->group != news->group || !news->known ||
             news->term <= c->term)
             continue;
-        const char *leader = daemon_name(d, news->leader);
+        const char *leader = config_name(&d->config, news->leader);
         if (news->leads) {
             refuse(c, "nobody else could take it: it leads again");
         } else if (c->whom != NULL && strcmp(c->whom, leader) != 0) {
@@ -365,7 +365,7 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
     words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message, &why);
     if (rule.number == ELECT_RULE_HAS_NO_OFFICE && news.known) {
         text_add(&why, ": ");
-        text_add(&why, daemon_name(d, news.leader));
+        text_add(&why, config_name(&d->config, news.leader));
         text_add(&why, " leads, ask there");
     }
     refuse(client, why.bytes);

@@ -10,9 +10,9 @@
  *
  *     [group scheduler]
  *
- * What is in conf.d beside it, in files *.conf, in the order of their names, counts as if it stood
- * at its end. Paths are meant from where the file is. What is wrong is said in one line,
- * "FILE:LINE: what, and what to do", of the first mistake.
+ * The files *.conf in conf.d beside it are read after it, in the order of their names, as if their
+ * lines stood at its end. Relative paths start at the folder of the file. Only the first mistake is
+ * reported, in one line: "FILE:LINE: what is wrong, and what to do".
  */
 #ifndef ELECT_DAEMON_CONFIG_H
 #define ELECT_DAEMON_CONFIG_H
@@ -22,7 +22,7 @@
 #include "elect-uv.h"
 
 #define CONFIG_PATH 256
-#define CONFIG_FILE (CONFIG_PATH + 32) /* below one of those */
+#define CONFIG_FILE (CONFIG_PATH + 32) /* of a file in such a folder */
 #define CONFIG_NAME STORE_NAME
 
 /* section, key, value, what it is */
@@ -63,7 +63,7 @@
     X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \
     X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")
 
-/* Where a member is on a network, if that is a name: it is looked up again and again. */
+/* The address of a member on a network if it is a name, which is looked up again every 10 s. */
 struct config_host {
     char name[CONFIG_NAME]; /* empty: the address is known */
     uint16_t port;
@@ -77,7 +77,7 @@ struct config_member {
     struct config_host host[ELECT_UV_LINKS];
 };
 
-/* The programs that are run when something changes. */
+/* The hooks: programs that are run when the leader changes. */
 #define CONFIG_HOOKS(X)                                                                            \
     X(PRE_LEADER, "pre-leader")                                                                    \
     X(ON_LEADER, "on-leader")                                                                      \
@@ -109,44 +109,47 @@ struct config {
     struct text complaint; /* the first one */
 };
 
-/* The file and its conf.d; false, with a complaint. */
+/* Reads the file and its conf.d. False, with a complaint, if something is wrong. */
 bool config_load(struct config *c, const char *path);
 
-/* The same of a text, which ends in NUL; `path` is where it stands. */
+/* The same for a text, which ends in NUL; `path` is the file that it stands in. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
-/* What the members agree upon, in microseconds: the same for each group. */
+/* Makes the configuration of the election, which all groups share. Times are in microseconds. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
 /* Returns how long a link may be silent before it counts as down, in microseconds: 3 s, or twice
  * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
 
-/* By its name, or its number; NULL if there is none. */
+/* The member of that name, or with that id; NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);
+/* The name of the member with that id; "nobody" if there is none. */
+const char *config_name(const struct config *c, uint16_t id);
 
-/* Where member `id` has its state, or a socket ("status", "admin", "run"). */
+/* The path of the state of member `id`, or of one of its sockets ("status", "admin", "run"). */
 void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FILE]);
 void config_socket_path(const struct config *c, uint16_t id, const char *which,
                         char path[CONFIG_FILE]);
 
-/* From / on, for who may go elsewhere; but as it is if that would be too long for a socket. */
+/* Makes the path absolute for a program that may change its folder; leaves it as it is if it would
+ * be too long for a socket. */
 void config_make_absolute(char path[CONFIG_FILE]);
 
-/* HOST:PORT, with a host that is a number or a name; false if it is neither. */
+/* Reads HOST:PORT. The host is an address or a name; false if it is neither. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 
-/* A group by its name, or (NULL) the only one; -1, and why. */
+/* The number of the group of that name, or with NULL of the only group; -1, and why. */
 int config_group(const struct config *c, const char *name, struct text *why);
 
 bool config_has_hooks(const struct config *c);
 
-/* member, witness or observer; only the first may lead */
+/* "member", "witness" or "observer"; only a member may lead. */
 const char *config_role(const struct config_member *m);
 bool config_may_lead(const struct config_member *m);
 
-/* All keys, with what they mean: a file to begin with. */
+/* Adds an example of a configuration with all keys and their meaning. */
 void config_example(struct text *t);
 
 #endif

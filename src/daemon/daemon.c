@@ -22,19 +22,13 @@ struct words daemon_words(const struct daemon *d)
     return (struct words){.config = &d->elect, .name = d->name};
 }
 
-const char *daemon_name(const struct daemon *d, uint16_t id)
-{
-    const struct config_member *m = config_member_with(&d->config, id);
-    return m != NULL ? m->name : "nobody";
-}
-
 static void log_entry(struct daemon *d, struct journal_entry e, int group, const char *text)
 {
     if (group >= 0) {
         const struct elect_news *news = &d->group[group].news;
         snprintf(e.group, sizeof e.group, "%s", d->config.group[group]);
         if (news->known)
-            snprintf(e.leader, sizeof e.leader, "%s", daemon_name(d, news->leader));
+            snprintf(e.leader, sizeof e.leader, "%s", config_name(&d->config, news->leader));
         e.term = news->known ? news->term : 0;
     }
     snprintf(e.text, sizeof e.text, "%.*s", JOURNAL_TEXT - 1, text);
@@ -63,7 +57,8 @@ static void tell_service(const struct daemon *d)
                  first->leads   ? "leads, as"
                  : first->known ? "follows"
                                 : "knows of no leader,",
-                 first->known && !first->leads ? daemon_name(d, first->leader) : d->me->name);
+                 first->known && !first->leads ? config_name(&d->config, first->leader)
+                                               : d->me->name);
     else
         snprintf(lines, sizeof lines, "STATUS=leads %u of %u groups", leads, d->config.groups);
     service_say(lines);
@@ -97,7 +92,7 @@ void daemon_show(struct daemon *d, unsigned group)
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
     else if (w->because[0] == '\0') /* nothing but what is said, or not said, all the time */
         snprintf(w->because, sizeof w->because, "%s %s",
-                 daemon_name(d, news->known ? news->leader : before.leader),
+                 config_name(&d->config, news->known ? news->leader : before.leader),
                  news->known ? "says that it leads" : "is not heard of any more");
     if (before.leads && !news->leads) {
         snprintf(text, sizeof text, "leads no more: %s", w->because);
@@ -113,7 +108,7 @@ void daemon_show(struct daemon *d, unsigned group)
     if (news->leads)
         snprintf(text, sizeof text, "leads%s: %s", term, w->because);
     else if (news->known)
-        snprintf(text, sizeof text, "follows %s%s: %s", daemon_name(d, news->leader), term,
+        snprintf(text, sizeof text, "follows %s%s: %s", config_name(&d->config, news->leader), term,
                  w->because);
     else
         snprintf(text, sizeof text, "knows of no leader: %s", w->because);
@@ -178,7 +173,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     if (is_repeated(d, id, news))
         return;
     recorder_heard(&d->recorder, elect_rank(&d->elect, id), (uint8_t)news, elect_uv_now());
-    snprintf(text, sizeof text, "member %s %s", daemon_name(d, id), texts[news]);
+    snprintf(text, sizeof text, "member %s %s", config_name(&d->config, id), texts[news]);
     daemon_log(d, JOURNAL_MEMBER, -1, text);
 }
 
@@ -214,8 +209,8 @@ static void look_at_links(struct daemon *d)
             if (up == d->link_up[i][link])
                 continue;
             d->link_up[i][link] = up;
-            snprintf(text, sizeof text, "link %u to %s is %s", link + 1, daemon_name(d, p.id),
-                     up ? "up" : "down");
+            snprintf(text, sizeof text, "link %u to %s is %s", link + 1,
+                     config_name(&d->config, p.id), up ? "up" : "down");
             daemon_log(d, JOURNAL_LINK, -1, text);
         }
 }

@@ -82,8 +82,6 @@ bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
 /* About a run of this user. */
 void daemon_log_work(struct daemon *d, unsigned group, uid_t user, const char *text);
-/* "nobody" if there is none with that number. */
-const char *daemon_name(const struct daemon *d, uint16_t id);
 struct words daemon_words(const struct daemon *d);
 
 /* ---- answers.c ---- */

@@ -93,7 +93,7 @@ static struct talk words(const struct daemon *d, enum talk_word word, unsigned g
     snprintf(w.group, sizeof w.group, "%s", d->config.group[group]);
     snprintf(w.node, sizeof w.node, "%s", d->me->name);
     if (news.known)
-        snprintf(w.leader, sizeof w.leader, "%s", daemon_name(d, news.leader));
+        snprintf(w.leader, sizeof w.leader, "%s", config_name(&d->config, news.leader));
     return w;
 }
 

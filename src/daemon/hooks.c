@@ -60,7 +60,7 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
     note.term = own ? elect_token(node) : hook == HOOK_ON_FOLLOWER ? h->term : news.term;
     snprintf(note.leader, sizeof note.leader, "%s",
              own          ? d->me->name
-             : news.known ? daemon_name(d, news.leader)
+             : news.known ? config_name(&d->config, news.leader)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++d->serials;

@@ -149,12 +149,6 @@ void daemon_log(struct daemon *daemon, enum journal_event event, int group, cons
     assert(text != NULL);
 }
 
-const char *daemon_name(const struct daemon *daemon, uint16_t id)
-{
-    const struct config_member *m = config_member_with(&daemon->config, id);
-    return m != NULL ? m->name : "nobody";
-}
-
 struct words daemon_words(const struct daemon *daemon)
 {
     return (struct words){.config = &daemon->elect, .name = daemon->name};

@@ -89,13 +89,6 @@ void daemon_log_work(struct daemon *daemon, unsigned group, uid_t user, const ch
     assert(group < d.config.groups && text != NULL);
 }
 
-const char *daemon_name(const struct daemon *daemon, uint16_t id)
-{
-    (void)daemon;
-    (void)id;
-    return "a";
-}
-
 struct words daemon_words(const struct daemon *daemon)
 {
     return (struct words){.config = &daemon->elect, .name = daemon->name};

@@ -1,0 +1,98 @@
+/* What must hold between the values of a configuration: no two members alike, an algorithm that
+ * has the options, times that fit together. What is refused here could not work, or not safely. */
+#include "config_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Returns true if two members share an address, or a member (m == other) has one twice. */
+static bool shares_address(const struct config_member *m, const struct config_member *other)
+{
+    for (unsigned i = 0; i < m->peer.links; i++)
+        for (unsigned j = 0; j < (m == other ? i : other->peer.links); j++)
+            if (memcmp(&m->peer.link[i], &other->peer.link[j], sizeof m->peer.link[i]) == 0 &&
+                memcmp(&m->host[i], &other->host[j], sizeof m->host[i]) == 0)
+                return true;
+    return false;
+}
+
+static bool check_members(struct config *c)
+{
+    unsigned dynamic = 0;
+    for (unsigned i = 0; i < c->members; i++) {
+        const struct config_member *m = &c->member[i];
+        if (!m->has_id || m->peer.links == 0)
+            return config_complain(c, "member", m->name,
+                                   m->has_id ? " has no address" : " has no id");
+        if (m->peer.links != c->member[0].peer.links)
+            return config_complain(
+                c, "member", m->name,
+                " has not as many addresses as the first one: one for each network");
+        if (c->mandate == ELECT_NO_MANDATE && !config_may_lead(m))
+            return config_complain(c, "member", m->name,
+                                   " has a role, but without a mandate nobody votes: leave it out");
+        dynamic += m->peer.dynamic;
+        if (dynamic > 1)
+            return config_complain(
+                c, "member", m->name,
+                " is dynamic, and another one is: they would not find each other");
+        for (unsigned j = 0; j < i; j++)
+            if (c->member[j].peer.id == m->peer.id)
+                return config_complain(c, "member", m->name, " has the id of another one");
+        for (unsigned j = 0; j <= i; j++)
+            if (shares_address(m, &c->member[j]))
+                return config_complain(c, "member", m->name,
+                                       j < i ? " has an address of another one"
+                                             : " has an address twice: one for each network");
+    }
+    return true;
+}
+
+static bool check_algorithm(struct config *c)
+{
+    return !c->tell_lower || c->algorithm == ELECT_BULLY ||
+           config_complain(c, "tell-lower = yes", NULL,
+                           " needs algorithm = bully: change one of them");
+}
+
+static bool check_times(struct config *c)
+{
+    struct elect_config unused;
+    char text[160];
+    switch (config_elect(c, &unused)) {
+    case ELECT_FINE:
+        return c->testament_delay < c->lease ||
+               config_complain(c, "too long a testament-delay", NULL,
+                               ": after a lease nobody waits for a testament; see testament = no");
+    case ELECT_NO_SUCH_ROLE:
+        return config_complain(c, "nobody may lead", NULL, ": some role must be member");
+    case ELECT_TOO_LONG:
+        return config_complain(
+            c, "too long a time", NULL,
+            ": lease is at most max-lease (raise that first, everywhere), delay at most 1s");
+    case ELECT_LEASE_TOO_SHORT:
+        snprintf(text, sizeof text, ": with a delay of %g ms it must be longer than %g ms",
+                 c->delay / 1e3, c->delay / 125.0);
+        return config_complain(c, "too short a lease", NULL, text);
+    case ELECT_RENEWAL_TOO_LONG:
+        return config_complain(c, "too long a renewal", NULL,
+                               ": it must fit three times into the lease");
+    case ELECT_RENEWAL_TOO_SHORT:
+        return config_complain(c, "too short a renewal", NULL, ": at least 3/4 of delay");
+    case ELECT_EMPTY:
+    case ELECT_TOO_MANY:
+    case ELECT_TWICE:
+    case ELECT_DRIFT_TOO_LARGE:
+    case ELECT_UNKNOWN_ALGORITHM: break;
+    }
+    return config_complain(c, "the times do not fit together", NULL, "");
+}
+
+bool config_check(struct config *c)
+{
+    return (c->has_cluster || config_complain(c, "[cluster] has no id", NULL,
+                                              ": elect init --new-cluster makes one")) &&
+           (c->members > 0 || config_complain(c, "no [member NAME]", NULL, "")) &&
+           (c->groups > 0 || config_complain(c, "no [group NAME]", NULL, "")) && check_members(c) &&
+           check_algorithm(c) && check_times(c);
+}
