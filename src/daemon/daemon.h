@@ -76,9 +76,6 @@ void daemon_show(struct daemon *d, unsigned group);
 /* It cannot go on; nobody is told that it is over. */
 void daemon_fail(struct daemon *d, const char *why);
 
-/* False, with the reason; `done`: what has changed. */
-bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
-
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
 /* About a run of this user. */
 void daemon_log_work(struct daemon *d, unsigned group, uid_t user, const char *text);
@@ -100,6 +97,12 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
 /* Another member asks, or answers. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
+
+/* ---- reload.c ---- */
+
+/* Reads the configuration again. True, with what has changed in `done`; or false, with the reason,
+ * and nothing has changed. */
+bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
 
 /* ---- resolve.c ---- */
 

@@ -1,0 +1,174 @@
+/* Reloading: the daemon reads its configuration again and takes over what a running member can
+ * change: roles, times and addresses. Any other difference is refused, and then nothing changes. */
+#include "daemon.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool same_members(const struct config *a, const struct config *b, const char **what)
+{
+    for (unsigned i = 0; i < a->members; i++) {
+        const struct config_member *x = &a->member[i], *y = &b->member[i];
+        *what = strcmp(x->name, y->name) != 0        ? "the members, or their order"
+                : x->peer.id != y->peer.id           ? "the id of a member"
+                : x->priority != y->priority         ? "the priority of a member"
+                : x->peer.links != y->peer.links     ? "how many addresses there are"
+                : x->peer.dynamic != y->peer.dynamic ? "who is dynamic"
+                                                     : NULL;
+        if (*what != NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the name of the first difference that a running member cannot take over; NULL: none. */
+static const char *what_cannot_change(const struct daemon *d, const struct config *new)
+{
+    const struct config *old = &d->config;
+    const char *what = NULL;
+    const struct config_member *me = &new->member[d->me - old->member];
+    if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
+        return "the cluster's id";
+    if (strcmp(old->key_file, new->key_file) != 0)
+        return "key-file";
+    if (strcmp(old->state_dir, new->state_dir) != 0)
+        return "state-dir";
+    if (strcmp(old->run_dir, new->run_dir) != 0)
+        return "run-dir";
+    if (old->algorithm != new->algorithm || old->mandate != new->mandate)
+        return old->mandate != new->mandate ? "mandate" : "algorithm";
+    if (new->max_lease < old->max_lease)
+        return "a smaller max-lease";
+    if (strcmp(old->run_group, new->run_group) != 0)
+        return "run-group";
+    if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
+        old->hook_timeout != new->hook_timeout)
+        return "a hook, or hook-timeout,"; /* the guardian read them before it forked */
+    if (old->members != new->members)
+        return "the members";
+    if (!same_members(old, new, &what))
+        return what;
+    if (memcmp(d->me->peer.link, me->peer.link, sizeof me->peer.link) != 0)
+        return "the own address";
+    if (old->groups != new->groups || memcmp(old->group, new->group, sizeof old->group) != 0)
+        return "the groups";
+    return NULL;
+}
+
+static void move_peers(struct daemon *d, const struct config *new, struct text *done)
+{
+    for (unsigned i = 0; i < new->members; i++) {
+        const struct config_member *x = &d->config.member[i], *y = &new->member[i];
+        if (memcmp(x->peer.link, y->peer.link, sizeof x->peer.link) == 0 &&
+            memcmp(x->host, y->host, sizeof x->host) == 0)
+            continue;
+        for (unsigned link = 0; link < y->peer.links; link++)
+            if (y->host[link].name[0] == '\0')
+                elect_member_move(d->member, y->peer.id, link, &y->peer.link[link]);
+        text_add(done, done->length > 0 ? ", " : "");
+        text_add(done, "the address of ");
+        text_add(done, y->name);
+    }
+}
+
+static void add_changed(struct text *done, const char *what, bool changed)
+{
+    if (!changed)
+        return;
+    text_add(done, done->length > 0 ? ", " : "");
+    text_add(done, what);
+}
+
+/* Only a leader changes who votes and who may lead in its group, so only its reload does. Call it
+ * first with `really` false, which tries the change on a copy of the node: so all groups change, or
+ * none. */
+static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
+                         struct text *done, struct text *complaint)
+{
+    struct words words = daemon_words(d);
+    bool elsewhere = false;
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        const struct elect_node *node = elect_member_node(d->member, i);
+        const struct elect_membership *is = &node->saved.membership;
+        struct elect_input in = elect_changes(to->members, to->voters, elect_uv_now());
+        if (is->members == to->members && is->voters == to->voters)
+            continue;
+        if (!d->group[i].news.leads) {
+            elsewhere = true;
+            continue;
+        }
+        struct elect_node copy = *node;
+        struct elect_output out;
+        elect_step(&d->elect, &copy, &in, &out);
+        struct elect_rule rule = really ? elect_member_tell(d->member, i, &in) : out.rule;
+        if (rule.number != ELECT_RULE_CHANGES_MEMBERS) {
+            text_add(complaint, d->config.group[i]);
+            text_add(complaint, ": ");
+            words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message,
+                       complaint);
+            return false;
+        }
+        add_changed(done, "who votes in ", really);
+        text_add(done, really ? d->config.group[i] : "");
+    }
+    add_changed(done, "nothing of who votes where another one leads: its reload does that",
+                elsewhere && really);
+    return true;
+}
+
+static void name_times(const struct config *a, const struct config *b, struct text *done)
+{
+    add_changed(done, "lease", a->lease != b->lease);
+    add_changed(done, "renewal", a->renewal != b->renewal);
+    add_changed(done, "max-lease", a->max_lease != b->max_lease);
+    add_changed(done, "delay", a->delay != b->delay);
+    add_changed(done, "rho", a->rho != b->rho);
+    add_changed(done, "preempt", a->preempt != b->preempt || a->preempt_after != b->preempt_after);
+    add_changed(done, "tell-lower", a->tell_lower != b->tell_lower);
+    add_changed(done, "testament", a->testament != b->testament);
+    add_changed(done, "testament-delay", a->testament_delay != b->testament_delay);
+}
+
+static bool reload(struct daemon *d, struct text *done, struct text *complaint)
+{
+    static struct config new;
+    struct elect_config elect;
+    text_clear(done);
+    text_clear(complaint);
+    if (!config_load(&new, d->config.path)) {
+        *complaint = new.complaint;
+        return false;
+    }
+    const char *what = what_cannot_change(d, &new);
+    if (what != NULL) {
+        text_add(complaint, what);
+        text_add(complaint, " cannot change while a member runs: restart the members one by one, "
+                            "the leader last; nothing has changed");
+        return false;
+    }
+    config_elect(&new, &elect);
+    if (!change_roles(d, &elect, false, done, complaint) ||
+        !change_roles(d, &elect, true, done, complaint))
+        return false;
+    move_peers(d, &new, done);
+    name_times(&d->config, &new, done);
+    unsigned me = (unsigned)(d->me - d->config.member);
+    d->config = new;
+    d->me = &d->config.member[me];
+    d->elect = elect;
+    elect_member_configure(d->member, &elect);
+    work_configure(d);
+    if (done->length == 0)
+        text_add(done, "nothing that matters");
+    return true;
+}
+
+bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint)
+{
+    char text[JOURNAL_TEXT];
+    bool fine = reload(d, done, complaint);
+    snprintf(text, sizeof text, "%s%.140s",
+             fine ? "reloaded: " : "not reloaded: ", fine ? done->bytes : complaint->bytes);
+    daemon_log(d, JOURNAL_ADMIN, -1, text);
+    return fine;
+}
