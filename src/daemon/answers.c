@@ -1,6 +1,9 @@
-/* What the control sockets are asked, and what they answer. */
-#include "../base/choice.h"
+/* The verbs of the control sockets: what each is asked, and what it answers. */
 #include "daemon.h"
+
+#include "../base/choice.h"
+#include "run_connection.h"
+#include "run_queue.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>
@@ -69,7 +72,9 @@ static json_t *group_json(const struct daemon *d, unsigned group)
 {
     const struct elect_node *node = elect_member_node(d->member, group);
     const struct watched *w = &d->group[group];
-    struct elect_news news = work_shown(d, group);
+    const struct run_connection *holder = d->work.group[group].holder;
+    unsigned waiting = run_queue_waiting(&d->work, group);
+    struct elect_news news = work_shown(&d->work, group);
     elect_time now = elect_uv_now();
     char since[JOURNAL_DATE];
     json_t *o = json_pack("{s:s, s:s, s:b, s:b}", "group", d->config.group[group], "state",
@@ -87,15 +92,13 @@ static json_t *group_json(const struct daemon *d, unsigned group)
         if (node->mandate.presence.heir < d->elect.n)
             json_object_set_new(o, "heir", json_string(d->name[node->mandate.presence.heir]));
     }
-    if (w->work.holder != NULL) {
-        json_object_set_new(o, "holder_pid", json_integer(holders_pid(w->work.holder)));
-        json_object_set_new(o, "containment", json_string(holders_containment(w->work.holder)));
+    if (holder != NULL) {
+        json_object_set_new(o, "holder_pid", json_integer(run_connection_pid(holder)));
+        json_object_set_new(o, "containment", json_string(run_connection_containment(holder)));
     }
-    if (holders_waiting(d, group) > 0)
-        json_object_set_new(o, "waiting", json_integer((json_int_t)holders_waiting(d, group)));
-    json_object_set_new(o, "testament",
-                        json_boolean(work_is_guarded(d) && d->config.testament &&
-                                     !d->deposits_again && !w->work.is_void && node->mandated));
+    if (waiting > 0)
+        json_object_set_new(o, "waiting", json_integer((json_int_t)waiting));
+    json_object_set_new(o, "testament", json_boolean(work_has_testament(&d->work, group)));
     json_object_set_new(o, "voters", names_of(d, node->saved.membership.voters));
     return o;
 }
@@ -203,7 +206,7 @@ static void answer_status(struct daemon *d, struct control_client *client, json_
     json_t *o = json_pack(
         "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "ok", 1,
         "version", ELECT_VERSION, "cluster", cluster, "member", d->me->name, "id", d->me->peer.id,
-        "pid", (int)getpid(), "guardian_pid", work_is_guarded(d) ? (int)getppid() : 0,
+        "pid", (int)getpid(), "guardian_pid", work_is_guarded(&d->work) ? (int)getppid() : 0,
         "incarnation", (json_int_t)elect_member_incarnation(d->member), "up_seconds",
         (double)(elect_uv_now() - d->began) / 1e6, "groups", groups, "members", members, "keys",
         keys_json(d), "traffic", traffic_json(d), "settings", settings_json(d));
@@ -217,7 +220,7 @@ static void answer_is_leader(struct daemon *d, struct control_client *client, js
     int group = group_of(d, client, request);
     if (group < 0)
         return;
-    struct elect_news news = work_shown(d, (unsigned)group);
+    struct elect_news news = work_shown(&d->work, (unsigned)group);
     elect_time left = news.leads ? news.until - elect_uv_now() : 0;
     if (news.leads && left <= 0) { /* the lease has ended since the status was read */
         news = (struct elect_news){.group = news.group};
@@ -343,7 +346,6 @@ void answer_news(struct daemon *d, const struct elect_news *news)
 static void hand_over(struct daemon *d, struct control_client *client, json_t *request,
                       uint8_t successor)
 {
-    struct words words = daemon_words(d);
     int group = group_of(d, client, request);
     struct text why;
     if (group < 0)
@@ -352,7 +354,7 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
         refuse(client, "without a mandate there is nothing to hand over: stop the leader instead");
         return;
     }
-    struct elect_news news = work_shown(d, (unsigned)group);
+    struct elect_news news = work_shown(&d->work, (unsigned)group);
     struct elect_input in = elect_resigns(successor, elect_uv_now());
     text_clear(&why);
     client->group = (unsigned)group;
@@ -362,7 +364,7 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
     struct elect_rule rule = elect_member_tell(d->member, (unsigned)group, &in);
     if (rule.number == ELECT_RULE_RESIGNS || !client->waits)
         return;
-    words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message, &why);
+    words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message, &why);
     if (rule.number == ELECT_RULE_HAS_NO_OFFICE && news.known) {
         text_add(&why, ": ");
         text_add(&why, config_name(&d->config, news.leader));

@@ -4,7 +4,7 @@
  *
  *     status    0660    what is known; for the group that the daemon runs as
  *     admin     0600    what is to be done
- *     run       0660    who works under it (holders.c), in words of its own; for run-group
+ *     run       0660    what works under an office (run_socket.c), in packets; for run-group
  *
  * No request carries a path or a command.
  */

@@ -5,6 +5,7 @@
 
 #include "../base/exit.h"
 #include "../base/clock.h"
+#include "run_socket.h"
 #include "service.h"
 
 #include <signal.h>
@@ -19,11 +20,6 @@
 #define TICK_SLACK  250
 
 /* ---- what is said ---- */
-
-struct words daemon_words(const struct daemon *d)
-{
-    return (struct words){.config = &d->elect, .name = d->name};
-}
 
 static void log_entry(struct daemon *d, struct journal_entry e, int group, const char *text)
 {
@@ -41,11 +37,6 @@ static void log_entry(struct daemon *d, struct journal_entry e, int group, const
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text)
 {
     log_entry(d, (struct journal_entry){.event = (uint8_t)event}, group, text);
-}
-
-void daemon_log_work(struct daemon *d, unsigned group, uid_t user, const char *text)
-{
-    log_entry(d, (struct journal_entry){.event = JOURNAL_WORK, .user = user}, (int)group, text);
 }
 
 static void tell_service(const struct daemon *d)
@@ -72,28 +63,29 @@ static void tell_service(const struct daemon *d)
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    if (d->member == NULL) /* it is just being started: later */
+    if (d->member == NULL) /* it is being started; open_member() announces afterwards */
         return;
-    work_news(d, news);
-    work_turn(d, news->group);
+    work_news(&d->work, news);
+    work_turn(&d->work, news->group);
 }
 
-void daemon_show(struct daemon *d, unsigned group)
+/* Logs what has changed in what is shown of a group, and tells those who wait for it. */
+static void show(void *context, unsigned group)
 {
+    struct daemon *d = context;
     struct watched *w = &d->group[group];
-    struct elect_news shown = work_shown(d, group), before = w->news, *news = &w->news;
+    struct elect_news shown = work_shown(&d->work, group), before = w->news, *news = &w->news;
     char text[JOURNAL_TEXT + 160];
     w->news = shown;
     if (news->known == before.known && news->leads == before.leads &&
         news->leader == before.leader && news->term == before.term)
         return;
-    w->work.hooks.changes =
-        w->work.hooks.changes || news->known != before.known || news->leader != before.leader;
     w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
-    if (w->because[0] == '\0' && before.leads) /* noticed in a step that is about something else */
+    if (w->because[0] == '\0' && before.leads) /* found in a step that has another reason */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
-    else if (w->because[0] == '\0') /* nothing but what is said, or not said, all the time */
+    else if (w->because[0] ==
+             '\0') /* found in a heartbeat, or in its absence: rules that have no words */
         snprintf(w->because, sizeof w->because, "%s %s",
                  config_name(&d->config, news->known ? news->leader : before.leader),
                  news->known ? "says that it leads" : "is not heard of any more");
@@ -123,14 +115,13 @@ void daemon_show(struct daemon *d, unsigned group)
                    (int)news->group, text);
     tell_service(d);
     answer_news(d, news);
-    holders_news(d, group);
+    work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
 }
 
 static void stepped(void *context, unsigned group, const struct elect_input *in,
                     const struct elect_output *out)
 {
     struct daemon *d = context;
-    struct words words = daemon_words(d);
     struct text t;
     recorder_step(&d->recorder, group, in, out,
                   d->member != NULL ? elect_member_node(d->member, group) : NULL);
@@ -142,7 +133,7 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     }
     text_clear(&t);
     if (!elect_rule_quiet((enum elect_rule_number)out->rule.number))
-        words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &out->rule, &in->message, &t);
+        words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), &out->rule, &in->message, &t);
     if (out->rule.number == ELECT_RULE_HANDS_OVER || out->rule.number == ELECT_RULE_RELEASES)
         daemon_log(d, JOURNAL_WORK, (int)group, t.bytes);
     if (!out->announced || d->member == NULL)
@@ -150,7 +141,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.150s", t.bytes);
 }
 
-/* Who repeats itself, or is repeated by somebody, is told of once a minute. */
+/* Returns true if the same refusal of a peer was logged less than a minute ago: a peer, or an
+ * attacker who repeats its packets, could fill the log otherwise. */
 static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, id) - d->config.member);
@@ -182,7 +174,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
 
 static void end(struct daemon *d, int status)
 {
-    d->over = true;
+    d->work.over = true;
     d->status = status;
     uv_stop(&d->loop);
 }
@@ -197,7 +189,39 @@ static void failed(void *context, bool forbidden, const char *why)
     end(d, forbidden ? EXIT_CONFIG : EXIT_IO);
 }
 
-void daemon_fail(struct daemon *d, const char *why) { failed(d, false, why); }
+/* ---- what the work calls ---- */
+
+static void log_of_work(void *context, enum journal_event event, int group, uid_t user,
+                        const char *text)
+{
+    log_entry(context, (struct journal_entry){.event = (uint8_t)event, .user = user}, group, text);
+}
+
+static void work_failed(void *context, const char *why) { failed(context, false, why); }
+
+static const char *reason(void *context, unsigned group)
+{
+    const struct daemon *d = context;
+    return d->group[group].because;
+}
+
+static void set_reason(void *context, unsigned group, const char *text)
+{
+    struct watched *w = &((struct daemon *)context)->group[group];
+    snprintf(w->cause, sizeof w->cause, "%s", text);
+}
+
+static const struct work_calls calls = {.log = log_of_work,
+                                        .fail = work_failed,
+                                        .show = show,
+                                        .reason = reason,
+                                        .set_reason = set_reason};
+
+static void deposited(void *context, const struct elect_testament *testament)
+{
+    struct daemon *d = context;
+    work_deposit(&d->work, testament);
+}
 
 /* ---- every second ---- */
 
@@ -222,21 +246,18 @@ static void ticks(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     d->ticks++;
-    if (d->member == NULL || d->over)
+    if (d->member == NULL || d->work.over)
         return;
     control_tick(&d->control);
-    holders_tick(d);
+    work_tick(&d->work);
     journal_sum_up(&d->journal, false);
-    if (d->deposits_again) {
-        d->deposits_again = false;
-        work_configure(d);
-    }
     look_at_links(d);
     if (d->ticks % 10 == 1 || d->resolver.failed)
         resolve_all(d);
 }
 
-/* A tick waits for a wake-up that happens anyway, within its slack. */
+/* Lets a tick happen up to TICK_SLACK earlier if the loop is awake anyway: an idle daemon wakes up
+ * less often. */
 static void awake(uv_check_t *check)
 {
     struct daemon *d = check->data;
@@ -246,7 +267,7 @@ static void awake(uv_check_t *check)
     uv_timer_again(&d->tick);
 }
 
-static void barks(uv_timer_t *timer)
+static void feed_watchdog(uv_timer_t *timer)
 {
     (void)timer;
     service_say("WATCHDOG=1");
@@ -254,7 +275,7 @@ static void barks(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Nobody waits for this one: every office is handed over, or its lease is. */
+/* Ends when every office was handed over, or its lease is over. */
 static void leave(struct daemon *d)
 {
     bool holds = false;
@@ -276,8 +297,8 @@ static void stop(struct daemon *d)
     daemon_log(d, JOURNAL_STOPPED, -1, "stops: it was told to");
     service_say("STOPPING=1");
     for (unsigned i = 0; i < d->config.groups; i++) {
-        if (d->group[i].work.office)
-            work_resign(d, i);
+        if (d->work.group[i].office)
+            work_resign(&d->work, i);
     }
     uv_timer_start(&d->tick, leaves, 0, 1);
 }
@@ -313,13 +334,13 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     d->control.loop = &d->loop;
     d->control.ask = answer_request;
     d->control.context = d;
-    mkdir(d->config.run_dir, 0755); /* it may be there; what cannot be is told below */
+    mkdir(d->config.run_dir, 0755); /* it may exist; if it cannot, control_open() reports it */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         config_socket_path(&d->config, d->me->peer.id, control_name((enum control_which)i), path);
         if (!control_open(&d->control, (enum control_which)i, path, complaint))
             return false;
     }
-    return holders_open(d, complaint);
+    return run_socket_open(&d->work, complaint);
 }
 
 static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
@@ -327,17 +348,18 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
 {
     char why[512] = "";
     e->options.loop = &d->loop;
-    e->options.sockets = d->guard.sockets;
+    e->options.sockets = d->work.guard.sockets;
     e->options.announce = announced;
     e->options.fail = failed;
     e->options.step = stepped;
     e->options.peer_news = heard_of;
-    e->options.deposit = work_deposit;
+    e->options.deposit = deposited;
     e->options.note = inquiry_note;
     e->options.context = d;
     for (unsigned link = 0; link < d->me->peer.links; link++)
         d->family[link] = e->peer[d->me - d->config.member].link[link].any.sa_family;
     d->member = elect_member_start(&e->options, forbidden, why, sizeof why);
+    d->work.member = d->member;
     enroll_wipe(e);
     text_add(complaint, why);
     for (unsigned i = 0; i < d->config.groups && d->member != NULL; i++) {
@@ -345,6 +367,17 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
         announced(d, &news);
     }
     return d->member != NULL;
+}
+
+/* Gives the work what it needs from the daemon. */
+static void prepare_work(struct daemon *d)
+{
+    d->work.loop = &d->loop;
+    d->work.config = &d->config;
+    d->work.me = d->me;
+    d->work.words = &d->words;
+    d->work.calls = &calls;
+    d->work.context = d;
 }
 
 static void begin(struct daemon *d, const struct config *config, const struct config_member *me)
@@ -356,7 +389,7 @@ static void begin(struct daemon *d, const struct config *config, const struct co
     config_elect(&d->config, &d->elect);
     for (unsigned i = 0; i < d->config.members; i++)
         d->name[elect_rank(&d->elect, d->config.member[i].peer.id)] = d->config.member[i].name;
-    d->run_socket = -1;
+    d->words = (struct words){.config = &d->elect, .name = d->name};
     for (unsigned i = 0; i < d->config.groups; i++)
         snprintf(d->group[i].cause, sizeof d->group[i].cause, "it has just started");
     d->began = elect_uv_now();
@@ -370,27 +403,28 @@ static void begin(struct daemon *d, const struct config *config, const struct co
     uv_timer_init(&d->loop, &d->watchdog);
     uv_check_init(&d->loop, &d->awake);
     d->tick.data = d->awake.data = d;
+    prepare_work(d);
     d->journal.written = answer_watchers;
     d->journal.context = d;
 }
 
 static void close_all(struct daemon *d)
 {
-    d->over = true;
+    d->work.over = true;
     control_close(&d->control);
-    holders_close(d);
+    run_socket_close(&d->work);
     journal_sum_up(&d->journal, true);
-    work_end(d, d->status == 0 || d->status == EXIT_CONFIG);
+    work_end(&d->work, d->status == 0 || d->status == EXIT_CONFIG);
     if (d->member != NULL)
         elect_member_stop(d->member);
-    d->member = NULL;
+    d->member = d->work.member = NULL;
     for (unsigned i = 0; i < 3; i++)
         uv_close((uv_handle_t *)&d->signal[i], NULL);
     uv_close((uv_handle_t *)&d->tick, NULL);
     uv_close((uv_handle_t *)&d->awake, NULL);
     uv_close((uv_handle_t *)&d->watchdog, NULL);
     uv_cancel((uv_req_t *)&d->resolver.request);
-    for (unsigned i = 0; i < 3; i++) /* what is closed has its turn */
+    for (unsigned i = 0; i < 3; i++) /* so that the callbacks of closed handles run */
         uv_run(&d->loop, UV_RUN_NOWAIT);
     if (d->resolver.busy) /* a name server that does not answer is not waited for */
         _exit(d->status);
@@ -407,7 +441,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     text_clear(&complaint);
     journal_begin(&d->journal, json, quiet);
     begin(d, config, me);
-    work_begin(d, guard);
+    work_begin(&d->work, guard);
     bool open = open_member(d, e, &forbidden, &complaint);
     if (!open || !open_sockets(d, &complaint)) {
         fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
@@ -422,7 +456,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     uv_check_start(&d->awake, awake);
     uint64_t every = service_watchdog() / 2 / MILLISECOND;
     if (every > 0)
-        uv_timer_start(&d->watchdog, barks, every, every);
+        uv_timer_start(&d->watchdog, feed_watchdog, every, every);
     service_say("READY=1");
     tell_service(d);
     uv_run(&d->loop, UV_RUN_DEFAULT);

@@ -1,72 +1,74 @@
-/* Hooks, as the member wants them: one at a time and in order in each group, and never one for what
- * is not so any more. The guardian runs them. */
-#include "daemon.h"
+/* Decides which hook the guardian is to run next, and what follows from its outcome: a leader that
+ * pre-leader or on-leader rejects resigns, and a hook that fails is retried after a delay. */
+#include "hooks.h"
+
 #include "hook.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define TRIES       5
-#define FIRST_PAUSE 100000 /* microseconds before the second try; then twice as long each time */
-#define DOUBLINGS   6      /* of it, between offices */
+#define FIRST_DELAY 100000 /* microseconds before the second try; then twice as long each time */
+#define DOUBLINGS   6      /* of that delay, between offices */
 
-static bool has(const struct daemon *d, enum hook hook) { return d->config.hook[hook][0] != '\0'; }
+static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
 
-bool hooks_rest(const struct daemon *d, unsigned group)
+bool hooks_rest(const struct work *w, unsigned group)
 {
-    const struct hooked *h = &d->group[group].work.hooks;
+    const struct group_hooks *h = &w->group[group].hooks;
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Nobody can say any more when what on-leader began has ended: not before its lease. */
-static void leave_undone(struct daemon *d, unsigned group)
+/* What on-leader began may go on without being reported: the others wait until the end of the
+ * lease. */
+static void leave_undone(struct work *w, unsigned group)
 {
-    struct work *w = &d->group[group].work;
-    w->hooks.led = false;
-    w->last = w->until > w->last ? w->until : w->last;
+    struct group_work *g = &w->group[group];
+    g->hooks.led = false;
+    g->last = g->until > g->last ? g->until : g->last;
 }
 
-/* What is to be run now; HOOK_COUNT: nothing. */
-static enum hook next(const struct daemon *d, unsigned group)
+/* Returns the hook that is to be run now; HOOK_COUNT: none. */
+static enum hook next(const struct work *w, unsigned group)
 {
-    const struct work *w = &d->group[group].work;
-    bool leads = w->office && w->agreed;
-    if (w->office && !w->agreed)
+    const struct group_work *g = &w->group[group];
+    bool leads = g->office && g->agreed;
+    if (g->office && !g->agreed)
         return HOOK_PRE_LEADER;
-    if (leads && !w->hooks.served && has(d, HOOK_ON_LEADER))
+    if (leads && !g->hooks.served && has(w, HOOK_ON_LEADER))
         return HOOK_ON_LEADER;
-    if (!leads && w->hooks.led)
+    if (!leads && g->hooks.led)
         return HOOK_ON_FOLLOWER;
-    return w->hooks.changes && has(d, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
+    return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* It is run for something that is not so any more. */
-static bool is_late(const struct daemon *d, unsigned group)
+/* Returns true if the hook that runs belongs to an office that is over. */
+static bool is_late(const struct work *w, unsigned group)
 {
-    const struct work *w = &d->group[group].work;
-    enum hook hook = (enum hook)w->hooks.hook;
-    return (hook == HOOK_PRE_LEADER && !w->office) ||
-           (hook == HOOK_ON_LEADER && !(w->office && w->agreed));
+    const struct group_work *g = &w->group[group];
+    enum hook hook = (enum hook)g->hooks.hook;
+    return (hook == HOOK_PRE_LEADER && !g->office) ||
+           (hook == HOOK_ON_LEADER && !(g->office && g->agreed));
 }
 
-static void start(struct daemon *d, unsigned group, enum hook hook)
+static void start(struct work *w, unsigned group, enum hook hook)
 {
-    struct hooked *h = &d->group[group].work.hooks;
-    const struct elect_node *node = elect_member_node(d->member, group);
-    struct elect_news news = elect_member_status(d->member, group);
+    struct group_hooks *h = &w->group[group].hooks;
+    const struct elect_node *node = elect_member_node(w->member, group);
+    struct elect_news news = elect_member_status(w->member, group);
     struct guard_note note = {.word = GUARD_HOOK, .group = (uint8_t)group, .hook = (uint8_t)hook};
     bool own = hook != HOOK_ON_LEADER_CHANGE && hook != HOOK_ON_FOLLOWER;
-    note.lease = (uint32_t)elect_office_length(&d->elect, d->elect.lease);
+    note.lease = (uint32_t)elect_office_length(w->words->config, w->words->config->lease);
     note.term = own ? elect_token(node) : hook == HOOK_ON_FOLLOWER ? h->term : news.term;
     snprintf(note.leader, sizeof note.leader, "%s",
-             own          ? d->me->name
-             : news.known ? config_name(&d->config, news.leader)
+             own          ? w->me->name
+             : news.known ? config_name(w->config, news.leader)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
-    note.serial = ++d->serials;
-    if (!work_tell_guardian(d, &note, -1)) { /* it stands still, for now */
-        h->again = elect_uv_now() + FIRST_PAUSE;
-        work_wake(d, h->again);
+    note.serial = ++w->serials;
+    if (!work_tell_guardian(w, &note, -1)) { /* the guardian is stopped, or too busy */
+        h->again = elect_uv_now() + FIRST_DELAY;
+        work_wake(w, h->again);
         return;
     }
     h->serial = note.serial;
@@ -80,48 +82,50 @@ static void start(struct daemon *d, unsigned group, enum hook hook)
         h->changes = false;
 }
 
-/* Whoever was given offices again and again that its hook did not want takes its time: else, where
- * that is so on all members, they would hand it round as fast as they can. */
-static bool is_too_early(const struct hooked *h, enum hook hook)
+/* A member whose hook rejected one office after another waits before it runs the hook again.
+ * Otherwise, if the hook fails on every member, they would hand the office round as fast as packets
+ * travel. */
+static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
     bool again = hook == h->hook && h->tries > 0;
     bool in_vain = (hook == HOOK_PRE_LEADER || hook == HOOK_ON_LEADER) && h->failures > 1;
     return (again || in_vain) && elect_uv_now() < h->again;
 }
 
-static void fail(struct hooked *h)
+static void fail(struct group_hooks *h)
 {
     unsigned doublings = h->failures > 0 ? h->failures - 1u : 0;
-    h->again = elect_uv_now() + ((elect_time)FIRST_PAUSE << doublings);
+    h->again = elect_uv_now() + ((elect_time)FIRST_DELAY << doublings);
     if (h->failures <= DOUBLINGS)
         h->failures++;
 }
 
-void hooks_turn(struct daemon *d, unsigned group)
+void hooks_turn(struct work *w, unsigned group)
 {
-    struct hooked *h = &d->group[group].work.hooks;
+    struct group_hooks *h = &w->group[group].hooks;
     struct guard_note cancel = {.word = GUARD_CANCEL, .group = (uint8_t)group};
-    if (!config_has_hooks(&d->config))
+    if (!config_has_hooks(w->config))
         return;
-    if (h->serial != 0 && !h->cancelled && is_late(d, group)) {
+    if (h->serial != 0 && !h->cancelled && is_late(w, group)) {
         cancel.serial = h->serial;
-        h->cancelled = work_tell_guardian(d, &cancel, -1);
+        h->cancelled = work_tell_guardian(w, &cancel, -1);
     }
-    enum hook hook = next(d, group);
+    enum hook hook = next(w, group);
     if (h->serial != 0 || hook == HOOK_COUNT)
         return;
-    if (hook == HOOK_ON_FOLLOWER && !has(d, hook)) {
-        leave_undone(d, group);
+    if (hook == HOOK_ON_FOLLOWER && !has(w, hook)) {
+        leave_undone(w, group);
     } else if (is_too_early(h, hook)) {
-        work_wake(d, h->again);
+        work_wake(w, h->again);
     } else {
-        start(d, group, hook);
+        start(w, group, hook);
     }
 }
 
-/* ---- what came of it ---- */
+/* ---- the outcome ---- */
 
-static void tell(struct daemon *d, unsigned group, enum hook hook, int outcome, const char *then)
+static void log_outcome(struct work *w, unsigned group, enum hook hook, int outcome,
+                        const char *then)
 {
     char text[JOURNAL_TEXT];
     static const char *const reasons[] = {
@@ -134,60 +138,61 @@ static void tell(struct daemon *d, unsigned group, enum hook hook, int outcome, 
                  then);
     else
         snprintf(text, sizeof text, "%s exits with %d%s", hook_name(hook), outcome, then);
-    daemon_log(d, JOURNAL_HOOK, (int)group, text);
+    w->calls->log(w->context, JOURNAL_HOOK, (int)group, 0, text);
 }
 
-static void give_up(struct daemon *d, unsigned group, enum hook hook, int outcome)
+static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
 {
-    struct work *w = &d->group[group].work;
+    struct group_work *g = &w->group[group];
     switch (hook) {
     case HOOK_PRE_LEADER:
-        tell(d, group, hook, outcome, ": it declines");
-        fail(&w->hooks);
-        work_resign(d, group);
+        log_outcome(w, group, hook, outcome, ": it declines");
+        fail(&g->hooks);
+        work_resign(w, group);
         break;
     case HOOK_ON_LEADER:
-        tell(d, group, hook, outcome, ": it resigns");
-        fail(&w->hooks);
-        work_resign(d, group);
+        log_outcome(w, group, hook, outcome, ": it resigns");
+        fail(&g->hooks);
+        work_resign(w, group);
         break;
     case HOOK_ON_FOLLOWER:
-        tell(d, group, hook, outcome, ": others wait until its lease is over");
-        leave_undone(d, group);
+        log_outcome(w, group, hook, outcome, ": others wait until its lease is over");
+        leave_undone(w, group);
         break;
-    case HOOK_ON_LEADER_CHANGE: tell(d, group, hook, outcome, ""); break;
+    case HOOK_ON_LEADER_CHANGE: log_outcome(w, group, hook, outcome, ""); break;
     case HOOK_COUNT: break;
     }
-    w->hooks.tries = 0;
+    g->hooks.tries = 0;
 }
 
-void hooks_done(struct daemon *d, const struct guard_note *note)
+void hooks_done(struct work *w, const struct guard_note *note)
 {
-    struct work *w = &d->group[note->group].work;
-    struct hooked *h = &w->hooks;
+    struct group_work *g = &w->group[note->group];
+    struct group_hooks *h = &g->hooks;
     enum hook hook = (enum hook)note->hook;
     if (note->serial != h->serial)
         return;
-    bool late = is_late(d, note->group);
+    bool late = is_late(w, note->group);
     bool again = (note->outcome == 1 || note->outcome == HOOK_TIMED_OUT) &&
                  hook != HOOK_PRE_LEADER && ++h->tries < TRIES && !late;
     h->serial = 0;
     if (note->outcome == 0 || late) {
         h->tries = 0;
         if (hook == HOOK_PRE_LEADER && !late) {
-            w->agreed = true;
-            snprintf(d->group[note->group].cause, sizeof d->group[0].cause, "%s agrees",
-                     hook_name(hook));
+            g->agreed = true;
+            char reason[JOURNAL_TEXT];
+            snprintf(reason, sizeof reason, "%s agrees", hook_name(hook));
+            w->calls->set_reason(w->context, note->group, reason);
         }
         h->led = h->led && !(hook == HOOK_ON_FOLLOWER && note->outcome == 0);
-        if (hook == HOOK_ON_LEADER || (hook == HOOK_PRE_LEADER && !has(d, HOOK_ON_LEADER)))
+        if (hook == HOOK_ON_LEADER || (hook == HOOK_PRE_LEADER && !has(w, HOOK_ON_LEADER)))
             h->failures = late ? h->failures : 0;
     } else if (again) {
-        tell(d, note->group, hook, note->outcome, ": it is run again");
-        h->again = elect_uv_now() + ((elect_time)FIRST_PAUSE << (h->tries - 1));
+        log_outcome(w, note->group, hook, note->outcome, ": it is run again");
+        h->again = elect_uv_now() + ((elect_time)FIRST_DELAY << (h->tries - 1));
         h->served = h->served && hook != HOOK_ON_LEADER;
         h->changes = h->changes || hook == HOOK_ON_LEADER_CHANGE;
     } else {
-        give_up(d, note->group, hook, note->outcome);
+        give_up(w, note->group, hook, note->outcome);
     }
 }

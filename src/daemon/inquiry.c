@@ -20,12 +20,11 @@
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
 {
-    struct words words = daemon_words(d);
     elect_time now = elect_uv_now();
     uint64_t next;
     bool more;
-    json_t *entries = recorder_json(&d->recorder, &words, elect_rank(&d->elect, d->me->peer.id), q,
-                                    now, &next, &more);
+    json_t *entries = recorder_json(&d->recorder, &d->words, elect_rank(&d->elect, d->me->peer.id),
+                                    q, now, &next, &more);
     return json_pack("{s:I, s:I, s:b, s:o}", "now_us", (json_int_t)now, "next", (json_int_t)next,
                      "more", more, "messages", entries);
 }

@@ -85,7 +85,6 @@ static void add_changed(struct text *done, const char *what, bool changed)
 static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
                          struct text *done, struct text *complaint)
 {
-    struct words words = daemon_words(d);
     bool elsewhere = false;
     for (unsigned i = 0; i < d->config.groups; i++) {
         const struct elect_node *node = elect_member_node(d->member, i);
@@ -104,7 +103,7 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, bool r
         if (rule.number != ELECT_RULE_CHANGES_MEMBERS) {
             text_add(complaint, d->config.group[i]);
             text_add(complaint, ": ");
-            words_rule(&words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message,
+            words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message,
                        complaint);
             return false;
         }
@@ -157,7 +156,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
     d->me = &d->config.member[me];
     d->elect = elect;
     elect_member_configure(d->member, &elect);
-    work_configure(d);
+    work_configure(&d->work);
     if (done->length == 0)
         text_add(done, "nothing that matters");
     return true;

@@ -1,7 +1,12 @@
+/* Joins what may work under an office: speaks with the guardian, decides what is shown of a group,
+ * and finds out when all work of a group has stopped. */
 #include "work.h"
 
-#include "daemon.h"
 #include "guardian_channel.h"
+#include "hooks.h"
+#include "run_connection.h"
+#include "run_queue.h"
+#include "run_socket.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,176 +16,202 @@
 
 /* ---- the guardian ---- */
 
-bool work_is_guarded(const struct daemon *d) { return d->guard.channel >= 0; }
+bool work_is_guarded(const struct work *w) { return w->guard.channel >= 0; }
 
-bool work_tell_guardian(struct daemon *d, const struct guard_note *note, int fd)
+bool work_tell_guardian(struct work *w, const struct guard_note *note, int fd)
 {
-    return work_is_guarded(d) && guardian_channel_send(d->guard.channel, note, NULL, 0, fd);
+    return work_is_guarded(w) && guardian_channel_send(w->guard.channel, note, NULL, 0, fd);
 }
 
-void work_deposit(void *context, const struct elect_testament *testament)
+void work_deposit(struct work *w, const struct elect_testament *testament)
 {
-    struct daemon *d = context;
-    if (!work_is_guarded(d) || !d->config.testament || d->group[testament->group].work.is_void)
+    if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
-    if (!guardian_channel_deposit(d->guard.channel,
-                                  testament)) /* it stands still: once more, later */
-        d->deposits_again = true;
+    if (!guardian_channel_deposit(w->guard.channel, testament)) /* it is stopped, or too busy */
+        w->deposits_again = true;
+}
+
+bool work_has_testament(const struct work *w, unsigned group)
+{
+    return work_is_guarded(w) && w->config->testament && !w->deposits_again &&
+           !w->group[group].is_void && elect_member_node(w->member, group)->mandated;
 }
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-void work_configure(struct daemon *d)
+void work_configure(struct work *w)
 {
-    d->guard.page->delay = d->config.testament_delay;
-    d->guard.page->lease = later(d->guard.page->lease, d->config.lease);
-    for (unsigned i = 0; i < d->config.groups; i++) {
+    w->guard.page->delay = w->config->testament_delay;
+    w->guard.page->lease = later(w->guard.page->lease, w->config->lease);
+    for (unsigned i = 0; i < w->config->groups; i++) {
         struct guard_note note = {.word = GUARD_VOID, .group = (uint8_t)i, .hook = HOOK_COUNT};
-        if (d->config.testament)
-            elect_member_deposit(d->member, i);
-        else if (!work_tell_guardian(d, &note, -1) && work_is_guarded(d))
-            d->deposits_again = true;
+        if (w->config->testament)
+            elect_member_deposit(w->member, i);
+        else if (!work_tell_guardian(w, &note, -1) && work_is_guarded(w))
+            w->deposits_again = true;
     }
 }
 
-/* Without it nobody can run a hook, or undo one: whoever waits for this lease must wait. */
-static void guardian_is_gone(struct daemon *d)
+void work_tick(struct work *w)
 {
-    uv_poll_stop(&d->guard_poll);
-    close(d->guard.channel);
-    d->guard.channel = -1;
-    holders_unguarded(d);
-    if (config_has_hooks(&d->config))
-        daemon_fail(d, "its guardian is dead, and nobody else can run its hooks");
+    run_socket_tick(w);
+    if (w->deposits_again) {
+        w->deposits_again = false;
+        work_configure(w);
+    }
+}
+
+/* Only a guardian can run hooks. A member that has any ends without handing over, because on-leader
+ * could not be undone: the others wait until its lease is over. */
+static void guardian_is_gone(struct work *w)
+{
+    uv_poll_stop(&w->guard_poll);
+    close(w->guard.channel);
+    w->guard.channel = -1;
+    run_queue_unguarded(w);
+    if (config_has_hooks(w->config))
+        w->calls->fail(w->context, "its guardian is dead, and nobody else can run its hooks");
     else
-        daemon_log(d, JOURNAL_GUARDIAN, -1, "the guardian is dead: it goes on, without testaments");
+        w->calls->log(w->context, JOURNAL_GUARDIAN, -1, 0,
+                      "the guardian is dead: it goes on, without testaments");
 }
 
 static void guardian_speaks(uv_poll_t *poll, int status, int events)
 {
-    struct daemon *d = poll->data;
+    struct work *w = poll->data;
     struct guard_packet p;
     int fd = -1;
     (void)events;
-    ssize_t got = status == 0 ? guardian_channel_take(d->guard.channel, &p, &fd) : 0;
+    ssize_t got = status == 0 ? guardian_channel_take(w->guard.channel, &p, &fd) : 0;
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-        guardian_is_gone(d);
+        guardian_is_gone(w);
         return;
     }
-    if (got != sizeof p.note || p.note.word != GUARD_DONE || p.note.group >= d->config.groups)
+    if (got != sizeof p.note || p.note.word != GUARD_DONE || p.note.group >= w->config->groups)
         return;
     if (p.note.hook < HOOK_COUNT)
-        hooks_done(d, &p.note);
+        hooks_done(w, &p.note);
     else
-        holders_acknowledged(d, &p.note);
-    work_turn(d, p.note.group);
+        run_queue_acknowledged(w, &p.note);
+    work_turn(w, p.note.group);
 }
 
 static void wakes(uv_timer_t *timer)
 {
-    struct daemon *d = timer->data;
-    for (unsigned i = 0; i < d->config.groups; i++)
-        work_turn(d, i);
+    struct work *w = timer->data;
+    for (unsigned i = 0; i < w->config->groups; i++)
+        work_turn(w, i);
 }
 
-void work_wake(struct daemon *d, elect_time when)
+void work_wake(struct work *w, elect_time when)
 {
     elect_time rest = when - elect_uv_now();
     uint64_t milliseconds = rest > 0 ? (uint64_t)rest / MILLISECOND + 1 : 0;
-    if (!uv_is_active((uv_handle_t *)&d->wake) || uv_timer_get_due_in(&d->wake) > milliseconds)
-        uv_timer_start(&d->wake, wakes, milliseconds, 0);
+    if (!uv_is_active((uv_handle_t *)&w->wake) || uv_timer_get_due_in(&w->wake) > milliseconds)
+        uv_timer_start(&w->wake, wakes, milliseconds, 0);
 }
 
-void work_begin(struct daemon *d, const struct guard *guard)
+void work_begin(struct work *w, const struct guard *guard)
 {
-    d->guard = *guard;
-    uv_timer_init(&d->loop, &d->wake);
-    d->wake.data = d;
-    uv_poll_init(&d->loop, &d->guard_poll, d->guard.channel);
-    d->guard_poll.data = d;
-    uv_poll_start(&d->guard_poll, UV_READABLE, guardian_speaks);
+    w->guard = *guard;
+    w->run_socket = -1;
+    uv_timer_init(w->loop, &w->wake);
+    w->wake.data = w;
+    uv_poll_init(w->loop, &w->guard_poll, w->guard.channel);
+    w->guard_poll.data = w;
+    uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* A term that was asked for, and is neither won nor lost: its testament says that it is over. */
-static bool asks_for_one(const struct daemon *d)
+/* Returns true if a term was requested that is neither won nor lost yet: only its testament can say
+ * that it is over. */
+static bool requests_a_term(const struct work *w)
 {
-    bool asks = false;
-    for (unsigned i = 0; i < d->config.groups && d->member != NULL; i++)
-        asks = asks || elect_member_node(d->member, i)->mandate.candidate.stage == ELECT_CONFIRMING;
-    return asks;
+    bool requests = false;
+    for (unsigned i = 0; i < w->config->groups && w->member != NULL; i++)
+        requests =
+            requests || elect_member_node(w->member, i)->mandate.candidate.stage == ELECT_CONFIRMING;
+    return requests;
 }
 
-void work_end(struct daemon *d, bool in_good_order)
+void work_end(struct work *w, bool in_good_order)
 {
     struct guard_note note = {.word = GUARD_FORGET, .hook = HOOK_COUNT};
-    if (in_good_order && !asks_for_one(d))
-        work_tell_guardian(d, &note, -1);
-    uv_close((uv_handle_t *)&d->wake, NULL);
-    uv_close((uv_handle_t *)&d->guard_poll, NULL);
+    if (in_good_order && !requests_a_term(w))
+        work_tell_guardian(w, &note, -1);
+    uv_close((uv_handle_t *)&w->wake, NULL);
+    uv_close((uv_handle_t *)&w->guard_poll, NULL);
 }
 
 /* ---- what is shown ---- */
 
-struct elect_news work_shown(const struct daemon *d, unsigned group)
+struct elect_news work_shown(const struct work *w, unsigned group)
 {
-    const struct work *w = &d->group[group].work;
-    struct elect_news news = elect_member_status(d->member, group);
-    if (news.leads && !w->agreed)
+    const struct group_work *g = &w->group[group];
+    struct elect_news news = elect_member_status(w->member, group);
+    if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* what works under the former term of this office keeps it, and so must all others */
-    if (news.leads && w->holder != NULL)
-        news.term = holders_term(w->holder);
+    /* A run that began in an earlier term of this office keeps that term, so all are shown it. */
+    if (news.leads && g->holder != NULL)
+        news.term = run_connection_term(g->holder);
     return news;
 }
 
-/* ---- from one thing to the next ---- */
+void work_changed(struct work *w, unsigned group, bool another_leader)
+{
+    struct group_hooks *h = &w->group[group].hooks;
+    h->changes = h->changes || another_leader;
+    run_socket_news(w, group);
+}
 
-struct elect_rule work_resign(struct daemon *d, unsigned group)
+/* ---- an office and its end ---- */
+
+struct elect_rule work_resign(struct work *w, unsigned group)
 {
     struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
-    return elect_member_tell(d->member, group, &in);
+    return elect_member_tell(w->member, group, &in);
 }
 
-void work_news(struct daemon *d, const struct elect_news *news)
+void work_news(struct work *w, const struct elect_news *news)
 {
-    struct work *w = &d->group[news->group].work;
-    const struct elect_node *node = elect_member_node(d->member, news->group);
+    struct group_work *g = &w->group[news->group];
+    const struct elect_node *node = elect_member_node(w->member, news->group);
     bool in_office = elect_token(node) != 0;
-    w->until = in_office ? elect_until(node) : w->until;
-    d->guard.page->until[news->group] = in_office                        ? w->until
+    g->until = in_office ? elect_until(node) : g->until;
+    w->guard.page->until[news->group] = in_office                        ? g->until
                                         : news->leads && !node->mandated ? INT64_MAX
                                                                          : 0;
-    if (news->leads && !w->office) {
-        d->guard.page->office[news->group] = elect_token(node);
-        w->agreed = d->config.hook[HOOK_PRE_LEADER][0] == '\0';
-        w->hooks.served = false;
+    if (news->leads && !g->office) {
+        w->guard.page->office[news->group] = elect_token(node);
+        g->agreed = w->config->hook[HOOK_PRE_LEADER][0] == '\0';
+        g->hooks.served = false;
     }
-    w->office = news->leads;
-    w->agreed = w->agreed && w->office;
+    g->office = news->leads;
+    g->agreed = g->agreed && g->office;
 }
 
-/* Nothing works any more: then it may say so. Or when to look again. */
-static void stop(struct daemon *d, unsigned group)
+/* Tells the member that all work of a group has stopped, if it waits for that; or comes back when
+ * the last promise is over. */
+static void report_stopped(struct work *w, unsigned group)
 {
-    struct work *w = &d->group[group].work;
-    holders_look(d, group);
-    elect_time now = elect_uv_now(), free = later(w->last, holders_promised(d, group));
+    struct group_work *g = &w->group[group];
+    run_queue_give_up_late(w, group);
+    elect_time now = elect_uv_now(), free = later(g->last, run_connection_promised(w, group));
     struct elect_input in = elect_happens(ELECT_STOPPED, now);
-    if (!elect_must_stop(elect_member_node(d->member, group)) || w->holder != NULL ||
-        !hooks_rest(d, group))
+    if (!elect_must_stop(elect_member_node(w->member, group)) || g->holder != NULL ||
+        !hooks_rest(w, group))
         return;
     if (now < free)
-        work_wake(d, free);
+        work_wake(w, free);
     else
-        elect_member_tell(d->member, group, &in);
+        elect_member_tell(w->member, group, &in);
 }
 
-void work_turn(struct daemon *d, unsigned group)
+void work_turn(struct work *w, unsigned group)
 {
-    if (d->member == NULL || d->over)
+    if (w->member == NULL || w->over)
         return;
-    daemon_show(d, group);
-    hooks_turn(d, group);
-    holders_turn(d, group);
-    stop(d, group);
+    w->calls->show(w->context, group);
+    hooks_turn(w, group);
+    run_queue_turn(w, group);
+    report_stopped(w, group);
 }

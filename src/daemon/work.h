@@ -1,96 +1,122 @@
 /*
- * What is done here under the mandate of a group, and when it has stopped. That the member leads is
- * shown to others when the hook pre-leader agrees. Under its office work
+ * What works on this machine under the offices of its member, and whether all of it has stopped:
  *
- *     a holder     an elect run: until it says that it is empty (holders.c)
- *     clients      that were told that it leads for some time: until that is over (holders.c)
- *     hooks        what on-leader began, until on-follower has ended it (hooks.c)
+ *     the holder   an elect run, until it reports that its work has ended    run_queue.c
+ *     clients      that were told how long the member leads, until then      run_connection.c
+ *     hooks        what on-leader began, until on-follower has ended it      hooks.c
  *
- * When the office is over, or is to be handed over, all are told; and only when all have stopped is
- * the member, which may then say that its term is over. Whoever ends without a word may have left
- * something behind: then what it was told last is waited for.
+ * The member is shown as a leader as soon as the hook pre-leader agrees. When an office ends, or is
+ * to be handed over, all of them are told to stop; when all have stopped the member is told so, and
+ * may release its term before the lease is over. Work that ends without reporting it may have left
+ * processes behind: for those the member waits until the end of the lease that they were told of.
+ *
+ * The daemon is known here by the first part of struct work only: no file of the work includes
+ * daemon.h.
  */
 #ifndef ELECT_DAEMON_WORK_H
 #define ELECT_DAEMON_WORK_H
 
+#include "../words/words.h"
 #include "config.h"
 #include "guardian.h"
+#include "journal.h"
 #include "pace.h"
 
-struct daemon;
-struct talker;
+#include <uv.h>
 
-/* One at a time, in this order: what was last, what is to be. */
-struct hooked {
+struct run_connection;
+
+/* The hooks of a group. One runs at a time: it ends before the next begins. */
+struct group_hooks {
     uint32_t serial; /* of the one that runs; 0: none */
     uint8_t hook, tries;
-    uint8_t failures; /* offices in a row that a hook did not want */
-    bool served;      /* on-leader was run for this office, or is */
-    bool led;         /* it was begun, and not undone; in this term: */
+    uint8_t failures; /* offices in a row that a hook declined or failed in */
+    bool served;      /* on-leader was run for this office, or runs */
+    bool led;         /* on-leader was run and on-follower was not yet, in this term: */
     elect_term term;
-    bool cancelled;   /* the one that runs is to end */
+    bool cancelled;   /* the one that runs was told to end */
     bool changes;     /* on-leader-change is to be run */
     elect_time again; /* not before this */
 };
 
-struct work {
-    bool agreed;      /* pre-leader does, or there is none: it is shown that it leads */
-    bool office;      /* it leads, whether that is shown or not */
-    elect_time until; /* of its latest office */
-    elect_time last;  /* until when it was told that it leads, whoever may not have stopped */
-    struct talker *holder;
-    bool is_void; /* it has no testament: a talker of this group has `voids` */
-    struct hooked hooks;
+struct group_work {
+    bool agreed;      /* pre-leader agrees, or there is none: the member is shown as leader */
+    bool office;      /* the member leads, whether that is shown or not */
+    elect_time until; /* end of its latest office */
+    elect_time last;  /* until then work may go on that did not report its end */
+    struct run_connection *holder; /* the run that works; NULL: none */
+    bool is_void; /* the group has no testament, because a connection of it has `voids` */
+    struct group_hooks hooks;
     struct pace pace; /* of the users whose runs work here */
 };
 
-/* ---- work.c ---- */
+/* What the work calls in the daemon. */
+struct work_calls {
+    /* `group`: -1 if it is about none; `user`: whose run it is about, else 0. */
+    void (*log)(void *context, enum journal_event event, int group, uid_t user, const char *text);
+    /* The member cannot go on, and does not end in good order. */
+    void (*fail)(void *context, const char *why);
+    /* What work_shown() returns for this group may have changed. */
+    void (*show)(void *context, unsigned group);
+    /* Why the group is shown as it is; and the reason for what is shown next. */
+    const char *(*reason)(void *context, unsigned group);
+    void (*set_reason)(void *context, unsigned group, const char *reason);
+};
 
-void work_begin(struct daemon *d, const struct guard *guard);
-void work_end(struct daemon *d, bool in_good_order);
-/* As the member announced. */
-void work_news(struct daemon *d, const struct elect_news *news);
-/* What is shown. */
-struct elect_news work_shown(const struct daemon *d, unsigned group);
-/* Something may be next. */
-void work_turn(struct daemon *d, unsigned group);
-/* It is asked to hand over. */
-struct elect_rule work_resign(struct daemon *d, unsigned group);
-/* Testaments, or none, and how late: as it is configured now. */
-void work_configure(struct daemon *d);
-void work_deposit(void *context, const struct elect_testament *testament);
-/* False if it does not hear, now or any more. */
-bool work_tell_guardian(struct daemon *d, const struct guard_note *note, int fd);
-/* Not later than that something may be next. */
-void work_wake(struct daemon *d, elect_time when);
-bool work_is_guarded(const struct daemon *d);
+struct work {
+    /* What the work needs from the daemon, which sets it before work_begin(). */
+    uv_loop_t *loop;
+    const struct config *config; /* a reload changes the struct, not the pointer */
+    const struct config_member *me;
+    const struct words *words; /* with the configuration of the election */
+    const struct work_calls *calls;
+    void *context;
+    /* And what it sets later. */
+    struct elect_member *member; /* NULL: it has not started yet, or has stopped */
+    bool over;                   /* the daemon ends: nothing is started any more */
 
-/* ---- holders.c ---- */
+    struct guard guard; /* channel -1: the guardian is dead */
+    uv_poll_t guard_poll;
+    uv_timer_t wake;
+    uint32_t serials;    /* of what the guardian was asked */
+    bool deposits_again; /* the guardian did not take a testament: try again */
+    uv_poll_t run_poll;
+    int run_socket;                     /* -1: it is not open */
+    struct run_connection *connections; /* on it, the newest first */
+    struct pace pace;                   /* of their users, over all groups */
+    struct group_work group[STORE_GROUPS];
+};
 
-bool holders_open(struct daemon *d, struct text *complaint);
-void holders_close(struct daemon *d);
-/* Whose turn it is; who must stop; who is to be told. */
-void holders_turn(struct daemon *d, unsigned group);
-void holders_acknowledged(struct daemon *d, const struct guard_note *note);
-void holders_news(struct daemon *d, unsigned group); /* it is not what it was */
-/* A run that was told to stop and does not ask any more is not waited for longer than its lease. A
- * run that still asks is not empty yet. */
-void holders_look(struct daemon *d, unsigned group);
-void holders_unguarded(struct daemon *d); /* the guardian is dead: nobody is asked any more */
-void holders_tick(struct daemon *d);      /* every second */
-/* Until when clients were told that it leads. */
-elect_time holders_promised(const struct daemon *d, unsigned group);
-unsigned holders_waiting(const struct daemon *d, unsigned group);
-int holders_pid(const struct talker *t);
-const char *holders_containment(const struct talker *t); /* how its work is held together */
-elect_term holders_term(const struct talker *t);         /* which it works under */
+/* ---- for the daemon ---- */
 
-/* ---- hooks.c ---- */
+void work_begin(struct work *w, const struct guard *guard);
+/* `in_good_order`: the guardian need not send testaments. */
+void work_end(struct work *w, bool in_good_order);
+/* Every second. */
+void work_tick(struct work *w);
+/* Takes in what the member announced. */
+void work_news(struct work *w, const struct elect_news *news);
+/* Returns what is shown of a group: what the member announced, but not before pre-leader agrees. */
+struct elect_news work_shown(const struct work *w, unsigned group);
+/* The daemon has shown and logged a change of this group: hooks and clients hear of it. */
+void work_changed(struct work *w, unsigned group, bool another_leader);
+/* Passes on the configured testaments, or that there are none, and their delay. */
+void work_configure(struct work *w);
+void work_deposit(struct work *w, const struct elect_testament *testament);
+/* Returns true if the guardian has a testament that it may send when the member dies. */
+bool work_has_testament(const struct work *w, unsigned group);
 
-/* The next one, if it is time. */
-void hooks_turn(struct daemon *d, unsigned group);
-void hooks_done(struct daemon *d, const struct guard_note *note);
-/* Nothing runs, and nothing is to be undone. */
-bool hooks_rest(const struct daemon *d, unsigned group);
+/* ---- for the daemon, hooks and runs ---- */
+
+/* Does whatever is due for a group: shows it, runs hooks, starts and stops runs, or tells the
+ * member that all has stopped. To be called after each change. */
+void work_turn(struct work *w, unsigned group);
+/* Calls work_turn() of all groups at this time, or earlier. */
+void work_wake(struct work *w, elect_time when);
+/* Asks the member to hand over. */
+struct elect_rule work_resign(struct work *w, unsigned group);
+/* False if the guardian does not take it, for now or because it is dead. */
+bool work_tell_guardian(struct work *w, const struct guard_note *note, int fd);
+bool work_is_guarded(const struct work *w);
 
 #endif

@@ -1,6 +1,8 @@
 /* What somebody says on a control socket. The member and the socket are stand-ins: they do nothing,
  * and count the answers. */
 #include "../../src/daemon/daemon.h"
+#include "../../src/daemon/run_connection.h"
+#include "../../src/daemon/run_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -53,9 +55,9 @@ const struct elect_node *elect_member_node(const struct elect_member *m, unsigne
     return &node;
 }
 
-struct elect_news work_shown(const struct daemon *daemon, unsigned group)
+struct elect_news work_shown(const struct work *w, unsigned group)
 {
-    (void)daemon;
+    (void)w;
     return (struct elect_news){.group = group, .known = true, .leader = 2, .term = 65538};
 }
 
@@ -120,16 +122,18 @@ bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, cha
     return room > 0 && why != NULL && id == 1 && force;
 }
 
-bool work_is_guarded(const struct daemon *daemon) { return daemon != NULL; }
+bool work_is_guarded(const struct work *w) { return w != NULL; }
 
-unsigned holders_waiting(const struct daemon *daemon, unsigned group)
+bool work_has_testament(const struct work *w, unsigned group) { return w != NULL && group == 0; }
+
+unsigned run_queue_waiting(const struct work *w, unsigned group) { return w != NULL ? group : 0; }
+
+int run_connection_pid(const struct run_connection *c) { return c != NULL; }
+
+const char *run_connection_containment(const struct run_connection *c)
 {
-    return daemon != NULL ? group : 0;
+    return c != NULL ? "process tree" : "";
 }
-
-int holders_pid(const struct talker *t) { return t != NULL; }
-
-const char *holders_containment(const struct talker *t) { return t != NULL ? "process tree" : ""; }
 
 elect_time elect_uv_now(void) { return 1000000; }
 
@@ -149,11 +153,6 @@ void daemon_log(struct daemon *daemon, enum journal_event event, int group, cons
     assert(text != NULL);
 }
 
-struct words daemon_words(const struct daemon *daemon)
-{
-    return (struct words){.config = &daemon->elect, .name = daemon->name};
-}
-
 static void begin(void)
 {
     static const char text[] =
@@ -165,6 +164,7 @@ static void begin(void)
     d.me = &d.config.member[0];
     d.name[0] = "a";
     d.name[1] = "b";
+    d.words = (struct words){.config = &d.elect, .name = d.name};
     recorder_begin(&d.recorder);
     for (unsigned i = 0; i < 40; i++) { /* something to ask for */
         const struct elect_message said = {.type = ELECT_GRANT, .term = 65538, .round = i};

@@ -1,6 +1,6 @@
-/* What several talkers say on a run socket, while leadership comes and goes and the guardian hears
- * or does not. The member and the guardian are stand-ins; the sockets are real. */
-#include "../../src/daemon/holders.c"
+/* What several runs and clients say on a run socket, while leadership comes and goes and the
+ * guardian hears or does not. The member and the guardian are stand-ins; the sockets are real. */
+#include "../../src/daemon/run_socket.c"
 
 #include <assert.h>
 
@@ -8,12 +8,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-static struct daemon d;
+static struct config config;
+static struct elect_config elect;
+static const char *const names[] = {"a"};
+static const struct words the_words = {.config = &elect, .name = names};
+static uv_loop_t loop;
+static struct work work = {.loop = &loop, .config = &config, .words = &the_words, .run_socket = -1};
 static struct elect_node node;
 static struct guard_page page;
 static bool leads, hears;
 static elect_time now;
-static struct talker *crowd[CROWD];
+static struct run_connection *crowd[CROWD];
 static int their[CROWD];
 static struct guard_note asked;
 
@@ -22,26 +27,26 @@ elect_time elect_uv_now(void) { return now; }
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group)
 {
     (void)m;
-    assert(group < d.config.groups);
+    assert(group < config.groups);
     return &node;
 }
 
 const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group)
 {
     (void)m;
-    assert(group < d.config.groups);
-    return &d.elect;
+    assert(group < config.groups);
+    return &elect;
 }
 
 void elect_member_deposit(struct elect_member *m, unsigned group)
 {
     (void)m;
-    assert(group < d.config.groups);
+    assert(group < config.groups);
 }
 
-struct elect_news work_shown(const struct daemon *daemon, unsigned group)
+struct elect_news work_shown(const struct work *w, unsigned group)
 {
-    (void)daemon;
+    (void)w;
     return (struct elect_news){.group = group,
                                .leads = leads,
                                .known = leads,
@@ -50,49 +55,48 @@ struct elect_news work_shown(const struct daemon *daemon, unsigned group)
                                .until = now + 1000};
 }
 
-bool work_is_guarded(const struct daemon *daemon) { return daemon->guard.channel >= 0; }
+bool work_is_guarded(const struct work *w) { return w->guard.channel >= 0; }
 
-bool work_tell_guardian(struct daemon *daemon, const struct guard_note *note, int fd)
+bool work_tell_guardian(struct work *w, const struct guard_note *note, int fd)
 {
-    (void)daemon;
+    (void)w;
     asked = hears && note->word == GUARD_HOLD ? *note : asked;
     assert((note->word == GUARD_HOLD) == (fd >= 0));
     return hears;
 }
 
-void work_wake(struct daemon *daemon, elect_time when)
+void work_wake(struct work *w, elect_time when)
 {
-    (void)daemon;
+    (void)w;
     (void)when;
 }
 
-void work_turn(struct daemon *daemon, unsigned group) { holders_turn(daemon, group); }
+void work_turn(struct work *w, unsigned group) { run_queue_turn(w, group); }
 
-struct elect_rule work_resign(struct daemon *daemon, unsigned group)
+struct elect_rule work_resign(struct work *w, unsigned group)
 {
-    (void)daemon;
-    assert(group < d.config.groups);
+    (void)w;
+    assert(group < config.groups);
     return (struct elect_rule){leads ? ELECT_RULE_RESIGNS : ELECT_RULE_HAS_NO_OFFICE, 0, 0};
 }
 
-void daemon_log(struct daemon *daemon, enum journal_event event, int group, const char *text)
+static void log_entry(void *context, enum journal_event event, int group, uid_t user,
+                      const char *text)
 {
-    (void)daemon;
+    (void)context;
     (void)event;
-    assert(group < (int)d.config.groups && text != NULL);
-}
-
-void daemon_log_work(struct daemon *daemon, unsigned group, uid_t user, const char *text)
-{
-    (void)daemon;
     (void)user;
-    assert(group < d.config.groups && text != NULL);
+    assert(group < (int)config.groups && text != NULL);
 }
 
-struct words daemon_words(const struct daemon *daemon)
+static const char *reason(void *context, unsigned group)
 {
-    return (struct words){.config = &daemon->elect, .name = daemon->name};
+    (void)context;
+    assert(group < config.groups);
+    return "";
 }
+
+static const struct work_calls calls = {.log = log_entry, .reason = reason};
 
 int control_bind(const char *path, int type, mode_t mode, struct text *complaint)
 {
@@ -108,27 +112,27 @@ static void begin(void)
     static const char text[] =
         "[cluster]\nid = 000102030405060708090a0b0c0d0eff\n[member a]\nid = 1\n"
         "address = 127.0.0.1:1\n[group main]\n[group b]\n";
-    bool fine = config_parse(&d.config, "/nowhere/x.conf", text);
-    assert(fine && config_elect(&d.config, &d.elect) == ELECT_FINE);
-    d.me = &d.config.member[0];
-    d.name[0] = "a";
-    d.guard.page = &page;
-    uv_loop_init(&d.loop);
+    bool fine = config_parse(&config, "/nowhere/x.conf", text);
+    assert(fine && config_elect(&config, &elect) == ELECT_FINE);
+    work.me = &config.member[0];
+    work.calls = &calls;
+    work.guard.page = &page;
+    uv_loop_init(&loop);
 }
 
 static void arrive(unsigned i)
 {
     int pair[2];
-    struct talker *t = calloc(1, sizeof *t);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) != 0 || t == NULL)
+    struct run_connection *c = calloc(1, sizeof *c);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) != 0 || c == NULL)
         abort();
-    uv_poll_init(&d.loop, &t->poll, pair[0]);
-    t->poll.data = t;
-    t->d = &d;
-    t->fd = pair[0];
-    t->channel = -1;
-    t->next = d.talkers;
-    d.talkers = crowd[i] = t;
+    uv_poll_init(&loop, &c->poll, pair[0]);
+    c->poll.data = c;
+    c->work = &work;
+    c->fd = pair[0];
+    c->channel = -1;
+    c->next = work.connections;
+    work.connections = crowd[i] = c;
     their[i] = pair[1];
 }
 
@@ -136,10 +140,10 @@ static void leave(unsigned i)
 {
     close(their[i]);
     if (crowd[i] != NULL)
-        let_go(crowd[i]);
+        run_connection_drop(crowd[i]);
     crowd[i] = NULL;
-    uv_run(&d.loop, UV_RUN_NOWAIT);
-    uv_run(&d.loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
 }
 
 /* What must be so, whatever was said. */
@@ -148,19 +152,19 @@ static void look(void)
     unsigned holders[2] = {0};
     for (unsigned i = 0; i < CROWD; i++)
         crowd[i] = crowd[i] != NULL && crowd[i]->closing ? NULL : crowd[i];
-    for (const struct talker *t = d.talkers; t != NULL; t = t->next) {
-        assert(t->group < d.config.groups);
-        if (t->stage == TALKER_HOLDS) {
-            holders[t->group]++;
-            assert(d.group[t->group].work.holder == t);
-            assert(t->channel < 0 || !work_is_guarded(&d)); /* the guardian knows of it */
-            assert(!t->loose || !work_is_guarded(&d) || d.group[t->group].work.is_void);
+    for (const struct run_connection *c = work.connections; c != NULL; c = c->next) {
+        assert(c->group < config.groups);
+        if (c->stage == RUN_HOLDS) {
+            holders[c->group]++;
+            assert(work.group[c->group].holder == c);
+            assert(c->channel < 0 || !work_is_guarded(&work)); /* the guardian knows of it */
+            assert(!c->loose || !work_is_guarded(&work) || work.group[c->group].is_void);
         }
-        for (unsigned g = 0; g < d.config.groups; g++)
-            assert(page.not_before[g] >= t->promised[g]);
+        for (unsigned g = 0; g < config.groups; g++)
+            assert(page.not_before[g] >= c->promised[g]);
     }
-    for (unsigned g = 0; g < d.config.groups; g++)
-        assert(holders[g] == (d.group[g].work.holder != NULL));
+    for (unsigned g = 0; g < config.groups; g++)
+        assert(holders[g] == (work.group[g].holder != NULL));
 }
 
 static size_t say(unsigned i, const uint8_t *bytes, size_t length)
@@ -189,9 +193,9 @@ static size_t say(unsigned i, const uint8_t *bytes, size_t length)
 static void acknowledge(unsigned outcome)
 {
     asked.outcome = outcome % 8 == 0 ? 28 : 0;
-    holders_acknowledged(&d, &asked);
-    for (unsigned g = 0; g < d.config.groups; g++)
-        holders_turn(&d, g);
+    run_queue_acknowledged(&work, &asked);
+    for (unsigned g = 0; g < config.groups; g++)
+        run_queue_turn(&work, g);
 }
 
 static void happen(uint8_t what)
@@ -201,7 +205,7 @@ static void happen(uint8_t what)
     case 1: hears = !hears; break;
     case 2: now += what * 50; break;
     case 3: acknowledge(what); break;
-    case 4: d.guard.channel = what < 16 ? -1 : d.guard.channel; break; /* dead for good */
+    case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break; /* dead for good */
     case 5: node.mandate.leader.token = node.mandate.leader.token == 0 ? 65537 : 0; break;
     case 6:
         leave(what / 8 % CROWD);
@@ -209,22 +213,22 @@ static void happen(uint8_t what)
         break;
     default: node.mandate.time[ELECT_UNTIL] = now + what; break;
     }
-    for (unsigned g = 0; g < d.config.groups; g++) {
-        holders_turn(&d, g);
-        holders_news(&d, g);
+    for (unsigned g = 0; g < config.groups; g++) {
+        run_queue_turn(&work, g);
+        run_socket_news(&work, g);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    if (d.me == NULL)
+    if (work.me == NULL)
         begin();
-    memset(d.group, 0, sizeof d.group);
+    memset(work.group, 0, sizeof work.group);
     memset(&page, 0, sizeof page);
     memset(&node, 0, sizeof node);
     now = 1000000;
     leads = hears = true;
-    d.guard.channel = 1;
+    work.guard.channel = 1;
     for (unsigned i = 0; i < CROWD; i++)
         arrive(i);
     for (size_t at = 0; at + 1 < length;) {
@@ -237,6 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     }
     for (unsigned i = 0; i < CROWD; i++)
         leave(i);
-    assert(d.talkers == NULL && d.group[0].work.holder == NULL && d.group[1].work.holder == NULL);
+    assert(work.connections == NULL && work.group[0].holder == NULL &&
+           work.group[1].holder == NULL);
     return 0;
 }

@@ -758,7 +758,7 @@ MUTANTS = {
     "a testament after the lease": (
         "daemon/guardian.c", "    return later(at, now) < end ? at :", "    return true ? at :", "guardian guardian-too-late"),
     "until when it leads is not written down": (
-        "daemon/work.c", "    w->until = in_office ? elect_until(node) : w->until;\n", "    w->until = 0;\n", "guardian guardian-too-late"),
+        "daemon/work.c", "    g->until = in_office ? elect_until(node) : g->until;\n", "    g->until = 0;\n", "guardian guardian-too-late"),
     "who ends without a word is not waited for": (
         "daemon/guardian.c", "page->not_before[group]), e->doubtful)", "page->not_before[group]), now)", "guardian holder-without-a-word"),
     "what was not undone is sent": (
@@ -770,37 +770,37 @@ MUTANTS = {
     "hooks that failed are done": (
         "daemon/guardian.c", "g->estate[i].burnt || g->estate[i].led;", "g->estate[i].burnt;", "hooks member-killed-and-not-undone"),
     "go before the guardian knows": (
-        "daemon/holders.c", "    else if (t->channel >= 0 && work_is_guarded(d))\n        register_holder(t);\n", "", "guardian killed-with-a-holder"),
+        "daemon/run_queue.c", "    else if (c->channel >= 0 && work_is_guarded(w))\n        register_run(c);\n", "", "guardian killed-with-a-holder"),
     "who cannot be killed has a testament": (
-        "daemon/holders.c", "    bool fine = !t->loose || work_tell_guardian(d, &note, -1);", "    bool fine = true;", "guardian loose-holder"),
+        "daemon/run_queue.c", "    bool fine = !c->loose || work_tell_guardian(w, &note, -1);", "    bool fine = true;", "guardian loose-holder"),
     "who cannot be killed voids it for ever": (
-        "daemon/holders.c", "    if (w->is_void && !has_loose(t->d, t->group)) { /* there", "    if (false) { /* there", "guardian loose-holder"),
+        "daemon/run_queue.c", "    if (g->is_void && !has_loose(w, c->group)) {", "    if (false) {", "guardian loose-holder"),
     "a loose run works beside a testament": (
-        "daemon/holders.c", "        if (chosen)\n            break;\n", "",
-        "daemon/holders.c", "    if (w->is_void && !has_loose(t->d, t->group)) { /* there", "    if (w->is_void) { /* there",
+        "daemon/run_queue.c", "        if (chosen)\n            break;\n", "",
+        "daemon/run_queue.c", "    if (g->is_void && !has_loose(w, c->group)) {", "    if (g->is_void) {",
         "guardian two-loose-runs"),
     "two holders at once": (
-        "daemon/holders.c", "    if (w->holder != NULL || !leads || when", "    if (!leads || when", "guardian holder"),
+        "daemon/run_queue.c", "    if (g->holder != NULL || !leads || when", "    if (!leads || when", "guardian holder"),
     "whoever follows does not wait": (
-        "daemon/holders.c", "    if (now < w->last) /* whoever", "    if (false) /* whoever", "guardian holder-without-a-word"),
+        "daemon/run_queue.c", "    if (now < g->last) /* earlier", "    if (false) /* earlier", "guardian holder-without-a-word"),
     "what works is not told to stop": (
-        "daemon/holders.c", "    if (w->holder != NULL && !leads)\n        stop_holder(d, group);\n", "", "guardian resigns"),
+        "daemon/run_queue.c", "    if (g->holder != NULL && !leads)\n        stop_holder(w, group);\n", "", "guardian resigns"),
     "a client is promised nothing": (
-        "daemon/holders.c", "    d->guard.page->not_before[group] = latest;\n", "", "guardian client"),
+        "daemon/run_connection.c", "    w->guard.page->not_before[group] = latest;\n", "", "guardian client"),
     "a run that is late is not reported": (
-        "daemon/holders.c", "    t->reported = true;\n    log_of(", "    t->reported = true;\n    (void)log_of;\n    (void)(", "guardian stands-still"),
+        "daemon/run_queue.c", "    c->reported = true;\n    run_connection_log(", "    c->reported = true;\n    (void)(", "guardian stands-still"),
     "a resignation that changes nothing is a step": (
-        "daemon/holders.c", "    if (office->leader.token == 0 || office->leader.handing", "    if (false || office->leader.handing", "local_users flood-of-resignations"),
+        "daemon/run_requests.c", "    if (office->leader.token == 0 || office->leader.handing", "    if (false || office->leader.handing", "local_users flood-of-resignations"),
     "a run resigns at the pace of its user": (
-        "daemon/holders.c", "    bool ran = t->worked &&", "    bool ran = false &&", "local_users many-groups-of-one-user"),
+        "daemon/run_requests.c", "    bool ran = c->worked &&", "    bool ran = false &&", "local_users many-groups-of-one-user"),
     "a run that resigns does not pay for it": (
-        "daemon/holders.c", "    take_turns(t, (unsigned)group, pace_resign(", "    (void)(pace_resign(", "local_users flood-of-hand-overs"),
+        "daemon/run_requests.c", "    run_queue_take_turns(c, (unsigned)group, pace_resign(", "    (void)(pace_resign(", "local_users flood-of-hand-overs"),
     "every resignation costs the same": (
         "daemon/pace.c", "    u->resigned = now;\n", "", "journal a resignation costs twice as much each time"),
     "a resignation is never forgotten": (
         "daemon/pace.c", "now - u->resigned < PACE_CALM", "true", "journal a resignation costs twice as much each time"),
     "all groups share one burst": (
-        "daemon/holders.c", "t->who.uid, d->config.groups, now);", "t->who.uid, 1, now);", "local_users many-groups-of-one-user"),
+        "daemon/run_queue.c", "c->who.uid, w->config->groups, now);", "c->who.uid, 1, now);", "local_users many-groups-of-one-user"),
     "the runs of one user hide those of another": (
         "daemon/journal.c", "x->user == e->user && ", "", "journal each user is shown"),
     "a burst has no end": (
@@ -827,14 +827,14 @@ MUTANTS = {
     "a slow member takes the time of all": (
         "history/collect.c", "left / (h->members - member)", "left", "explain a-member-that-answers-without-end"),
     "handed over while it works": (
-        "daemon/work.c", "group)) || w->holder != NULL ||", "group)) ||", "guardian resigns"),
+        "daemon/work.c", "group)) || g->holder != NULL ||", "group)) ||", "guardian resigns"),
     "handed over before it was undone": (
         "daemon/hooks.c", "    return !h->led && (h->serial", "    return true || (h->serial", "hooks in-order"),
     "shown before it is agreed": (
-        "daemon/work.c", "    if (news.leads && !w->agreed)\n", "    if (w == NULL)\n", "hooks while-it-is-asked"),
+        "daemon/work.c", "    if (news.leads && !g->agreed)\n", "    if (g == NULL)\n", "hooks while-it-is-asked"),
     "whoever declines leads": (
-        "daemon/hooks.c", "        tell(d, group, hook, outcome, \": it declines\");\n        fail(&w->hooks);\n        work_resign(d, group);\n",
-        "        tell(d, group, hook, outcome, \": it declines\");\n        w->agreed = true;\n", "hooks declines"),
+        "daemon/hooks.c", "        log_outcome(w, group, hook, outcome, \": it declines\");\n        fail(&g->hooks);\n        work_resign(w, group);\n",
+        "        log_outcome(w, group, hook, outcome, \": it declines\");\n        g->agreed = true;\n", "hooks declines"),
     "an office that a hook did not want is handed round at once": (
         "daemon/hooks.c", "h->failures > 1;", "false;", "hooks all-decline"),
     # the checker
@@ -869,9 +869,9 @@ RACES = {
         "daemon/recorder.c", "    bool found = is_sign_of_life(rule) && out->announced;", "    bool found = false;",
         "explain two-that-follow-are-cut-off"),
     "work begins in an office that is not renewed": (
-        "daemon/holders.c", "    else if (!is_fresh(d, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
+        "daemon/run_queue.c", "    else if (!is_fresh(w, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
     "a run that is told late is disconnected": (
-        "daemon/holders.c", "    leave_office(t);\n    t->stage = TALKER_LATE;\n    report_late(t, false);\n", "    let_go(t);\n",
+        "daemon/run_queue.c", "    run_queue_leave(c);\n    c->stage = RUN_LATE;\n    run_queue_report_late(c, false);\n", "    run_connection_drop(c);\n",
         "guardian told-when-its-lease-is-over"),
     "hooks beside each other": (
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),

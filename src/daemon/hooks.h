@@ -1,0 +1,15 @@
+/* When each hook runs: one at a time and in order in each group, and none for a state that has
+ * passed. hook.c, in the guardian, runs them. */
+#ifndef ELECT_DAEMON_HOOKS_H
+#define ELECT_DAEMON_HOOKS_H
+
+#include "work.h"
+
+/* Starts the next hook of a group if it is time, and cancels one that comes too late. */
+void hooks_turn(struct work *w, unsigned group);
+/* The guardian reports how a hook ended. */
+void hooks_done(struct work *w, const struct guard_note *note);
+/* Returns true if no hook runs that an office waits for, and none is to be undone. */
+bool hooks_rest(const struct work *w, unsigned group);
+
+#endif

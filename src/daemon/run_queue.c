@@ -1,0 +1,297 @@
+/* Whose turn it is to work under the office of a group, and who must stop.
+ *
+ *     IDLE --join--> WAITS --turn--> REGISTERS --acknowledged--> WAITS --turn--> HOLDS
+ *     HOLDS --told to stop, lease over--> LATE
+ *     any --leave--> IDLE
+ *
+ * The guardian knows of a run before it works, so that it can wait for it if the member dies. */
+#include "run_queue.h"
+
+#include "guardian_channel.h"
+#include "run_connection.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define RETRY_DELAY 100000 /* microseconds until a guardian that did not answer is told again */
+#define PATIENCE                                                                                   \
+    1000000 /* microseconds for a run to say that its work has ended before that is reported */
+
+static const char is_held[] = "another elect run works under it here";
+static const char is_paced[] = "this user starts work too often; retry in 1 s";
+
+static bool is_waiting(const struct run_connection *c, unsigned group)
+{
+    return c->group == group && (c->stage == RUN_WAITS || c->stage == RUN_REGISTERS);
+}
+
+unsigned run_queue_waiting(const struct work *w, unsigned group)
+{
+    unsigned count = 0;
+    for (const struct run_connection *c = w->connections; c != NULL; c = c->next)
+        count += is_waiting(c, group);
+    return count;
+}
+
+/* ---- how often ---- */
+
+elect_time run_queue_next_turn(const struct run_connection *c, unsigned group, elect_time now)
+{
+    const struct work *w = c->work;
+    elect_time here = pace_next(&w->group[group].pace, c->who.uid, 1, now);
+    elect_time all = pace_next(&w->pace, c->who.uid, w->config->groups, now);
+    return here > all ? here : all;
+}
+
+void run_queue_take_turns(const struct run_connection *c, unsigned group, unsigned turns)
+{
+    elect_time now = elect_uv_now();
+    pace_take(&c->work->group[group].pace, c->who.uid, turns, now);
+    pace_take(&c->work->pace, c->who.uid, turns, now);
+}
+
+/* ---- leaving ---- */
+
+/* Returns true if a run whose work cannot be killed works in this group, or is about to. */
+static bool has_loose(const struct work *w, unsigned group)
+{
+    bool has = false;
+    for (const struct run_connection *c = w->connections; c != NULL; c = c->next)
+        has = has || (c->group == group && c->voids);
+    return has;
+}
+
+void run_queue_release_channel(struct run_connection *c)
+{
+    struct guard_note note = {
+        .word = GUARD_DROP, .group = (uint8_t)c->group, .hook = HOOK_COUNT, .serial = c->serial};
+    if (c->registered)
+        work_tell_guardian(c->work, &note, -1);
+    c->registered = false;
+}
+
+void run_queue_leave(struct run_connection *c)
+{
+    struct work *w = c->work;
+    struct group_work *g = &w->group[c->group];
+    if (g->holder == c)
+        g->holder = NULL;
+    c->voids = false;
+    if (g->is_void && !has_loose(w, c->group)) { /* the group may have a testament again */
+        g->is_void = false;
+        elect_member_deposit(w->member, c->group);
+    }
+    if (c->channel >= 0)
+        close(c->channel);
+    c->channel = -1;
+    c->stage = RUN_IDLE;
+}
+
+/* ---- waiting ---- */
+
+/* The run gets its end of the channel to the guardian with WAIT, so that it can report there that
+ * its work has ended even if this process dies. */
+static void tell_to_wait(struct run_connection *c)
+{
+    struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
+    if (c->work->group[c->group].holder != NULL)
+        snprintf(t.why, sizeof t.why, "%s", is_held);
+    struct iovec part = {&t, sizeof t};
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+        run_connection_drop(c);
+        return;
+    }
+    c->channel = pair[0];
+    c->stage = RUN_WAITS;
+    bool told = guardian_channel_put(c->fd, &part, 1, pair[1]);
+    close(pair[1]);
+    if (!told)
+        run_connection_drop(c);
+}
+
+void run_queue_join(struct run_connection *c)
+{
+    run_connection_unlink(c);
+    c->next = c->work->connections;
+    c->work->connections = c;
+    tell_to_wait(c);
+}
+
+/* Returns true if at least half of the lease is left, so that a run has time to start and to stop.
+ * A leader that is cut off renews its lease no more, and would have to stop a new run at once. */
+static bool is_fresh(const struct work *w, unsigned group)
+{
+    const struct elect_config *e = elect_member_config(w->member, group);
+    return work_shown(w, group).until - elect_uv_now() >= elect_office_length(e, e->lease) / 2;
+}
+
+const char *run_queue_why_not_now(const struct run_connection *c)
+{
+    const struct work *w = c->work;
+    const struct group_work *g = &w->group[c->group];
+    elect_time now = elect_uv_now();
+    return g->holder != NULL                ? is_held
+           : !work_shown(w, c->group).leads ? ""
+           : now < g->last                  ? "what worked under it here may not have stopped yet"
+           : !is_fresh(w, c->group)         ? "its lease is not being renewed"
+           : run_queue_next_turn(c, c->group, now) > now ? is_paced
+           : run_queue_waiting(w, c->group) > 0          ? ""
+                                                         : NULL;
+}
+
+/* Returns whose turn it is: the run that the guardian was told of, so that it is never told of
+ * two; else the first that waits and whose user may start work now. NULL: none yet; then `when` is
+ * when one may, if any waits. */
+static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
+{
+    struct run_connection *first = NULL;
+    elect_time now = elect_uv_now();
+    *when = INT64_MAX;
+    for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
+        if (!is_waiting(c, group))
+            continue;
+        bool chosen = c->channel < 0; /* the guardian has it */
+        elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
+        if (next <= now)
+            first = c;
+        *when = next < *when ? next : *when;
+        if (chosen)
+            break;
+    }
+    return first;
+}
+
+/* ---- its turn ---- */
+
+static void let_work(struct run_connection *c)
+{
+    struct work *w = c->work;
+    c->stage = RUN_HOLDS;
+    c->told = 0;
+    c->reported = false;
+    c->worked = true;
+    c->term = work_shown(w, c->group).term;
+    c->until = 0;
+    w->group[c->group].holder = c;
+    run_queue_take_turns(c, c->group, 1);
+    run_connection_log(c, "works under it");
+    run_connection_tell(c, TALK_GO, "");
+}
+
+/* Registers a run with the guardian before its work starts. If the work cannot be killed, the
+ * testament of the group is voided first. */
+static void register_run(struct run_connection *c)
+{
+    struct work *w = c->work;
+    struct guard_note note = {.word = GUARD_VOID, .group = (uint8_t)c->group, .hook = HOOK_COUNT};
+    if (c->loose)
+        c->voids = w->group[c->group].is_void = true;
+    bool fine = !c->loose || work_tell_guardian(w, &note, -1);
+    note.word = GUARD_HOLD;
+    note.serial = ++w->serials;
+    if (!fine || !work_tell_guardian(w, &note, c->channel)) {
+        work_wake(w, elect_uv_now() + RETRY_DELAY);
+        return;
+    }
+    close(c->channel);
+    c->channel = -1;
+    c->serial = note.serial;
+    c->registered = true;
+    c->stage = RUN_REGISTERS;
+}
+
+void run_queue_acknowledged(struct work *w, const struct guard_note *note)
+{
+    for (struct run_connection *c = w->connections, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->stage != RUN_REGISTERS || c->serial != note->serial)
+            continue;
+        c->stage = RUN_WAITS;
+        if (note->outcome != 0) {
+            run_connection_tell(c, TALK_REFUSED, "the guardian has no room for it");
+            run_connection_drop(c);
+        }
+    }
+}
+
+void run_queue_unguarded(struct work *w)
+{
+    for (struct run_connection *c = w->connections; c != NULL; c = c->next) {
+        c->registered = false;
+        if (c->stage == RUN_REGISTERS)
+            c->stage = RUN_WAITS;
+    }
+    work_wake(w, elect_uv_now());
+}
+
+static void stop_holder(struct work *w, unsigned group)
+{
+    struct run_connection *c = w->group[group].holder;
+    const struct elect_node *node = elect_member_node(w->member, group);
+    bool in_office = elect_in_office(node, elect_uv_now());
+    if (c->told != 0)
+        return;
+    c->told = elect_uv_now();
+    if (c->until == 0) /* it has not asked for its lease yet, and will hear that there is none */
+        c->until = elect_uv_now() + RETRY_DELAY;
+    run_connection_tell(c, in_office ? TALK_STOP : TALK_LOST, w->calls->reason(w->context, group));
+}
+
+void run_queue_turn(struct work *w, unsigned group)
+{
+    const struct group_work *g = &w->group[group];
+    bool leads = work_shown(w, group).leads;
+    elect_time now = elect_uv_now(), when;
+    struct run_connection *c = first_in_line(w, group, &when);
+    if (g->holder != NULL && !leads)
+        stop_holder(w, group);
+    if (g->holder != NULL || !leads || when == INT64_MAX ||
+        (c != NULL && c->stage == RUN_REGISTERS))
+        return;
+    if (now < g->last) /* earlier work may not have stopped yet */
+        work_wake(w, g->last);
+    else if (!is_fresh(w, group))
+        work_wake(w, now + elect_member_config(w->member, group)->renewal / 3);
+    else if (c == NULL)
+        work_wake(w, when);
+    else if (c->channel >= 0 && work_is_guarded(w))
+        register_run(c);
+    else
+        let_work(c);
+}
+
+/* ---- runs that do not stop in time ---- */
+
+/* Returns true if a packet waits, which may say that its work has ended: if this process was
+ * stopped for a while, timers fire before the packets that came meanwhile are read. */
+static bool has_unread(const struct run_connection *c)
+{
+    char first;
+    return recv(c->fd, &first, 1, MSG_DONTWAIT | MSG_PEEK) >= 0;
+}
+
+void run_queue_report_late(struct run_connection *c, bool at_once)
+{
+    if (c->stage != RUN_LATE || c->reported || has_unread(c) ||
+        (!at_once && elect_uv_now() < c->told + PATIENCE))
+        return;
+    c->reported = true;
+    run_connection_log(
+        c, "has not said that its work has ended; its lease is over, so it is not waited for");
+}
+
+void run_queue_give_up_late(struct work *w, unsigned group)
+{
+    struct run_connection *c = w->group[group].holder;
+    if (c == NULL || c->told == 0)
+        return;
+    elect_time now = elect_uv_now(), patient = c->told + PATIENCE;
+    if (now < c->until || (now < patient && has_unread(c))) {
+        work_wake(w, now < c->until ? c->until : patient);
+        return;
+    }
+    run_queue_leave(c);
+    c->stage = RUN_LATE;
+    run_queue_report_late(c, false);
+}

@@ -1,0 +1,175 @@
+/* Answers each packet of a run or a client: HOLD, ASK, EMPTY, RESIGN and LEASE of talk.h. */
+#include "run_requests.h"
+
+#include "run_queue.h"
+
+#include <stdio.h>
+
+/* Returns the group that is asked about; -1 if it was refused. */
+static int group_of(struct run_connection *c, const struct talk *asked)
+{
+    const struct config *config = c->work->config;
+    struct text why;
+    int group = config_group(config, asked->group[0] != '\0' ? asked->group : NULL, &why);
+    if (group < 0) {
+        run_connection_tell(c, TALK_REFUSED, why.bytes);
+        return -1;
+    }
+    if (config->mandate == ELECT_NO_MANDATE) {
+        run_connection_tell(c, TALK_REFUSED,
+                            "without a mandate nobody can say until when a member leads");
+        return -1;
+    }
+    return group;
+}
+
+static void take_hold(struct run_connection *c, const struct talk *asked)
+{
+    const struct work *w = c->work;
+    if (c->stage != RUN_IDLE) { /* it has not said that its work has ended */
+        run_connection_drop(c);
+        return;
+    }
+    int group = group_of(c, asked);
+    if (group < 0)
+        return;
+    c->group = (unsigned)group;
+    c->worked = false;
+    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would wait for ever */
+        char why[sizeof((struct talk){0}.why)];
+        snprintf(why, sizeof why, "%.63s never leads: its role is %s", w->me->name,
+                 config_role(w->me));
+        run_connection_tell(c, TALK_REFUSED, why);
+        return;
+    }
+    const char *why_not = run_queue_why_not_now(c);
+    if ((asked->flags & TALK_NOW) != 0 && why_not != NULL) {
+        run_connection_tell(c, TALK_NO, why_not);
+        return;
+    }
+    c->loose = (asked->flags & TALK_LOOSE) != 0;
+    c->contained = asked->flags;
+    run_queue_join(c);
+}
+
+static void take_ask(struct run_connection *c, const struct talk *asked)
+{
+    const struct elect_node *node = elect_member_node(c->work->member, c->group);
+    struct talk answer = run_connection_words(c->work, TALK_TOLD, c->group);
+    elect_time now = elect_uv_now(), until = elect_until(node);
+    bool may = c->stage == RUN_HOLDS && elect_in_office(node, now);
+    answer.stamp = asked->stamp;
+    answer.left = may ? until - now : 0;
+    answer.term = c->term;
+    if (may)
+        c->until = until;
+    run_connection_send(c, &answer);
+}
+
+static void take_lease(struct run_connection *c, const struct talk *asked)
+{
+    int group = group_of(c, asked);
+    if (group < 0)
+        return;
+    struct elect_news news = work_shown(c->work, (unsigned)group);
+    struct talk answer = run_connection_words(c->work, TALK_TOLD, (unsigned)group);
+    c->asked[group] = true;
+    answer.stamp = asked->stamp;
+    elect_time now = elect_uv_now(), until = news.until;
+    if (news.leads && until > now) { /* the lease may have ended since the status was read */
+        if (asked->left > 0 && asked->left < until - now)
+            until = now + asked->left;
+        if (until > c->promised[group])
+            c->promised[group] = until;
+        run_connection_update_promises(c->work, (unsigned)group);
+        answer.left = until - now;
+    }
+    run_connection_send(c, &answer);
+}
+
+static void take_empty(struct run_connection *c)
+{
+    struct work *w = c->work;
+    unsigned group = c->group;
+    if (c->stage == RUN_HOLDS || c->stage == RUN_LATE)
+        w->calls->log(w->context, JOURNAL_WORK, (int)group, c->who.uid,
+                      "nothing works under it any more");
+    run_queue_release_channel(c);
+    run_queue_leave(c);
+    for (unsigned i = 0; i < w->config->groups; i++) {
+        c->promised[i] = 0;
+        run_connection_update_promises(w, i);
+    }
+    work_turn(w, group);
+}
+
+/* Makes the member resign, and answers with the reason if it does not. */
+static void resign(struct run_connection *c, unsigned group)
+{
+    struct work *w = c->work;
+    struct text why;
+    struct elect_rule rule = work_resign(w, group);
+    text_clear(&why);
+    if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)
+        words_rule(w->words, elect_rank(w->words->config, w->me->peer.id), &rule,
+                   &(struct elect_message){0}, &why);
+    if (!c->closing)
+        run_connection_tell(c, why.length == 0 ? TALK_DONE : TALK_REFUSED, why.bytes);
+}
+
+static void take_resign(struct run_connection *c, const struct talk *asked)
+{
+    struct work *w = c->work;
+    int group = group_of(c, asked);
+    if (group < 0)
+        return;
+    /* A resignation that would change nothing causes no step: otherwise a local user could fill the
+     * flight recorder with such steps. */
+    const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
+    if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
+        run_connection_tell(c, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,
+                            office->leader.token == 0 ? "this member does not lead" : "");
+        return;
+    }
+    /* A run resigns at its end, and does not hear the answer: it is never refused, but the next
+     * turn of its user comes later. */
+    bool ran = c->worked && c->group == (unsigned)group;
+    elect_time now = elect_uv_now(), next = run_queue_next_turn(c, (unsigned)group, now);
+    if (!ran && next > now) {
+        char refusal[64];
+        snprintf(refusal, sizeof refusal, "this user resigns too often; retry in %lld s",
+                 (long long)((next - now) / 1000000 + 1));
+        run_connection_tell(c, TALK_REFUSED, refusal);
+        return;
+    }
+    c->worked = c->worked && !ran;
+    run_queue_take_turns(c, (unsigned)group, pace_resign(&w->group[group].pace, c->who.uid, now));
+    resign(c, (unsigned)group);
+}
+
+bool run_request_is_valid(const struct talk *t, size_t length)
+{
+    return length == sizeof *t && t->magic == TALK_MAGIC && t->word <= TALK_LEASE &&
+           t->group[TALK_NAME - 1] == '\0' && (t->flags & ~TALK_FLAGS) == 0;
+}
+
+void run_request(struct run_connection *c, const struct talk *asked)
+{
+    switch ((enum talk_word)asked->word) {
+    case TALK_HOLD: take_hold(c, asked); break;
+    case TALK_ASK: take_ask(c, asked); break;
+    case TALK_EMPTY: take_empty(c); break;
+    case TALK_RESIGN: take_resign(c, asked); break;
+    case TALK_LEASE: take_lease(c, asked); break;
+    case TALK_REFUSED:
+    case TALK_NO:
+    case TALK_WAIT:
+    case TALK_GO:
+    case TALK_TOLD:
+    case TALK_STOP:
+    case TALK_LOST:
+    case TALK_NEWS:
+    case TALK_DONE:
+    case TALK_WORD_COUNT: break;
+    }
+}
