@@ -14,7 +14,7 @@
 #define MILLISECOND 1000
 #define SECOND      1000000
 #define LONG_WAIT   60 /* seconds of the flight recorder that are shown unless more are asked for */
-#define PAGE        64 /* entries of it */
+#define BATCH       64 /* entries of it in an answer */
 
 static json_t *refusal(const char *why) { return json_pack("{s:b, s:s}", "ok", 0, "error", why); }
 
@@ -22,13 +22,13 @@ static void refuse(struct control_client *client, const char *why)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* it may have been cut in the middle of a letter */
+    text_clean(text); /* it may have been cut in the middle of a character */
     control_answer(client, refusal(text));
 }
 
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
-/* The group that is asked about. -1 after having refused. */
+/* Returns the group that is asked about; -1 if the request was refused. */
 static int group_of(const struct daemon *d, struct control_client *client, const json_t *request)
 {
     struct text why;
@@ -214,7 +214,7 @@ static void answer_status(struct daemon *d, struct control_client *client, json_
     control_answer(client, o);
 }
 
-/* For an instant: whoever asks compares `left_us`, from when it asked, with its own clock. */
+/* The answer holds for `left_us` from when the client asked, by its own clock. */
 static void answer_is_leader(struct daemon *d, struct control_client *client, json_t *request)
 {
     int group = group_of(d, client, request);
@@ -247,7 +247,7 @@ static void answer_history(struct daemon *d, struct control_client *client, json
     control_answer(client, json_pack("{s:b, s:o}", "ok", 1, "history", all));
 }
 
-/* It was heard of lately: it can answer, or take an office, at once. */
+/* Returns true if the member was heard of lately, so that it can answer, or take an office, now. */
 static bool is_there(const struct daemon *d, uint16_t id)
 {
     uint32_t suspicion = d->elect.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
@@ -255,7 +255,7 @@ static bool is_there(const struct daemon *d, uint16_t id)
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         if (p.id == id)
             return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
-    return true; /* this one: refused for another reason */
+    return true; /* this member itself */
 }
 
 static void answer_messages(struct daemon *d, struct control_client *client, json_t *request)
@@ -275,7 +275,7 @@ static void answer_messages(struct daemon *d, struct control_client *client, jso
     struct recorder_question q = {.group = (unsigned)group,
                                   .loud = json_is_true(json_object_get(request, "loud")),
                                   .from = json_integer_value(json_object_get(request, "from")),
-                                  .most = PAGE,
+                                  .most = BATCH,
                                   .bytes = SIZE_MAX};
     q.since = q.loud ? 0 : elect_uv_now() - last * SECOND;
     if (m != d->me && !q.loud) {
@@ -290,9 +290,9 @@ static void answer_messages(struct daemon *d, struct control_client *client, jso
         inquiry_ask(d, client, m->peer.id, &q);
         return;
     }
-    json_t *page = inquiry_answer(d, &q);
-    json_object_set_new(page, "ok", json_true());
-    control_answer(client, page);
+    json_t *answer = inquiry_answer(d, &q);
+    json_object_set_new(answer, "ok", json_true());
+    control_answer(client, answer);
 }
 
 static void answer_watch(struct daemon *d, struct control_client *client, json_t *request)
@@ -319,7 +319,6 @@ void answer_watchers(void *context, const struct journal_entry *e)
 
 /* ---- what is to be done ---- */
 
-/* Somebody asked for a change of leader: here it is. */
 void answer_news(struct daemon *d, const struct elect_news *news)
 {
     for (struct control_client *c = d->control.clients, *next; c != NULL; c = next) {
@@ -403,7 +402,7 @@ static void answer_transfer(struct daemon *d, struct control_client *client, jso
     refuse(client, why);
 }
 
-/* Of every group, or of one: elections by themselves are held no more, or again. */
+/* Pauses or resumes the elections of one group, or of all. */
 static void pause_or_resume(struct daemon *d, struct control_client *client, json_t *request,
                             enum elect_event event)
 {
@@ -502,11 +501,11 @@ static void answer_key_remove(struct daemon *d, struct control_client *client, j
     change_key(d, client, request, false);
 }
 
-/* ---- the door ---- */
+/* ---- the list of verbs ---- */
 
 static const struct {
     const char *verb;
-    enum control_which which; /* the socket that it takes */
+    enum control_which which; /* the socket that it is asked on */
     void (*answer)(struct daemon *d, struct control_client *client, json_t *request);
 } questions[] = {
     {"status", CONTROL_STATUS, answer_status},

@@ -1,3 +1,5 @@
+/* Reads one line of JSON from each client of a control socket, and writes lines back. Limits keep a
+ * client that is slow, or one user with many clients, from delaying the daemon. */
 #include "control.h"
 
 #include <errno.h>
@@ -59,7 +61,7 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-struct letter {
+struct outgoing_line {
     uv_write_t write;
     char *text;
     bool last;
@@ -67,7 +69,7 @@ struct letter {
 
 static void written(uv_write_t *write, int status)
 {
-    struct letter *l = write->data;
+    struct outgoing_line *l = write->data;
     struct control_client *client = write->handle->data;
     if (l->last || status != 0)
         let_go(client);
@@ -77,7 +79,7 @@ static void written(uv_write_t *write, int status)
 
 static void send_line(struct control_client *client, json_t *line, bool last)
 {
-    struct letter *l = calloc(1, sizeof *l);
+    struct outgoing_line *l = calloc(1, sizeof *l);
     char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     json_decref(line);
     if (l == NULL || text == NULL || client->closing) {
@@ -88,7 +90,7 @@ static void send_line(struct control_client *client, json_t *line, bool last)
     }
     size_t length = strlen(text);
     text[length] = '\n'; /* in place of the NUL */
-    *l = (struct letter){.text = text, .last = last};
+    *l = (struct outgoing_line){.text = text, .last = last};
     l->write.data = l;
     uv_buf_t all = uv_buf_init(text, (unsigned)(length + 1));
     if (uv_write(&l->write, (uv_stream_t *)&client->pipe, &all, 1, written) != 0) {
@@ -146,7 +148,7 @@ static void readable(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         let_go(client);
         return;
     }
-    if (client->asked) /* it has said enough */
+    if (client->asked) /* only one request is taken */
         return;
     size_t before = client->length;
     client->length += (size_t)got;
@@ -156,12 +158,12 @@ static void readable(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
     else if (client->length == sizeof client->request)
         let_go(client);
     if (client->asked)
-        client->length = 0; /* room to hear that it is gone */
+        client->length = 0; /* room to read on, and to notice that the client disconnects */
 }
 
 /* ---- accepting ---- */
 
-/* Who watches is counted apart from who asks: it stays. */
+/* Clients that watch are counted apart from those that ask, because they stay. */
 static bool has_room(const struct control *c, enum control_which which, bool watches, uid_t user)
 {
     unsigned all = 0, same = 0;
@@ -245,7 +247,7 @@ static bool make_room(const char *path, struct text *complaint)
     if (lstat(path, &is) == 0) {
         if (!S_ISSOCK(is.st_mode))
             return text_complain(complaint, path, "something else is there", ": move it away");
-        unlink(path); /* nobody listens: the state file is locked by this process */
+        unlink(path); /* no other daemon listens there: this process has locked the state file */
     }
     return true;
 }

@@ -1,9 +1,10 @@
 /*
- * The control sockets: whoever may open one asks one thing, a line of JSON, and gets a line back;
- * or, to watch, line after line. Who is slow, or too many, is let go; nothing here ever waits.
+ * The control sockets. A client sends one request, a line of JSON, and gets a line back; a client
+ * that watches gets one line after another. Clients that are slow, or too many, are disconnected;
+ * nothing here waits for a client.
  *
- *     status    0660    what is known; for the group that the daemon runs as
- *     admin     0600    what is to be done
+ *     status    0660    queries; for the group that the daemon runs as
+ *     admin     0600    changes; for its user and root
  *     run       0660    what works under an office (run_socket.c), in packets; for run-group
  *
  * No request carries a path or a command.
@@ -36,7 +37,7 @@ struct control_client {
     bool asked, closing, watches;
     uint8_t handles;
     struct control_client *next;
-    /* For whom an answer comes later: */
+    /* If the answer comes later: */
     bool waits;
     unsigned group;
     uint64_t term;
@@ -59,27 +60,27 @@ struct control {
     uv_loop_t *loop;
     struct control_door door[CONTROL_COUNT];
     struct control_client *clients;
-    /* Answers, or says when it will. */
+    /* Answers a request, or calls control_wait(). */
     void (*ask)(void *context, struct control_client *client, json_t *request);
     void *context;
 };
 
 const char *control_name(enum control_which which); /* as its file ends */
 
-/* A socket of that type with a name, in place of one that a former process left there; nothing
- * listens yet. -1, with a complaint. */
+/* Binds a socket of that type to a path, and replaces a socket that an earlier process left there.
+ * It does not listen yet. -1, with a complaint. */
 int control_bind(const char *path, int type, mode_t mode, struct text *complaint);
 
 /* False, with a complaint. */
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint);
-/* The whole answer; it is taken. */
+/* Sends the only line, and disconnects when it was read. Takes the reference. */
 void control_answer(struct control_client *client, json_t *answer);
-/* From now on it gets one line after another; false if there are too many of those. */
+/* From now on the client gets lines by control_tell(); false if too many clients watch. */
 bool control_watch(struct control_client *client);
-/* One line of many. */
+/* Sends a line to a client that watches. Takes the reference. */
 void control_tell(struct control_client *client, json_t *line);
-/* Within this time, in milliseconds, there is an answer, or this one. */
+/* The answer comes later. If there is none within this time, in milliseconds, it is `late`. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
 /* Every second: accepts again, if there were no descriptors left. */
 void control_tick(struct control *c);

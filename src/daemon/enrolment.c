@@ -1,3 +1,5 @@
+/* Collects what a member is started with: addresses, some of which are names that are looked up,
+ * its groups, its state file, its keys. */
 #include "enrolment.h"
 
 #include <netdb.h>

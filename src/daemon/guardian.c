@@ -1,3 +1,5 @@
+/* The two loops of the guardian: one while the member lives, one when it is dead. guardian.h lists
+ * what happens then, and in which order. */
 #include "guardian.h"
 
 #include "../base/exit.h"
@@ -33,18 +35,18 @@ struct holder {
     uint32_t serial;
 };
 
-/* What a group leaves behind. */
+/* What is left of a group when the member dies, and what happens with it. */
 struct estate {
     bool deposited, burnt;
-    elect_time doubtful;     /* until then somebody may work of whom nobody knows */
+    elect_time doubtful;     /* until then work may go on that did not report its end */
     bool led;                /* on-leader was run, and on-follower was not since */
-    pid_t keeper;            /* of the hook that runs */
-    bool cancelled;          /* it is to end */
-    bool killed;             /* it was, and what it kept may have survived */
+    pid_t hook_parent;       /* of the hook that runs; 0: none runs */
+    bool cancelled;          /* it was told to end */
+    bool killed;             /* by another process: children of it may have survived */
     struct guard_note hook;  /* which one */
-    struct guard_note ended; /* the one that ended its leadership: for on-follower */
+    struct guard_note ended; /* the on-follower that undoes this on-leader */
     unsigned sent;
-    int64_t first; /* when the first letter may go; 0: not known yet */
+    int64_t first; /* when the testament may be sent first; 0: not known yet */
     struct elect_testament testament;
 };
 
@@ -83,7 +85,8 @@ static bool has_holder(const struct guardian *g, unsigned group)
     return has;
 }
 
-/* It has said that it is empty, or it is gone without a word: then something may have survived. */
+/* A holder reports that its work has ended, or its channel ends without that: then its work may go
+ * on, and the testament must wait. */
 static void hear_holder(struct guardian *g, unsigned i)
 {
     struct holder *h = &g->holder[i];
@@ -91,7 +94,7 @@ static void hear_holder(struct guardian *g, unsigned i)
     ssize_t got = recv(h->fd, &word, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != 1 || word != TALK_IS_EMPTY) { /* it was told to work for a lease, at most */
+    if (got != 1 || word != TALK_IS_EMPTY) { /* it may work for a lease, at most */
         g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
         say(g, h->group, "what worked under it ended without a word: its testament is burnt");
     }
@@ -116,7 +119,7 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
-/* Nobody else leads yet: what only a leader does may begin, or go on. */
+/* Returns true if the office of this hook lasts: no other member can lead yet. */
 static bool in_office(const struct guardian *g, const struct guard_note *note)
 {
     const struct guard_page *page = g->guard.page;
@@ -138,22 +141,22 @@ static void start_hook(struct guardian *g, const struct guard_note *note)
     }
     e->hook = *note;
     e->cancelled = false;
-    e->keeper = hook_start(g->config, g->me, note);
+    e->hook_parent = hook_start(g->config, g->me, note);
     if (note->hook == HOOK_ON_LEADER) {
         e->led = true;
         e->ended = *note;
         e->ended.hook = HOOK_ON_FOLLOWER;
         e->ended.leader[0] = '\0';
     }
-    if (e->keeper < 0) {
-        e->keeper = 0;
+    if (e->hook_parent < 0) {
+        e->hook_parent = 0;
         answer(g, note, HOOK_FAILED);
     }
 }
 
 static void hook_ended(struct guardian *g, struct estate *e, int outcome)
 {
-    e->keeper = 0;
+    e->hook_parent = 0;
     if (e->hook.hook == HOOK_ON_FOLLOWER && outcome == 0)
         e->led = false;
     if (!g->dead)
@@ -189,12 +192,12 @@ static void drop(struct guardian *g, uint32_t serial)
 
 static void cancel(struct estate *e)
 {
-    if (e->keeper > 0 && !e->cancelled)
-        kill(e->keeper, SIGTERM);
+    if (e->hook_parent > 0 && !e->cancelled)
+        kill(e->hook_parent, SIGTERM);
     e->cancelled = true;
 }
 
-/* False if there is no more. */
+/* Takes one note of the member. False if there is no more. */
 static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
@@ -222,7 +225,7 @@ static bool take_note(struct guardian *g)
         break;
     case GUARD_DROP: drop(g, p.note.serial); break;
     case GUARD_HOOK:
-        if (!g->dead && p.note.hook < HOOK_COUNT && e->keeper == 0)
+        if (!g->dead && p.note.hook < HOOK_COUNT && e->hook_parent == 0)
             start_hook(g, &p.note);
         else
             answer(g, &p.note, HOOK_FAILED);
@@ -251,9 +254,10 @@ static void reaped(void *context, pid_t child, int status)
     }
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
-        if (e->keeper == child && WIFSIGNALED(status) && !g->dead) /* else it was us */
+        /* when the member is dead, the guardian kills hooks itself */
+        if (e->hook_parent == child && WIFSIGNALED(status) && !g->dead)
             e->killed = true;
-        else if (e->keeper == child)
+        else if (e->hook_parent == child)
             hook_ended(g, e, hook_outcome(status));
     }
 }
@@ -262,11 +266,12 @@ static bool is_known(const struct guardian *g, pid_t child)
 {
     bool known = child == g->member;
     for (unsigned i = 0; i < g->config->groups; i++)
-        known = known || (g->estate[i].keeper == child && !g->estate[i].killed);
+        known = known || (g->estate[i].hook_parent == child && !g->estate[i].killed);
     return known;
 }
 
-/* What a keeper that was killed has left to us: until nothing of it is there. */
+/* Kills what a hook parent that was killed has left: the guardian is its subreaper. Returns when
+ * nothing is left. */
 static void kill_strays(struct guardian *g)
 {
     static pid_t child[256];
@@ -307,21 +312,21 @@ static void take_signals(struct guardian *g)
             if (one_was_killed(g))
                 kill_strays(g);
         }
-        /* ABRT: a service manager that has waited for long enough; let it be dead */
+        /* SIGABRT: the watchdog of the service manager has expired */
         if (number != SIGCHLD && !g->dead)
             kill(g->member, number == SIGABRT ? SIGKILL : number);
     }
 }
 
-/* What only a leader does ends with its lease, though the member may stand still. When to look
- * again, in milliseconds; -1: there is nothing to wait for. */
+/* Cancels hooks for leaders whose lease is over, also if the member is stopped and cannot. Returns
+ * when to look again, in milliseconds; -1: no such hook runs. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
         int64_t rest = g->guard.page->until[i] - elect_uv_now();
-        if (e->keeper <= 0 || !is_for_leaders(&e->hook) || e->cancelled)
+        if (e->hook_parent <= 0 || !is_for_leaders(&e->hook) || e->cancelled)
             continue;
         if (rest <= 0)
             cancel(e);
@@ -344,24 +349,24 @@ static void watch(struct guardian *g)
         if (fds[0].revents != 0 && take_note(g))
             continue; /* what the member says of a holder comes before the holder's end */
         if (fds[0].revents != 0)
-            fds[0].fd = -1; /* it is dead, or as good as that: SIGCHLD will tell */
+            fds[0].fd = -1; /* the member has ended, or is about to: SIGCHLD follows */
         hear_holders(g, fds + 2, holders);
         if (fds[1].revents != 0)
             take_signals(g);
     }
 }
 
-/* ---- when it is dead ---- */
+/* ---- when the member is dead ---- */
 
 static bool hooks_run(const struct guardian *g)
 {
     bool some = false;
     for (unsigned i = 0; i < g->config->groups; i++)
-        some = some || g->estate[i].keeper > 0;
+        some = some || g->estate[i].hook_parent > 0;
     return some;
 }
 
-/* What on-leader set up is taken down; if that fails nobody may say that all has stopped. */
+/* Runs on-follower where on-leader was run. If it fails, the testament must not be sent. */
 static void undo_hooks(struct guardian *g)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
@@ -376,7 +381,7 @@ static void undo_hooks(struct guardian *g)
     tree_kill(&(struct tree){0}, reaped, g);
 }
 
-static void send_letters(const struct guardian *g, const struct elect_testament *t)
+static void send_testament(const struct guardian *g, const struct elect_testament *t)
 {
     for (unsigned i = 0; i < t->letters; i++) {
         const struct elect_letter *l = &t->letter[i];
@@ -392,7 +397,7 @@ static void send_letters(const struct guardian *g, const struct elect_testament 
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* When there is something to do for a group; ELECT_UNSET: nothing any more. */
+/* Returns when there is something to do for a group; ELECT_UNSET: nothing any more. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
@@ -406,10 +411,11 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    return later(at, now) < end ? at : ELECT_UNSET; /* then nobody need wait any longer */
+    /* after the lease nobody waits for a testament */
+    return later(at, now) < end ? at : ELECT_UNSET;
 }
 
-/* False if that was all. */
+/* Sends the testaments that are due. False if none will be due any more. */
 static bool execute(struct guardian *g, elect_time *next)
 {
     *next = ELECT_UNSET;
@@ -417,7 +423,7 @@ static bool execute(struct guardian *g, elect_time *next)
         struct estate *e = &g->estate[i];
         elect_time now = elect_uv_now(), at = next_of(g, i, now);
         if (at != ELECT_UNSET && at <= now) {
-            send_letters(g, &e->testament);
+            send_testament(g, &e->testament);
             if (e->sent++ == 0)
                 say(g, (int)i, "nothing of it works any more: its testament is sent");
             at = next_of(g, i, now);
@@ -427,7 +433,7 @@ static bool execute(struct guardian *g, elect_time *next)
     return *next != ELECT_UNSET;
 }
 
-static void bury(struct guardian *g)
+static void settle(struct guardian *g)
 {
     struct pollfd fds[HOLDERS];
     elect_time next;
@@ -505,7 +511,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&signals, numbers[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    signal(SIGCHLD, SIG_DFL); /* ignored, as it may be inherited, nobody could be waited for */
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, as may be inherited, waitpid would fail */
     g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     g.member = fork();
     if (g.member == 0)
@@ -524,6 +530,6 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
                  strsignal(WTERMSIG(status)));
         say(&g, -1, text);
     }
-    bury(&g);
+    settle(&g);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,17 +1,18 @@
 /*
- * The guardian: the parent of a member. It is forked off before there is a key, so it has none; it
- * keeps the member's sockets, the testaments that the member deposits, and a channel to whatever
- * works under its mandate. It runs the hooks. When the member is dead, by waitpid and not by guess:
+ * The guardian: the parent of the member. It forks the member before any key is read, so it has no
+ * key. It keeps the sockets of the member, the testaments that the member deposits, and a channel
+ * to each run that works under its mandate. It runs the hooks. When waitpid says that the member is
+ * dead:
  *
- *  1. what the member still said is read: it may be that a testament is void;
- *  2. whatever the guardian runs is killed, and waited for until nothing is left;
- *  3. on-follower is run for each group whose on-leader was, and whatever that leaves is killed;
- *  4. every holder of the group must have said that it is empty; if its channel ends without that
- *     word the testament is burnt;
- *  5. what was promised to clients, for a time, must be over;
- *  6. then it is sent, on all links, three times. Not if the office would be over by now anyway.
+ *  1. the guardian reads what the member sent last: it may void a testament;
+ *  2. it kills the hooks that run, and waits until no process of them is left;
+ *  3. it runs on-follower for each group in which on-leader was run, and kills what that leaves;
+ *  4. every holder of the group must report that its work has ended; if its channel ends without
+ *     that report, the testament waits for one lease;
+ *  5. what clients were promised must be over;
+ *  6. then it sends the testament, on all links, three times, unless the lease is over by then.
  *
- * A member that stands still is not dead. If the guardian dies the member goes on without
+ * A member that is stopped is not dead. If the guardian dies, the member goes on without
  * testaments, unless there are hooks, which only a guardian can run.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
@@ -21,7 +22,7 @@
 
 #include <stdatomic.h>
 
-/* What both see, in a page that they share. Times by the clock of leases. */
+/* A page of memory that the member and the guardian share. Times are of CLOCK_BOOTTIME. */
 struct guard_page {
     _Atomic int64_t until[STORE_GROUPS];      /* of the office; 0: there is none */
     _Atomic uint64_t office[STORE_GROUPS];    /* its first term */
@@ -29,7 +30,7 @@ struct guard_page {
     _Atomic int64_t delay, lease;             /* as configured, in microseconds */
 };
 
-/* name: what the member says, and what the guardian answers */
+/* What the member says, and what the guardian answers. */
 enum guard_word {
     GUARD_DEPOSIT, /* a testament, in place of the one before of that group */
     GUARD_VOID,    /* that group has none from now on; acknowledged */
@@ -51,15 +52,15 @@ struct guard_note {
     char leader[CONFIG_NAME];
 };
 
-/* What the member gets of it. */
+/* What the member gets from its guardian. */
 struct guard {
     int channel;
     struct guard_page *page;
     int sockets[ELECT_UV_LINKS];
 };
 
-/* The process becomes a guardian, and the member runs in a child: what `member` returns is its exit
- * status, and that of both. */
+/* Forks a child that calls `member`, and becomes its guardian. Returns, in both processes, what
+ * `member` returned. */
 int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
                  bool json, bool quiet, int (*member)(const struct guard *guard, void *context),
                  void *context);

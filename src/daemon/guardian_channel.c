@@ -1,3 +1,5 @@
+/* Sends and receives notes between the member and its guardian, each a packet that may carry a
+ * descriptor. Nothing here waits: either process may be stopped. */
 #include "guardian_channel.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The channel between a member and its guardian: how a note goes through it. */
+/* The pair of sockets between a member and its guardian: how a note is sent and received. */
 #ifndef ELECT_DAEMON_GUARDIAN_CHANNEL_H
 #define ELECT_DAEMON_GUARDIAN_CHANNEL_H
 
@@ -15,13 +15,15 @@ struct guard_packet {
 _Static_assert(offsetof(struct guard_packet, testament) == sizeof(struct guard_note),
                "what is behind a note follows it at once");
 
-/* A packet, and a descriptor with it, or -1. At once or not at all. */
+/* Sends a packet, with a descriptor unless `fd` is -1. Does not wait: false if it cannot be sent
+ * now. */
 bool guardian_channel_put(int socket, struct iovec *part, size_t parts, int fd);
-/* At once or not at all; `fd`: goes with it, or -1. */
+/* Sends a note, followed by `body`, in the same way. */
 bool guardian_channel_send(int channel, const struct guard_note *note, const void *body,
                            size_t length, int fd);
 bool guardian_channel_deposit(int channel, const struct elect_testament *testament);
-/* How many bytes; 0: there will be no more, below 0: not now. */
+/* Receives a packet. Returns its length; 0 when the other end is closed, below 0 if there is none
+ * now. */
 ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd);
 
 #endif

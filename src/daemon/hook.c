@@ -1,3 +1,4 @@
+/* Two processes for one hook: the hook parent, and the hook itself. See hook.h. */
 #include "hook.h"
 
 #include "../base/clock.h"
@@ -90,7 +91,7 @@ static _Noreturn void become(const struct config *c, const struct config_member 
     _exit(HOOK_FAILED);
 }
 
-/* ---- its keeper ---- */
+/* ---- the hook parent ---- */
 
 int hook_outcome(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : HOOK_FAILED; }
 
@@ -115,8 +116,8 @@ static void gone(void *context, pid_t child, int status)
     (void)status;
 }
 
-static _Noreturn void keep(const struct config *c, const struct config_member *me,
-                           const struct guard_note *note, pid_t guardian)
+static _Noreturn void be_parent(const struct config *c, const struct config_member *me,
+                                const struct guard_note *note, pid_t guardian)
 {
     sigset_t signals, none;
     sigemptyset(&none);
@@ -124,9 +125,9 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_SETMASK, &signals, NULL);
-    setsid(); /* what a terminal says is not for it */
+    setsid(); /* signals of a terminal are not for hooks */
     tree_adopt();
-    closefrom(STDERR_FILENO + 1); /* what is the guardian's ends with it */
+    closefrom(STDERR_FILENO + 1); /* descriptors of the guardian must end with the guardian */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     pid_t hook = getppid() == guardian ? fork() : -1;
     if (hook == 0)
@@ -140,8 +141,8 @@ static _Noreturn void keep(const struct config *c, const struct config_member *m
 pid_t hook_start(const struct config *c, const struct config_member *me,
                  const struct guard_note *note)
 {
-    pid_t guardian = getpid(), keeper = fork();
-    if (keeper == 0)
-        keep(c, me, note, guardian);
-    return keeper;
+    pid_t guardian = getpid(), parent = fork();
+    if (parent == 0)
+        be_parent(c, me, note, guardian);
+    return parent;
 }

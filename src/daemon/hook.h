@@ -1,8 +1,8 @@
 /*
- * Hooks, as the guardian runs them: each under a keeper of its own, a process that waits for it,
- * ends it when its time is over, and kills whatever it leaves behind. So nothing of a hook outlives
- * it; for work that goes on there is elect run. No shell, an environment from scratch, and a path
- * that nobody but root or this user can change: see trusted.h.
+ * One hook, as the guardian runs it. Its parent is a process of its own, the hook parent, which
+ * waits for the hook, ends it at its timeout, and kills every process that it leaves. So no process
+ * of a hook outlives it; work that goes on belongs to elect run. A hook is started without a shell,
+ * with a new environment, from a path that only root or this user can change (see trusted.h).
  */
 #ifndef ELECT_DAEMON_HOOK_H
 #define ELECT_DAEMON_HOOK_H
@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/* What came of it, beside its own exit status: 0 fine, 1 again, more: no use. */
+/* Outcomes beside the exit status of the hook, of which 0 means done, 1 retry, others: give up. */
 enum {
     HOOK_TIMED_OUT = 124,
     HOOK_CANCELLED = 125,
@@ -21,7 +21,8 @@ enum {
 
 const char *hook_name(enum hook hook);
 
-/* The keeper, whose exit status is the outcome; -1: there can be none. SIGTERM cancels it. */
+/* Returns the hook parent, whose exit status is the outcome; -1: it could not be forked. SIGTERM
+ * cancels the hook. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
                  const struct guard_note *note);
 int hook_outcome(int status); /* of waitpid() */

@@ -1,19 +1,20 @@
 /*
- * What the flight recorder has, here or of another member. Others are asked in notes, over the
- * sessions that the members have:
+ * Asks the flight recorder of this member, or of another. Members ask each other in notes, over
+ * their sessions:
  *
  *     {"ask": 7, "group": "main", "from": -200}
  *     {"answer": 7, "now_us": 1234567, "next": 210, "more": true, "messages": [...]}
  *
- * One datagram each, which may be lost: whoever is behind it asks again. Clocks differ, so that the
- * answer says what the other one shows now, and who asked knows when it asked and when it heard.
+ * Each is one datagram, which may be lost: then the client asks again. The clocks of two members
+ * differ, so the answer has the time of the member that answers, and the client is told when it was
+ * asked and when it answered by the clock of this one.
  */
 #include "daemon.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENCE 300 /* milliseconds for another member */
+#define PATIENCE 300 /* milliseconds for another member to answer */
 #define MARGIN   160 /* bytes around the entries of a note */
 
 #define MOST_A_SECOND 500
@@ -52,7 +53,7 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                         d->config.group[q->group], "from", (json_int_t)q->from));
 }
 
-/* Whoever asks again and again keeps nobody busy. */
+/* Returns true if this member has had all answers of this second: none can keep another busy. */
 static bool is_too_often(struct daemon *d, uint16_t whom)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, whom) - d->config.member);
@@ -74,13 +75,13 @@ static void tell(struct daemon *d, uint16_t whom, const json_t *asked)
                                   .bytes = ELECT_UV_NOTE - MARGIN};
     if (group < 0 || is_too_often(d, whom))
         return;
-    json_t *page = inquiry_answer(d, &q);
-    json_t *entries = json_object_get(page, "messages");
+    json_t *answer = inquiry_answer(d, &q);
+    json_t *entries = json_object_get(answer, "messages");
     if (json_array_size(entries) == 1 &&
         json_dumpb(json_array_get(entries, 0), NULL, 0, JSON_COMPACT) > q.bytes)
         json_array_clear(entries);
-    json_object_set(page, "answer", json_object_get(asked, "ask"));
-    send_note(d, whom, page);
+    json_object_set(answer, "answer", json_object_get(asked, "ask"));
+    send_note(d, whom, answer);
 }
 
 static void hear(struct daemon *d, uint16_t from, json_t *answer)

@@ -1,3 +1,5 @@
+/* The log: formats entries, writes them without ever blocking, keeps the latest in memory, and
+ * sums up entries that local users repeat. */
 #include "journal.h"
 
 #include "../base/clock.h"
@@ -193,7 +195,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* it may have been cut in the middle of a letter */
+    text_clean(new.text); /* it may have been cut in the middle of a character */
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {
         like->repeated++;

@@ -1,7 +1,8 @@
 /*
- * What has changed, and why: on standard error, a line each, and the last ones in memory for
- * `elect history` and `elect watch`. Whoever reads the log and stops must not stop the daemon: what
- * cannot be written at once is left out, and how much that was is said later.
+ * The log: what has changed, and why, a line each on standard error. The latest entries are kept in
+ * memory for `elect history` and `elect watch`. A reader of the log that stops reading must not
+ * stop the daemon: lines that cannot be written at once are dropped, and their number is logged
+ * later.
  */
 #ifndef ELECT_DAEMON_JOURNAL_H
 #define ELECT_DAEMON_JOURNAL_H

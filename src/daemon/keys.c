@@ -1,3 +1,5 @@
+/* Reads and writes the key file. Keys are wiped from memory as soon as they are not needed, and
+ * a new file replaces the old one in one step. */
 #include "keys.h"
 
 #include "../base/parse.h"
@@ -113,7 +115,7 @@ static int fill(int fd, const struct keys *k)
     return fsync(fd) == 0 ? 0 : errno;
 }
 
-/* The name lasts, too. */
+/* Makes the new name of the file survive a power failure, too. */
 static void sync_folder(const char *path)
 {
     char folder[512];
@@ -136,7 +138,7 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
         return text_complain(complaint, path, strerror(ENAMETOOLONG), "");
     if (fresh && there)
         return text_complain(complaint, path, "there is one already", "");
-    unlink(new); /* of a try that was cut short */
+    unlink(new); /* of an earlier attempt that was interrupted */
     int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : fill(fd, k);
     if (error == 0 && there && fchown(fd, was.st_uid, was.st_gid) != 0)

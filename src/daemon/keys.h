@@ -15,17 +15,17 @@ struct keys {
     struct elect_key key[ELECT_UV_KEYS];
 };
 
-/* Whose file it may be: of whoever runs this, or root's; for root looking after it, anybody's. */
+/* Who may own the file: this user or root; or, if root maintains it (LOOKED_AFTER), any user. */
 enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 
-/* False, with what is wrong and what to do, in one line. Whoever has read keys wipes them. */
+/* Reads keys, which the caller wipes. False, with a complaint. */
 bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint);
 bool keys_parse(struct keys *k, char *text, struct text *complaint);
 
-/* In place of what was there, or nothing has changed; `fresh`: only if nothing is there. */
+/* Replaces the file in one step, or changes nothing; `fresh`: only if there is no file. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
 
-/* A new one, with a number that none of those has. */
+/* Draws a new key, with a number that none of those has. */
 void keys_draw(const struct keys *k, struct elect_key *key);
 void keys_wipe(struct keys *k);
 

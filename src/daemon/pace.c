@@ -1,3 +1,5 @@
+/* A token bucket for each local user, as the time at which all turns taken so far are paid back.
+ * The table is small: a user who has not acted for longest is forgotten first. */
 #include "pace.h"
 
 static unsigned place_of(const struct pace *p, uid_t user)
@@ -19,7 +21,7 @@ elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_ti
     return u->user == user && next > now ? next : now;
 }
 
-/* The entry of this user: that of another one is given up if there is none. */
+/* Returns the entry of this user. If there is none, it replaces that of another user. */
 static struct pace_user *entry_of(struct pace *p, uid_t user)
 {
     struct pace_user *u = &p->user[place_of(p, user)];

@@ -26,9 +26,9 @@ struct pace {
     } user[PACE_USERS];
 };
 
-/* When this user, who may have so many bursts at once, may act again: now, or later. */
+/* Returns when this user, who may take `bursts` bursts at once, may act again: now, or later. */
 elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_time now);
-/* It takes so many turns now. */
+/* This user takes so many turns now. */
 void pace_take(struct pace *p, uid_t user, unsigned turns, elect_time now);
 /* Returns how many turns it costs that this user makes the office resign now: to be taken at
  * once. */

@@ -1,3 +1,5 @@
+/* Two rings of records in memory: of every step, and of the steps that changed something. They
+ * become JSON only when a client asks. */
 #include "recorder.h"
 
 #include "elect-uv.h"

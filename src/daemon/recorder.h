@@ -1,5 +1,5 @@
-/* The flight recorder: every step of the last minutes, in memory, for whoever asks afterwards how
- * it came to that; and, of a much longer time, those steps that changed something. */
+/* The flight recorder: every step of the last minutes, in memory, to explain a change of leader
+ * afterwards; and those steps that changed something, which reach back much further. */
 #ifndef ELECT_DAEMON_RECORDER_H
 #define ELECT_DAEMON_RECORDER_H
 
@@ -43,22 +43,24 @@ struct recorder {
 };
 
 void recorder_begin(struct recorder *r);
-/* Something was heard of a member, by `news` (enum elect_peer_news), whatever the group. */
+/* Records news of a member (enum elect_peer_news), which concern all groups. */
 void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now);
-/* `node`: as it is after the step; NULL: it is just being started. */
+/* Records a step. `node`: as it is after the step; NULL while the member is being started. */
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,
                    const struct elect_output *out, const struct elect_node *node);
 
 /* What is asked of it. */
 struct recorder_question {
     unsigned group;
-    bool loud;          /* only what changed something, and the last sign of life before that */
-    elect_time since;   /* nothing older */
-    int64_t from;       /* entry number; below 0: so many from the end */
-    size_t most, bytes; /* entries, and their text: so that nobody keeps the daemon busy */
+    bool loud;        /* only what changed something, and the last sign of life before that */
+    elect_time since; /* nothing older */
+    int64_t from;     /* entry number; below 0: so many from the end */
+    size_t most;      /* entries, and their bytes: limits what one answer costs the daemon */
+    size_t bytes;
 };
 
-/* The oldest first; `next`: where it goes on, `more`: now. */
+/* Returns entries, the oldest first. `next`: where the next question continues; `more`: there are
+ * such entries already. */
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
                       const struct recorder_question *q, elect_time now, uint64_t *next,
                       bool *more);

@@ -1,5 +1,5 @@
-/* Members whose address is a name: it is looked up again and again, one after another, and the last
- * good answer is kept when there is none. */
+/* Looks up the addresses of other members that are names: about every 10 s, or every second after a
+ * failure, in a thread of libuv, one at a time. If a lookup fails, the last address stays. */
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -19,8 +19,9 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
     struct resolver *r = request->data;
     struct daemon *d = r->daemon;
     union elect_address address;
-    bool still = r->place / ELECT_UV_LINKS < d->config.members &&
-                 strcmp(host_at(d, r->place)->name, r->name) == 0; /* it may have been reloaded */
+    bool still =
+        r->place / ELECT_UV_LINKS < d->config.members &&
+        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may have changed it */
     r->busy = false;
     if (status == 0 && found != NULL && d->member != NULL && still) {
         memset(&address, 0, sizeof address);
@@ -36,7 +37,7 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         look_up(d);
 }
 
-/* The name at this place, or the first one after it; all of them, one after another. */
+/* Starts to look up the first name at this place or after it; resolved() continues. */
 static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;

@@ -1,3 +1,5 @@
+/* Notifications to the service manager (sd_notify), and protection of the process from being
+ * traced or dumped, because it holds keys. */
 #include "service.h"
 
 #include "../base/parse.h"
@@ -41,7 +43,7 @@ uint64_t service_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t every = 0, whom = 0;
-    /* who is watched is the guardian, which a service manager started */
+    /* the service manager watches the guardian, which it started; the member answers for both */
     if (pid != NULL && (!parse_number(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
         return 0;
     return usec != NULL && parse_number(usec, UINT32_MAX, &every) ? every : 0;

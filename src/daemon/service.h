@@ -1,19 +1,19 @@
-/* What a service manager is told: a line to the socket that it names. (Not through libsystemd: that
- * would be a megabyte of memory for one datagram, whose form is documented and stable.) */
+/* What the service manager is told, as a datagram to its socket. libsystemd is not used: it would
+ * cost a megabyte of memory, and the format of the datagram is documented and stable. */
 #ifndef ELECT_DAEMON_SERVICE_H
 #define ELECT_DAEMON_SERVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nothing if nobody wants to know. */
+/* Sends these lines, if a service manager has asked for notifications. */
 void service_say(const char *lines);
 
-/* Nobody else may look into this process, or into what it forks, and it leaves no image of itself
- * behind. */
+/* Keeps other processes of the same user from tracing this one, and core dumps from being written:
+ * both would reveal keys. Forked children inherit it. */
 void service_be_discreet(void);
 
-/* How often, in microseconds, it wants to hear that this process lives; 0: it does not. */
+/* Returns the period of the watchdog, in microseconds; 0: there is none for this process. */
 uint64_t service_watchdog(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* Walks the path of a program from /, a name at a time, and checks the owner and the mode of
+ * everything that it opens. trusted.h says what is refused, and why. */
 #include "trusted.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Prepares the cluster of the demonstration: its addresses, its files, and the supervisor, which
+ * is told what to do with which daemon. */
 #include "cluster.h"
 
 #include "../daemon/keys.h"

@@ -1,3 +1,5 @@
+/* The loop of the demonstration: takes in signals, keys and answers of the members, draws the
+ * view, and carries out what the keys ask for. */
 #include "demo.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* elect demo: real daemons on loopback, watched and disturbed. */
+/* elect demo: real daemons on the loopback interface, which a user or a script disturbs and
+ * watches. */
 #ifndef ELECT_DEMO_DEMO_H
 #define ELECT_DEMO_DEMO_H
 

@@ -1,5 +1,6 @@
-/* Where they are others may write, too, and put a link in place of anything: whatever is removed is
- * reached from folder to folder, never by a path, and never over a link. */
+/* Makes and removes temporary folders. Other users can write to /tmp and put links there, so a
+ * folder is emptied from descriptor to descriptor: no path is looked up twice, and no link is
+ * followed. */
 #include "folder.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Temporary folders, which are locked as long as somebody needs them. */
+/* The temporary folder of a demonstration, which is locked as long as the demonstration runs. */
 #ifndef ELECT_DEMO_FOLDER_H
 #define ELECT_DEMO_FOLDER_H
 

@@ -1,3 +1,5 @@
+/* Asks each member for its status and its story, without waiting for any of them, and merges the
+ * answers into one chronicle. */
 #include "monitor.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * What the members of the demonstration say of themselves. Each is asked again and again, over its
- * status socket; nobody waits for one that does not answer. What they say comes together in one
- * chronicle, in the order in which it happened: they all have the same clock.
+ * What the members of the demonstration report. The monitor asks each of them periodically, over
+ * its status socket, and does not wait for one that does not answer. It merges the reports into one
+ * chronicle in order of time, which it can because all members share the clock of this machine.
  */
 #ifndef ELECT_DEMO_MONITOR_H
 #define ELECT_DEMO_MONITOR_H

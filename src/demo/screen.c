@@ -1,3 +1,5 @@
+/* Draws the live view into a canvas of characters and styles, and writes it to the terminal as
+ * one frame. */
 #include "screen.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The live view: the ring of processes, what each does, the lease, the story, the keys. */
+/* The live view: the ring of members, the state of each, the lease, the chronicle and the keys. */
 #ifndef ELECT_DEMO_SCREEN_H
 #define ELECT_DEMO_SCREEN_H
 

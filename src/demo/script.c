@@ -1,4 +1,5 @@
-/* The demonstration without hands: what happens is told, and how long it took. */
+/* The demonstration without a user: a fixed script of faults. It prints what happened, and how long
+ * each change took. */
 #include "demo.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The supervisor: starts and signals the daemons, relays packets between them, and removes
+ * everything at the end. */
 #include "supervisor.h"
 
 #include "../run/tree.h"

@@ -1,3 +1,4 @@
+/* Makes, kills, freezes and removes a control group below our own, with the files of cgroup v2. */
 #include "cgroup.h"
 
 #include <errno.h>

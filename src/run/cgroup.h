@@ -1,5 +1,5 @@
-/* A control group (version 2) of its own for a workload: what is in it can be killed, or frozen, in
- * one stroke, also what fork makes at that moment and what runs under another user. */
+/* A control group (version 2) for the command and its processes. All of them can be killed or
+ * frozen at once, also those that are being forked, and those of another user. */
 #ifndef ELECT_RUN_CGROUP_H
 #define ELECT_RUN_CGROUP_H
 

@@ -1,3 +1,5 @@
+/* Packets to the daemon and its guardian, packets between runner and keeper, and messages to the
+ * user on standard error. */
 #include "channel.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* What both processes of a runner say to the daemon, to its guardian, and to the user. Nothing here
- * ever waits: whoever listens may stand still, and the deadline does not. */
+/* What runner and keeper say to the daemon, to its guardian, to each other and to the user. Nothing
+ * here waits: a receiver may be stopped, and the deadline is not. */
 #ifndef ELECT_RUN_CHANNEL_H
 #define ELECT_RUN_CHANNEL_H
 

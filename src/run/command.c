@@ -1,3 +1,5 @@
+/* Starts the command and health checks. Between the keeper and the command stands the waiter,
+ * which returns the exit status while the kernel reaps all orphans (see ARCHITECTURE.md). */
 #include "command.h"
 
 #include "scheduling.h"
@@ -61,8 +63,8 @@ static bool is_in_path(const char *name)
     const char *path = getenv("PATH");
     for (const char *at = path, *end; at != NULL; at = *end == ':' ? end + 1 : NULL) {
         end = strchrnul(at, ':');
-        int letters = end > at ? (int)(end - at) : 1;
-        int length = snprintf(file, sizeof file, "%.*s/%s", letters, end > at ? at : ".", name);
+        int folder = end > at ? (int)(end - at) : 1; /* characters of it */
+        int length = snprintf(file, sizeof file, "%.*s/%s", folder, end > at ? at : ".", name);
         if (length > 0 && (size_t)length < sizeof file && access(file, F_OK) == 0)
             return true;
     }

@@ -1,4 +1,4 @@
-/* The command itself: its process, and what it finds there. */
+/* Starts the command of elect run, and the commands that check its health. */
 #ifndef ELECT_RUN_COMMAND_H
 #define ELECT_RUN_COMMAND_H
 

@@ -1,3 +1,4 @@
+/* The arithmetic of deadline.h. It reads no clock, so that the unit tests can try every case. */
 #include "deadline.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Until when work may go on, and when it has to be told so. Pure arithmetic, in microseconds of
- * CLOCK_BOOTTIME.
+/* Until when work may go on, when it is told to stop, and when it is killed. Pure arithmetic, in
+ * microseconds of CLOCK_BOOTTIME.
  *
  *     stamp                             U-k-m         U-m    U-m/2   U
  *       |--------- left ------------------|------ k ----|------- m ----|

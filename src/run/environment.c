@@ -1,4 +1,4 @@
-/* See environment.h. */
+/* The ELECT_ variables, the same for commands and hooks. */
 #include "environment.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* What a program that is started for a leader finds in its environment: a command under elect run,
- * and a hook. */
+/* The environment variables of a program that is started because of an office: a command of
+ * elect run, or a hook. */
 #ifndef ELECT_RUN_ENVIRONMENT_H
 #define ELECT_RUN_ENVIRONMENT_H
 

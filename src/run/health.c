@@ -1,3 +1,5 @@
+/* Runs the health check of --health every period, and listens for the signs of life of
+ * --watchdog. */
 #include "health.h"
 
 #include "command.h"
@@ -15,10 +17,10 @@
 static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int64_t every)
 {
     char name[NAME_ROOM] = "@", period[24];
-    size_t letters = length - offsetof(struct sockaddr_un, sun_path) - 1;
-    if (letters == 0 || letters + 2 > sizeof name)
+    size_t characters = length - offsetof(struct sockaddr_un, sun_path) - 1;
+    if (characters == 0 || characters + 2 > sizeof name)
         return false;
-    memcpy(name + 1, at->sun_path + 1, letters);
+    memcpy(name + 1, at->sun_path + 1, characters);
     snprintf(period, sizeof period, "%lld", (long long)every);
     unsetenv("WATCHDOG_PID"); /* not ours to know before it is forked; without it anybody may */
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;

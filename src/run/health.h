@@ -1,6 +1,5 @@
-/* Whether the command does its work: by a check that is run now and then, or by the sign of life
- * that it gives itself, as to systemd (sd_watchdog_enabled(3)). A member whose command is
- * not healthy resigns. */
+/* Whether the command works properly: a check that is run periodically says so, or the command
+ * itself does, as to systemd (sd_watchdog_enabled(3)). If it does not, the member resigns. */
 #ifndef ELECT_RUN_HEALTH_H
 #define ELECT_RUN_HEALTH_H
 

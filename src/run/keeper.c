@@ -1,4 +1,5 @@
-/* B, the keeper. It acts by its own clock, and never waits for A.
+/* B, the keeper: starts the command, and stops it in time, by its own clock and without waiting for
+ * A.
  *
  * 1. Nothing is forked before it is a subreaper and knows that A lives.
  * 2. Whatever happens to A is seen on the pair between them, and ends the work.
@@ -145,7 +146,7 @@ static void freeze(struct keeper *k)
     note(k, NOTE_FROZEN, 0);
 }
 
-/* Nothing more can be done about it: whoever chose that knows. */
+/* With --on-lose signal the command was told, and counts as stopped from now on. */
 static void give(struct keeper *k)
 {
     atomic_store(&k->page->phase, PHASE_GIVEN);
@@ -179,9 +180,8 @@ static void look_at_clock(struct keeper *k)
         last_moment(k, now);
 }
 
-/* Called when all signs of life and all ended checks have been taken in: those of a keeper that was
- * held up itself have waited for it, and count. */
-/* `heard`: all signs of life that came before that time have been taken in. */
+/* `heard`: all signs of life and ended checks before that time have been taken in. A keeper that
+ * was delayed itself must not hold that delay against the command. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;

@@ -1,8 +1,9 @@
-/* A, the runner: asks the daemon, keeps the page, and is the second one to enforce what it says.
+/* A, the runner: asks the daemon for the office, writes the deadline into the page that it shares
+ * with B, and kills everything itself if B does not in time.
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
- * HELD: B lives, or lived. Of a HOLD that was said the end is said too, by whoever finds it. */
+ * HELD: B was started. For every HOLD that was sent EMPTY is sent, by B or, if it cannot, by A. */
 #include "run.h"
 #include "elect.h"
 #include "scheduling.h"

@@ -1,3 +1,5 @@
+/* Takes the lowest real-time priority, if this user may, and gives the command back the priority
+ * that the user had. */
 #include "scheduling.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Finds all descendants of this process in /proc and signals them by pidfd, so that no signal
+ * reaches a stranger that was given the number of a process that has ended. */
 #include "tree.h"
 
 #include <ctype.h>
@@ -15,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WALK_MAX   4096 /* processes in one walk; the next walk finds the rest */
-#define PAUSE_MIN  50000
-#define PAUSE_MAX  1000000 /* nanoseconds */
+#define WALK_MAX   4096  /* processes in one walk; the next walk finds the rest */
+#define DELAY_MIN  50000 /* nanoseconds between two walks, doubled each time */
+#define DELAY_MAX  1000000
 #define LIST_BYTES 32768
 
 bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
@@ -295,7 +297,7 @@ static void rest(long *nanoseconds)
 {
     const struct timespec moment = {.tv_nsec = *nanoseconds};
     nanosleep(&moment, NULL);
-    if (*nanoseconds < PAUSE_MAX)
+    if (*nanoseconds < DELAY_MAX)
         *nanoseconds *= 2;
 }
 
@@ -321,19 +323,19 @@ static bool kill_one(int process, const struct look *l)
  * to end on, perhaps the one that this process runs on. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
-    long moment = PAUSE_MIN;
+    long delay = DELAY_MIN;
     pid_t newest = 0;
     while (tree_reap(ended, context)) {
         if (has_cgroup(t))
             cgroup_kill(t->cgroup);
         if (signal_children(t, SIGKILL, &newest)) {
-            moment = PAUSE_MIN;
+            delay = DELAY_MIN;
             continue;
         }
         walk(t, kill_one);
         if (!tree_reap(ended, context))
             return;
-        rest(&moment);
+        rest(&delay);
     }
 }
 
@@ -370,16 +372,16 @@ static bool continue_one(int process, const struct look *l)
 
 void tree_stop(const struct tree *t)
 {
-    long moment = PAUSE_MIN;
+    long delay = DELAY_MIN;
     pid_t newest = 0;
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
-            rest(&moment);
+            rest(&delay);
     /* what has left the control group, or could not be frozen there */
     while (signal_children(t, SIGSTOP, &newest)) {
     }
     while (walk(t, stop_one)) {
-        rest(&moment);
+        rest(&delay);
         while (signal_children(t, SIGSTOP, &newest)) {
         }
     }

@@ -370,13 +370,13 @@ def signals(_):
     """Whatever ends it, whichever of its processes is hit: nothing is left."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
-        for whom in ("front", "keeper"):
+        for whom in ("front", "supervisor"):
             with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
                 with pipe(*SCRIPT, folder=folder) as p:
-                    keeper = wait("the keeper runs", lambda: p.poll() is not None and [0] or children(p.pid))[0]
+                    supervisor = wait("the supervisor runs", lambda: p.poll() is not None and [0] or children(p.pid))[0]
                     wait("daemons run", lambda: len(processes()) >= 12 or p.poll() is not None)
                     if p.poll() is None:
-                        os.kill(p.pid if whom == "front" else keeper, number)
+                        os.kill(p.pid if whom == "front" else supervisor, number)
                     out, _ = p.communicate(timeout=LIMIT)
                     wait(f"nothing is left after {number.name} of the {whom}", lambda: not processes())
                     wait("no folder is left", lambda: not os.listdir(folder))
@@ -449,7 +449,7 @@ def impatient(_):
         for number in MEMBERS:
             t.press(number, "K")
         t.shows(*[rf"[> ]{number} is dead" for number in MEMBERS])
-        wait("two are left, the one that shows and its keeper", lambda: len(processes()) == 2)
+        wait("two are left, the one that shows and its supervisor", lambda: len(processes()) == 2)
         for _ in range(10):
             t.shows(*[rf"[> ]{number} is dead" for number in MEMBERS])
             holds("they stay dead", len(processes()) == 2, processes())
@@ -517,7 +517,7 @@ def folders_of_others(_):
 
 
 @case
-def keeper_stands_still(_):
+def supervisor_stands_still(_):
     """It is not waited for for ever: the other one cleans up in its place."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
@@ -545,10 +545,10 @@ def both_killed(_):
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
-            keeper = children(p.pid)[0]
-            for pid in (keeper, p.pid):
+            supervisor = children(p.pid)[0]
+            for pid in (supervisor, p.pid):
                 os.kill(pid, signal.SIGSTOP)
-            for pid in (keeper, p.pid):
+            for pid in (supervisor, p.pid):
                 os.kill(pid, signal.SIGKILL)
         wait("no daemon outlives them", lambda: not processes())
         left = os.listdir(folder)

@@ -399,23 +399,23 @@ def hand_over(p, to):
 
 
 @case
-def keeper_killed(_):
-    """Whatever the hook began goes with its keeper."""
+def hook_parent_killed(_):
+    """Whatever the hook began goes with its parent."""
     with Hooked(("on-leader",), times=LONG_TIMES) as p:
         p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $ELECT_NODE $! > {p.hooks}/left.new; mv {p.hooks}/left.new "
                f"{p.hooks}/left; sleep 1000")
         p.start()
 
         def running():
-            """(member, what it began, its keeper), all of which run."""
+            """(member, what it began, its parent), all of which run."""
             leader, pid = (p.hooks / "left").read_text().split() if (p.hooks / "left").exists() else (None, None)
             guardian = p.daemons[leader].pid if leader else None
-            keepers = set(children(guardian)) - {member_of(guardian)} if leader else ()
-            return (leader, pid, *keepers) if len(keepers) == 1 and is_sleep(pid, 654) else None
-        leader, pid, keeper = wait("it runs", running)
+            parents = set(children(guardian)) - {member_of(guardian)} if leader else ()
+            return (leader, pid, *parents) if len(parents) == 1 and is_sleep(pid, 654) else None
+        leader, pid, parent = wait("it runs", running)
         p.does("on-leader", "true")
         before = len(p.log(leader))
-        os.kill(keeper, signal.SIGKILL)
+        os.kill(parent, signal.SIGKILL)
         wait("it is gone", lambda: not is_sleep(pid, 654))
         wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader)[before:] or
              lost_its_lease(p, leader, before))
