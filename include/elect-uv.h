@@ -78,22 +78,22 @@ struct elect_news {
 };
 
 /*
- * A testament: what somebody else, who outlives this process, sends when it is dead and nothing
- * works under its mandate any more; then nobody waits for its lease. It says that one term is over,
- * in a letter to each of the others. Whoever sends it while the process lives deposes it.
+ * A testament says that one term is over, in a packet to each of the other members. A guardian that
+ * outlives this process sends it when the process is dead and all work under its mandate has ended,
+ * so that no member waits for the lease. To send it while the process lives deposes the process.
  */
-#define ELECT_UV_LETTER 96 /* bytes, at most */
+#define ELECT_UV_TESTAMENT 96 /* bytes of a packet, at most */
 
-struct elect_letter {
+struct elect_testament_packet {
     uint8_t links, length;
     union elect_address link[ELECT_UV_LINKS];
-    uint8_t packet[ELECT_UV_LETTER];
+    uint8_t bytes[ELECT_UV_TESTAMENT];
 };
 
 struct elect_testament {
-    unsigned group, letters;
+    unsigned group, packets;
     elect_term term;
-    struct elect_letter letter[ELECT_MAX];
+    struct elect_testament_packet packet[ELECT_MAX];
 };
 
 /* name, what is said of the peer */

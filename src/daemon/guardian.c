@@ -165,7 +165,7 @@ static void hook_ended(struct guardian *g, struct estate *e, int outcome)
 
 static void deposit(struct estate *e, const struct guard_packet *p, size_t length)
 {
-    if (length > sizeof e->testament || p->testament.letters > ELECT_MAX)
+    if (length > sizeof e->testament || p->testament.packets > ELECT_MAX)
         return;
     memcpy(&e->testament, &p->testament, length);
     e->deposited = true;
@@ -383,13 +383,13 @@ static void undo_hooks(struct guardian *g)
 
 static void send_testament(const struct guardian *g, const struct elect_testament *t)
 {
-    for (unsigned i = 0; i < t->letters; i++) {
-        const struct elect_letter *l = &t->letter[i];
+    for (unsigned i = 0; i < t->packets; i++) {
+        const struct elect_testament_packet *l = &t->packet[i];
         for (unsigned link = 0; link < l->links && link < g->links; link++) {
             const union elect_address *to = &l->link[link];
             bool six = to->any.sa_family == AF_INET6;
             if (to->any.sa_family != AF_UNSPEC)
-                (void)!sendto(g->guard.sockets[link], l->packet, l->length, 0, &to->any,
+                (void)!sendto(g->guard.sockets[link], l->bytes, l->length, 0, &to->any,
                               six ? sizeof to->six : sizeof to->four);
         }
     }

@@ -36,7 +36,7 @@ bool guardian_channel_send(int channel, const struct guard_note *note, const voi
 bool guardian_channel_deposit(int channel, const struct elect_testament *t)
 {
     struct guard_note note = {.word = GUARD_DEPOSIT, .group = (uint8_t)t->group};
-    size_t length = offsetof(struct elect_testament, letter) + t->letters * sizeof t->letter[0];
+    size_t length = offsetof(struct elect_testament, packet) + t->packets * sizeof t->packet[0];
     return guardian_channel_send(channel, &note, t, length, -1);
 }
 

@@ -128,8 +128,8 @@ static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
     for (unsigned i = 0; i < w->config->groups && w->member != NULL; i++)
-        requests =
-            requests || elect_member_node(w->member, i)->mandate.candidate.stage == ELECT_CONFIRMING;
+        requests = requests ||
+                   elect_member_node(w->member, i)->mandate.candidate.stage == ELECT_CONFIRMING;
     return requests;
 }
 

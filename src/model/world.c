@@ -127,7 +127,8 @@ bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening 
 {
     const struct elect_mandate *m = &w->node[rank].mandate;
     const struct elect_membership *who = &w->node[rank].saved.membership;
-    if (m->candidate.stage != ELECT_PREVOTING || ((who->voters | who->before) & rank_bit(from)) == 0)
+    if (m->candidate.stage != ELECT_PREVOTING ||
+        ((who->voters | who->before) & rank_bit(from)) == 0)
         return false;
     answer(w, rank, from,
            (struct elect_message){

@@ -36,10 +36,10 @@ static void deposit(struct elect_member *m, unsigned group)
         size_t length = i != m->me ? testament(m, group, i, packet) : 0;
         if (length == 0)
             continue;
-        struct elect_letter *l = &t.letter[t.letters++];
+        struct elect_testament_packet *l = &t.packet[t.packets++];
         l->links = m->peer[i].links;
         memcpy(l->link, m->peer[i].link, sizeof l->link);
-        memcpy(l->packet, packet, length);
+        memcpy(l->bytes, packet, length);
         l->length = (uint8_t)length;
     }
     m->options.deposit(m->options.context, &t);
@@ -80,7 +80,8 @@ bool member_take_testament(struct elect_member *m, unsigned peer)
         struct group *g = &m->group[i];
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
         struct elect_message release = elect_testament(&g->config, from, term, life);
-        release.penalty = g->node.mandate.presence.penalty[from]; /* a testament does not carry it */
+        release.penalty =
+            g->node.mandate.presence.penalty[from]; /* a testament does not carry it */
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)
             member_step(m, i, &in);

@@ -181,11 +181,11 @@ struct trial {
 static void know(struct trial *t, struct moment *m)
 {
     const struct elect_message *message;
-    bool letter =
+    bool is_message =
         !m->is_fault && m->input.event >= ELECT_FIRST_MESSAGE && m->input.event < ELECT_FIRST_TIMER;
-    if (letter && t->first)
+    if (is_message && t->first)
         m->age = age_of(&t->post, m);
-    if (letter && t->last && (message = by_age(&t->post, m)) != NULL)
+    if (is_message && t->last && (message = by_age(&t->post, m)) != NULL)
         m->input.message = *message;
 }
 

@@ -302,7 +302,7 @@ static bool take_apart(struct whole *g)
     g->index = 0;
     g->seen = 0;
     g->again = false;
-    for (unsigned t = 0; t < s->keepers; t++)
+    for (unsigned t = 0; t < s->owners; t++)
         for (uint32_t i = 0; i < s->shelves[t].count; i++) {
             uint32_t world = store_number(s, t, i);
             if (!gone(g, world) && g->number[world] == 0)

@@ -100,7 +100,7 @@ static void leave(struct walk *w)
 static void walk_from(struct walk *w, uint32_t world)
 {
     enter(w, world);
-    while (w->steps > 0 && !atomic_load_explicit(&w->x->pause, memory_order_relaxed)) {
+    while (w->steps > 0 && !atomic_load_explicit(&w->x->halt, memory_order_relaxed)) {
         struct step *s = &w->step[w->steps - 1];
         if (s->next == w->edges || s->cycles) {
             leave(w);
@@ -118,12 +118,12 @@ static void walk_from(struct walk *w, uint32_t world)
     }
 }
 
-/* The last worlds that no thread has taken yet, of any keeper; false if there are no more. */
-static bool take_last(struct explorer *x, unsigned me, unsigned *keeper, uint32_t *from,
+/* The last worlds that no thread has taken yet, of any owner; false if there are no more. */
+static bool take_last(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                       uint32_t *to)
 {
     for (unsigned t = 0; t < x->threads; t++) {
-        atomic_uint *left = &x->worker[ *keeper = (me + t) % x->threads].next;
+        atomic_uint *left = &x->worker[ *owner = (me + t) % x->threads].next;
         *to = atomic_load(left);
         do
             *from = *to > EXPLORER_CHUNK ? *to - EXPLORER_CHUNK : 0;
@@ -146,11 +146,11 @@ static void judge_ends(struct worker *worker)
 {
     struct explorer *x = worker->all;
     struct walk w = {.worker = worker, .x = x, .way = worker->way};
-    unsigned keeper;
+    unsigned owner;
     uint32_t from, to;
-    while (!atomic_load(&x->pause) && take_last(x, worker->me, &keeper, &from, &to)) {
+    while (!atomic_load(&x->halt) && take_last(x, worker->me, &owner, &from, &to)) {
         while (to-- > from) {
-            uint32_t world = store_number(&x->store, keeper, to);
+            uint32_t world = store_number(&x->store, owner, to);
             if (mark_of(&w, world) == 0)
                 walk_from(&w, world);
         }
@@ -174,7 +174,7 @@ bool mark_ends(struct explorer *x, size_t worlds)
         if (fine)
             memset(w->way, 0, size);
     }
-    fine = fine && explorer_together(x, judge_ends) && !atomic_load(&x->pause);
+    fine = fine && explorer_together(x, judge_ends) && !atomic_load(&x->halt);
     for (unsigned t = 0; t < x->threads; t++) {
         free(x->worker[t].way);
         x->worker[t].way = NULL;

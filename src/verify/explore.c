@@ -89,7 +89,7 @@ static void judge(struct explorer *x, const struct row *row, bool quiet, uint32_
 void explorer_give_up(struct explorer *x, enum bound why)
 {
     atomic_store(&x->bound, why);
-    atomic_store(&x->pause, true);
+    atomic_store(&x->halt, true);
 }
 
 bool explorer_note(struct worker *w, const struct row *row)
@@ -120,11 +120,11 @@ static void post(void *worker, const struct move *move, const struct row *row)
 }
 
 /* The next worlds of this level, whoever keeps them; false if there are no more. */
-static bool next_chunk(struct explorer *x, unsigned me, unsigned *keeper, uint32_t *from,
+static bool next_chunk(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                        uint32_t *to)
 {
     for (unsigned t = 0; t < x->threads; t++) {
-        struct worker *w = &x->worker[ *keeper = (me + t) % x->threads];
+        struct worker *w = &x->worker[ *owner = (me + t) % x->threads];
         if (atomic_load(&w->next) >= w->level_end)
             continue;
         *from = atomic_fetch_add(&w->next, EXPLORER_CHUNK);
@@ -140,7 +140,7 @@ static void put_away(struct worker *w)
     struct explorer *x = w->all;
     switch (store_take(&x->store, w->me, w->arrivals, w->waiting)) {
     case STORE_TOOK: w->waiting = 0; break;
-    case STORE_PAUSE: atomic_store(&x->pause, true); break;
+    case STORE_HALT: atomic_store(&x->halt, true); break;
     case STORE_NO_MEMORY: explorer_give_up(x, BOUND_MEMORY); break;
     }
 }
@@ -153,12 +153,12 @@ static size_t all_bytes(struct explorer *x)
 static void expand(struct worker *w)
 {
     struct explorer *x = w->all;
-    unsigned keeper;
+    unsigned owner;
     uint32_t from, to;
-    while (!atomic_load(&x->pause) && next_chunk(x, w->me, &keeper, &from, &to)) {
+    while (!atomic_load(&x->halt) && next_chunk(x, w->me, &owner, &from, &to)) {
         for (; from < to; from++) {
             struct row row;
-            w->parent = store_number(&x->store, keeper, from);
+            w->parent = store_number(&x->store, owner, from);
             store_row(&x->store, w->parent, &row);
             struct expansion e = space_expand(x->space, &row, true, post, w);
             judge(x, &row, e.quiet, w->parent);
@@ -178,10 +178,10 @@ bool explorer_interrupted(const struct explorer *x)
     return x->asked->interrupted != NULL && *x->asked->interrupted;
 }
 
-uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned keeper)
+uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned owner)
 {
-    return level + 1 < x->levels ? x->worker[keeper].level[level + 1]
-                                 : x->store.shelves[keeper].count;
+    return level + 1 < x->levels ? x->worker[owner].level[level + 1]
+                                 : x->store.shelves[owner].count;
 }
 
 /* The worlds that are not yet expanded are the next level. */
@@ -232,7 +232,7 @@ static void end_level(struct explorer *x)
 static void go_on(struct explorer *x)
 {
     bool level_done = true;
-    atomic_store(&x->pause, false);
+    atomic_store(&x->halt, false);
     space_settle(x->space);
     for (unsigned t = 0; t < x->threads; t++) {
         struct worker *w = &x->worker[t];

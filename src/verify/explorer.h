@@ -37,7 +37,7 @@ struct explorer {
     bool complete;        /* they are, and may begin */
     pthread_mutex_t lock; /* around `out->finding` and `bad` */
     uint32_t bad[PROPERTY_COUNT];
-    atomic_bool pause; /* somebody cannot go on before all have stopped */
+    atomic_bool halt; /* a thread cannot continue until all threads have stopped */
     atomic_int bound;
     bool moving, done;
     unsigned depth, levels, level_room;
@@ -76,7 +76,7 @@ static inline bool explorer_untouched(const struct space *s, const struct row *r
 }
 bool explorer_interrupted(const struct explorer *x);
 /* Where the worlds of a level end, among those that this thread keeps. */
-uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned keeper);
+uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned owner);
 
 /* When every world is known: eventually-leader and termination. False, with a bound, if it could
  * not be said. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SHELF   32768                      /* worlds */
-#define SHELVES ((UINT32_MAX - 1) / SHELF) /* of all keepers: numbers have 32 bits */
+#define SHELVES ((UINT32_MAX - 1) / SHELF) /* of all owners: numbers have 32 bits */
 #define TAIL    (3 * sizeof(uint16_t) + sizeof(struct budget))
 #define WIDEST  (SPACE_MAX * sizeof(uint32_t) + TAIL + sizeof(uint32_t))
 
@@ -102,19 +102,19 @@ static void drop_slots(struct store *s, _Atomic uint64_t *slot, uint64_t slots)
     atomic_fetch_sub(&s->bytes, slots * sizeof *slot);
 }
 
-bool store_init(struct store *s, unsigned n, bool budget, unsigned keepers, size_t max_bytes)
+bool store_init(struct store *s, unsigned n, bool budget, unsigned owners, size_t max_bytes)
 {
     memset(s, 0, sizeof *s);
     s->n = n;
     s->width = 2;
     s->budget = budget;
-    s->keepers = keepers;
+    s->owners = owners;
     s->max_bytes = max_bytes;
     s->slots = slots_for(0);
     s->slot = new_slots(s, s->slots);
     bool fine = s->slot != NULL;
-    for (unsigned k = 0; k < keepers; k++) {
-        s->shelves[k].shelf = calloc(SHELVES / keepers, sizeof *s->shelves[k].shelf);
+    for (unsigned k = 0; k < owners; k++) {
+        s->shelves[k].shelf = calloc(SHELVES / owners, sizeof *s->shelves[k].shelf);
         fine = fine && s->shelves[k].shelf != NULL;
     }
     return fine;
@@ -122,7 +122,7 @@ bool store_init(struct store *s, unsigned n, bool budget, unsigned keepers, size
 
 void store_free(struct store *s)
 {
-    for (unsigned k = 0; k < s->keepers; k++) {
+    for (unsigned k = 0; k < s->owners; k++) {
         struct shelves *h = &s->shelves[k];
         for (uint32_t i = 0; i < h->full; i++)
             free(h->shelf[i]);
@@ -135,7 +135,7 @@ void store_free(struct store *s)
 uint64_t store_count(const struct store *s)
 {
     uint64_t count = 0;
-    for (unsigned k = 0; k < s->keepers; k++)
+    for (unsigned k = 0; k < s->owners; k++)
         count += s->shelves[k].count;
     return count;
 }
@@ -146,21 +146,21 @@ static size_t item_size(const struct store *s) { return sizeof(uint32_t) + packe
 
 static size_t shelf_size(const struct store *s) { return SHELF * item_size(s) + sizeof(uint32_t); }
 
-static unsigned char *item(const struct store *s, unsigned keeper, uint32_t index)
+static unsigned char *item(const struct store *s, unsigned owner, uint32_t index)
 {
-    return s->shelves[keeper].shelf[index / SHELF] + index % SHELF * item_size(s);
+    return s->shelves[owner].shelf[index / SHELF] + index % SHELF * item_size(s);
 }
 
 static unsigned char *item_of(const struct store *s, uint32_t world)
 {
-    return item(s, world % s->keepers, world / s->keepers);
+    return item(s, world % s->owners, world / s->owners);
 }
 
 static bool more_shelves(struct store *s, struct shelves *h)
 {
     if (h->count / SHELF < h->full)
         return true;
-    return h->full < SHELVES / s->keepers &&
+    return h->full < SHELVES / s->owners &&
            store_grow(s, (void **)&h->shelf[h->full], 0, shelf_size(s)) && ++h->full > 0;
 }
 
@@ -182,20 +182,20 @@ static bool is_there(const struct store *s, uint64_t slot, uint32_t fragment,
 }
 
 /* True if it is new. */
-static bool put(struct store *s, unsigned keeper, const struct arrival *a)
+static bool put(struct store *s, unsigned owner, const struct arrival *a)
 {
-    struct shelves *h = &s->shelves[keeper];
+    struct shelves *h = &s->shelves[owner];
     unsigned char packed[WIDEST];
     uint32_t fragment = (uint32_t)(a->hash >> 32);
     pack(s, &a->row, packed);
     for (uint64_t at = fragment & (s->slots - 1);; at = (at + 1) & (s->slots - 1)) {
         uint64_t there = atomic_load_explicit(&s->slot[at], memory_order_acquire);
         if (there == 0) {
-            unsigned char *to = item(s, keeper, h->count);
+            unsigned char *to = item(s, owner, h->count);
             memcpy(to, &a->parent, sizeof a->parent);
             memcpy(to + sizeof a->parent, packed, packed_size(s));
             uint64_t mine =
-                (uint64_t)fragment << 32 | (store_number(s, keeper, h->count) + UINT64_C(1));
+                (uint64_t)fragment << 32 | (store_number(s, owner, h->count) + UINT64_C(1));
             if (atomic_compare_exchange_strong(&s->slot[at], &there, mine)) {
                 h->count++;
                 return true;
@@ -227,24 +227,24 @@ static void fetch_ahead(const struct store *s, const struct arrival *a, size_t l
         store_fetch_world(s, a[6].hash);
 }
 
-enum store_answer store_take(struct store *s, unsigned keeper, const struct arrival *arrivals,
+enum store_answer store_take(struct store *s, unsigned owner, const struct arrival *arrivals,
                              size_t count)
 {
-    struct shelves *h = &s->shelves[keeper];
+    struct shelves *h = &s->shelves[owner];
     bool narrow = false;
     for (size_t i = 0; i < count && s->width < 4; i++)
         narrow = narrow || !fits(s, &arrivals[i].row);
     if (narrow || 4 * (atomic_fetch_add(&s->promised, count) + count) > 3 * s->slots) {
         if (!narrow)
             atomic_fetch_sub(&s->promised, count);
-        return STORE_PAUSE;
+        return STORE_HALT;
     }
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         fetch_ahead(s, &arrivals[i], count - i);
         if (!more_shelves(s, h))
             return STORE_NO_MEMORY;
-        known += !put(s, keeper, &arrivals[i]);
+        known += !put(s, owner, &arrivals[i]);
     }
     atomic_fetch_sub(&s->promised, known);
     return STORE_TOOK;
@@ -274,14 +274,14 @@ static bool widen(struct store *s)
     struct store narrow = *s;
     size_t more = 0;
     s->width++;
-    for (unsigned k = 0; k < s->keepers; k++)
+    for (unsigned k = 0; k < s->owners; k++)
         more += s->shelves[k].full * (shelf_size(s) - shelf_size(&narrow));
     if (atomic_fetch_add(&s->bytes, more) + more > s->max_bytes) {
         atomic_fetch_sub(&s->bytes, more);
         s->width--;
         return false;
     }
-    for (unsigned k = 0; k < s->keepers; k++) {
+    for (unsigned k = 0; k < s->owners; k++) {
         struct shelves *h = &s->shelves[k];
         for (uint32_t i = 0; i < h->full; i++) {
             uint32_t left = h->count - i * SHELF;
@@ -311,8 +311,8 @@ bool store_prepare(struct store *s, uint64_t more, uint32_t seats)
 
 void store_move(struct store *s, unsigned part)
 {
-    uint64_t from = s->olds / s->keepers * part;
-    uint64_t to = part + 1 == s->keepers ? s->olds : s->olds / s->keepers * (part + 1);
+    uint64_t from = s->olds / s->owners * part;
+    uint64_t to = part + 1 == s->owners ? s->olds : s->olds / s->owners * (part + 1);
     for (uint64_t i = from; i < to; i++) {
         uint64_t there = atomic_load_explicit(&s->old[i], memory_order_relaxed);
         uint64_t at = (there >> 32) & (s->slots - 1), none = 0;

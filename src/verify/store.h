@@ -28,8 +28,8 @@ struct shelves {
 };
 
 struct store {
-    unsigned n, keepers, width; /* bytes for a seat: 2, later 3 or 4 */
-    bool budget;                /* there is one, so it is part of a world */
+    unsigned n, owners, width; /* bytes for a seat: 2, later 3 or 4 */
+    bool budget;               /* there is one, so it is part of a world */
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_KEEPERS];
     _Atomic uint64_t *slot, *old; /* upper half of the hash, number + 1 */
@@ -39,7 +39,7 @@ struct store {
 };
 
 /* False: not enough memory. */
-bool store_init(struct store *s, unsigned n, bool budget, unsigned keepers, size_t max_bytes);
+bool store_init(struct store *s, unsigned n, bool budget, unsigned owners, size_t max_bytes);
 void store_free(struct store *s);
 uint64_t store_count(const struct store *s);
 
@@ -49,14 +49,14 @@ uint64_t store_hash(const struct store *s, const struct row *row);
 
 enum store_answer {
     STORE_TOOK,
-    STORE_PAUSE, /* nothing was taken: first there must be more slots, or wider ones */
+    STORE_HALT, /* nothing was taken: first there must be more slots, or wider ones */
     STORE_NO_MEMORY
 };
-/* The worlds that are new get numbers of this keeper. */
-enum store_answer store_take(struct store *s, unsigned keeper, const struct arrival *arrivals,
+/* New worlds get numbers of this owner, a thread. */
+enum store_answer store_take(struct store *s, unsigned owner, const struct arrival *arrivals,
                              size_t count);
 
-/* ---- while all threads pause ---- */
+/* ---- while all threads are halted ---- */
 
 /* Room for `more` worlds with these seats: by one thread, then store_move by all, each its part. */
 bool store_prepare(struct store *s, uint64_t more, uint32_t seats);
@@ -65,9 +65,9 @@ void store_moved(struct store *s);
 
 /* ---- worlds by number ---- */
 
-static inline uint32_t store_number(const struct store *s, unsigned keeper, uint32_t index)
+static inline uint32_t store_number(const struct store *s, unsigned owner, uint32_t index)
 {
-    return index * s->keepers + keeper;
+    return index * s->owners + owner;
 }
 void store_row(const struct store *s, uint32_t world, struct row *row);
 uint32_t store_parent(const struct store *s, uint32_t world); /* the first is its own */

@@ -741,7 +741,7 @@ MUTANTS = {
         "runtime/turn.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
     "a testament is not written anew": (
         "runtime/receive.c", "    net_filter(&m->net, tags, count);\n    member_deposit_anew(m);\n", "    net_filter(&m->net, tags, count);\n",
-        "member letters are written anew for whoever restarts"),
+        "member a testament is written anew for a member that restarts"),
     "a testament is not heard": (
         "runtime/testament.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
         "member the testament of a dead leader saves a lease"),

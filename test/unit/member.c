@@ -711,15 +711,15 @@ static void one_network_is_enough(void **state)
 /* ---- testaments ---- */
 
 /* As a guardian does: with the sockets of the member. */
-static void send_letters(const int *sockets, const struct elect_testament *t)
+static void send_testament(const int *sockets, const struct elect_testament *t)
 {
-    for (unsigned i = 0; i < t->letters; i++)
-        for (unsigned l = 0; l < t->letter[i].links; l++) {
-            const union elect_address *to = &t->letter[i].link[l];
+    for (unsigned i = 0; i < t->packets; i++)
+        for (unsigned l = 0; l < t->packet[i].links; l++) {
+            const union elect_address *to = &t->packet[i].link[l];
             socklen_t size = to->any.sa_family == AF_INET6 ? sizeof to->six : sizeof to->four;
             assert_int_equal(
-                sendto(sockets[l], t->letter[i].packet, t->letter[i].length, 0, &to->any, size),
-                t->letter[i].length);
+                sendto(sockets[l], t->packet[i].bytes, t->packet[i].length, 0, &to->any, size),
+                t->packet[i].length);
         }
 }
 
@@ -756,10 +756,10 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     wait_for(all_agree);
     the_one = leader();
     struct elect_testament t = c.testament[the_one][0];
-    assert_int_equal(t.letters, MEMBERS - 1);
+    assert_int_equal(t.packets, MEMBERS - 1);
     stop(the_one);
     c.watched = t.term;
-    send_letters(sockets[the_one], &t);
+    send_testament(sockets[the_one], &t);
     printf("another one after %.1f ms (lease 8000)\n", (double)wait_for(another_leads) / 1000);
     assert_true(c.releases > 0);
     wait_for(all_agree);
@@ -771,8 +771,8 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     wait_for(all_agree);
     c.releases = 0;
     for (unsigned times = 0; times < 20; times++)
-        send_letters(sockets[the_one], &t);
-    wait_for_rounds(3); /* whose packets come behind the letters */
+        send_testament(sockets[the_one], &t);
+    wait_for_rounds(3); /* whose packets come behind the testament */
     assert_int_equal(c.releases, 0);
     wait_for(all_agree);
     assert_true(was_left_alone(token));
@@ -803,7 +803,7 @@ static void a_stolen_testament_deposes_its_author(void **state)
     struct elect_testament t = c.testament[the_one][0];
     elect_term token = c.office[the_one].token;
     c.stolen = t.term;
-    send_letters(sockets, &t);
+    send_testament(sockets, &t);
     printf("deposed after %.1f ms (renewal 200)\n", (double)wait_for(is_deposed) / 1000);
     assert_int_equal(c.office[the_one].ended, token);
     assert_true(c.office[the_one].why == ELECT_RULE_TESTAMENT_OF_THE_LIVING ||
@@ -811,7 +811,7 @@ static void a_stolen_testament_deposes_its_author(void **state)
     wait_for(all_agree);
     token = c.highest[0];
     for (unsigned times = 0; times < 20; times++)
-        send_letters(sockets, &t);
+        send_testament(sockets, &t);
     wait_for_rounds(3);
     wait_for(all_agree);
     assert_true(was_left_alone(token));
@@ -824,11 +824,11 @@ static struct elect_testament before;
 static bool is_deposited_anew(void)
 {
     const struct elect_testament *t = &c.testament[the_one][0];
-    return t->letters == MEMBERS - 1 &&
-           memcmp(t->letter, before.letter, sizeof before.letter) != 0 && all_agree();
+    return t->packets == MEMBERS - 1 &&
+           memcmp(t->packet, before.packet, sizeof before.packet) != 0 && all_agree();
 }
 
-static void letters_are_written_anew_for_whoever_restarts(void **state)
+static void a_testament_is_written_anew_for_a_member_that_restarts(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -839,7 +839,7 @@ static void letters_are_written_anew_for_whoever_restarts(void **state)
     unsigned other = (the_one + 1) % MEMBERS;
     stop(other);
     before = c.testament[the_one][0];
-    assert_int_equal(before.letters, MEMBERS - 1);
+    assert_int_equal(before.packets, MEMBERS - 1);
     start(other);
     wait_for(is_deposited_anew);
     assert_int_equal(c.testament[the_one][0].term, before.term);
@@ -864,8 +864,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(the_testament_of_a_dead_leader_saves_a_lease, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_stolen_testament_deposes_its_author, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(letters_are_written_anew_for_whoever_restarts, set_up,
-                                        clean_up),
+        cmocka_unit_test_setup_teardown(a_testament_is_written_anew_for_a_member_that_restarts,
+                                        set_up, clean_up),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
