@@ -71,16 +71,16 @@ static void add_step(json_t *line, const struct world *w, const struct happening
 static void add_fault(json_t *line, const struct world *w, const struct fault *f)
 {
     bool of_all =
-        f->groups > 0 || f->kind == FAULT_HEAL || f->kind == FAULT_CALM || f->kind == FAULT_LEASE;
+        f->parts > 0 || f->kind == FAULT_HEAL || f->kind == FAULT_CALM || f->kind == FAULT_LEASE;
     json_object_set_new(line, "fault", json_string(world_fault_name((enum fault_kind)f->kind)));
     if (!of_all)
         json_object_set_new(line, "process", id(w, f->rank));
     if (f->amount != 0)
         json_object_set_new(line, "amount", json_integer((json_int_t)f->amount));
-    if (f->groups > 0) {
+    if (f->parts > 0) {
         json_t *parts = json_array();
-        for (unsigned i = 0; i < f->groups; i++)
-            json_array_append_new(parts, ids(w, f->group[i]));
+        for (unsigned i = 0; i < f->parts; i++)
+            json_array_append_new(parts, ids(w, f->part[i]));
         json_object_set_new(line, "parts", parts);
     }
 }

@@ -132,9 +132,9 @@ static void add_told(struct search *s, const struct history_step *r)
     if (r->rule == ELECT_RULE_RESIGNS)
         add_resignation(s, r);
     else if (r->rule == ELECT_RULE_PAUSES && r->event == ELECT_PAUSE)
-        add_of(s, r->at, FAULT_HALT, r->member);
+        add_of(s, r->at, FAULT_PAUSE_ELECTIONS, r->member);
     else if (r->rule == ELECT_RULE_RESUMES && r->event == ELECT_RESUME)
-        add_of(s, r->at, FAULT_RESUME, r->member);
+        add_of(s, r->at, FAULT_RESUME_ELECTIONS, r->member);
 }
 
 /* ---- cuts ---- */
@@ -185,7 +185,7 @@ static void add_cut(struct search *s, const struct cut *c)
     int64_t end = healed(s->h, c);
     if (others == 0)
         return;
-    add(s, c->from, 0, &(struct fault){.kind = FAULT_CUT, .groups = 2, .group = {c->away, others}});
+    add(s, c->from, 0, &(struct fault){.kind = FAULT_CUT, .parts = 2, .part = {c->away, others}});
     if (end != INT64_MAX)
         add_of(s, end, FAULT_HEAL, 0);
 }
@@ -236,7 +236,7 @@ static int64_t last_sign(const struct search *s, const struct history_step *r)
 static void add_pause(struct search *s, unsigned member, int64_t from, int64_t until)
 {
     add(s, from, until - from,
-        &(struct fault){.kind = FAULT_PAUSE,
+        &(struct fault){.kind = FAULT_STALL,
                         .rank = (uint8_t)member,
                         .amount = (until - from) / HISTORY_MILLISECOND});
 }

@@ -1,7 +1,7 @@
 /*
- * What a process ever claimed under a mandate, for whoever checks the promises: the largest token
- * that it led with and the largest term that its voter granted. It is not part of the process, and
- * no crash or broken disk changes it.
+ * What a process ever claimed under a mandate: the largest token that it led with, and the largest
+ * term that its voter granted. The checks of the promises use it. It is kept outside the process,
+ * so that no crash and no broken disk changes it.
  */
 #ifndef ELECT_MODEL_CLAIMS_H
 #define ELECT_MODEL_CLAIMS_H
@@ -12,17 +12,18 @@ struct claims {
     elect_term taken, granted;
 };
 
-/* What a claim broke. */
+/* Which promise a claim breaks. */
 enum {
     CLAIMED_TWICE = 1,   /* a term that was led before, in another office or incarnation */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */
     CLAIMED_LATE = 4,    /* an office began whose token is not the largest so far */
-    CLAIMED_OVER = 8     /* a RELEASE by who leads, or whose work goes on */
+    CLAIMED_OVER = 8     /* a RELEASE by a process that leads, or whose work goes on */
 };
 
 /*
- * After a step: `token` is what the process led with before. `latest` is the largest token of all
- * processes. A grant counts once it is spoken: one that waits for a disk may die with its voter.
+ * To be called after a step. `token` is what the process led with before it, `latest` the largest
+ * token of all processes. A grant counts when it is sent: a crash of the voter loses a grant that
+ * still waits for the disk. Returns the promises that are broken.
  */
 unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
                      const struct elect_node *node, const struct elect_output *out, bool spoken);

@@ -1,3 +1,4 @@
+/* Random numbers that are the same with every compiler: xoshiro256**, seeded by splitmix64. */
 #include "dice.h"
 
 static uint64_t splitmix(uint64_t *state)
@@ -32,7 +33,7 @@ uint64_t dice_throw(struct dice *d)
 
 uint64_t dice_below(struct dice *d, uint64_t bound)
 {
-    uint64_t unfair = -bound % bound, x; /* 2^64 mod bound: throws below it would tip the scale */
+    uint64_t unfair = -bound % bound, x; /* 2^64 mod bound: without these x is uniform */
     do
         x = dice_throw(d);
     while (x < unfair);

@@ -1,6 +1,7 @@
 /*
- * Dice: xoshiro256** (Blackman, Vigna), seeded by splitmix64. Integers only, so that every compiler
- * throws the same. Each kind of choice has dice of its own: more delays drawn change no crash.
+ * Dice: xoshiro256** (Blackman, Vigna), seeded by splitmix64. They use integers only, so that the
+ * results are the same with every compiler. Each kind of choice has dice of its own, so that a
+ * change in the number of delays drawn does not change the crashes.
  */
 #ifndef ELECT_MODEL_DICE_H
 #define ELECT_MODEL_DICE_H

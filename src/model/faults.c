@@ -12,18 +12,18 @@
 
 static void cut(struct world *w, const struct fault *fault)
 {
-    for (unsigned i = 0; i < fault->groups; i++)
-        for (unsigned j = 0; j < fault->groups; j++)
+    for (unsigned i = 0; i < fault->parts; i++)
+        for (unsigned j = 0; j < fault->parts; j++)
             for (uint8_t rank = 0; rank < w->config.n && i != j; rank++)
-                if (fault->group[i] & rank_bit(rank))
-                    w->cut[rank] |= fault->group[j] & ~rank_bit(rank);
+                if (fault->part[i] & rank_bit(rank))
+                    w->cut[rank] |= fault->part[j] & ~rank_bit(rank);
 }
 
 static void cut_one_way(struct world *w, const struct fault *fault)
 {
     for (uint8_t rank = 0; rank < w->config.n; rank++)
-        if (fault->group[0] & rank_bit(rank))
-            w->cut[rank] |= fault->group[1] & ~rank_bit(rank);
+        if (fault->part[0] & rank_bit(rank))
+            w->cut[rank] |= fault->part[1] & ~rank_bit(rank);
 }
 
 /* ---- processes and their disks ---- */
@@ -37,7 +37,7 @@ static void crash(struct world *w, uint8_t rank)
     flights_drop_unsent(w, rank);
     if (d->done > w->now && dice_below(&w->dice[DICE_CRASH], 2) == 0)
         d->saved = d->before;
-    d->done = w->paused[rank] = 0;
+    d->done = w->stalled_until[rank] = 0;
 }
 
 /* The guardian has reaped the process and everything that ran under its mandate. */
@@ -136,9 +136,9 @@ static void tell_host(struct world *w, const struct fault *f, struct happening *
     elect_time now = world_clock(w, f->rank);
     uint8_t to =
         f->kind == FAULT_TRANSFER ? elect_rank(&w->config, (uint32_t)f->amount) : ELECT_NOBODY;
-    struct elect_input in = f->kind == FAULT_HALT     ? elect_happens(ELECT_PAUSE, now)
-                            : f->kind == FAULT_RESUME ? elect_happens(ELECT_RESUME, now)
-                                                      : elect_resigns(to, now);
+    struct elect_input in = f->kind == FAULT_PAUSE_ELECTIONS    ? elect_happens(ELECT_PAUSE, now)
+                            : f->kind == FAULT_RESUME_ELECTIONS ? elect_happens(ELECT_RESUME, now)
+                                                                : elect_resigns(to, now);
     world_step(w, f->rank, &in, h);
 }
 
@@ -162,8 +162,8 @@ static bool possible(const struct world *w, const struct fault *f)
     case FAULT_WIN:
     case FAULT_RESIGN:
     case FAULT_TRANSFER:
-    case FAULT_HALT:
-    case FAULT_RESUME:
+    case FAULT_PAUSE_ELECTIONS:
+    case FAULT_RESUME_ELECTIONS:
     case FAULT_CLONE: return up;
     case FAULT_RECOVER:
     case FAULT_READMIT:
@@ -176,7 +176,7 @@ static bool possible(const struct world *w, const struct fault *f)
     case FAULT_HEAL:
     case FAULT_CALM:
     case FAULT_ONE_WAY:
-    case FAULT_PAUSE:
+    case FAULT_STALL:
     case FAULT_RATE:
     case FAULT_DISK:
     case FAULT_TICK:
@@ -208,7 +208,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_HEAL: memset(w->cut, 0, sizeof w->cut); break;
     case FAULT_CALM: w->weather.loss = w->weather.duplicate = w->weather.garble = 0; break;
     case FAULT_ONE_WAY: cut_one_way(w, fault); break;
-    case FAULT_PAUSE: flights_hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
+    case FAULT_STALL: flights_hold(w, fault->rank, w->now + (uint64_t)fault->amount); break;
     case FAULT_RATE:
         world_set_clock(w, fault->rank, world_clock(w, fault->rank), fault->amount);
         break;
@@ -223,8 +223,8 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
         break;
     case FAULT_RESIGN:
     case FAULT_TRANSFER:
-    case FAULT_HALT:
-    case FAULT_RESUME: tell_host(w, fault, h); break;
+    case FAULT_PAUSE_ELECTIONS:
+    case FAULT_RESUME_ELECTIONS: tell_host(w, fault, h); break;
     case FAULT_ADD:
     case FAULT_REMOVE: change_members(w, fault, h); break;
     case FAULT_READMIT: readmit(w, fault->rank, h); break;
@@ -263,9 +263,10 @@ const char *world_fault_name(enum fault_kind kind)
 bool world_fault_steps(const struct fault *f)
 {
     return f->kind == FAULT_RECOVER || f->kind == FAULT_WIN || f->kind == FAULT_RESIGN ||
-           f->kind == FAULT_TRANSFER || f->kind == FAULT_HALT || f->kind == FAULT_RESUME ||
-           f->kind == FAULT_ADD || f->kind == FAULT_REMOVE || f->kind == FAULT_READMIT ||
-           f->kind == FAULT_TESTAMENT || (f->kind == FAULT_DUE && f->amount != ELECT_EXPIRES);
+           f->kind == FAULT_TRANSFER || f->kind == FAULT_PAUSE_ELECTIONS ||
+           f->kind == FAULT_RESUME_ELECTIONS || f->kind == FAULT_ADD || f->kind == FAULT_REMOVE ||
+           f->kind == FAULT_READMIT || f->kind == FAULT_TESTAMENT ||
+           (f->kind == FAULT_DUE && f->amount != ELECT_EXPIRES);
 }
 
 void world_schedule(struct world *w, const struct fault *fault)

@@ -82,7 +82,7 @@ static uint64_t arrival(struct world *w, uint8_t from, uint8_t to)
     const struct weather *x = &w->weather;
     uint64_t span = x->delay_max - x->delay_min;
     uint64_t due = leaves(w, from) + x->delay_min;
-    due = due > w->paused[to] ? due : w->paused[to];
+    due = due > w->stalled_until[to] ? due : w->stalled_until[to];
     if (span == 0)
         return due;
     due += dice_below(&w->dice[DICE_DELAY], span + 1);
@@ -149,9 +149,9 @@ void flights_drop_unsent(struct world *w, uint8_t from)
 
 void flights_hold(struct world *w, uint8_t rank, uint64_t until)
 {
-    if (until <= w->paused[rank])
+    if (until <= w->stalled_until[rank])
         return;
-    w->paused[rank] = until;
+    w->stalled_until[rank] = until;
     for (uint32_t i = 0; i < w->flights; i++)
         if (w->flight[i].to == rank && w->flight[i].due < until)
             w->flight[i].due = until;

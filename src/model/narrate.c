@@ -1,3 +1,7 @@
+/*
+ * The story of a world as text: steps, lost messages, faults, and the outcome. The words for rules
+ * and messages are those of words/, which the log and the traces of daemons use, too.
+ */
 #include "narrate.h"
 
 #include "../words/words.h"
@@ -59,7 +63,7 @@ static bool is_message(unsigned event)
     return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
 }
 
-/* What goes on all the time when nothing happens. */
+/* Messages that are sent all the time, even when nothing changes. */
 static bool is_housekeeping(const struct elect_message *m)
 {
     return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT || m->type == ELECT_PRESENT ||
@@ -129,7 +133,7 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     text_add(t, unit);
 }
 
-/* What simply happens to a process. */
+/* Faults of a process without an amount. */
 static const char *what_happens(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS] = {
@@ -141,8 +145,8 @@ static const char *what_happens(enum fault_kind kind)
         [FAULT_ADD] = " is to become a member\n",
         [FAULT_REMOVE] = " is to vote no more\n",
         [FAULT_READMIT] = " comes back without its state\n",
-        [FAULT_HALT] = " is told to pause elections\n",
-        [FAULT_RESUME] = " is told to resume elections\n",
+        [FAULT_PAUSE_ELECTIONS] = " is told to pause elections\n",
+        [FAULT_RESUME_ELECTIONS] = " is told to resume elections\n",
         [FAULT_BACKUP] = "'s disk is copied\n",
         [FAULT_RESTORE] = "'s disk is what it was when it was copied\n",
         [FAULT_WIPE] = "'s disk is lost\n",
@@ -152,11 +156,11 @@ static const char *what_happens(enum fault_kind kind)
     return words[kind];
 }
 
-/* What happens to it for so long, or by so much. */
+/* Faults of a process with an amount: the words before it and after it. */
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {
-        [FAULT_PAUSE] = {" stands still for ", "\n"},
+        [FAULT_STALL] = {" stands still for ", "\n"},
         [FAULT_RATE] = {"'s clock is wrong by ", " millionths\n"},
         [FAULT_DISK] = {"'s disk takes ", " for a write\n"},
         [FAULT_FREEZE] = {" and its clock stand still for ", "\n"},
@@ -167,12 +171,12 @@ static const char *const *what_changes(enum fault_kind kind)
     return words[kind];
 }
 
-static void narrate_groups(const struct world *w, const struct fault *f, const char *between,
-                           struct text *t)
+static void narrate_parts(const struct world *w, const struct fault *f, const char *between,
+                          struct text *t)
 {
-    for (unsigned i = 0; i < f->groups; i++) {
+    for (unsigned i = 0; i < f->parts; i++) {
         text_add(t, i > 0 ? between : "");
-        add_ids(w, f->group[i], t);
+        add_ids(w, f->part[i], t);
     }
     text_add(t, "\n");
 }
@@ -198,9 +202,9 @@ static void narrate_fault(const struct world *w, const struct happening *h, stru
         narrate_amount(w, f, what_changes(kind)[0], what_changes(kind)[1], t);
     } else if (kind == FAULT_CUT) {
         text_add(t, "cut ");
-        narrate_groups(w, f, " / ", t);
+        narrate_parts(w, f, " / ", t);
     } else if (kind == FAULT_ONE_WAY) {
-        narrate_groups(w, f, " cannot be heard by ", t);
+        narrate_parts(w, f, " cannot be heard by ", t);
     } else if (kind == FAULT_LEASE) {
         text_add(t, "from now on a lease is ");
         text_add_number(t, (uint64_t)f->amount);

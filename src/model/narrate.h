@@ -1,7 +1,7 @@
 /*
  * The story of a world, in the words of the lecture: a line for every step, with its reason, and a
  * line for every message sent. Acknowledgements and heartbeats are told only where they change
- * something, or to those who want to hear everything (verbose).
+ * something, unless `verbose` asks for everything.
  */
 #ifndef ELECT_MODEL_NARRATE_H
 #define ELECT_MODEL_NARRATE_H
@@ -16,12 +16,12 @@ void narrate_happening(const struct world *w, const struct happening *h, bool ve
 /* The reason alone: the rule of a step, filled in. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
-/* So that no two messages of a mandate read alike. */
+/* With all fields, so that no two different messages of a mandate read alike. */
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
-/* What a time of the mandate is called, from ELECT_EXPIRES to ELECT_RETRY. */
+/* The name of a time of the mandate in stories and scenario files. */
 const char *narrate_time(enum elect_time_name name);
 
-/* How it ended: who leads, whom everybody follows, what it cost. Two lines. */
+/* How it ended: the leader, its followers and the costs. */
 void narrate_outcome(const struct world *w, struct text *t);
 
 #endif

@@ -1,3 +1,4 @@
+/* Lists of numbers: parsing them, and walking through them without expanding the ranges. */
 #include "numbers.h"
 
 #include "../base/parse.h"

@@ -1,5 +1,5 @@
-/* Lists of numbers as people write them: 8, 0..7, 3,32,5 or 0..3 9 12..14. Kept as ranges, so that
- * a million processes take no more room than one. */
+/* Lists of numbers in the form 8, 0..7, 3,32,5 or 0..3 9 12..14. They are kept as ranges, so that a
+ * million processes take no more room than one. */
 #ifndef ELECT_MODEL_NUMBERS_H
 #define ELECT_MODEL_NUMBERS_H
 
@@ -18,7 +18,7 @@ struct numbers {
 /* False, with a complaint, unless all of `s` is a list. */
 bool numbers_parse(struct numbers *n, const char *s, struct text *complaint);
 bool numbers_have(const struct numbers *n, uint32_t value);
-bool numbers_repeat(const struct numbers *n, uint32_t *which); /* a number that is there twice */
+bool numbers_repeat(const struct numbers *n, uint32_t *which); /* a number that occurs twice */
 
 /* In the order given: for (i = NUMBERS_START; numbers_next(n, &i, &value);) */
 struct numbers_place {

@@ -1,3 +1,4 @@
+/* Playing a world to its end, and judging it then. */
 #include "play.h"
 
 /* How many suspicion times a cluster gets to come to rest. */
@@ -53,7 +54,7 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
-/* An election that comes back to where it was does not end; nor does it agree, if it has not. */
+/* An election that comes back to where it was need not end, nor come to an agreement. */
 static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
     if (!world_same(&p->world, &p->mark))
@@ -65,7 +66,7 @@ static bool back_at_mark(const struct play *p, enum property property, struct vi
     return true;
 }
 
-/* What comes of it if nothing but time goes on, or if the same happens again and again. */
+/* Is the property broken if only time goes on, or if the moves since the mark are repeated? */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
     enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;

@@ -1,3 +1,4 @@
+/* The properties, each with its name and text, and the checks of a world against them. */
 #include "property.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static bool broken(const struct world *w, enum property p, uint8_t a, const char
     return true;
 }
 
-/* Does this one process break it? `other` leads too, if anybody does. */
+/* Does this process break it? `other` is another process that leads, or ELECT_NOBODY. */
 static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t top, uint8_t other,
                    struct violation *v)
 {
@@ -70,7 +71,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
     return false;
 }
 
-/* Of what was claimed, at any time. */
+/* Has a claim broken it, at any time? */
 static bool claims_broken(const struct world *w, enum property p, struct violation *v)
 {
     static const unsigned breaks_it[PROPERTY_COUNT] = {
@@ -104,7 +105,7 @@ bool property_broken(const struct world *w, enum property p, struct violation *v
 bool property_broken_at_rest(const struct world *w, struct violation *v)
 {
     bool promised = !w->disturbed && world_total(w) > 0;
-    if (w->config.mandate == ELECT_MAJORITY) /* which promises neither that, nor the highest */
+    if (w->config.mandate == ELECT_MAJORITY) /* it promises no agreement, nor the highest leader */
         return property_broken(w, PROPERTY_ONE_LEADER, v) ||
                property_broken(w, PROPERTY_ONE_PER_TERM, v) ||
                property_broken(w, PROPERTY_RISING_GRANTS, v) ||

@@ -37,12 +37,13 @@ struct violation {
 const char *property_name(enum property p);
 const char *property_text(enum property p);
 
-/* Does it not hold of this world, as it is now? (Not for eventually-leader and termination,
- * which are about its future.) */
+/* Does this world break the property now? Not for eventually-leader and termination, which are
+ * about its future. */
 bool property_broken(const struct world *w, enum property p, struct violation *v);
 
-/* The first one that a world at rest breaks although nothing was lost or duplicated, nobody crashed
- * or recovered and no hand interfered; or, come what may, with a process that is stuck. */
+/* The first property that a world at rest breaks. Agreement and the highest leader are promised
+ * only if nothing was lost or duplicated, no process crashed or recovered and no move was made by
+ * hand. That no process is stuck is promised always. */
 bool property_broken_at_rest(const struct world *w, struct violation *v);
 
 #endif

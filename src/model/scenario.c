@@ -1,4 +1,7 @@
-/* Reads and plays scenario files; scenario_write.c writes them. */
+/*
+ * Scenario files: parsing them line by line into steps, and playing the steps. Every fault of the
+ * world is a step, too. setup.c parses settings and faults; scenario_write.c writes all of them.
+ */
 #include "scenario.h"
 
 #include "../base/parse.h"
@@ -6,7 +9,7 @@
 
 #include <string.h>
 
-/* The first one counts: "duplicate" is a setting and a verb, told apart by what follows it. */
+/* The first match counts. "duplicate" is a setting and a verb; the text after it tells which. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
     SETUP_SETTINGS(X)
@@ -344,7 +347,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
 
 /* ---- playing ---- */
 
-/* The oldest one in flight that reads like this; without a content, the oldest of its type. */
+/* The oldest message in flight that reads like this; without a content, the oldest of its type. */
 static uint32_t find_message(const struct world *w, const struct step *step)
 {
     uint32_t found = WORLD_MAX_FLIGHTS;
@@ -432,7 +435,7 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     return true;
 }
 
-/* All voters, one after the other, until it has what it asked for. */
+/* All voters, one after another, until the process has what it asked for. */
 static void play_assent(const struct step *step, struct play *p)
 {
     struct happening h;
@@ -450,7 +453,7 @@ static void play_refuse(const struct step *step, struct play *p)
     play_tell(p, &h);
 }
 
-/* What only a hand does. */
+/* Answers of voters that were never sent. */
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;

@@ -140,10 +140,10 @@ static void add_fault(const struct scenario_writer *w, struct text *line, const 
     switch (setup_fault_form((enum fault_kind)f->kind)) {
     case SETUP_NOTHING: break;
     case SETUP_LEASE: add_amount(line, f->amount); break;
-    case SETUP_GROUPS:
-        for (unsigned i = 0; i < f->groups; i++) {
+    case SETUP_PARTS:
+        for (unsigned i = 0; i < f->parts; i++) {
             text_add(line, i > 0 ? " /" : "");
-            add_group(w, line, f->group[i]);
+            add_group(w, line, f->part[i]);
         }
         break;
     case SETUP_PROCESS: add_number(line, w->id[f->rank]); break;

@@ -1,5 +1,8 @@
-/* See setup.h. Every setting and fault is checked where it is read, so that a scenario file and the
- * options of `elect sim` get the same complaints. */
+/*
+ * Settings: parsing and checking them, one function for each kind of value, then making a
+ * configuration and a world of them. At the end are the faults, which scenario files and options
+ * of `elect sim` write in the same way.
+ */
 #include "setup.h"
 
 #include "../base/parse.h"
@@ -303,7 +306,7 @@ static bool add_priorities(const struct setup *s, struct elect_config *c, struct
     return true;
 }
 
-/* Refused with the arithmetic. */
+/* The complaint shows the arithmetic. */
 static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
                            uint64_t renewal, uint32_t drift, struct text *t)
 {
@@ -403,7 +406,7 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
-    /* The textbook does not promise to get away from a living leader that is not the highest. */
+    /* The textbook does not promise that a live leader that is not the highest is replaced. */
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
@@ -422,42 +425,42 @@ static bool fault_rank(const struct elect_config *c, const char *text, uint8_t *
     return *rank != ELECT_NOBODY || complain_number(complaint, id, " is not in the cluster");
 }
 
-static bool fault_group(const struct elect_config *c, const char *text, struct fault *fault,
-                        struct text *complaint)
+static bool fault_part(const struct elect_config *c, const char *text, struct fault *fault,
+                       struct text *complaint)
 {
-    struct numbers group;
+    struct numbers part;
     elect_set set = 0;
     uint32_t id;
-    if (!numbers_parse(&group, text, complaint))
+    if (!numbers_parse(&part, text, complaint))
         return false;
-    if (group.count == 0)
+    if (part.count == 0)
         return complain(complaint, "an empty part: write 0,1,2/3,4");
-    for (struct numbers_place i = NUMBERS_START; numbers_next(&group, &i, &id);) {
+    for (struct numbers_place i = NUMBERS_START; numbers_next(&part, &i, &id);) {
         uint8_t rank = elect_rank(c, id);
         if (rank == ELECT_NOBODY)
             return complain_number(complaint, id, " is not in the cluster");
         set |= (elect_set)1 << rank;
     }
-    for (unsigned i = 0; i < fault->groups; i++)
-        if (fault->group[i] & set)
+    for (unsigned i = 0; i < fault->parts; i++)
+        if (fault->part[i] & set)
             return complain(complaint, "a process cannot be on both sides of a cut");
-    if (fault->groups == WORLD_MAX_GROUPS)
+    if (fault->parts == WORLD_MAX_PARTS)
         return complain(complaint, "a cut has at most 8 parts");
-    fault->group[fault->groups++] = set;
+    fault->part[fault->parts++] = set;
     return true;
 }
 
-static bool fault_groups(const struct elect_config *c, char *text, struct fault *fault,
-                         struct text *complaint)
+static bool fault_parts(const struct elect_config *c, char *text, struct fault *fault,
+                        struct text *complaint)
 {
     for (char *slash; (slash = strchr(text, '/')) != NULL; text = slash + 1) {
         *slash = '\0';
-        if (!fault_group(c, text, fault, complaint))
+        if (!fault_part(c, text, fault, complaint))
             return false;
     }
-    if (!fault_group(c, text, fault, complaint))
+    if (!fault_part(c, text, fault, complaint))
         return false;
-    return fault->groups > 1 || complain(complaint, "a cut needs two parts: write 0,1,2/3,4");
+    return fault->parts > 1 || complain(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
 /* "2 30", or "2 -30" for a clock. */
@@ -479,7 +482,7 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
-/* "2 1": from one to another. */
+/* "2 1": from the first process to the second. */
 static bool fault_transfer(const struct elect_config *c, char *text, struct fault *fault,
                            struct text *complaint)
 {
@@ -511,9 +514,9 @@ static bool fault_lease(const struct elect_config *c, const char *text, struct f
 enum setup_form setup_fault_form(enum fault_kind kind)
 {
     static const uint8_t forms[FAULT_KINDS] = {
-        [FAULT_CUT] = SETUP_GROUPS,    [FAULT_ONE_WAY] = SETUP_GROUPS,
+        [FAULT_CUT] = SETUP_PARTS,     [FAULT_ONE_WAY] = SETUP_PARTS,
         [FAULT_HEAL] = SETUP_NOTHING,  [FAULT_TRANSFER] = SETUP_TRANSFER,
-        [FAULT_PAUSE] = SETUP_AMOUNT,  [FAULT_RATE] = SETUP_AMOUNT,
+        [FAULT_STALL] = SETUP_AMOUNT,  [FAULT_RATE] = SETUP_AMOUNT,
         [FAULT_DISK] = SETUP_AMOUNT,   [FAULT_TICK] = SETUP_AMOUNT,
         [FAULT_FREEZE] = SETUP_AMOUNT, [FAULT_LEASE] = SETUP_LEASE,
         [FAULT_HEARS] = SETUP_COUNTER, [FAULT_DUE] = SETUP_TIME,
@@ -544,10 +547,10 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     case SETUP_NOTHING: return copy[0] == '\0' || complain_word(complaint, copy, " is not a time");
     case SETUP_AMOUNT: return fault_amount(c, copy, fault, complaint);
     case SETUP_TRANSFER: return fault_transfer(c, copy, fault, complaint);
-    case SETUP_GROUPS: return fault_groups(c, copy, fault, complaint);
+    case SETUP_PARTS: return fault_parts(c, copy, fault, complaint);
     case SETUP_LEASE: return fault_lease(c, copy, fault, complaint);
     case SETUP_PROCESS:
-    case SETUP_COUNTER: /* scenario.c reads these two itself: they are done by hand */
+    case SETUP_COUNTER: /* scenario.c parses these two itself: only a scenario has them */
     case SETUP_TIME: break;
     }
     return fault_rank(c, copy, &fault->rank, complaint);
@@ -563,7 +566,7 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Crashes and recoveries of one process take turns; this one has its place among those to come. */
+/* Crashes and recoveries of a process must alternate, also with those that are scheduled. */
 static bool takes_its_turn(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     bool up = world_up(w, fault->rank), placed = false;
@@ -586,7 +589,8 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
     return true;
 }
 
-/* Whose disk can be changed: somebody who is down, then. What is copied must have been. */
+/* Is the process in a state in which this can happen? A disk is changed only while its process is
+ * down; a backup or clone must exist before it is used. */
 static bool can_be_copied(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     elect_set who = (elect_set)1 << fault->rank;
@@ -595,14 +599,14 @@ static bool can_be_copied(const struct world *w, const struct fault *fault, stru
     bool up = world_up(w, fault->rank),
          change = fault->kind == FAULT_ADD || fault->kind == FAULT_REMOVE;
     if (fault->time > w->now)
-        return true; /* who knows */
+        return true; /* its state at that time is not known yet */
     if (change && world_in_charge(w) == ELECT_NOBODY)
         return complain(complaint, "nobody leads: only a leader changes the membership");
     if (disk && up)
         return complain_number(complaint, w->config.id[fault->rank], " is up: crash it before");
     bool host = fault->kind == FAULT_WIN || fault->kind == FAULT_TESTAMENT ||
                 fault->kind == FAULT_RESIGN || fault->kind == FAULT_TRANSFER ||
-                fault->kind == FAULT_HALT || fault->kind == FAULT_RESUME;
+                fault->kind == FAULT_PAUSE_ELECTIONS || fault->kind == FAULT_RESUME_ELECTIONS;
     if ((fault->kind == FAULT_CLONE || fault->kind == FAULT_SWAP || host) && !up)
         return complain_number(complaint, w->config.id[fault->rank], " is down");
     if ((fault->kind == FAULT_RESTORE && (w->backed_up & who) == 0) ||

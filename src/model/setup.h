@@ -1,6 +1,6 @@
 /*
- * How a world begins: the settings of a scenario file and the options of `elect sim`, which are the
- * same words with the same meaning and the same checks.
+ * How a world begins. The settings of a scenario file and the options of `elect sim` are the same
+ * words with the same meaning and the same checks.
  */
 #ifndef ELECT_MODEL_SETUP_H
 #define ELECT_MODEL_SETUP_H
@@ -12,7 +12,7 @@
 #define SETUP_MAX_TEXT  512
 #define SETUP_MAX_DELAY 1000000
 #define SETUP_MAX_TIME  10000000
-#define SETUP_MAX_COUNT 16000000 /* processes, wherever they run */
+#define SETUP_MAX_COUNT 16000000 /* processes, in a world or in the lab */
 
 /* key, what its value looks like, what it means; a key without a value is a switch */
 #define SETUP_SETTINGS(X)                                                                          \
@@ -68,12 +68,12 @@ struct setup {
     bool preempt, unstable, tell_lower;
     uint64_t preempt_after, decay, stopping;
     uint8_t algorithm, form, announce, mandate;
-    int8_t detector; /* -1: decide by what is asked */
+    int8_t detector; /* -1: on if something can fail */
     bool shuffle, random_faults, reliable;
-    uint32_t given; /* 1 << setting: which were set */
+    uint32_t given; /* a bit (1 << setting) for each that was set */
     int64_t leader; /* an id; -1: none */
     uint32_t processing;
-    uint64_t lease, renewal; /* 0: decide by T */
+    uint64_t lease, renewal; /* 0: computed from T */
     uint32_t drift;          /* in parts of DICE_CERTAIN */
     uint64_t seed, calm;
     struct weather weather;
@@ -81,34 +81,35 @@ struct setup {
 
 void setup_init(struct setup *s);
 
-/* Each false with a complaint: what, and what to do. */
+/* Each returns false with a complaint, which says what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
-bool setup_check(const struct setup *s, struct text *complaint); /* whatever its size */
-/* Only for those who fit into a world (ELECT_MAX). The world's dice begin with `seed`. */
+bool setup_check(const struct setup *s, struct text *complaint); /* for a world and for the lab */
+/* Only for clusters that fit into a world (ELECT_MAX). The dice of the world begin with `seed`. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);
-/* Whom all follow at first, if anybody; `top` is the highest there is. */
+/* The leader that all follow at first; false if there is none. `top` is the highest process. */
 bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
-/* What stands behind the word of a fault. */
+/* What follows the word of a fault. */
 enum setup_form {
     SETUP_PROCESS,  /* crash 3; most faults */
     SETUP_NOTHING,  /* heal */
     SETUP_AMOUNT,   /* pause 3 100 */
     SETUP_TRANSFER, /* transfer 3 4 */
-    SETUP_GROUPS,   /* cut 0 1 / 2 3 */
+    SETUP_PARTS,    /* cut 0 1 / 2 3 */
     SETUP_LEASE,    /* new-lease 100 */
     SETUP_COUNTER,  /* hears 3 7 */
     SETUP_TIME      /* due 3 lease */
 };
 enum setup_form setup_fault_form(enum fault_kind kind);
 
-/* "3" or "0,1,2/3,4", and a time behind the separator, if there is one. */
+/* Parses "3" or "0,1,2/3,4", and the time after the separator, if there is one. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint);
-/* Nobody crashes who is down by then, or recovers who is up, and there is room for one more. */
+/* A process crashes only if it is up by then and recovers only if it is down; and there is room for
+ * one more fault. */
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint);
 
 bool setup_probability(const char *value, uint32_t *parts, struct text *complaint);

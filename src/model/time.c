@@ -45,8 +45,8 @@ struct alarm {
 /* A stalled process is told when it goes on. */
 static void consider(const struct world *w, struct alarm *first, struct alarm other)
 {
-    if (other.due < w->paused[other.rank])
-        other.due = w->paused[other.rank];
+    if (other.due < w->stalled_until[other.rank])
+        other.due = w->stalled_until[other.rank];
     if (other.due < first->due || (other.due == first->due && other.order < first->order))
         *first = other;
 }

@@ -14,7 +14,7 @@
 
 #define WORLD_MAX_FLIGHTS 16384 /* a message sent when as many are in flight is lost */
 #define WORLD_MAX_FAULTS  512
-#define WORLD_MAX_GROUPS  8
+#define WORLD_MAX_PARTS   8
 #define WORLD_FOREVER     UINT64_MAX
 
 struct weather {
@@ -48,8 +48,8 @@ struct flight {
     X(CUT, "cut")                                                                                  \
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
-    X(ONE_WAY, "one-way") /* the first group is not heard by the second */                         \
-    X(PAUSE, "pause")     /* the process stands still for so long, its clock does not */           \
+    X(ONE_WAY, "one-way") /* the first part is not heard by the second */                          \
+    X(STALL, "pause")     /* the process stands still for so long, its clock does not */           \
     X(RATE, "clock")  /* its clock is too fast by so many millionths, or (negative) too slow */    \
     X(DISK, "disk")   /* its writes take so long from now on */                                    \
     X(TICK, "tick")   /* its clock jumps on by so much */                                          \
@@ -65,8 +65,8 @@ struct flight {
     X(ADD, "add")           /* the leader is told to make this one a member */                     \
     X(REMOVE, "remove")     /* the leader is told that this one votes no more */                   \
     X(READMIT, "readmit")   /* a process that is down comes back without its state */              \
-    X(HALT, "pause-elections")                                                                     \
-    X(RESUME, "resume-elections")                                                                  \
+    X(PAUSE_ELECTIONS, "pause-elections")                                                          \
+    X(RESUME_ELECTIONS, "resume-elections")                                                        \
     /* Outside of what a mandate assumes. */                                                       \
     X(FREEZE, "freeze")   /* the process stands still for so long, and so does its clock */        \
     X(BACKUP, "backup")   /* a copy of its disk is kept */                                         \
@@ -81,7 +81,7 @@ enum fault_kind {
 #undef X
         FAULT_KINDS,
     FAULT_FIRST_MANDATE = FAULT_WIN,
-    FAULT_LAST_MANDATE = FAULT_RESUME
+    FAULT_LAST_MANDATE = FAULT_RESUME_ELECTIONS
 };
 
 struct fault {
@@ -89,8 +89,8 @@ struct fault {
     int64_t amount;
     uint8_t kind; /* enum fault_kind */
     uint8_t rank; /* of the process */
-    uint8_t groups;
-    elect_set group[WORLD_MAX_GROUPS]; /* FAULT_CUT: nothing passes between different groups */
+    uint8_t parts;
+    elect_set part[WORLD_MAX_PARTS]; /* FAULT_CUT: nothing passes from one part to another */
 };
 
 /* The clock of a process: it shows `base` at the time `since`, and runs at `rate` from then on. */
@@ -122,10 +122,10 @@ struct world {
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stopping;          /* how long work takes to stop when its office is over */
-    uint64_t stops[ELECT_MAX];  /* when the work of this process has stopped */
-    uint64_t paused[ELECT_MAX]; /* nothing reaches the process before this time */
-    elect_set cut[ELECT_MAX];   /* by sender: the receivers that it cannot reach */
+    uint64_t stopping;                 /* how long work takes to stop when its office is over */
+    uint64_t stops[ELECT_MAX];         /* when the work of this process has stopped */
+    uint64_t stalled_until[ELECT_MAX]; /* nothing reaches the process before this time */
+    elect_set cut[ELECT_MAX];          /* by sender: the receivers that it cannot reach */
     struct claims claims[ELECT_MAX];
     elect_term latest;               /* the largest token ever taken */
     elect_term testament[ELECT_MAX]; /* the term in the testament that its guardian has */

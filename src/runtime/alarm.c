@@ -1,3 +1,4 @@
+/* The alarm: a timerfd on CLOCK_BOOTTIME, watched by libuv. */
 #include "alarm.h"
 
 #include "../base/clock.h"
@@ -28,7 +29,7 @@ static void rings(uv_poll_t *poll, int status, int events)
         return;
     }
     if (c->set == ELECT_UNSET || c->set > elect_uv_now())
-        return; /* another callback of this turn has set it again meanwhile */
+        return; /* another callback of this turn of the loop has set it again */
     c->set = ELECT_UNSET;
     c->ring(c->context);
     if (c->set == ELECT_UNSET)
@@ -47,7 +48,7 @@ int alarm_open(struct alarm *c, uv_loop_t *loop)
     return error == 0 ? -uv_poll_start(&c->poll, UV_READABLE, rings) : -error;
 }
 
-/* A time that is over rings at once; the same time again costs nothing. */
+/* A time in the past rings at once. Setting the same time again costs no system call. */
 void alarm_set(struct alarm *c, elect_time when)
 {
     elect_time at = when > 0 ? when : 1;

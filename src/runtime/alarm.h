@@ -1,4 +1,5 @@
-/* A timer on the clock of leases, in a libuv loop (whose own are MONOTONIC, in milliseconds). */
+/* A timer on the clock of leases in a libuv loop. The timers of libuv would not do: they use
+ * CLOCK_MONOTONIC and milliseconds. */
 #ifndef ELECT_RUNTIME_ALARM_H
 #define ELECT_RUNTIME_ALARM_H
 
@@ -8,15 +9,16 @@ struct alarm {
     uv_poll_t poll;
     bool open;
     int fd;
-    elect_time set; /* ELECT_UNSET: it will not ring */
+    elect_time set; /* ELECT_UNSET: it is not set */
     void (*ring)(void *context);
     void (*broken)(void *context, int error);
     void *context;
 };
 
-/* 0, or an errno; ring, broken and context are filled in. */
+/* Returns 0 or an errno. The caller has filled in ring, broken and context. */
 int alarm_open(struct alarm *c, uv_loop_t *loop);
 void alarm_set(struct alarm *c, elect_time when);
-void alarm_close(struct alarm *c, uv_close_cb closed); /* its handle's data: the context */
+/* The data of the handle that is closed is the context. */
+void alarm_close(struct alarm *c, uv_close_cb closed);
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers in bytes, the lowest first; a writer and a reader that never leave their room. */
+/* Little-endian numbers in bytes: a writer and a reader that never leave their buffer. */
 #ifndef ELECT_RUNTIME_BYTES_H
 #define ELECT_RUNTIME_BYTES_H
 
@@ -10,7 +10,7 @@
 struct bytes {
     uint8_t *at;
     const uint8_t *end;
-    bool fine; /* false for ever once there was no room */
+    bool fine; /* becomes false when there is no room, and stays so */
 };
 
 static inline bool bytes_room(struct bytes *b, size_t length)

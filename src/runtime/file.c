@@ -1,3 +1,4 @@
+/* The state file: opening and locking it, making it so that it is never half there, and its I/O. */
 #include "file.h"
 
 #include <assert.h>
@@ -30,7 +31,7 @@ static int read_all(void *context, void *bytes, size_t length, uint64_t offset)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return got < 0 ? errno : EIO; /* it has become shorter */
+            return got < 0 ? errno : EIO; /* the file has become shorter */
         at += got;
         offset += (uint64_t)got;
         length -= (size_t)got;
@@ -54,7 +55,7 @@ static int write_all(void *context, const void *bytes, size_t length, uint64_t o
     return 0;
 }
 
-/* Never tried again: what an fdatasync that failed has dropped is gone. */
+/* Never tried again: a failed fdatasync may have dropped pages that a second one does not write. */
 static int sync_all(void *context)
 {
     const struct file *f = context;
@@ -83,7 +84,7 @@ static bool lock(int fd)
 
 static enum file_error why_not(int error)
 {
-    bool other = error == ELOOP || error == EISDIR || error == EACCES; /* no file, or not ours */
+    bool other = error == ELOOP || error == EISDIR || error == EACCES; /* not a file of ours */
     return error == ENOENT ? FILE_MISSING : other ? FILE_NOT_MINE : FILE_IO;
 }
 
@@ -141,8 +142,8 @@ static int fill(struct file *f, struct store *s, struct state *state)
     return store_format(s, &file, state) == STORE_FINE ? 0 : s->error;
 }
 
-/* Filled while nobody can see it, or under the name `hidden`, then linked: unlike a rename, never
- * over another one. */
+/* The file is filled without a name, or under the name `hidden`, then linked. Unlike a rename, a
+ * link never replaces another file. */
 static int make(int folder, const char *hidden, const char *name, struct store *s,
                 struct state *state)
 {
@@ -161,8 +162,8 @@ static int make(int folder, const char *hidden, const char *name, struct store *
     return error;
 }
 
-/* Where there is no O_TMPFILE, or no /proc. The name is drawn: another process may be doing the
- * same. What is cut short stays there. */
+/* For systems without O_TMPFILE or /proc. The name is random, because another process may do the
+ * same. A crash leaves the hidden file behind. */
 static int make_by_name(int folder, const char *name, struct store *s, struct state *state)
 {
     char hidden[32];

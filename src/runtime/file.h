@@ -1,10 +1,11 @@
-/* The state file on a real disk: made once, whole or not at all; locked as long as it is open. */
+/* The state file on a real disk. It is made once, whole or not at all, and locked while it is
+ * open. */
 #ifndef ELECT_RUNTIME_FILE_H
 #define ELECT_RUNTIME_FILE_H
 
 #include "store.h"
 
-/* name, what to say of it */
+/* name, text for the user */
 #define FILE_ERRORS(X)                                                                             \
     X(FINE, "fine")                                                                                \
     X(MISSING, "there is none: elect init makes it")                                               \
@@ -32,7 +33,7 @@ const char *file_text(enum file_error error);
 enum file_error file_open(struct file *f, const char *path);
 void file_close(struct file *f);
 
-/* With its first record in it, durable under its name when this returns. */
+/* Makes it with its first record; it is durable under its name when this returns. */
 enum file_error file_create(const char *path, struct store *s, struct state *state, int *error);
 
 /* For store_open. */

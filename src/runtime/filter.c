@@ -1,3 +1,4 @@
+/* The socket filter as a classic BPF program. */
 #include "filter.h"
 
 #include "seal.h"
@@ -8,7 +9,7 @@
 
 #define UDP_HEADER 8
 
-/* Two instructions a tag: equal, take it. */
+/* Two instructions for each tag: compare, accept. */
 bool filter_attach(int socket, const uint32_t *tags, unsigned count)
 {
     struct sock_filter code[2 * FILTER_MAX_TAGS + 2];

@@ -1,5 +1,5 @@
-/* A classic BPF program that lets only those packets in whose tag is known: forged ones end in the
- * kernel, for anybody's socket, without a privilege. */
+/* A classic BPF program that accepts only packets with a known tag, so that the kernel drops forged
+ * ones. It needs no privilege. */
 #ifndef ELECT_RUNTIME_FILTER_H
 #define ELECT_RUNTIME_FILTER_H
 
@@ -8,7 +8,7 @@
 
 #define FILTER_MAX_TAGS 1024
 
-/* Replaces the one before. errno if it fails. */
+/* Replaces the previous filter. Sets errno if it fails. */
 bool filter_attach(int socket, const uint32_t *tags, unsigned count);
 void filter_detach(int socket);
 

@@ -1,3 +1,4 @@
+/* Sockets: packets come in and go out in batches, to save system calls. */
 #include "net.h"
 
 #include "filter.h"
@@ -27,7 +28,7 @@ bool net_same(const union elect_address *a, const union elect_address *b)
 
 static void readable(uv_poll_t *poll, int status, int events);
 
-/* The kernel reports what became of something sent; libuv has stopped looking. */
+/* The kernel reports an error of a packet that was sent, and libuv has stopped polling. */
 static void look_again(struct net *n, unsigned link)
 {
     int error = 0;
@@ -38,7 +39,7 @@ static void look_again(struct net *n, unsigned link)
         n->broken(n->context, error);
 }
 
-/* What is there, up to some: fewer than asked for are all. */
+/* Takes up to NET_AT_ONCE packets; fewer means that no more are waiting. */
 static unsigned take_some(struct net *n, unsigned link)
 {
     uint8_t(*bytes)[SEAL_MAX_PACKET + 1] = n->bytes;
@@ -53,7 +54,7 @@ static unsigned take_some(struct net *n, unsigned link)
                                             .msg_iovlen = 1};
     }
     int got = recvmmsg(n->fd[link], packet, NET_AT_ONCE, MSG_DONTWAIT, NULL);
-    for (int i = 0; i < got && link < n->links; i++) { /* until it is closed */
+    for (int i = 0; i < got && link < n->links; i++) { /* the callback may close it */
         n->traffic.taken++;
         n->traffic.taken_bytes += packet[i].msg_len;
         n->take(n->context, link, &from[i], bytes[i], packet[i].msg_len);
@@ -75,7 +76,7 @@ static void readable(uv_poll_t *poll, int status, int events)
     n->rested(n->context);
 }
 
-/* Any address of ours with which that one can be reached. */
+/* The wildcard address of the family of the other address. */
 static union elect_address anywhere(const union elect_address *other)
 {
     union elect_address a = {.any = {.sa_family = other->any.sa_family}};
@@ -190,7 +191,7 @@ void net_filter(struct net *n, const uint32_t *tags, unsigned count)
     for (unsigned link = 0; link < n->links; link++)
         if (!filter_attach(n->fd[link], tags, count))
             filter_detach(
-                n->fd[link]); /* it only saves work; the old one would keep new ones out */
+                n->fd[link]); /* it only saves work, but the old one would drop new sessions */
 }
 
 void net_close(struct net *n, uv_close_cb closed)

@@ -1,4 +1,4 @@
-/* The sockets of a member: one for each link. */
+/* The sockets of a member, one for each link. */
 #ifndef ELECT_RUNTIME_NET_H
 #define ELECT_RUNTIME_NET_H
 
@@ -22,7 +22,7 @@ struct net {
     struct elect_traffic traffic;
     void (*take)(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
-    void (*rested)(void *context); /* after the packets of a turn */
+    void (*rested)(void *context); /* after the packets of a turn of the loop */
     void (*broken)(void *context, int error);
     void *context;
     uint8_t bytes[NET_AT_ONCE][SEAL_MAX_PACKET + 1];
@@ -30,18 +30,18 @@ struct net {
     struct net_packet queue[NET_QUEUE];
 };
 
-/* 0, or an errno, and which link. Who has no address of its own gets one of the kernel's, where it
- * can reach `other`. */
+/* Returns 0, or an errno and the link. A member without an address is bound to any address from
+ * which it can reach `other`. */
 int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
              unsigned *which);
-/* 0, or an errno; they are its own from now on, also if it fails. */
+/* Returns 0 or an errno. It owns the descriptors from now on, also if it fails. */
 int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
 /* Queues a packet. net_flush() sends all queued packets, with one system call for each link. */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_flush(struct net *n);
 void net_filter(struct net *n, const uint32_t *tags, unsigned count);
-void net_close(struct net *n, uv_close_cb closed); /* whose handle's data is the context */
+void net_close(struct net *n, uv_close_cb closed); /* the data of the handles is the context then */
 bool net_same(const union elect_address *a, const union elect_address *b);
 
 #endif

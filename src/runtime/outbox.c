@@ -34,7 +34,7 @@ void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, si
 }
 
 /* The length of the records from `from` on that fit into one datagram, all of them whole. */
-static size_t datagram(const struct outbox *box, size_t from)
+static size_t datagram_length(const struct outbox *box, size_t from)
 {
     size_t length = 0;
     while (from + length < box->used) {
@@ -47,12 +47,13 @@ static size_t datagram(const struct outbox *box, size_t from)
     return length;
 }
 
-static void empty(struct elect_member *m, unsigned peer, struct outbox *box,
-                  size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *))
+static void empty_outbox(struct elect_member *m, unsigned peer, struct outbox *box,
+                         size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t,
+                                        uint8_t *))
 {
     uint8_t packet[SEAL_MAX_PACKET];
     for (size_t at = 0, length; at < box->used; at += length) {
-        length = datagram(box, at);
+        length = datagram_length(box, at);
         member_send(m, peer, packet,
                     seal(m->sessions, m->session_of[peer], box->bytes + at, length, packet));
     }
@@ -77,8 +78,8 @@ static void send_note(struct elect_member *m, unsigned peer)
 void member_flush(struct elect_member *m)
 {
     for (unsigned i = 0; i < m->peers; i++) {
-        empty(m, i, &m->out[i], sessions_seal);
-        empty(m, i, &m->out_lost[i], sessions_seal_lost);
+        empty_outbox(m, i, &m->out[i], sessions_seal);
+        empty_outbox(m, i, &m->out_lost[i], sessions_seal_lost);
         if (m->note[i].length > 0)
             send_note(m, i);
     }

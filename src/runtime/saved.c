@@ -1,3 +1,4 @@
+/* Between ranks and numbers: what the core remembers, and what the state file keeps. */
 #include "saved.h"
 
 #include <assert.h>
@@ -10,7 +11,7 @@ static uint8_t owner(const struct elect_config *config, elect_term e)
     return e != 0 ? elect_rank(config, elect_term_owner(e)) : ELECT_NOBODY;
 }
 
-/* ---- who is known ---- */
+/* ---- which members are known ---- */
 
 static struct state_peer *find(struct state *state, uint16_t id)
 {
@@ -29,14 +30,15 @@ static bool in_a_group(const struct state *state, uint16_t id)
     return false;
 }
 
-/* Is less lost with a than with b? */
+/* Is a of less use than b? */
 static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
 {
     bool counted = in_a_group(state, a->id);
     return counted != in_a_group(state, b->id) ? !counted : a->known.sequence < b->known.sequence;
 }
 
-/* There is one: a configuration has no more members than there is room for, with this one. */
+/* The removed member of the least use. There is one, because a configuration has no more members
+ * than there is room for. */
 static struct state_peer *least_of_the_gone(struct state *state, const uint16_t *id, unsigned count)
 {
     struct state_peer *least = NULL;
@@ -66,7 +68,7 @@ const char *saved_begin(struct state *state, const uint16_t *id, unsigned count)
     return NULL;
 }
 
-/* ---- what is known ---- */
+/* ---- what is remembered ---- */
 
 bool saved_load(const struct elect_config *config, const struct state *state,
                 const struct state_group *group, struct elect_saved *saved, uint16_t *whom)
@@ -118,7 +120,7 @@ static void store_members(const struct elect_config *config, const struct elect_
     }
 }
 
-/* Those of the configuration, then as many of the others as there is room for, the latest first. */
+/* Terms of configured members first, then the latest ones of others, while there is room. */
 static void store_closed(const struct elect_config *config, const struct elect_saved *saved,
                          struct state_group *group)
 {
@@ -141,7 +143,7 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-/* Not what a session remembers: nobody has said hello by that name yet. */
+/* Kept apart from the incarnations that sessions remember: no HELLO has shown this one yet. */
 static void store_met(const struct elect_config *config, const struct elect_saved *saved,
                       struct state *state)
 {

@@ -1,23 +1,23 @@
-/* What the core must remember, by rank, and what the state file has of it, by number: ranks change
- * with the configuration, numbers do not. */
+/* Translates between what the core remembers by rank and what the state file keeps by number. Ranks
+ * change with the configuration, numbers do not. */
 #ifndef ELECT_RUNTIME_SAVED_H
 #define ELECT_RUNTIME_SAVED_H
 
 #include "elect.h"
 #include "store.h"
 
-/* Before each start: the members of the configuration, this one too, are made known to the state.
- * NULL, or why there can be no start. What is remembered of a member that is gone guards against an
- * earlier state of it, should it come back: it stays while there is room. Then whoever is in no
- * group that the state knows goes first, and the one of whose state the least was seen (the lowest
- * sequence: there is no date). A group is never forgotten: its promises may be in force. */
+/* Before each start: adds the other members of the configuration to the state. Returns NULL, or why
+ * the member cannot start. What is remembered of a removed member guards against an earlier state
+ * of it if it comes back, so it stays while there is room. If room is needed, members that are in
+ * no group of the state go first, then those with the lowest sequence. A group is never forgotten,
+ * because its promises may be in force. */
 const char *saved_begin(struct state *state, const uint16_t *id, unsigned count);
 
-/* False if the state counts with a member that the configuration does not know: whom says which. */
+/* False if the configuration lacks a member of the state; `whom` is its number. */
 bool saved_load(const struct elect_config *config, const struct state *state,
                 const struct state_group *group, struct elect_saved *saved, uint16_t *whom);
 
-/* Into the same group: what it has of terms of unknown members, which are over, stays. */
+/* Into the group that was loaded. Closed terms of members that are not configured stay in it. */
 void saved_store(const struct elect_config *config, const struct elect_saved *saved,
                  struct state *state, struct state_group *group);
 

@@ -1,6 +1,6 @@
 /*
- * Packets and keys: what an outsider sees, and can neither read nor make. Nothing here decides
- * anything: see session.h.
+ * Packets and keys. Without the key a packet can be neither read nor made. Which packets are
+ * believed is decided in session.c.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
  *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of proof
@@ -53,19 +53,20 @@ void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
 void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
                         uint16_t to);
 
-/* Of a session's key; of a hello key and the nonce that is echoed. A filter, not a proof. */
+/* The tag of a session's key, or of a hello key and the echoed nonce. A tag proves nothing: it lets
+ * the socket filter drop most forged packets. */
 uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
 uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
 
-/* How long the packet is. */
+/* Returns the length of the packet. */
 size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
                   const uint8_t key[SEAL_KEY], const uint8_t cluster[SEAL_CLUSTER],
                   const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
 
-/* What can be seen without a key; false if it is no packet. */
+/* Reads what can be read without a key; false if the bytes are not a packet. */
 bool seal_head(const uint8_t *bytes, size_t length, struct packet *head);
 
-/* How long the content is; -1 if the proof fails, and then nothing is to be believed. */
+/* Returns the length of the content, or -1 if the packet is not authentic. */
 int seal_open(const uint8_t *bytes, size_t length, const uint8_t key[SEAL_KEY],
               const uint8_t cluster[SEAL_CLUSTER], uint8_t content[SEAL_MAX_CONTENT]);
 

@@ -1,4 +1,5 @@
-/* How a member begins: address, state, sessions, then the first step of each group. */
+/* How a member starts: it binds its sockets, opens its state, begins its sessions and takes the
+ * first step of each group. Nothing is sent before the new incarnation is on the disk. */
 #include "../base/clock.h"
 #include "member.h"
 
@@ -18,7 +19,7 @@ static uint32_t mark_of(const char *name)
     crypto_generichash(hash, sizeof hash, (const uint8_t *)name, strlen(name), NULL, 0);
     uint32_t mark = (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
                     (uint32_t)hash[3] << 24;
-    return mark != 0 ? mark : 1; /* none of a group: notes */
+    return mark != 0 ? mark : 1; /* 0 is the mark of notes */
 }
 
 static void draw(void *context, uint8_t *bytes, size_t length)
@@ -48,7 +49,7 @@ static struct state_group *group_of(struct state *state, const char *name)
     return g;
 }
 
-/* Group i of the member is group i of the state: those of the state are put in that order. */
+/* Puts the groups of the state in order, so that group i of the member is group i of the state. */
 static bool order_group(struct elect_member *m, unsigned i, char *why, size_t room)
 {
     const char *name = m->options.group[i].name;
@@ -150,7 +151,7 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     return false;
 }
 
-/* A place for the new one, and none there yet. */
+/* The member has lost its state: there must be no file at the path of the new one. */
 static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     struct file there;

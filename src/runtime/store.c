@@ -1,3 +1,4 @@
+/* The records of the state file: as bytes, in their slots, and which of them is the latest. */
 #include "store.h"
 
 #include "bytes.h"
@@ -31,7 +32,7 @@ static size_t slot_length(unsigned groups)
     return (HEAD + groups * GROUP + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* Over all of the slot but itself. */
+/* Over all of the slot except the checksum itself. */
 static void checksum(const uint8_t *slot, size_t length, uint8_t out[CHECKSUM])
 {
     crypto_generichash_state state;
@@ -80,7 +81,7 @@ static bool take_group(struct bytes *b, struct state_group *g)
     return g->members <= STORE_MEMBERS && memchr(g->name, '\0', STORE_NAME) != NULL;
 }
 
-/* Its checksum is that of its place: a copy is no slot of another place. */
+/* The place is part of the slot, so that a copy of it at another place is not taken for a slot. */
 static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
 {
     size_t length = slot_length(state->groups);
@@ -123,7 +124,7 @@ static bool take_head(struct bytes *b, struct state *state)
     state->incarnation = (uint32_t)take_number(b, 4);
     state->condemned = (uint8_t)take_number(b, 1);
     return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
-           state->sequence < UINT64_MAX; /* there is always a next one */
+           state->sequence < UINT64_MAX; /* so that there is always a next one */
 }
 
 static enum store_error take_slot(uint8_t *slot, unsigned place, struct state *state)
@@ -176,9 +177,9 @@ static enum store_error sync_file(struct store *s)
     return failed(s, s->file.sync(s->file.context));
 }
 
-/* First the copy that may not be whole, then the one that is; and not before what a former process
- * left behind is out of the way. So at every moment one of them is whole, even if the power fails
- * while a sector is written. */
+/* First the copy that may not be whole, then the whole one; and not before the writes that an
+ * earlier process left in the page cache are synced. So one copy is whole at every moment, even if
+ * the power fails while a sector is written. */
 static enum store_error write_again(struct store *s, const struct state *state, unsigned whole)
 {
     const unsigned place[] = {whole ^ 1, whole};
@@ -191,7 +192,7 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
-/* Those beside them. */
+/* The other slot of the pair, for each slot of the set. */
 static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
 
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)

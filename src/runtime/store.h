@@ -9,15 +9,16 @@
  * the only ones on the disk, it is written again where it is, one copy after the other, that which
  * may not be whole first, with a sync before, between and after.
  *
- * A slot that cannot be read hides nothing that was acknowledged if its twin is whole: what is
- * acknowledged was synced in both, and since then the twin has only been written with records as
- * late or later. If the twin is not whole either, the slot may have the one copy that is: the twin
+ * A slot that cannot be read hides no acknowledged record if its twin is whole: an acknowledged
+ * record was synced in both, and since then the twin has only been written with records as late or
+ * later. If the twin is not whole either, the slot may have the only whole copy, because the twin
  * was being written again when the power failed. Then the file is refused.
  *
- * Every field is one that only grows, or that belongs to one: so a record that was written but
- * never acknowledged may be taken for the latest one. (The longest lease alone may fall, when no
- * grant of that length can be in force; and a peer may be forgotten: see saved_begin.) Members are
- * known by their numbers, groups by their names: what a rank is may change with the configuration.
+ * A record that was written but never acknowledged may be taken for the latest one. That is safe,
+ * because every field only grows, or belongs to one that does. There are two exceptions: the
+ * longest lease falls when no grant of that length can be in force, and a peer may be forgotten
+ * (see saved_begin). Members are kept by number and groups by name, because ranks may change with
+ * the configuration.
  */
 #ifndef ELECT_RUNTIME_STORE_H
 #define ELECT_RUNTIME_STORE_H
@@ -38,7 +39,7 @@ struct state_member {
 struct state_group {
     char name[STORE_NAME];
     uint64_t promised, used, stamp;
-    uint64_t closed[STORE_MEMBERS]; /* terms that are over, of whomever; 0: none */
+    uint64_t closed[STORE_MEMBERS]; /* terms that are over, of any member; 0: none */
     uint32_t longest, round, pause, version;
     uint16_t members;
     struct state_member member[STORE_MEMBERS];
@@ -46,7 +47,7 @@ struct state_group {
 
 struct state_peer {
     uint16_t id;
-    uint32_t met; /* what it will call itself, if it has lost its state: see elect_readmit */
+    uint32_t met; /* its incarnation if it has lost its state: see elect_readmit */
     struct session_memory known;
 };
 
@@ -56,12 +57,12 @@ struct state {
     uint16_t peers, groups;
     uint32_t incarnation;
     uint64_t sequence;
-    uint8_t condemned; /* others have told it to stop, for this reason and 1; never 0 again */
+    uint8_t condemned; /* 1 + the reason for which other members told it to stop; never 0 again */
     struct state_peer peer[SESSION_PEERS];
     struct state_group group[STORE_GROUPS];
 };
 
-/* name, what to say of it */
+/* name, text for the user */
 #define STORE_ERRORS(X)                                                                            \
     X(FINE, "fine")                                                                                \
     X(IO, "reading or writing failed")                                                             \
@@ -77,7 +78,7 @@ enum store_error {
         STORE_ERROR_COUNT
 };
 
-/* Each 0, or an errno. */
+/* Each returns 0 or an errno. */
 struct store_file {
     int (*read)(void *context, void *bytes, size_t length, uint64_t offset);
     int (*write)(void *context, const void *bytes, size_t length, uint64_t offset);
@@ -87,7 +88,7 @@ struct store_file {
 
 struct store {
     struct store_file file;
-    uint8_t pair; /* where the latest record is */
+    uint8_t pair; /* that has the latest record */
     int error;    /* STORE_IO: why */
     uint64_t sequence;
     uint8_t slot[STORE_STRIDE];
@@ -95,15 +96,15 @@ struct store {
 
 const char *store_text(enum store_error error);
 
-/* The latest record; it is on the disk when this returns. `state` says which cluster and node it
- * must be of. */
+/* Reads the latest record, which is on the disk when this returns. The caller has filled in the
+ * cluster and the node of which it must be. */
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state);
 
-/* Written and synced, with the next sequence, which it gets. After an error nothing may be sent, or
- * written, any more. */
+/* Gives the state the next sequence, writes it and syncs it. After an error nothing may be written
+ * or sent any more. */
 enum store_error store_write(struct store *s, struct state *state);
 
-/* The first record, in a file of zeros. */
+/* Writes the first record into a file of zeros. */
 enum store_error store_format(struct store *s, const struct store_file *file, struct state *state);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- depositing ---- */
 
-static size_t testament(struct elect_member *m, unsigned group, unsigned peer, uint8_t *packet)
+static size_t seal_testament(struct elect_member *m, unsigned group, unsigned peer, uint8_t *packet)
 {
     const struct group *g = &m->group[group];
     uint8_t content[TESTAMENT_BYTES];
@@ -33,7 +33,7 @@ static void deposit(struct elect_member *m, unsigned group)
     uint8_t packet[SEAL_MAX_PACKET];
     m->testaments++;
     for (unsigned i = 0; i < m->peers; i++) {
-        size_t length = i != m->me ? testament(m, group, i, packet) : 0;
+        size_t length = i != m->me ? seal_testament(m, group, i, packet) : 0;
         if (length == 0)
             continue;
         struct elect_testament_packet *l = &t.packet[t.packets++];

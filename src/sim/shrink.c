@@ -18,7 +18,7 @@
 static bool matters(enum fault_kind kind)
 {
     return kind != FAULT_CUT && kind != FAULT_ONE_WAY && kind != FAULT_HEAL &&
-           kind != FAULT_PAUSE && kind != FAULT_CALM;
+           kind != FAULT_STALL && kind != FAULT_CALM;
 }
 
 void shrink_note(void *context, const struct world *w, const struct happening *happening)

@@ -137,9 +137,9 @@ static elect_set some(struct storm *s)
 static void cut(struct storm *s)
 {
     elect_set everybody = elect_everyone(&s->w->config), side = some(s);
-    struct fault f = {.kind = FAULT_CUT, .groups = 2, .group = {side, everybody & ~side}};
+    struct fault f = {.kind = FAULT_CUT, .parts = 2, .part = {side, everybody & ~side}};
     if (below(s, 3) == 0) /* a bridge: one of them hears both sides */
-        f.group[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
+        f.part[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
     fault(s, STORM_CUT, &f);
 }
 
@@ -269,16 +269,18 @@ static void strike(struct storm *s)
     case STORM_RECOVERY: recover(s, rank); return;
     case STORM_TESTAMENT: f.kind = FAULT_TESTAMENT; break;
     case STORM_RESIGN: resign(s); return;
-    case STORM_HALT: f.kind = below(s, 4) == 0 ? FAULT_HALT : FAULT_RESUME; break;
+    case STORM_HALT:
+        f.kind = below(s, 4) == 0 ? FAULT_PAUSE_ELECTIONS : FAULT_RESUME_ELECTIONS;
+        break;
     case STORM_MEMBERS: change_members(s, rank); return;
     case STORM_READMIT: lose_state(s, rank); return;
     case STORM_CUT: cut(s); return;
     case STORM_ONE_WAY:
-        f = (struct fault){.kind = FAULT_ONE_WAY, .groups = 2, .group = {some(s), some(s)}};
+        f = (struct fault){.kind = FAULT_ONE_WAY, .parts = 2, .part = {some(s), some(s)}};
         break;
     case STORM_HEAL: f.kind = FAULT_HEAL; break;
     case STORM_PAUSE:
-        f.kind = FAULT_PAUSE;
+        f.kind = FAULT_STALL;
         f.amount = pause(s);
         break;
     case STORM_RATE:
@@ -357,7 +359,7 @@ static uint64_t last_pause(const struct world *w)
 {
     uint64_t last = w->now;
     for (uint8_t rank = 0; rank < w->config.n; rank++)
-        last = w->paused[rank] > last ? w->paused[rank] : last;
+        last = w->stalled_until[rank] > last ? w->stalled_until[rank] : last;
     return last;
 }
 
@@ -386,7 +388,7 @@ static bool resume(struct storm *s)
     bool paused = false;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++)
         if (world_up(s->w, rank) && elect_paused(&s->w->node[rank])) {
-            fault(s, STORM_HALT, &(struct fault){.kind = FAULT_RESUME, .rank = rank});
+            fault(s, STORM_HALT, &(struct fault){.kind = FAULT_RESUME_ELECTIONS, .rank = rank});
             paused = true;
         }
     return paused;
@@ -416,8 +418,7 @@ static void mend(struct storm *s, elect_set chosen)
     resume(s);
     elect_set rest = elect_everyone(&s->w->config) & ~chosen;
     if (rest != 0)
-        fault(s, STORM_CUT,
-              &(struct fault){.kind = FAULT_CUT, .groups = 2, .group = {chosen, rest}});
+        fault(s, STORM_CUT, &(struct fault){.kind = FAULT_CUT, .parts = 2, .part = {chosen, rest}});
 }
 
 static void calm(struct storm *s)

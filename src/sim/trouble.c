@@ -82,18 +82,18 @@ static void trouble(struct troubled *t)
         break;
     case TROUBLE_CUT_OFF:
         happen(t, (struct fault){.kind = FAULT_CUT,
-                                 .groups = 2,
-                                 .group = {highest, everybody & ~(highest | highest >> 1)}});
+                                 .parts = 2,
+                                 .part = {highest, everybody & ~(highest | highest >> 1)}});
         pass(t, t->w->now + between(t, 10 * lease, 60 * lease));
         break;
     case TROUBLE_CHAIN:
-        happen(t, (struct fault){.kind = FAULT_CUT, .groups = 2, .group = {highest, 1}});
+        happen(t, (struct fault){.kind = FAULT_CUT, .parts = 2, .part = {highest, 1}});
         pass(t, t->w->now + 60 * lease);
         break;
     case TROUBLE_ONE_WAY:
         happen(t, (struct fault){.kind = FAULT_ONE_WAY,
-                                 .groups = 2,
-                                 .group = {(elect_set)1 << one, dice_throw(&t->dice) & everybody}});
+                                 .parts = 2,
+                                 .part = {(elect_set)1 << one, dice_throw(&t->dice) & everybody}});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
         happen(t, (struct fault){.kind = FAULT_HEAL});
         break;
@@ -106,8 +106,8 @@ static void trouble(struct troubled *t)
     case TROUBLE_HUGE_TERM:
         happen(t,
                (struct fault){.kind = FAULT_CUT,
-                              .groups = 2,
-                              .group = {(elect_set)1 << one, everybody & ~((elect_set)1 << one)}});
+                              .parts = 2,
+                              .part = {(elect_set)1 << one, everybody & ~((elect_set)1 << one)}});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
         happen(t, (struct fault){.kind = FAULT_HEARS,
                                  .rank = one,

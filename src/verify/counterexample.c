@@ -130,7 +130,7 @@ static void write_fault(struct counterexample *w, const struct move *m)
         f.kind = m->kind == MOVE_CRASH ? FAULT_CRASH : FAULT_RECOVER;
     else if (m->kind == MOVE_CUT)
         f = (struct fault){
-            .kind = FAULT_CUT, .groups = 2, .group = {m->cut, everybody & ~(elect_set)m->cut}};
+            .kind = FAULT_CUT, .parts = 2, .part = {m->cut, everybody & ~(elect_set)m->cut}};
     counterexample_fault(w, &f);
 }
 

@@ -37,7 +37,7 @@ class Watched(LocalCluster):
         super().__init__(times="delay = 10ms\n" + options, **more)
 
     def begin(self):
-        self.first, self.term = super().begin()  # all follow it: the testament of a term that is just won are for all
+        self.first, self.term = super().begin()  # all follow it: the testament of a term that was just won is for all
         return self.first, self.term
 
     def pid(self, name):

@@ -384,8 +384,8 @@ static void faults_that_are_written_are_read_again(void **state)
         struct fault f = {.kind = (uint8_t)kind, .rank = 1, .time = 70};
         if (kind == FAULT_CALM) /* is a setting there */
             continue;
-        if (form == SETUP_GROUPS)
-            f = (struct fault){.kind = (uint8_t)kind, .time = 70, .groups = 2, .group = {1, 0xe}};
+        if (form == SETUP_PARTS)
+            f = (struct fault){.kind = (uint8_t)kind, .time = 70, .parts = 2, .part = {1, 0xe}};
         f.amount = form == SETUP_TRANSFER ? 40000 : form == SETUP_TIME ? ELECT_EXPIRES : 900;
         f.amount = kind == FAULT_RATE ? -900 : f.amount;
         text_clear(&t);
@@ -399,13 +399,13 @@ static void faults_that_are_written_are_read_again(void **state)
         const struct scenario *s = read_again(&t, by_hand ? 1 : 2);
         for (unsigned i = 0; i < s->steps; i++) {
             const struct fault *read = &s->step[i].fault;
-            bool of_all = form == SETUP_NOTHING || form == SETUP_GROUPS || form == SETUP_LEASE;
+            bool of_all = form == SETUP_NOTHING || form == SETUP_PARTS || form == SETUP_LEASE;
             assert_int_equal(read->kind, kind);
             assert_int_equal(read->rank, of_all ? 0 : 1);
-            assert_int_equal(read->groups, f.groups);
-            assert_int_equal(read->group[1], f.group[1]);
+            assert_int_equal(read->parts, f.parts);
+            assert_int_equal(read->part[1], f.part[1]);
             assert_int_equal(read->time, i == 0 ? 0 : 70);
-            if (form != SETUP_NOTHING && form != SETUP_PROCESS && form != SETUP_GROUPS)
+            if (form != SETUP_NOTHING && form != SETUP_PROCESS && form != SETUP_PARTS)
                 assert_int_equal(read->amount, f.amount);
         }
     }
