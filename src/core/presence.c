@@ -39,14 +39,14 @@ set elect__lately(const struct process *p, const elect_time *times)
 }
 
 /* In both directions. */
-static set in_sight(const struct process *p)
+static set reachable(const struct process *p)
 {
     return elect__lately(p, presence(p)->heard) & elect__lately(p, presence(p)->heard_me);
 }
 
 bool elect__sees_majority(const struct process *p)
 {
-    return !p->config->stable || elect__majority(p, in_sight(p));
+    return !p->config->stable || elect__majority(p, reachable(p));
 }
 
 /* Does this show that its sender hears me? */
@@ -126,10 +126,10 @@ static void forget_penalties(struct process *p)
     *at(p, ELECT_DECAY) = presence(p)->penalties > 0 ? p->now + p->config->decay : ELECT_UNSET;
 }
 
-/* Somebody in sight who could lead as well, and has fewer penalties. */
+/* Is a member reachable that could win an election and has fewer penalties? */
 static bool somebody_is_fitter(const struct process *p)
 {
-    for (set rest = in_sight(p) & others(p) & presence(p)->able; rest != 0; rest &= rest - 1)
+    for (set rest = reachable(p) & others(p) & presence(p)->able; rest != 0; rest &= rest - 1)
         if (presence(p)->penalty[__builtin_ctzll(rest)] < presence(p)->penalties)
             return true;
     return false;

@@ -154,7 +154,7 @@ static int64_t rate(struct storm *s)
 }
 
 /* A short one, or one that outlasts any lease. */
-static int64_t pause(struct storm *s)
+static int64_t stall(struct storm *s)
 {
     uint64_t lease = s->w->config.lease;
     return (int64_t)(1 + below(s, below(s, 2) == 0 ? lease / 4 : 3 * lease));
@@ -257,19 +257,39 @@ static void replay(struct storm *s)
     s->report->fault[STORM_REPLAY]++;
 }
 
+/* The faults of the world that need no more than a process and, perhaps, an amount. */
+static const uint8_t plain_faults[STORM_FAULT_COUNT] = {
+    [STORM_CRASH] = FAULT_CRASH,   [STORM_TESTAMENT] = FAULT_TESTAMENT, [STORM_HEAL] = FAULT_HEAL,
+    [STORM_STALL] = FAULT_STALL,   [STORM_RATE] = FAULT_RATE,           [STORM_DISK] = FAULT_DISK,
+    [STORM_FREEZE] = FAULT_FREEZE, [STORM_SKEW] = FAULT_RATE,           [STORM_JUMP] = FAULT_TICK,
+    [STORM_BACKUP] = FAULT_BACKUP, [STORM_ROLLBACK] = FAULT_RESTORE,    [STORM_WIPE] = FAULT_WIPE,
+    [STORM_CLONE] = FAULT_CLONE,   [STORM_SWAP] = FAULT_SWAP,
+};
+
+static int64_t amount(struct storm *s, enum storm_fault kind)
+{
+    if (kind == STORM_STALL || kind == STORM_FREEZE)
+        return stall(s);
+    if (kind == STORM_RATE)
+        return rate(s);
+    if (kind == STORM_SKEW)
+        return skew(s);
+    if (kind == STORM_DISK)
+        return (int64_t)below(s, 1 + s->w->config.lease / 10);
+    return kind == STORM_JUMP ? (int64_t)below(s, 2 * s->w->config.lease) : 0;
+}
+
 static void strike(struct storm *s)
 {
     enum storm_fault kind = (enum storm_fault)below(s, STORM_FAULT_COUNT);
     uint8_t rank = (uint8_t)below(s, s->w->config.n);
-    struct fault f = {.rank = rank};
+    struct fault f = {.rank = rank, .kind = plain_faults[kind]};
     if (!has(s, kind))
         return;
     switch (kind) {
-    case STORM_CRASH: f.kind = FAULT_CRASH; break;
     case STORM_RECOVERY: recover(s, rank); return;
-    case STORM_TESTAMENT: f.kind = FAULT_TESTAMENT; break;
     case STORM_RESIGN: resign(s); return;
-    case STORM_HALT:
+    case STORM_PAUSE_ELECTIONS:
         f.kind = below(s, 4) == 0 ? FAULT_PAUSE_ELECTIONS : FAULT_RESUME_ELECTIONS;
         break;
     case STORM_MEMBERS: change_members(s, rank); return;
@@ -278,44 +298,27 @@ static void strike(struct storm *s)
     case STORM_ONE_WAY:
         f = (struct fault){.kind = FAULT_ONE_WAY, .parts = 2, .part = {some(s), some(s)}};
         break;
-    case STORM_HEAL: f.kind = FAULT_HEAL; break;
-    case STORM_PAUSE:
-        f.kind = FAULT_STALL;
-        f.amount = pause(s);
-        break;
-    case STORM_RATE:
-        f.kind = FAULT_RATE;
-        f.amount = rate(s);
-        break;
-    case STORM_DISK:
-        f.kind = FAULT_DISK;
-        f.amount = (int64_t)below(s, 1 + s->w->config.lease / 10);
-        break;
     case STORM_WEATHER: weather(s); return;
     case STORM_LEASE: change_lease(s); return;
     case STORM_REPLAY: replay(s); return;
     case STORM_GARBLE: return; /* is part of the weather */
-    case STORM_FREEZE:
-        f.kind = FAULT_FREEZE;
-        f.amount = pause(s);
-        break;
-    case STORM_SKEW:
-        f.kind = FAULT_RATE;
-        f.amount = skew(s);
-        break;
-    case STORM_JUMP:
-        f.kind = FAULT_TICK;
-        f.amount = (int64_t)below(s, 2 * s->w->config.lease);
-        break;
-    case STORM_BACKUP: f.kind = FAULT_BACKUP; break;
     case STORM_ROLLBACK:
-    case STORM_WIPE: /* of one that is down */
+    case STORM_WIPE: /* only the disk of a process that is down can be changed */
         fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
-        f.kind = kind == STORM_WIPE ? FAULT_WIPE : FAULT_RESTORE;
         break;
-    case STORM_CLONE: f.kind = FAULT_CLONE; break;
-    case STORM_SWAP: f.kind = FAULT_SWAP; break;
-    case STORM_FAULT_COUNT: return;
+    case STORM_CRASH:
+    case STORM_TESTAMENT:
+    case STORM_HEAL:
+    case STORM_STALL:
+    case STORM_RATE:
+    case STORM_DISK:
+    case STORM_FREEZE:
+    case STORM_SKEW:
+    case STORM_JUMP:
+    case STORM_BACKUP:
+    case STORM_CLONE:
+    case STORM_SWAP:
+    case STORM_FAULT_COUNT: f.amount = amount(s, kind); break;
     }
     fault(s, kind, &f);
 }
@@ -355,7 +358,7 @@ static void storm(struct storm *s, uint64_t until)
 }
 
 /* When the last one that stands still goes on; now, if nobody does. */
-static uint64_t last_pause(const struct world *w)
+static uint64_t last_stall(const struct world *w)
 {
     uint64_t last = w->now;
     for (uint8_t rank = 0; rank < w->config.n; rank++)
@@ -388,7 +391,8 @@ static bool resume(struct storm *s)
     bool paused = false;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++)
         if (world_up(s->w, rank) && elect_paused(&s->w->node[rank])) {
-            fault(s, STORM_HALT, &(struct fault){.kind = FAULT_RESUME_ELECTIONS, .rank = rank});
+            fault(s, STORM_PAUSE_ELECTIONS,
+                  &(struct fault){.kind = FAULT_RESUME_ELECTIONS, .rank = rank});
             paused = true;
         }
     return paused;
@@ -424,7 +428,7 @@ static void mend(struct storm *s, elect_set chosen)
 static void calm(struct storm *s)
 {
     mend(s, survivors(s));
-    uint64_t began = last_pause(s->w);
+    uint64_t began = last_stall(s->w);
     bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
     if (late && resume(s)) { /* somebody heard of a pause only afterwards */
         began = s->w->now;
@@ -457,7 +461,7 @@ static void lull(struct storm *s)
     uint64_t lease = c->lease;
     /* Who may preempt waits until its penalties, and those of others, are forgotten. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
-    pass(s, last_pause(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
+    pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
     if (token == 0 || token != token_in_force(s))

@@ -16,7 +16,7 @@
     X(CUT, "cut")                                                                                  \
     X(ONE_WAY, "one-way cut")                                                                      \
     X(HEAL, "heal")                                                                                \
-    X(PAUSE, "pause")                                                                              \
+    X(STALL, "pause")                                                                              \
     X(RATE, "clock rate")                                                                          \
     X(DISK, "slow disk")                                                                           \
     X(WEATHER, "loss and delay")                                                                   \
@@ -25,7 +25,7 @@
     X(GARBLE, "garbled messages")                                                                  \
     X(TESTAMENT, "testament")                                                                      \
     X(RESIGN, "hand-over")                                                                         \
-    X(HALT, "elections paused")                                                                    \
+    X(PAUSE_ELECTIONS, "elections paused")                                                         \
     X(MEMBERS, "change of members")                                                                \
     X(READMIT, "readmission")                                                                      \
     X(FREEZE, "frozen clock")                                                                      \

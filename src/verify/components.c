@@ -214,7 +214,7 @@ static void enter(struct whole *g, uint32_t world)
                         .ends = true};
     g->number[world] = g->index;
     expand(g, world, add_edge, g, &row, &quiet);
-    struct sight seen = explorer_look(g->x->space, &row);
+    struct observation seen = explorer_look(g->x->space, &row);
     f->reaches = quiet && (seen.agreed || seen.highest == ELECT_NOBODY);
 }
 

@@ -67,7 +67,7 @@ static void enter(struct walk *w, uint32_t world)
     store_row(&x->store, world, &row);
     w->worker->waiting = 0;
     bool quiet = space_expand(x->space, &row, false, note, w).quiet;
-    struct sight seen = explorer_look(x->space, &row);
+    struct observation seen = explorer_look(x->space, &row);
     w->step[w->steps++] =
         (struct step){.world = world,
                       .first = w->edges,

@@ -20,9 +20,9 @@ static void found(struct explorer *x, enum property p, uint32_t world)
     pthread_mutex_unlock(&x->lock);
 }
 
-struct sight explorer_look(const struct space *s, const struct row *row)
+struct observation explorer_look(const struct space *s, const struct row *row)
 {
-    struct sight seen = {.agreed = true, .highest_leads = true, .highest = ELECT_NOBODY};
+    struct observation seen = {.agreed = true, .highest_leads = true, .highest = ELECT_NOBODY};
     uint8_t first = ELECT_NOBODY, top = ELECT_NOBODY;
     for (unsigned i = s->question.config.n; i-- > 0;) {
         const struct seat *b = space_seat(s, row->seat[i]);
@@ -71,7 +71,7 @@ static void judge(struct explorer *x, const struct row *row, bool quiet, uint32_
         judge_mandate(x, row, world);
         return;
     }
-    struct sight seen = explorer_look(x->space, row);
+    struct observation seen = explorer_look(x->space, row);
     if (seen.leaders > 1)
         found(x, PROPERTY_ONE_LEADER, world);
     if (!quiet || explorer_untouched(x->space, row))

@@ -55,7 +55,7 @@ enum mark {
     MARK_AVOIDED = 8  /* left out when its component is taken apart again */
 };
 
-struct sight {
+struct observation {
     unsigned leaders, electing;
     uint8_t highest; /* of the live */
     bool agreed, highest_leads;
@@ -68,7 +68,7 @@ bool explorer_note(struct worker *w, const struct row *row);
 void explorer_give_up(struct explorer *x, enum bound why);
 
 unsigned explorer_depth(const struct explorer *x, uint32_t world); /* moves from the first one */
-struct sight explorer_look(const struct space *s, const struct row *row);
+struct observation explorer_look(const struct space *s, const struct row *row);
 /* Where nothing fails and nobody has begun there was no election to be judged. */
 static inline bool explorer_untouched(const struct space *s, const struct row *row)
 {

@@ -133,7 +133,7 @@ static void settle_election(struct elect_node *node)
 }
 
 /* Whom it has heard, and what it thinks of them. */
-static void settle_sight(struct elect_node *node)
+static void settle_presence(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
     for (unsigned i = 0; i < ELECT_MAX; i++)
@@ -165,7 +165,7 @@ static void settle_rounds(const struct question *q, struct elect_mandate *m)
 void mandate_settle(const struct question *q, struct local *l)
 {
     settle_election(&l->node);
-    settle_sight(&l->node);
+    settle_presence(&l->node);
     settle_times(q, &l->node.mandate);
     settle_candidacy(&l->node.mandate);
     if (l->node.saved.incarnation > q->budget.crashes)

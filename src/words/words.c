@@ -100,7 +100,7 @@ static bool has_term(const struct elect_message *m)
     return m->type != ELECT_PRESENT && m->type != ELECT_FORGOT && m->type != ELECT_REMEMBERS;
 }
 
-static void add_sight(const struct words *w, const struct elect_message *m, struct text *t)
+static void add_presence(const struct words *w, const struct elect_message *m, struct text *t)
 {
     text_add(t, "(");
     words_ids(w, m->heard, t);
@@ -123,7 +123,7 @@ void words_exactly(const struct words *w, const struct elect_message *m, struct 
     if (has_term(m))
         add_term(m, true, t);
     else
-        add_sight(w, m, t);
+        add_presence(w, m, t);
 }
 
 void words_message(const struct words *w, const struct elect_message *m, struct text *t)

@@ -430,7 +430,7 @@ MUTANTS = {
     "penalties do not count": (
         "presence.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
-        "presence.c", "in_sight(p) & others(p) & presence(p)->able;", "in_sight(p) & others(p);", "unit the fewest penalties come first"),
+        "presence.c", "reachable(p) & others(p) & presence(p)->able;", "reachable(p) & others(p);", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
         "presence.c", "    presence(p)->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
     "penalties have no end": (
