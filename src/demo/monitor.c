@@ -2,6 +2,8 @@
  * answers into one chronicle. */
 #include "monitor.h"
 
+#include "../base/json.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -155,17 +157,6 @@ void monitor_killed(struct monitor *e, unsigned member, int64_t at)
 
 /* ---- what they say ---- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s != NULL ? s : "";
-}
-
-static json_int_t number_of(const json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
-
 static unsigned member_called(const struct monitor *e, const char *name)
 {
     unsigned number = (unsigned)strtoul(name, NULL, 10);
@@ -174,8 +165,8 @@ static unsigned member_called(const struct monitor *e, const char *name)
 
 static void count_traffic(struct seen *s, const json_t *traffic, int64_t now)
 {
-    uint64_t sent = (uint64_t)number_of(traffic, "sent");
-    uint64_t taken = (uint64_t)number_of(traffic, "taken");
+    uint64_t sent = (uint64_t)field_integer(traffic, "sent");
+    uint64_t taken = (uint64_t)field_integer(traffic, "taken");
     double seconds = (double)(now - s->counted) / SECOND;
     if (s->counted != 0 && seconds < 1 && sent >= s->sent)
         return;
@@ -193,12 +184,12 @@ static void take_status(struct monitor *e, unsigned member, const json_t *o)
     const json_t *g = json_array_get(json_object_get(o, "groups"), 0);
     s->at = e->talk[member][MONITOR_STATUS].began;
     s->leads = json_is_true(json_object_get(g, "leads"));
-    s->leader = member_called(e, text_of(g, "leader"));
-    s->term = (uint64_t)number_of(g, "term");
+    s->leader = member_called(e, field_text(g, "leader"));
+    s->term = (uint64_t)field_integer(g, "term");
     s->until = s->at;
     if (s->leads && json_object_get(g, "lease_left_ms") != NULL)
         s->until += (int64_t)(json_real_value(json_object_get(g, "lease_left_ms")) * 1000);
-    snprintf(s->state, sizeof s->state, "%s", text_of(g, "state"));
+    snprintf(s->state, sizeof s->state, "%s", field_text(g, "state"));
     count_traffic(s, json_object_get(o, "traffic"), s->at);
 }
 
@@ -211,32 +202,32 @@ static void take_story(struct monitor *e, unsigned member, const json_t *o)
         /* Signs of life, and what changes nothing. */
         static const char *const dull[] = {"GRANTS_AGAIN", "RENEWED",      "HEARD_LEADER",
                                            "OK_TOO_LATE",  "TERM_IS_OVER", "WAITS_ALREADY"};
-        struct line l = {.at = number_of(m, "at_us"), .member = member};
-        const char *message = text_of(m, "message");
-        snprintf(l.rule, sizeof l.rule, "%s", text_of(m, "rule"));
-        snprintf(l.a, sizeof l.a, "%s", text_of(m, "a"));
-        snprintf(l.b, sizeof l.b, "%s", text_of(m, "b"));
+        struct line l = {.at = field_integer(m, "at_us"), .member = member};
+        const char *message = field_text(m, "message");
+        snprintf(l.rule, sizeof l.rule, "%s", field_text(m, "rule"));
+        snprintf(l.a, sizeof l.a, "%s", field_text(m, "a"));
+        snprintf(l.b, sizeof l.b, "%s", field_text(m, "b"));
         if (is_one_of(l.rule, dull, sizeof dull / sizeof dull[0]))
             continue;
         if (*message != '\0' && json_object_get(m, "from") != NULL)
-            snprintf(l.text, sizeof l.text, "%u < %s %s: ", member + 1, text_of(m, "from"),
+            snprintf(l.text, sizeof l.text, "%u < %s %s: ", member + 1, field_text(m, "from"),
                      message);
-        else if (strcmp(text_of(m, "event"), "member") == 0)
+        else if (strcmp(field_text(m, "event"), "member") == 0)
             snprintf(l.text, sizeof l.text, "%u hears: ", member + 1);
         size_t length = strlen(l.text);
-        snprintf(l.text + length, sizeof l.text - length, "%s", text_of(m, "because"));
+        snprintf(l.text + length, sizeof l.text - length, "%s", field_text(m, "because"));
         add_line(e, &l);
     }
-    e->story_next[member] = number_of(o, "next");
+    e->story_next[member] = field_integer(o, "next");
     if (!json_is_true(json_object_get(o, "more")))
         e->seen[member].told = e->talk[member][MONITOR_STORY].began;
 }
 
 static void take_change(struct monitor *e, unsigned member, const json_t *o)
 {
-    const char *event = text_of(o, "event");
+    const char *event = field_text(o, "event");
     if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
-        e->seen[member].settled = number_of(o, "at_us");
+        e->seen[member].settled = field_integer(o, "at_us");
     if (json_object_get(o, "state") != NULL) { /* how it is when the watch begins */
         bool leads = json_is_true(json_object_get(o, "leads")), open = false;
         for (unsigned i = 0; i < e->offices; i++)
@@ -246,20 +237,20 @@ static void take_change(struct monitor *e, unsigned member, const json_t *o)
         else if (!open)
             open_office(e, member, boottime_now());
     } else if (strcmp(event, "leads") == 0) {
-        close_office(e, member, number_of(o, "at_us"));
-        open_office(e, member, number_of(o, "at_us"));
+        close_office(e, member, field_integer(o, "at_us"));
+        open_office(e, member, field_integer(o, "at_us"));
     } else if (strcmp(event, "leads-no-more") == 0) {
-        close_office(e, member, number_of(o, "at_us"));
+        close_office(e, member, field_integer(o, "at_us"));
     }
 }
 
 static void take_answer(struct monitor *e, unsigned member, const json_t *o)
 {
     char text[MONITOR_TEXT];
-    const char *why = text_of(o, "error");
+    const char *why = field_text(o, "error");
     snprintf(text, sizeof text, "%u %s%s%s", member + 1,
              *why != '\0' ? "does not resign: " : "has handed over to ", why,
-             *why != '\0' ? "" : text_of(o, "leader"));
+             *why != '\0' ? "" : field_text(o, "leader"));
     monitor_note(e, boottime_now(), text);
 }
 

@@ -110,6 +110,10 @@ void scenario_write_set(const struct scenario_writer *w, enum setting setting, e
     begin(&line, setup_key(setting));
     for (elect_set rest = set; rest != 0; rest &= rest - 1)
         add_listed(w, &line, rest == set, (unsigned)__builtin_ctzll(rest));
+    if (setting == SETTING_PROCESSES && (set & (set - 1)) == 0) { /* a number alone is a count */
+        text_add(&line, "..");
+        text_add_number(&line, w->id[__builtin_ctzll(set)]);
+    }
     end(w, &line);
 }
 

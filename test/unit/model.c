@@ -373,6 +373,21 @@ static void settings_that_are_written_are_read_again(void **state)
     }
 }
 
+/* "processes 40000" would be a count of processes. */
+static void a_process_alone_is_written_with_its_number(void **state)
+{
+    static const uint16_t id[] = {2, 3, 5, 40000};
+    struct text t;
+    const struct scenario_writer w = {id, ' ', take_line, &t};
+    (void)state;
+    text_clear(&t);
+    scenario_write_set(&w, SETTING_PROCESSES, 8);
+    scenario_write_verb(&w, VERB_SUSPECT, 3);
+    const struct scenario *s = read_again(&t, 1);
+    assert_int_equal(s->config.n, 1);
+    assert_int_equal(s->config.id[0], 40000);
+}
+
 static void faults_that_are_written_are_read_again(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
@@ -539,6 +554,7 @@ int main(void)
         cmocka_unit_test(scenarios_complain_with_line_and_remedy),
         cmocka_unit_test(every_step_by_hand_works),
         cmocka_unit_test(settings_that_are_written_are_read_again),
+        cmocka_unit_test(a_process_alone_is_written_with_its_number),
         cmocka_unit_test(faults_that_are_written_are_read_again),
         cmocka_unit_test(steps_that_are_written_are_read_again),
         cmocka_unit_test(what_breaks_a_promise_is_named),
