@@ -25,6 +25,18 @@ void text_add_number(struct text *t, uint64_t value);
 /* Adds what a user wrote, in quotes: no control character reaches a terminal, and a long word is
  * shortened so that it does not bury the remedy. */
 void text_add_quoted(struct text *t, const char *word);
+/* Adds the reason. Returns false, so that a caller can fail with it; inline, so that the compiler
+ * sees that it does. */
+static inline bool text_refuse(struct text *t, const char *why)
+{
+    text_add(t, why);
+    return false;
+}
+static inline bool text_refuse_number(struct text *t, uint64_t number, const char *why)
+{
+    text_add_number(t, number);
+    return text_refuse(t, why);
+}
 /* Adds "where: what" and a remedy. Returns false, so that a caller can fail with it. */
 bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
 

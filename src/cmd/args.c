@@ -23,6 +23,13 @@ int args_complain(const char *verb, const char *what, const char *why)
     return EXIT_USAGE;
 }
 
+int args_complain_option(const char *verb, const char *option, const char *why)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s%s", *option ? "--" : "", option);
+    return args_complain(verb, what, why);
+}
+
 static int unknown(const struct args *a, const char *name, size_t length,
                    const struct option_spec *specs, size_t count)
 {

@@ -93,9 +93,7 @@ static int print_help(void)
 
 static int complain(const char *option, const char *why)
 {
-    char what[64];
-    snprintf(what, sizeof what, "%s%s", *option ? "--" : "", option);
-    return args_complain("sim", what, why);
+    return args_complain_option("sim", option, why);
 }
 
 static bool set_begin(struct experiment *e, const char *value, struct text *complaint)

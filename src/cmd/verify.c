@@ -139,9 +139,7 @@ static int list_properties(void)
 
 static int complain(const char *option, const char *why)
 {
-    char what[64];
-    snprintf(what, sizeof what, "%s%s", *option ? "--" : "", option);
-    return args_complain("verify", what, why);
+    return args_complain_option("verify", option, why);
 }
 
 /* ---- what is asked ---- */

@@ -19,17 +19,11 @@ static const char *const words[] = {
 #undef X
 };
 
-static bool complain(struct text *t, const char *what)
-{
-    text_add(t, what);
-    return false;
-}
-
 static bool complain_id(struct text *t, const struct elect_config *c, uint8_t rank,
                         const char *what)
 {
     text_add_number(t, c->id[rank]);
-    return complain(t, what);
+    return text_refuse(t, what);
 }
 
 /* ---- parsing ---- */
@@ -70,13 +64,13 @@ static bool parse_rank(struct reader *r, const char *word, uint8_t *rank)
     if (!parse_number(word, UINT32_MAX, &id)) {
         text_add(r->complaint, "expected the number of a process, found \"");
         text_add(r->complaint, word);
-        return complain(r->complaint, "\"");
+        return text_refuse(r->complaint, "\"");
     }
     *rank = elect_rank(&r->scenario->config, (uint32_t)id);
     if (*rank != ELECT_NOBODY)
         return true;
     text_add_number(r->complaint, id);
-    return complain(r->complaint, " is not in the cluster");
+    return text_refuse(r->complaint, " is not in the cluster");
 }
 
 static bool parse_event(struct reader *r, const char *word, unsigned first, unsigned end,
@@ -101,7 +95,7 @@ static bool parse_run(struct reader *r, char *rest, struct step *step)
     step->timed = true;
     if (strcmp(rest, "until") == 0 && parse_number(time, SETUP_MAX_TIME, &step->time))
         return true;
-    return complain(r->complaint, "expected: run, or run until TIME");
+    return text_refuse(r->complaint, "expected: run, or run until TIME");
 }
 
 /* "4 > 5 ELECTION", with or without the blanks */
@@ -109,14 +103,14 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
 {
     char *arrow = strchr(rest, '>');
     if (arrow == NULL)
-        return complain(r->complaint, "expected a message, such as 4 > 5 ELECTION");
+        return text_refuse(r->complaint, "expected a message, such as 4 > 5 ELECTION");
     char *to = skip_blank(arrow + 1), *type = cut_word(to);
     *arrow = '\0';
     if (*cut_word(rest) != '\0')
-        return complain(r->complaint, "expected a message, such as 4 > 5 ELECTION");
+        return text_refuse(r->complaint, "expected a message, such as 4 > 5 ELECTION");
     size_t length = strlen(type), name = strcspn(type, "([");
     if (length >= sizeof step->message)
-        return complain(r->complaint, "too long a message");
+        return text_refuse(r->complaint, "too long a message");
     if (type[name] != '\0') /* with its content */
         memcpy(step->message, type, length + 1);
     type[name] = '\0';
@@ -130,7 +124,7 @@ static bool parse_late(struct reader *r, char *rest, struct step *step)
 {
     char *until = strstr(rest, " until ");
     if (until == NULL || !parse_number(until + 7, SETUP_MAX_TIME, &step->time))
-        return complain(r->complaint, "expected: late A > B TYPE until TIME");
+        return text_refuse(r->complaint, "expected: late A > B TYPE until TIME");
     *until = '\0';
     return parse_message(r, rest, step);
 }
@@ -156,7 +150,7 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
 static bool needs_mandate(struct reader *r)
 {
     return r->scenario->config.mandate == ELECT_MAJORITY ||
-           complain(r->complaint, "that is for clusters with mandate majority");
+           text_refuse(r->complaint, "that is for clusters with mandate majority");
 }
 
 static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, struct step *step)
@@ -186,7 +180,7 @@ static bool parse_due(struct reader *r, char *rest, struct step *step)
 static bool parse_only_rank(struct reader *r, char *rest, struct step *step)
 {
     if (*cut_word(rest) != '\0')
-        return complain(r->complaint, "expected the number of a process, and nothing else");
+        return text_refuse(r->complaint, "expected the number of a process, and nothing else");
     return needs_mandate(r) && parse_rank(r, rest, &step->rank);
 }
 
@@ -199,7 +193,7 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
         return false;
     step->fault = (struct fault){.kind = FAULT_HEARS, .rank = step->rank};
     if (!parse_number(counter, MAX_COUNTER, &step->time))
-        return complain(r->complaint, "expected: hears ID TERM");
+        return text_refuse(r->complaint, "expected: hears ID TERM");
     step->fault.amount = (int64_t)step->time;
     return true;
 }
@@ -213,14 +207,14 @@ static bool parse_refuse(struct reader *r, char *rest, struct step *step)
         !choice_parse(why, names, 2, &step->event, r->complaint))
         return false;
     return parse_number(counter, MAX_COUNTER, &step->time) ||
-           complain(r->complaint, "expected: refuse ID stale|closed TERM");
+           text_refuse(r->complaint, "expected: refuse ID stale|closed TERM");
 }
 
 static struct step *add_step(struct reader *r, enum scenario_verb verb)
 {
     struct scenario *s = r->scenario;
     if (s->steps == SCENARIO_MAX_STEPS) {
-        complain(r->complaint, "too many steps: at most 4096");
+        text_refuse(r->complaint, "too many steps: at most 4096");
         return NULL;
     }
     s->step[s->steps] = (struct step){.verb = (uint8_t)verb, .line = r->line};
@@ -230,7 +224,7 @@ static struct step *add_step(struct reader *r, enum scenario_verb verb)
 static bool parse_suspects(struct reader *r, char *rest)
 {
     if (*rest == '\0')
-        return complain(r->complaint, "expected: suspect ID ...");
+        return text_refuse(r->complaint, "expected: suspect ID ...");
     while (*rest != '\0') {
         char *next = cut_word(rest);
         struct step *step = add_step(r, VERB_SUSPECT);
@@ -257,7 +251,7 @@ static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kin
     case VERB_RUN: return parse_run(r, rest, step);
     case VERB_WAIT:
         return parse_number(rest, SETUP_MAX_TIME, &step->time) ||
-               complain(r->complaint, "expected: wait TIME");
+               text_refuse(r->complaint, "expected: wait TIME");
     case VERB_DUE: return parse_due(r, rest, step);
     case VERB_STOPPED:
     case VERB_ALARM:
@@ -268,7 +262,7 @@ static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kin
     case VERB_LOSE:
     case VERB_DUPLICATE: return parse_message(r, rest, step);
     case VERB_FIRE: return parse_fire(r, rest, step);
-    case VERB_MARK: return *rest == '\0' || complain(r->complaint, "nothing can follow mark");
+    case VERB_MARK: return *rest == '\0' || text_refuse(r->complaint, "nothing can follow mark");
     case VERB_CHECK: return parse_check(r, rest, step);
     case VERB_LATE: return parse_late(r, rest, step);
     case VERB_FAULT: return parse_fault(r, kind, rest, step);
@@ -293,9 +287,9 @@ static bool parse_line(struct reader *r, char *line)
         if (i == SETTING_DUPLICATE && strchr(rest, '>') != NULL)
             continue;
         if (s->configured)
-            return complain(r->complaint, "settings come before the first step");
+            return text_refuse(r->complaint, "settings come before the first step");
         if (*rest == '\0')
-            return complain(r->complaint, "a value is missing");
+            return text_refuse(r->complaint, "a value is missing");
         return setup_set(&s->setup, (enum setting)i, rest, r->complaint);
     }
     return choice_unknown(r->complaint, "unknown word ", line, words, count);
@@ -333,7 +327,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
         size_t length = strcspn(at, "\n");
         *line = ++r.line;
         if (!clean_line(at, length, buffer, sizeof buffer))
-            return complain(complaint, "the line is too long");
+            return text_refuse(complaint, "the line is too long");
         at += length + (at[length] == '\n');
         s->expects = strcmp(buffer, SCENARIO_STORY) == 0;
         if (buffer[0] != '\0' && !s->expects && !parse_line(&r, buffer))
@@ -341,7 +335,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
     }
     s->expected_offset = (size_t)(at - text);
     if (s->steps == 0)
-        return complain(complaint, "no step: a scenario needs at least suspect and run");
+        return text_refuse(complaint, "no step: a scenario needs at least suspect and run");
     return true;
 }
 
@@ -376,14 +370,14 @@ static bool play_message(const struct step *step, struct play *p, struct text *c
     struct happening h;
     uint32_t flight = find_message(w, step);
     if (flight == WORLD_MAX_FLIGHTS)
-        return complain(complaint, "no such message is in flight");
+        return text_refuse(complaint, "no such message is in flight");
     if (step->verb == VERB_DUPLICATE) {
         world_duplicate(w, flight);
         return true;
     }
     if (step->verb == VERB_LATE) {
         if (step->time < w->now)
-            return complain(complaint, "that time is over");
+            return text_refuse(complaint, "that time is over");
         world_delay(w, flight, step->time);
         return true;
     }
@@ -477,7 +471,7 @@ static bool play_fault(const struct step *step, struct play *p, struct text *com
     if (!step->timed)
         fault.time = p->world.now;
     if (fault.time < p->world.now)
-        return complain(complaint, "that time is over");
+        return text_refuse(complaint, "that time is over");
     if (!setup_sensible(&p->world, &fault, complaint))
         return false;
     if (step->timed) {
@@ -500,12 +494,12 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
         return true;
     case VERB_RUN:
         if (step->timed && step->time < p->world.now)
-            return complain(complaint, "that time is over");
+            return text_refuse(complaint, "that time is over");
         play_run(p, step->timed ? step->time : WORLD_FOREVER);
         return true;
     case VERB_WAIT:
         if (step->time < p->world.now)
-            return complain(complaint, "that time is over");
+            return text_refuse(complaint, "that time is over");
         p->world.now = step->time;
         return true;
     case VERB_ALARM: return play_alarm(step, p, complaint);

@@ -11,22 +11,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static bool complain(struct text *t, const char *what)
-{
-    text_add(t, what);
-    return false;
-}
-
-static bool complain_number(struct text *t, uint64_t number, const char *what)
-{
-    text_add_number(t, number);
-    return complain(t, what);
-}
-
 static bool complain_word(struct text *t, const char *word, const char *after)
 {
     text_add_quoted(t, word);
-    return complain(t, after);
+    return text_refuse(t, after);
 }
 
 const char *setup_key(enum setting setting)
@@ -69,12 +57,12 @@ static bool set_processes(struct setup *s, const char *value, struct text *compl
         p->range[0].last = (uint32_t)(count - (count > 0));
     }
     if (p->count == 0)
-        return complain(complaint, "the cluster is empty: name at least one process");
+        return text_refuse(complaint, "the cluster is empty: name at least one process");
     if (p->count > SETUP_MAX_COUNT)
-        return complain_number(complaint, p->count, " processes: at most 16000000");
+        return text_refuse_number(complaint, p->count, " processes: at most 16000000");
     if (numbers_repeat(p, &twice))
-        return complain_number(complaint, twice,
-                               " is there twice: every process needs its own number");
+        return text_refuse_number(complaint, twice,
+                                  " is there twice: every process needs its own number");
     return true;
 }
 
@@ -200,7 +188,7 @@ static bool set_stability(struct setup *s, const char *value, struct text *compl
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint)
 {
     if (given(s, setting))
-        return complain(complaint, "is given twice: once is enough");
+        return text_refuse(complaint, "is given twice: once is enough");
     s->given |= 1u << setting;
     switch (setting) {
     case SETTING_ALGORITHM:
@@ -246,9 +234,10 @@ static bool check_mandate(const struct setup *s, struct text *complaint)
             return complain_word(complaint, setup_key(needs[i]),
                                  " is for clusters with mandate majority");
     if (s->mandate == ELECT_MAJORITY && s->detector == 0)
-        return complain(complaint, "a mandate needs the detector: its rounds are the heartbeats");
+        return text_refuse(complaint,
+                           "a mandate needs the detector: its rounds are the heartbeats");
     if (s->mandate == ELECT_MAJORITY && given(s, SETTING_LEADER) && s->leader >= 0)
-        return complain(complaint, "with a mandate nobody leads at first: leave leader out");
+        return text_refuse(complaint, "with a mandate nobody leads at first: leave leader out");
     return true;
 }
 
@@ -256,26 +245,28 @@ bool setup_check(const struct setup *s, struct text *complaint)
 {
     uint32_t id;
     if (s->processes.count == 0)
-        return complain(complaint, "no processes: say how many, or which");
+        return text_refuse(complaint, "no processes: say how many, or which");
     if (s->down.count > s->processes.count)
-        return complain(complaint, "more are down than there are");
+        return text_refuse(complaint, "more are down than there are");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         if (!numbers_have(&s->processes, id))
-            return complain_number(complaint, id, " is down but not in the cluster");
+            return text_refuse_number(complaint, id, " is down but not in the cluster");
     if (numbers_repeat(&s->down, &id))
-        return complain_number(complaint, id, " is down twice: name it once");
+        return text_refuse_number(complaint, id, " is down twice: name it once");
     if (s->leader >= 0 && !numbers_have(&s->processes, (uint32_t)s->leader))
-        return complain_number(complaint, (uint64_t)s->leader, " leads but is not in the cluster");
+        return text_refuse_number(complaint, (uint64_t)s->leader,
+                                  " leads but is not in the cluster");
     if (s->down.count == s->processes.count)
-        return complain(complaint, "everybody is down: nobody is left to elect");
+        return text_refuse(complaint, "everybody is down: nobody is left to elect");
     if (s->reliable && (s->down.count > 0 || s->weather.loss > 0))
-        return complain(complaint, "acks off is for clusters where nothing fails");
+        return text_refuse(complaint, "acks off is for clusters where nothing fails");
     if (s->algorithm != ELECT_BULLY && given(s, SETTING_ANNOUNCE))
-        return complain(complaint, "announce is for bully: a ring announces by its form");
+        return text_refuse(complaint, "announce is for bully: a ring announces by its form");
     if (s->algorithm != ELECT_BULLY && s->tell_lower)
-        return complain(complaint, "tell-lower needs the bully algorithm: remove it, or use bully");
+        return text_refuse(complaint,
+                           "tell-lower needs the bully algorithm: remove it, or use bully");
     if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
-        return complain(complaint, "form is for ring: only its list can be sent to all on it");
+        return text_refuse(complaint, "form is for ring: only its list can be sent to all on it");
     return check_mandate(s, complaint);
 }
 
@@ -286,7 +277,7 @@ static bool name_roles(const struct elect_config *c, const struct numbers *list,
     for (struct numbers_place i = NUMBERS_START; numbers_next(list, &i, &id);) {
         uint8_t rank = elect_rank(c, id);
         if (rank == ELECT_NOBODY)
-            return complain_number(complaint, id, " has a role but is not in the cluster");
+            return text_refuse_number(complaint, id, " has a role but is not in the cluster");
         *roles |= (elect_set)1 << rank;
     }
     return true;
@@ -298,8 +289,8 @@ static bool add_priorities(const struct setup *s, struct elect_config *c, struct
     for (unsigned i = 0; i < s->priorities; i++) {
         uint8_t rank = elect_rank(c, s->priority[i].id);
         if (rank == ELECT_NOBODY)
-            return complain_number(complaint, s->priority[i].id,
-                                   " has a priority but is not in the cluster");
+            return text_refuse_number(complaint, s->priority[i].id,
+                                      " has a priority but is not in the cluster");
         priority[c->place[rank]] = s->priority[i].priority;
     }
     elect_config_priorities(c, priority);
@@ -311,7 +302,7 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
                            uint64_t renewal, uint32_t drift, struct text *t)
 {
     if (error == ELECT_DRIFT_TOO_LARGE)
-        return complain(t, "drift: below 0.5, or no lease ends before another");
+        return text_refuse(t, "drift: below 0.5, or no lease ends before another");
     struct elect_config asked = {.drift = drift, .grain = 1};
     int64_t office = elect_office_length(&asked, (uint32_t)lease);
     if (error == ELECT_RENEWAL_TOO_SHORT) {
@@ -319,7 +310,7 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
         text_add_number(t, renewal);
         text_add(t, " is less than a quarter of T = ");
         text_add_number(t, c->answer_bound);
-        return complain(t, ", and a leader remembers four rounds");
+        return text_refuse(t, ", and a leader remembers four rounds");
     }
     text_add(t, error == ELECT_RENEWAL_TOO_LONG ? "renewal " : "lease ");
     text_add_number(t, error == ELECT_RENEWAL_TOO_LONG ? renewal : lease);
@@ -343,7 +334,7 @@ static bool add_mandate(const struct setup *s, struct elect_config *c, struct te
         !name_roles(c, &s->observers, &observers, complaint))
         return false;
     if ((witnesses & observers) != 0)
-        return complain(complaint, "a witness votes, an observer does not: nobody is both");
+        return text_refuse(complaint, "a witness votes, an observer does not: nobody is both");
     c->preempt = s->preempt;
     c->preempt_after = (uint32_t)s->preempt_after;
     c->decay = (uint32_t)s->decay;
@@ -351,7 +342,8 @@ static bool add_mandate(const struct setup *s, struct elect_config *c, struct te
     c->voters &= ~observers;
     c->members &= ~(witnesses | observers);
     if (c->members == 0)
-        return complain(complaint, "nobody may lead: at least one must be no witness or observer");
+        return text_refuse(complaint,
+                           "nobody may lead: at least one must be no witness or observer");
     enum elect_error error = elect_config_mandate(c, (uint32_t)lease, (uint32_t)renewal, drift, 1);
     return error == ELECT_FINE || complain_lease(c, error, lease, renewal, drift, complaint);
 }
@@ -366,11 +358,12 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
     if (!setup_check(s, complaint))
         return false;
     if (s->processes.count > ELECT_MAX)
-        return complain_number(complaint, s->processes.count, " processes: here at most 64 fit");
+        return text_refuse_number(complaint, s->processes.count, " processes: here at most 64 fit");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->processes, &i, &id);
          ids[n++] = id)
         if (id > ELECT_MAX_ID)
-            return complain_number(complaint, id, " is out of range: numbers go from 0 to 65535");
+            return text_refuse_number(complaint, id,
+                                      " is out of range: numbers go from 0 to 65535");
     dice_seed(&dice, seed, DICE_SHUFFLE);
     if (s->shuffle)
         dice_shuffle(&dice, ids, n);
@@ -378,7 +371,7 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
         order[i] = (uint16_t)ids[i];
     if (elect_config_init(c, (enum elect_algorithm)s->algorithm, order, n, s->weather.delay_max,
                           s->processing) != ELECT_FINE)
-        return complain(complaint, "these processes cannot form a cluster");
+        return text_refuse(complaint, "these processes cannot form a cluster");
     if (!add_priorities(s, c, complaint))
         return false;
     c->form = s->form;
@@ -422,7 +415,7 @@ static bool fault_rank(const struct elect_config *c, const char *text, uint8_t *
     if (!parse_number(text, UINT32_MAX, &id))
         return complain_word(complaint, text, " is not a process");
     *rank = elect_rank(c, (uint32_t)id);
-    return *rank != ELECT_NOBODY || complain_number(complaint, id, " is not in the cluster");
+    return *rank != ELECT_NOBODY || text_refuse_number(complaint, id, " is not in the cluster");
 }
 
 static bool fault_part(const struct elect_config *c, const char *text, struct fault *fault,
@@ -434,18 +427,18 @@ static bool fault_part(const struct elect_config *c, const char *text, struct fa
     if (!numbers_parse(&part, text, complaint))
         return false;
     if (part.count == 0)
-        return complain(complaint, "an empty part: write 0,1,2/3,4");
+        return text_refuse(complaint, "an empty part: write 0,1,2/3,4");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&part, &i, &id);) {
         uint8_t rank = elect_rank(c, id);
         if (rank == ELECT_NOBODY)
-            return complain_number(complaint, id, " is not in the cluster");
+            return text_refuse_number(complaint, id, " is not in the cluster");
         set |= (elect_set)1 << rank;
     }
     for (unsigned i = 0; i < fault->parts; i++)
         if (fault->part[i] & set)
-            return complain(complaint, "a process cannot be on both sides of a cut");
+            return text_refuse(complaint, "a process cannot be on both sides of a cut");
     if (fault->parts == WORLD_MAX_PARTS)
-        return complain(complaint, "a cut has at most 8 parts");
+        return text_refuse(complaint, "a cut has at most 8 parts");
     fault->part[fault->parts++] = set;
     return true;
 }
@@ -460,7 +453,7 @@ static bool fault_parts(const struct elect_config *c, char *text, struct fault *
     }
     if (!fault_part(c, text, fault, complaint))
         return false;
-    return fault->parts > 1 || complain(complaint, "a cut needs two parts: write 0,1,2/3,4");
+    return fault->parts > 1 || text_refuse(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
 /* "2 30", or "2 -30" for a clock. */
@@ -474,10 +467,10 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     bool slow = amount != NULL && *amount == '-' && fault->kind == FAULT_RATE;
     uint64_t limit = fault->kind == FAULT_RATE ? 999999 : SETUP_MAX_TIME;
     if (amount == NULL || !parse_number(amount + slow, limit, &number))
-        return complain(complaint, fault->kind == FAULT_RATE
-                                       ? "expected a process and millionths, below a "
-                                         "million: 2 -10000"
-                                       : "expected a process and ticks: 2 30");
+        return text_refuse(complaint, fault->kind == FAULT_RATE
+                                          ? "expected a process and millionths, below a "
+                                            "million: 2 -10000"
+                                          : "expected a process and ticks: 2 30");
     fault->amount = slow ? -(int64_t)number : (int64_t)number;
     return fault_rank(c, text, &fault->rank, complaint);
 }
@@ -489,7 +482,7 @@ static bool fault_transfer(const struct elect_config *c, char *text, struct faul
     char *to = strchr(text, ' ');
     uint8_t rank;
     if (to == NULL)
-        return complain(complaint, "expected who hands over, and to whom: transfer 2 1");
+        return text_refuse(complaint, "expected who hands over, and to whom: transfer 2 1");
     *to++ = '\0';
     if (!fault_rank(c, text, &fault->rank, complaint) || !fault_rank(c, to, &rank, complaint))
         return false;
@@ -503,7 +496,7 @@ static bool fault_lease(const struct elect_config *c, const char *text, struct f
     struct elect_config other = *c;
     uint64_t lease, renewal;
     if (!parse_number(text, SETUP_MAX_TIME, &lease))
-        return complain(complaint, "expected ticks: new-lease 60");
+        return text_refuse(complaint, "expected ticks: new-lease 60");
     renewal = c->renewal * lease / c->lease;
     fault->amount = (int64_t)lease;
     enum elect_error error =
@@ -533,7 +526,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     memset(fault, 0, sizeof *fault);
     fault->kind = (uint8_t)kind;
     if (length >= sizeof copy)
-        return complain(complaint, "too long");
+        return text_refuse(complaint, "too long");
     memcpy(copy, text, length + 1);
     char *time = strstr(copy, separator);
     *timed = time != NULL;
@@ -574,15 +567,15 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
         const struct fault *next = i < w->fault_count ? &w->fault[i] : NULL;
         if (!placed && (next == NULL || next->time > fault->time)) {
             if (up != ends_a_life(fault))
-                return complain_number(complaint, w->config.id[fault->rank],
-                                       up ? " is not down then" : " is down already");
+                return text_refuse_number(complaint, w->config.id[fault->rank],
+                                          up ? " is not down then" : " is down already");
             up = !up;
             placed = true;
         }
         if (next != NULL && next->rank == fault->rank && is_about_lives(next)) {
             if (placed && up != ends_a_life(next))
-                return complain_number(complaint, w->config.id[fault->rank],
-                                       up ? " would recover twice" : " would crash twice");
+                return text_refuse_number(complaint, w->config.id[fault->rank],
+                                          up ? " would recover twice" : " would crash twice");
             up = !ends_a_life(next);
         }
     }
@@ -601,18 +594,18 @@ static bool can_be_copied(const struct world *w, const struct fault *fault, stru
     if (fault->time > w->now)
         return true; /* its state at that time is not known yet */
     if (change && world_in_charge(w) == ELECT_NOBODY)
-        return complain(complaint, "nobody leads: only a leader changes the membership");
+        return text_refuse(complaint, "nobody leads: only a leader changes the membership");
     if (disk && up)
-        return complain_number(complaint, w->config.id[fault->rank], " is up: crash it before");
+        return text_refuse_number(complaint, w->config.id[fault->rank], " is up: crash it before");
     bool host = fault->kind == FAULT_WIN || fault->kind == FAULT_TESTAMENT ||
                 fault->kind == FAULT_RESIGN || fault->kind == FAULT_TRANSFER ||
                 fault->kind == FAULT_PAUSE_ELECTIONS || fault->kind == FAULT_RESUME_ELECTIONS;
     if ((fault->kind == FAULT_CLONE || fault->kind == FAULT_SWAP || host) && !up)
-        return complain_number(complaint, w->config.id[fault->rank], " is down");
+        return text_refuse_number(complaint, w->config.id[fault->rank], " is down");
     if ((fault->kind == FAULT_RESTORE && (w->backed_up & who) == 0) ||
         (fault->kind == FAULT_SWAP && (w->cloned & who) == 0))
-        return complain_number(complaint, w->config.id[fault->rank],
-                               fault->kind == FAULT_SWAP ? " has no clone" : " has no backup");
+        return text_refuse_number(complaint, w->config.id[fault->rank],
+                                  fault->kind == FAULT_SWAP ? " has no clone" : " has no backup");
     return true;
 }
 
@@ -622,5 +615,6 @@ bool setup_sensible(const struct world *w, const struct fault *fault, struct tex
         return false;
     if (is_about_lives(fault) && !takes_its_turn(w, fault, complaint))
         return false;
-    return w->fault_count < WORLD_MAX_FAULTS || complain(complaint, "too many faults: at most 512");
+    return w->fault_count < WORLD_MAX_FAULTS ||
+           text_refuse(complaint, "too many faults: at most 512");
 }

@@ -10,26 +10,19 @@ void experiment_init(struct experiment *e)
     setup_init(&e->setup);
 }
 
-static bool complain(struct text *t, uint64_t number, const char *what)
-{
-    text_add_number(t, number);
-    text_add(t, what);
-    return false;
-}
-
 static bool check_begin(const struct experiment *e, struct text *complaint)
 {
     uint32_t id;
     if (e->begin.count > e->setup.processes.count)
-        return complain(complaint, e->begin.count, " begin: more than there are");
+        return text_refuse_number(complaint, e->begin.count, " begin: more than there are");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&e->begin, &i, &id);) {
         if (!numbers_have(&e->setup.processes, id))
-            return complain(complaint, id, " cannot begin: it is not in the cluster");
+            return text_refuse_number(complaint, id, " cannot begin: it is not in the cluster");
         if (numbers_have(&e->setup.down, id))
-            return complain(complaint, id, " cannot begin: it is down");
+            return text_refuse_number(complaint, id, " cannot begin: it is down");
     }
     if (numbers_repeat(&e->begin, &id))
-        return complain(complaint, id, " begins twice: name it once");
+        return text_refuse_number(complaint, id, " begins twice: name it once");
     return true;
 }
 
@@ -71,7 +64,7 @@ static bool check_alive(const struct experiment *e, const struct world *w, struc
     for (uint32_t i = 0; i < w->fault_count; i++) {
         uint32_t id = w->config.id[w->fault[i].rank];
         if (w->fault[i].kind == FAULT_CRASH && w->fault[i].time == 0 && numbers_have(&e->begin, id))
-            return complain(complaint, id, " cannot begin: it crashes at time 0");
+            return text_refuse_number(complaint, id, " cannot begin: it crashes at time 0");
     }
     return true;
 }

@@ -8,12 +8,6 @@
 #define MAX_CHANG_ROBERTS 16000000u
 #define MAX_BULLY         8192u /* every pair of processes may exchange messages */
 
-static bool complain(struct text *t, const char *what)
-{
-    text_add(t, what);
-    return false;
-}
-
 static bool check_size(const struct setup *s, struct text *complaint)
 {
     uint64_t limit = s->algorithm == ELECT_CHANG_ROBERTS ? MAX_CHANG_ROBERTS
@@ -26,9 +20,9 @@ static bool check_size(const struct setup *s, struct text *complaint)
     text_add_number(complaint, limit);
     text_add(complaint, " with ");
     text_add(complaint, elect_algorithm_name((enum elect_algorithm)s->algorithm));
-    return complain(complaint, limit == ELECT_MAX
-                                   ? " (64 is the size of its lists); chang-roberts takes millions"
-                                   : "");
+    return text_refuse(
+        complaint,
+        limit == ELECT_MAX ? " (64 is the size of its lists); chang-roberts takes millions" : "");
 }
 
 bool lab_check(const struct experiment *e, struct text *complaint)
@@ -38,13 +32,14 @@ bool lab_check(const struct experiment *e, struct text *complaint)
         return false;
     if (s->weather.loss > 0 || s->weather.duplicate > 0 || s->weather.reorder || e->faults > 0 ||
         e->crash_rate > 0 || s->detector > 0 || s->calm != WORLD_FOREVER)
-        return complain(complaint, "above 64 processes links are perfect and nobody crashes: leave "
-                                   "out loss, duplicate, reorder, calm, crash, recover, cut, heal, "
-                                   "crash-rate and detector");
+        return text_refuse(complaint,
+                           "above 64 processes links are perfect and nobody crashes: leave "
+                           "out loss, duplicate, reorder, calm, crash, recover, cut, heal, "
+                           "crash-rate and detector");
     if (s->mandate != ELECT_NO_MANDATE)
-        return complain(complaint, "a mandate is for at most 64 processes");
+        return text_refuse(complaint, "a mandate is for at most 64 processes");
     if (s->weather.delay_max > LAB_MAX_DELAY)
-        return complain(complaint, "above 64 processes a delay is at most 1000");
+        return text_refuse(complaint, "above 64 processes a delay is at most 1000");
     return true;
 }
 
@@ -282,5 +277,5 @@ bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
     if (lab != NULL)
         clean_up(lab);
     free(place);
-    return fine || complain(complaint, "not enough memory for so many processes");
+    return fine || text_refuse(complaint, "not enough memory for so many processes");
 }
