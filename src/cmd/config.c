@@ -11,19 +11,25 @@ struct meaning {
     unsigned voters, tolerated;
 };
 
+static double duration(const struct elect_config *e, unsigned timer)
+{
+    return e->duration[timer - ELECT_FIRST_TIMER];
+}
+
 static struct meaning meaning_of(const struct config *c, const struct elect_config *e)
 {
     const double drift = c->rho / 1e6, trip = 2.0 * c->delay;
     unsigned voters = (unsigned)__builtin_popcountll(e->voters);
-    uint32_t ring = e->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
-    double look = e->answer_bound; /* who misses a leader looks around for that long */
+    double ring = e->algorithm == ELECT_BULLY ? 0 : duration(e, ELECT_RING_TIMER);
+    double look = e->answer_bound; /* a member that misses its leader looks for one that long */
     struct meaning m = {
         .lease = c->lease,
-        .office = c->lease * (1 - drift) / (1 + drift) - 1,
+        .office = (double)elect_office_length(e, c->lease),
         .renewal = c->renewal,
         .replaced = c->lease * (1 + drift) / (1 - drift) + look + 2 * (trip + c->delay),
+        /* P4 in docs/guarantees.md; no member is being readmitted */
         .bound =
-            10.0 * c->lease + 8.0 * (3.0 * c->renewal + (c->algorithm != ELECT_BULLY ? ring : 0)),
+            (10.0 * c->lease + 8.0 * (duration(e, ELECT_SUSPICION_TIMER) + ring)) / (1 - drift),
         .hand_over = 3.0 * c->delay + 2.0 * c->delay,
         .voters = voters,
         .tolerated = (voters - 1) / 2};

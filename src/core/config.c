@@ -1,5 +1,5 @@
 /* The configuration: numbers become ranks, bounds become durations. */
-#include "elect.h"
+#include "words.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
     c->answer_bound = t;
     set_duration(c, ELECT_HOP_TIMER, t);
     set_duration(c, ELECT_ANSWER_TIMER, t);
-    set_duration(c, ELECT_DEADLINE_TIMER, 2 * t);
+    set_duration(c, ELECT_DEADLINE_TIMER, DEADLINE_IN_T * t);
     set_duration(c, ELECT_RING_TIMER, t_ring);
     set_duration(c, ELECT_HEARTBEAT_TIMER, t);
     set_duration(c, ELECT_SUSPICION_TIMER,

@@ -8,6 +8,9 @@
 
 #include "elect.h"
 
+/* The bully's deadline, in T: the process that took over needs T to ask, and T to be heard. */
+#define DEADLINE_IN_T 2
+
 enum state { NORMAL = ELECT_NORMAL, ELECTING = ELECT_ELECTING, WAITING = ELECT_WAITING };
 
 enum rule {

@@ -25,7 +25,8 @@
 #define CONFIG_FILE (CONFIG_PATH + 32) /* of a file in such a folder */
 #define CONFIG_NAME STORE_NAME
 
-/* section, key, value, what it is */
+/* section, name, key, value, help. The help begins with a valid value or says "default: VALUE":
+ * the example that `elect config example` prints, and its test, use that one. */
 #define CONFIG_KEYS(X)                                                                             \
     X(CLUSTER, ID, "id", "HEX", "32 digits, made by elect init --new-cluster")                     \
     X(CLUSTER, KEY_FILE, "key-file", "PATH", "the cluster's key; default: key, beside this file")  \

@@ -57,9 +57,9 @@ static bool check_algorithm(struct config *c)
 
 static bool check_times(struct config *c)
 {
-    struct elect_config unused;
+    struct elect_config e;
     char text[160];
-    switch (config_elect(c, &unused)) {
+    switch (config_elect(c, &e)) {
     case ELECT_FINE:
         return c->testament_delay < c->lease ||
                config_complain(c, "too long a testament-delay", NULL,
@@ -72,7 +72,7 @@ static bool check_times(struct config *c)
             ": lease is at most max-lease (raise that first, everywhere), delay at most 1s");
     case ELECT_LEASE_TOO_SHORT:
         snprintf(text, sizeof text, ": with a delay of %g ms it must be longer than %g ms",
-                 c->delay / 1e3, c->delay / 125.0);
+                 c->delay / 1e3, (double)elect_shortest_office(&e) / 1e3);
         return config_complain(c, "too short a lease", NULL, text);
     case ELECT_RENEWAL_TOO_LONG:
         return config_complain(c, "too long a renewal", NULL,

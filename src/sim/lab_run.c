@@ -1,6 +1,8 @@
 /* Setting the lab up, and reading off the result. */
 #include "lab_run.h"
 
+#include "../core/words.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -164,7 +166,7 @@ static struct lab *set_up(const struct experiment *e, const struct numbers *sort
     lab->delay_max = s->weather.delay_max;
     lab->buckets = lab->delay_max + 1;
     lab->duration[0] = 2 * lab->delay_max + s->processing;
-    lab->duration[1] = 2 * lab->duration[0];
+    lab->duration[1] = DEADLINE_IN_T * lab->duration[0];
     dice_seed(&lab->dice, seed, DICE_DELAY);
     lab->node = allocate(lab, lab->n, sizeof *lab->node);
     if (s->down.ranges > 0 && !lab->bully)
