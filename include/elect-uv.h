@@ -80,14 +80,15 @@ struct elect_news {
 /*
  * A testament says that one term is over, in a packet to each of the other members. A guardian that
  * outlives this process sends it when the process is dead and all work under its mandate has ended,
- * so that no member waits for the lease. To send it while the process lives deposes the process.
+ * so that no member waits for the lease. Never send it while the process lives: the voters would
+ * elect another leader, and two would lead at once.
  */
-#define ELECT_UV_TESTAMENT 96 /* bytes of a packet, at most */
+#define ELECT_UV_TESTAMENT_PACKET 96 /* bytes, at most */
 
 struct elect_testament_packet {
     uint8_t links, length;
     union elect_address link[ELECT_UV_LINKS];
-    uint8_t bytes[ELECT_UV_TESTAMENT];
+    uint8_t bytes[ELECT_UV_TESTAMENT_PACKET];
 };
 
 struct elect_testament {

@@ -380,7 +380,7 @@ struct elect_message {
     uint8_t origin;  /* rings: the process whose number or list this is; mandate: the sender */
     uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
-    uint8_t heir;    /* REQUEST, FOLLOWING, RELEASE, HAND: who is next, or ELECT_NOBODY */
+    uint8_t heir; /* REQUEST, FOLLOWING, RELEASE, HAND: the next leader; ELECT_NOBODY: not named */
     uint8_t penalty; /* mandate: the sender's penalties */
     union {
         uint8_t able;   /* PRESENT: the sender could win an election */
@@ -393,12 +393,12 @@ struct elect_message {
         elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
     };
     union {
-        uint32_t incarnation; /* of the process that asks, or that says something of itself */
+        uint32_t incarnation; /* of the sender; in an answer, of the process that asked */
         uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
     };
-    uint32_t certified_by; /* REQUEST, PREVOTE: the incarnation that released the certificate */
+    uint32_t certified_by; /* REQUEST, PREVOTE: the predecessor's incarnation that released it */
     struct elect_membership membership; /* the sender's; not in every message */
-    uint32_t lease;                     /* D; REMEMBERS: the longest lease granted */
+    uint32_t lease; /* REQUEST: asked for; answers repeat it; REMEMBERS: the longest granted */
     union {
         uint32_t remaining; /* REFUSE: how long boot or held will last */
         uint32_t valid_for; /* FOLLOWING: how long this is to be believed */
@@ -429,7 +429,7 @@ struct elect_hop {
  * message of a faulty member can raise its terms beyond what the others accept, and it must be
  * readmitted then. `pause` counts to 2^32 - 1, which is odd:
  * elections that were paused that often cannot be resumed. The rounds of a ring, and those of a
- * leader within one start (mandate.rounds), wrap at 2^32: at five a second, after 27 years.
+ * leader within one start (mandate.leader.rounds), wrap at 2^32: at five a second, after 27 years.
  */
 struct elect_saved {
     elect_term promised;          /* the largest term granted */
@@ -470,7 +470,8 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* A leader that leads no more, but renews its lease until its work has stopped; and why. */
+/* Why a process in office hands over. It does not lead any more, but renews its office until its
+ * work has stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
@@ -488,9 +489,9 @@ struct elect_voter {
 struct elect_candidate {
     elect_term asked;         /* the term of its PREVOTE */
     elect_term certificate;   /* a released term, which its requests carry; 0: none */
-    elect_set ayes, refused;  /* the voters that said so */
-    uint32_t question;        /* the round of its PREVOTE */
-    uint32_t certified_by;    /* the incarnation that released the certificate */
+    elect_set ayes, refused;  /* the voters that answered so */
+    uint32_t prevote_round;   /* the number of the round of its PREVOTE */
+    uint32_t certified_by;    /* the incarnation of the predecessor that released it */
     uint32_t wait[ELECT_MAX]; /* how long each refusal lasts; 0: no reason to wait */
     uint8_t stage;            /* enum elect_candidacy */
     uint8_t attempts;         /* candidacies lost in a row */
@@ -500,8 +501,8 @@ struct elect_candidate {
 
 /* The office, and the rounds of requests that get and renew it. */
 struct elect_leader {
-    elect_term token; /* the term in force; 0: holds no office */
-    elect_term term;  /* what its rounds ask for */
+    elect_term token; /* the term in which it holds office; 0: none */
+    elect_term term;  /* what its rounds ask for; a larger one than the token in a candidacy */
     elect_set stale;  /* voters that have promised a larger term of another process */
     struct {
         elect_term term;
@@ -516,25 +517,25 @@ struct elect_leader {
     uint8_t unused[5];
 };
 
-/* The other processes: the leader, who is reachable, who would do better. */
+/* What it knows of the others: the leader, which of them are reachable, their penalties. */
 struct elect_presence {
     elect_term followed;            /* the latest office that this process followed as a voter */
-    elect_set able;                 /* say that they could win an election */
-    elect_set differ;               /* have another configuration */
-    elect_time heard[ELECT_MAX];    /* the last message of each */
-    elect_time heard_me[ELECT_MAX]; /* the last sign that each hears this process */
+    elect_set able;                 /* processes that say they could win an election */
+    elect_set differ;               /* processes with another configuration */
+    elect_time heard[ELECT_MAX];    /* when the last message of each arrived */
+    elect_time heard_me[ELECT_MAX]; /* when each last showed that it hears this one */
     uint8_t penalty[ELECT_MAX];     /* as each says of itself */
     uint8_t penalties;              /* its own; members with fewer come first */
-    uint8_t follows;                /* the leader, whose REQUEST it granted or was told of */
-    uint8_t heir;                   /* who is next, as the leader says */
-    bool told;                      /* it follows the leader that another process follows */
-    bool restless;                  /* has looked for a leader long enough; wants an election */
+    uint8_t follows;                /* the leader: it granted its REQUEST, or was told of it */
+    uint8_t heir;                   /* the next leader, as the leader says */
+    bool told;                      /* it knows its leader only from another process */
+    bool restless;                  /* it has looked for a leader long enough, wants an election */
     uint8_t unused[3];
 };
 
 /* A process that has lost its state. */
 struct elect_readmission {
-    elect_set remembering; /* have answered its question */
+    elect_set remembering; /* the processes that have answered its question */
     uint32_t question;     /* the number of that question */
     uint8_t stage;         /* enum elect_readmission_stage */
     uint8_t unused[3];

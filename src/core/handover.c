@@ -9,11 +9,11 @@
  * Preemption is the bully's rule made orderly: a follower that outranks its leader, and sees a
  * majority, says so when it grants; a leader whose configuration allows it resigns in its favour.
  *
- * Invariants: see office.c, 3. A leader that resigns succeeds nobody, not even itself.
+ * Invariants: see office.c, 3. A leader that resigns is never its own successor.
  */
 #include "mandate.h"
 
-#define WHO_RESIGNS 8 /* penalties: it was not to lead, says somebody who knows more */
+#define RESIGNATION 8 /* penalties: an operator, or a failed check, decided that it must not lead */
 
 set elect__roll(const struct process *p)
 {
@@ -130,7 +130,7 @@ void elect__stopped(struct process *p)
     leader(p)->working = false;
     leader(p)->handing = ELECT_NOT_HANDING;
     if (hands == ELECT_RESIGNING)
-        elect__penalize(p, WHO_RESIGNS);
+        elect__penalize(p, RESIGNATION);
     if (hands != ELECT_NOT_HANDING) {
         hand_over(p);
     } else {

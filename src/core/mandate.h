@@ -46,7 +46,7 @@ static inline bool lost_state(const struct process *p)
 /* ---- who is who ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
-static inline set voters(const struct process *p) /* whoever is asked */
+static inline set voters(const struct process *p) /* those that are asked */
 {
     return saved(p)->membership.voters | saved(p)->membership.before;
 }
@@ -147,7 +147,7 @@ void elect__remember(struct process *p, const struct elect_input *in); /* all th
 
 /* ---- presence.c ---- */
 
-/* Whatever comes from somebody shows that it is there. */
+/* Any message from a process shows that it is alive. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
 void elect__upon_following(struct process *p, number from, const message *m);

@@ -7,9 +7,9 @@
  *
  * Invariants:
  *  1. Memberships are ordered by (stamp, version): by term, and by how many there were before. A
- *     voter grants nothing to who counts with an earlier one than it knows of; when it grants it
- *     takes over the later one, and writes it down. So once both majorities know a membership
- *     nobody who does not can win.
+ *     voter refuses a candidate whose membership is earlier than its own. When it grants, it adopts
+ *     the later one and persists it. So once both majorities know a membership, a candidate that
+ *     does not know it cannot win.
  *  2. Only a leader in office makes one, and every leader makes the one that it was elected with
  *     its own, with the stamp of its term. So a change that did not reach both majorities, because
  *     its leader failed, is known to too few to matter: the next leader either knows it, and goes
@@ -78,7 +78,7 @@ void elect__take_over_members(struct process *p)
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
-/* Who is in office goes by its own: what it does not know of was never confirmed. */
+/* A process in office keeps its own: a membership that it does not know was never confirmed. */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
     if (!in_office(p) && m->stamp != 0 && earlier(&saved(p)->membership, m))
@@ -196,7 +196,7 @@ static void know_enough(struct process *p)
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         because(p, WAITS_IT_OUT);
     } else if (saved(p)->met[me(p)] > saved(p)->incarnation) {
-        ask_again(p); /* somebody has met a later one */
+        ask_again(p); /* another process has met a later one */
     } else {
         readmission(p)->stage = ELECT_NOT_LOST;
         saved(p)->promised = saved(p)->used = p->node->mandate.seen;

@@ -139,7 +139,7 @@ static void prevote(struct process *p)
     candidate(p)->asked = next_term(p);
     message m = request(p, candidate(p)->asked);
     m.type = ELECT_PREVOTE;
-    m.round = candidate(p)->question = ++leader(p)->rounds;
+    m.round = candidate(p)->prevote_round = ++leader(p)->rounds;
     elect__say(p, voters(p), m);
     because(p, in_office(p) ? SUCCEEDS_ITSELF : PREVOTES);
 }
@@ -309,7 +309,7 @@ bool elect__at_until(struct process *p)
 void elect__upon_aye(struct process *p, number from, const message *m)
 {
     bool waits = candidate(p)->stage == ELECT_PREVOTING && !leader(p)->handing;
-    if (!waits || m->term != candidate(p)->asked || m->round != candidate(p)->question) {
+    if (!waits || m->term != candidate(p)->asked || m->round != candidate(p)->prevote_round) {
         because(p, ANSWERED_TOO_LATE);
         return;
     }
@@ -429,7 +429,7 @@ void elect__upon_refuse(struct process *p, number from, const message *m)
     bool confirming = candidate(p)->stage == ELECT_CONFIRMING && m->what == ELECT_REQUEST;
     if (m->reason == ELECT_REFUSED_STALE || m->reason == ELECT_REFUSED_CLOSED)
         raise_term(&p->node->mandate.seen, m->in_the_way);
-    if ((prevoting && m->term == candidate(p)->asked && m->round == candidate(p)->question) ||
+    if ((prevoting && m->term == candidate(p)->asked && m->round == candidate(p)->prevote_round) ||
         (confirming && m->term == leader(p)->term))
         upon_refusal(p, from, m);
     else if (!in_office(p) || m->term != leader(p)->token || m->what != ELECT_REQUEST)

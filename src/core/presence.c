@@ -70,8 +70,8 @@ static bool says_who_it_is(const message *m)
            m->type != ELECT_REMEMBERS;
 }
 
-/* Who was readmitted may use a term again that it used, and never led, before it lost its state:
- * what it said then of that term is not about this one. */
+/* A readmitted member may reuse a term that it requested but never won. What it said of that term
+ * before it lost its state does not count. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
     return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);

@@ -7,9 +7,9 @@
  *  1. the guardian reads what the member sent last: it may void a testament;
  *  2. it kills the hooks that run, and waits until no process of them is left;
  *  3. it runs on-follower for each group in which on-leader was run, and kills what that leaves;
- *  4. every holder of the group must report that its work has ended; if its channel ends without
- *     that report, the testament waits for one lease;
- *  5. what clients were promised must be over;
+ *  4. every run that works in the group must report that its work has ended; if its channel ends
+ *     without that report, the testament waits for one lease;
+ *  5. the deadlines that clients were given must be over;
  *  6. then it sends the testament, on all links, three times, unless the lease is over by then.
  *
  * A member that is stopped is not dead. If the guardian dies, the member goes on without

@@ -1,4 +1,5 @@
-/* Whose turn it is to work under the office of a group, and who must stop.
+/* Decides which run works under the office of a group, and which must stop. A run waits twice:
+ * until it may register with the guardian, and then until it may work.
  *
  *     IDLE --join--> WAITS --turn--> REGISTERS --acknowledged--> WAITS --turn--> HOLDS
  *     HOLDS --told to stop, lease over--> LATE

@@ -1,5 +1,5 @@
-/* The runs of each group: one holds the office and works, the others wait in the order in which
- * they came. */
+/* The runs of each group: one works under the office, the others wait in the order in which they
+ * came. */
 #ifndef ELECT_DAEMON_RUN_QUEUE_H
 #define ELECT_DAEMON_RUN_QUEUE_H
 

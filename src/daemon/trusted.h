@@ -1,8 +1,8 @@
 /*
- * Programs that the daemon may execute: hooks. Whoever could change such a program, or put another
- * one in its place, could do whatever the daemon may. So the path is walked from /, one name at a
- * time, without following a link, and what was opened is looked at, not what has that name a moment
- * later. At every run: it says nothing about the next one.
+ * Checks a program before the daemon executes it: a hook. A user who can modify or replace such a
+ * program gets the rights of the daemon. So the path is walked from /, one name at a time, without
+ * following symbolic links, and the checks apply to the opened descriptors, not to names. They are
+ * repeated before every execution.
  *
  * Each folder, and the program, belongs to root or to the user of this process, and neither its
  * group nor others may write to it (an access list that lets somebody write shows there, too).
@@ -14,9 +14,9 @@
  * have there that do not look like theirs, and these are refused in such a folder:
  * - a plain file: a link to it, or the file itself, out of a folder of their own. So the program is
  *   not in it, only a folder with the program.
- * - what they have mounted: with FUSE a file belongs to whomever they say.
+ * - what they have mounted: with FUSE they choose the owner of a file.
  *
- * Not covered: whoever had it open for writing before it was given away.
+ * Not covered: a process that opened the file for writing before its owner changed.
  */
 #ifndef ELECT_DAEMON_TRUSTED_H
 #define ELECT_DAEMON_TRUSTED_H

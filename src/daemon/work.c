@@ -150,7 +150,8 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     struct elect_news news = elect_member_status(w->member, group);
     if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* A run that began in an earlier term of this office keeps that term, so all are shown it. */
+    /* A run that began in an earlier term, and was not interrupted since, keeps that term: all
+     * clients are told the same. */
     if (news.leads && g->holder != NULL)
         news.term = run_connection_term(g->holder);
     return news;

@@ -1,7 +1,7 @@
 /*
  * What works on this machine under the offices of its member, and whether all of it has stopped:
  *
- *     the holder   an elect run, until it reports that its work has ended    run_queue.c
+ *     a run        until it reports that its work has ended                  run_queue.c
  *     clients      that were told how long the member leads, until then      run_connection.c
  *     hooks        what on-leader began, until on-follower has ended it      hooks.c
  *
@@ -10,7 +10,7 @@
  * may release its term before the lease is over. Work that ends without reporting it may have left
  * processes behind: for those the member waits until the end of the lease that they were told of.
  *
- * The daemon is known here by the first part of struct work only: no file of the work includes
+ * These files know the daemon only through the first fields of struct work; none of them includes
  * daemon.h.
  */
 #ifndef ELECT_DAEMON_WORK_H

@@ -1,4 +1,5 @@
-/* Finds the last change of leader in the recorders; or, if nobody leads, how that came about. */
+/* Finds the last change of leader in the flight recorders or, if there is no leader now, how the
+ * last one was lost. */
 #ifndef ELECT_HISTORY_CHANGE_H
 #define ELECT_HISTORY_CHANGE_H
 
@@ -24,16 +25,16 @@ enum history_ending {
 };
 
 struct history_change {
-    const struct history_step *takes;  /* the new leader takes office; NULL: nobody leads since */
+    const struct history_step *takes;  /* the new leader takes office; NULL: no leader since */
     const struct history_step *limit;  /* the same, or behind the last step */
     int64_t at;                        /* when it took office, or else when the daemon was asked */
-    const char *old;                   /* who led before; NULL: nobody did */
+    const char *old;                   /* the leader before; NULL: there was none */
     const struct history_step *before; /* the old leader took office; NULL: not recorded */
     const struct history_step *reign;  /* the last step by which the old leader came to lead */
     const struct history_step *sign;   /* its last sign of life */
     enum history_ending how;
     const struct history_step *end; /* the record that says so */
-    bool measured;                  /* how long nobody led is known: */
+    bool measured;                  /* the time without a leader is known: */
     int64_t gap;   /* exactly that long with HISTORY_END_OWN, else at most; below 0: both led */
     int64_t error; /* by which the gap may be wrong, because clocks differ */
     bool lasts;    /* no record says that the new office is over */

@@ -15,7 +15,7 @@
 
 struct history_fault {
     int64_t at;
-    int64_t lasts;      /* of a pause */
+    int64_t lasts;      /* of a stall */
     struct fault fault; /* a rank in it is the index of a member; its time is not set */
 };
 

@@ -1,6 +1,6 @@
 /*
  * What a process ever claimed under a mandate: the largest token that it led with, and the largest
- * term that its voter granted. The checks of the promises use it. It is kept outside the process,
+ * term that its voter granted. The checks of P1 to P3 use it. It is kept outside the process,
  * so that no crash and no broken disk changes it.
  */
 #ifndef ELECT_MODEL_CLAIMS_H
@@ -12,7 +12,7 @@ struct claims {
     elect_term taken, granted;
 };
 
-/* Which promise a claim breaks. */
+/* How a claim violates P1 to P3. */
 enum {
     CLAIMED_TWICE = 1,   /* a term that was led before, in another office or incarnation */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */
@@ -23,7 +23,7 @@ enum {
 /*
  * To be called after a step. `token` is what the process led with before it, `latest` the largest
  * token of all processes. A grant counts when it is sent: a crash of the voter loses a grant that
- * still waits for the disk. Returns the promises that are broken.
+ * still waits for the disk. Returns the violations, a set of CLAIMED_*.
  */
 unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
                      const struct elect_node *node, const struct elect_output *out, bool spoken);

@@ -132,7 +132,7 @@ bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening 
         return false;
     answer(w, rank, from,
            (struct elect_message){
-               .type = ELECT_AYE, .term = m->candidate.asked, .round = m->candidate.question},
+               .type = ELECT_AYE, .term = m->candidate.asked, .round = m->candidate.prevote_round},
            h);
     return true;
 }

@@ -30,7 +30,7 @@ enum fate {
     FATE_LOST_IN_CUT,
     FATE_LOST_AT_THE_DEAD,
     FATE_LOST_BY_HAND,
-    FATE_GARBLED /* and thrown away by the receiver, because its proof fails */
+    FATE_GARBLED /* the receiver drops it, because authentication fails */
 };
 
 struct flight {
@@ -62,7 +62,7 @@ struct flight {
     /* Told to a process by its host. */                                                           \
     X(RESIGN, "resign")                                                                            \
     X(TRANSFER, "transfer") /* to this number */                                                   \
-    X(ADD, "add")           /* the leader is told to make this one a member */                     \
+    X(ADD, "add")           /* the leader is told to let this one vote and lead */                 \
     X(REMOVE, "remove")     /* the leader is told that this one votes no more */                   \
     X(READMIT, "readmit")   /* a process that is down comes back without its state */              \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \

@@ -1,5 +1,5 @@
 /* Starts the command and health checks. Between the keeper and the command stands the waiter,
- * which returns the exit status while the kernel reaps all orphans (see ARCHITECTURE.md). */
+ * which returns the exit status while the kernel reaps all orphans: docs/internals/daemon.md. */
 #include "command.h"
 
 #include "scheduling.h"

@@ -23,7 +23,7 @@ struct deadline {
     int64_t until;
     int64_t grace, margin;
     int64_t since; /* when it was told to stop; DEADLINE_NEVER: it works */
-    bool over;     /* somebody else may lead already */
+    bool over;     /* another member may already lead */
 };
 
 /* Nothing is granted yet. False, with the arithmetic, if grace and margin leave less than two
@@ -39,7 +39,7 @@ int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t le
 bool deadline_may_start(const struct deadline *d, int64_t now);
 int64_t deadline_term(const struct deadline *d);  /* when it is to be told; NEVER: it was */
 int64_t deadline_kill(const struct deadline *d);  /* when nothing may be left to grace */
-int64_t deadline_guard(const struct deadline *d); /* when whoever should have killed is late */
+int64_t deadline_guard(const struct deadline *d); /* when the process that had to kill is late */
 
 void deadline_stop(struct deadline *d, int64_t now); /* its grace begins; once */
 void deadline_lost(struct deadline *d, int64_t now); /* there is none */

@@ -5,8 +5,8 @@
  *     C  the waiter: parent of the command, exits with the command's status
  *     W  the command, and whatever it forks
  *
- * Both A and B are subreapers, know until when (in a page that they share) and see the other's end.
- * Whoever is left kills and reaps everything, and says that nothing works any more. */
+ * A and B are subreapers, read the deadline from a shared page, and notice when the other dies. The
+ * survivor kills and reaps everything and reports that the work has ended. */
 #ifndef ELECT_RUN_RUN_H
 #define ELECT_RUN_RUN_H
 

@@ -1,10 +1,10 @@
 /* Everything below this process, however it was forked: signalled, stopped, killed and reaped.
  *
- * A subreaper inherits the orphans of its descendants, so that nothing leaves the tree, and when
- * no child is left nothing is. A process that was sent SIGKILL cannot fork any more. What races is
- * a process that forks and exits before it is found: signals therefore go to the children as fast
- * as the kernel lists them, and orphans are left to the kernel to reap, because a process that has
- * to reap them itself, at the priority of its user, does nothing else. */
+ * A subreaper inherits the orphans of its descendants, so that no process leaves the tree; when no
+ * child is left, the tree is empty. A process that was sent SIGKILL cannot fork any more. What
+ * races is a process that forks and exits before it is found: signals therefore go to the children
+ * as fast as the kernel lists them, and orphans are left to the kernel to reap, because a process
+ * that has to reap them itself, at the priority of its user, does nothing else. */
 #ifndef ELECT_RUN_TREE_H
 #define ELECT_RUN_TREE_H
 

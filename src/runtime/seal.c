@@ -94,13 +94,14 @@ uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NON
 
 /* ---- packets ---- */
 
-struct also_proved {
+struct associated_data {
     uint8_t bytes[SEAL_HEAD + SEAL_CLUSTER + 1];
 };
 
-static struct also_proved also(const uint8_t head[SEAL_HEAD], const uint8_t cluster[SEAL_CLUSTER])
+static struct associated_data associated(const uint8_t head[SEAL_HEAD],
+                                         const uint8_t cluster[SEAL_CLUSTER])
 {
-    struct also_proved a;
+    struct associated_data a;
     memcpy(a.bytes, head, SEAL_HEAD);
     memcpy(a.bytes + SEAL_HEAD, cluster, SEAL_CLUSTER);
     a.bytes[SEAL_HEAD + SEAL_CLUSTER] = WIRE_MAJOR;
@@ -146,7 +147,7 @@ size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
     assert(b.fine && b.at == b.end);
     salt(out, secret, content, length);
     nonce_of(out, nonce);
-    struct also_proved a = also(out, cluster);
+    struct associated_data a = associated(out, cluster);
     crypto_aead_xchacha20poly1305_ietf_encrypt(out + SEAL_HEAD, NULL, content, length, a.bytes,
                                                sizeof a.bytes, NULL, nonce, key);
     return SEAL_HEAD + length + SEAL_PROOF;
@@ -176,7 +177,7 @@ int seal_open(const uint8_t *bytes, size_t length, const uint8_t key[SEAL_KEY],
 {
     uint8_t nonce[crypto_aead_xchacha20poly1305_ietf_NPUBBYTES];
     assert(length >= SEAL_HEAD + SEAL_PROOF && length <= SEAL_MAX_PACKET);
-    struct also_proved a = also(bytes, cluster);
+    struct associated_data a = associated(bytes, cluster);
     nonce_of(bytes, nonce);
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(content, NULL, NULL, bytes + SEAL_HEAD,
                                                    length - SEAL_HEAD, a.bytes, sizeof a.bytes,

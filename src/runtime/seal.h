@@ -3,7 +3,7 @@
  * believed is decided in session.c.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
- *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of proof
+ *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of MAC
  *
  * The salt and the counter are the nonce. The salt is a hash of all that comes before it and of
  * the content, keyed with a secret that each start draws. So no nonce is used for two contents,

@@ -100,7 +100,7 @@ static void settle_candidacy(struct elect_mandate *m)
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
     m->candidate.asked = m->seen = 0; /* what else it may know of is guessed: see hear_of */
     m->candidate.attempts = 0;
-    m->candidate.question = 0;
+    m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
     if (m->candidate.stage == ELECT_PREVOTING) { /* it may ask again, and be told, at any time */
         m->candidate.stage = ELECT_NO_CANDIDATE;
@@ -258,7 +258,7 @@ static void assent(const struct question *q, struct local *l, struct elect_outpu
             answer(q, l, from,
                    (struct elect_message){.type = ELECT_AYE,
                                           .term = l->node.mandate.candidate.asked,
-                                          .round = l->node.mandate.candidate.question},
+                                          .round = l->node.mandate.candidate.prevote_round},
                    out);
 }
 

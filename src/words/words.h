@@ -1,4 +1,4 @@
-/* Processes, messages and rules in the words of the lecture, for whoever tells of them. */
+/* Formats processes, messages and rules as text, for the log and the traces. */
 #ifndef ELECT_WORDS_WORDS_H
 #define ELECT_WORDS_WORDS_H
 

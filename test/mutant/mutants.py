@@ -184,7 +184,7 @@ MUTANTS = {
         "unit an observer follows and does not vote"),
     # the mandate: candidates and leaders
     "an answer to an earlier question counts": (
-        "office.c", "m->term != candidate(p)->asked || m->round != candidate(p)->question)", "m->term != candidate(p)->asked)",
+        "office.c", "m->term != candidate(p)->asked || m->round != candidate(p)->prevote_round)", "m->term != candidate(p)->asked)",
         "unit answers to an earlier question are none"),
     "who has just started burns a term": (
         "office.c", "    stand_for(p, ELECT_PREVOTING);\n    if (!elect__own_vote", "    stand_for(p, ELECT_CONFIRMING);\n    if (!elect__own_vote",
@@ -384,7 +384,7 @@ MUTANTS = {
     "a former life releases": (
         "node.c", " && elect__of_a_former_life(p, in->from, m->incarnation))", " && false)", "unit what a former life said is not about this one"),
     "resigning costs nothing": (
-        "handover.c", "        elect__penalize(p, WHO_RESIGNS);", "        ;", "unit penalties are forgotten by half"),
+        "handover.c", "        elect__penalize(p, RESIGNATION);", "        ;", "unit penalties are forgotten by half"),
     "giving place costs": (
         "handover.c", "    if (hands == ELECT_RESIGNING)\n", "    if (hands)\n", "unit a leader gives its place to the fittest who asks"),
     "place is given though it is not configured": (

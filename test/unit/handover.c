@@ -11,7 +11,7 @@ static struct voter *in_office(unsigned n)
         hears(v, (uint8_t)i,
               (struct elect_message){.type = ELECT_AYE,
                                      .term = v->a.node.mandate.candidate.asked,
-                                     .round = v->a.node.mandate.candidate.question,
+                                     .round = v->a.node.mandate.candidate.prevote_round,
                                      .incarnation = 1});
     for (unsigned i = 0; i < n; i++)
         hears(v, (uint8_t)i,
@@ -167,7 +167,7 @@ static void who_resigns_does_not_succeed_itself(void **state)
         hears(v, i,
               (struct elect_message){.type = ELECT_AYE,
                                      .term = v->a.node.mandate.candidate.asked,
-                                     .round = v->a.node.mandate.candidate.question,
+                                     .round = v->a.node.mandate.candidate.prevote_round,
                                      .incarnation = 1});
     assert_false(sends(v, ELECT_REQUEST, NULL));
     assert_int_equal(v->a.node.saved.used, v->a.node.mandate.leader.token);
@@ -581,7 +581,7 @@ static void a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way(void 
         hears(v, i,
               (struct elect_message){.type = ELECT_AYE,
                                      .term = v->a.node.mandate.candidate.asked,
-                                     .round = v->a.node.mandate.candidate.question,
+                                     .round = v->a.node.mandate.candidate.prevote_round,
                                      .incarnation = 1});
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_CONFIRMING);
     struct voter held = *v;

@@ -138,7 +138,8 @@ static inline struct elect_message reply(const struct voter *v, enum elect_event
     return (struct elect_message){.type = (uint8_t)type,
                                   .what = prevoting ? ELECT_PREVOTE : ELECT_REQUEST,
                                   .term = prevoting ? m->candidate.asked : m->leader.term,
-                                  .round = prevoting ? m->candidate.question : m->leader.rounds,
+                                  .round =
+                                      prevoting ? m->candidate.prevote_round : m->leader.rounds,
                                   .incarnation = v->a.node.saved.incarnation,
                                   .lease = v->a.config.lease};
 }

@@ -96,7 +96,7 @@ static void answers_to_an_earlier_life_are_none(void **state)
     happens(v, ELECT_SUSPECT); /* asks for the same term in the same words */
     hears(v, 2, reply(v, ELECT_AYE));
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
-    assert_int_equal(v->a.node.mandate.candidate.question, late.round);
+    assert_int_equal(v->a.node.mandate.candidate.prevote_round, late.round);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_PREVOTING);
