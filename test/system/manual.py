@@ -1,6 +1,7 @@
 """The manual says what the command says: every verb has its page, with its options and exit codes, no more, no fewer;
 so have the keys of a configuration and the words of a scenario. And man takes every page without a warning."""
 
+import json
 import os
 import pathlib
 import re
@@ -199,6 +200,20 @@ def example():
         check(f"config check of the {what}", code or "3 members, 3 of them vote, 1 group" in done.stdout, done.stdout)
 
 
+def times():
+    """What config check concludes from the times is what docs/guarantees.md says."""
+    lease, renewal, rho = 1000, 200, 0.2
+    text = re.sub(r"^id = [0-9a-f]{32}$", f"id = {secrets.token_hex(16)}", run("config", "example").stdout, flags=re.M)
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+        file.write(text.replace("[cluster]", f"[cluster]\nlease = {lease}ms\nrenewal = {renewal}ms\nrho = {rho * 100:.0f}%", 1))
+        file.flush()
+        said = run("config", "check", "-o", "json", file.name)
+    found = json.loads(said.stdout or "{}")
+    suspicion = 3 * renewal * (1 + rho) / (1 - rho)
+    for key, value in (("office_ms", lease * (1 - rho) / (1 + rho)), ("longest_gap_ms", (10 * lease + 8 * suspicion) / (1 - rho))):
+        check(f"config check: {key}", abs(found.get(key, 0) - value) < 0.1, said.stdout, said.stderr, value)
+
+
 def liked(*lines):
     """What the parser would have liked: for a word that is near to none it lists those that it knows."""
     with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
@@ -248,7 +263,7 @@ def client():
     check("elect-client.3: errors", named == errors and errors, named ^ errors)
 
 
-for part in (helped, verbs_and_pages, pages, configuration, example, scenario, client):
+for part in (helped, verbs_and_pages, pages, configuration, example, times, scenario, client):
     part()
 if shutil.which("man") is None:
     skip("pages as man shows them", "needs man")
