@@ -151,9 +151,9 @@ MUTANTS = {
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
         "storms --processes 3"),
     "grant during another's lease": (
-        "voter.c", "    return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p)", "    if ((leader(p)->token", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
+        "voter.c", "    return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p)", "    return (in_office(p)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "grant to another incarnation of the holder": (
-        "voter.c", "    return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;", "    return voter(p)->holder == c || m == NULL;", "unit another incarnation of the holder is a clone"),
+        "voter.c", "    return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;", "    return voter(p)->holder == c;", "unit another incarnation of the holder is a clone"),
     "stale terms granted": (
         "voter.c", "    if (m->term < saved(p)->promised)\n        return ELECT_REFUSED_STALE;\n", "", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "closed terms granted": (
@@ -171,7 +171,7 @@ MUTANTS = {
     "certificate ignored": (
         "voter.c", "        close_term(p, m->certificate);\n", "        ;\n", "unit a certificate frees the voter"),
     "certificate of a stranger": (
-        "voter.c", "    if (elect__counts_wrongly(p, c, m) || m->lease == 0", "    if (m->other != 0)\n        close_term(p, m->other);\n    if (elect__counts_wrongly(p, c, m) || m->lease == 0",
+        "voter.c", "    if (elect__counts_wrongly(p, c, m) || m->lease == 0", "    if (m->certificate != 0)\n        close_term(p, m->certificate);\n    if (elect__counts_wrongly(p, c, m) || m->lease == 0",
         "unit a certificate frees the voter"),
     "candidate followed as if it led": (
         "voter.c", "    if (m->leading) {\n        presence(p)->heir = m->heir;\n        elect__follow_office", "    if (true) {\n        presence(p)->heir = m->heir;\n        elect__follow_office",
@@ -416,7 +416,7 @@ MUTANTS = {
     "suspicion by the own clock": (
         "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four voters of six keep sight of a majority"),
     "a leader that speaks for itself is hearsay": (
-        "presence.c", "leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that tells of itself is no hearsay"),
+        "presence.c", "its_leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that tells of itself is no hearsay"),
     "elections begin at once": (
         "presence.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    because", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    because",
         "unit who misses a leader looks around for t before it begins"),
