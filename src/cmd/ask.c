@@ -337,8 +337,10 @@ static bool send_request(int fd, json_t *request)
     return fine;
 }
 
-json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
-                int *status, struct text *why)
+/* As ask_daemon, but the complaint about the answer is returned in `why`; empty if no daemon could
+ * be asked. */
+static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
+                          unsigned seconds, int *status, struct text *why)
 {
     json_error_t error;
     json_t *answer = NULL;
@@ -371,7 +373,7 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
                    int *status)
 {
     struct text why;
-    json_t *answer = ask_try(a, socket, request, seconds, status, &why);
+    json_t *answer = try_to_ask(a, socket, request, seconds, status, &why);
     if (answer == NULL && why.length > 0)
         ask_complain(a->verb, *status, why.bytes);
     return answer;
@@ -449,7 +451,7 @@ void ask_print_json(json_t *o)
 
 static json_t *ask_for_history(void *context, json_t *request, int *status, struct text *why)
 {
-    return ask_try(context, "status", request, PATIENCE, status, why);
+    return try_to_ask(context, "status", request, PATIENCE, status, why);
 }
 
 struct history *ask_history(struct asked_for *a, int *status)

@@ -72,9 +72,6 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
 /* The answer, or NULL with an exit status, after having complained. Takes the request. */
 json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
                    int *status);
-/* The same, without complaining of the answer: why; empty if there was nobody to ask. */
-json_t *ask_try(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
-                int *status, struct text *why);
 /* Calls back with every line that comes, until there is no more, or it says false. */
 int ask_stream(const struct asked_for *a, json_t *request,
                bool (*take)(void *context, json_t *line), void *context);

@@ -54,8 +54,8 @@ static void upon_lower_leader(struct process *p, number j, uint32_t round)
 
 static void upon_higher_leader(struct process *p, number j, uint32_t round)
 {
-    number leader = p->node->leader;
-    if (round == saved(p)->round && leader != ELECT_NOBODY && leader > j) {
+    number followed = p->node->leader;
+    if (round == saved(p)->round && followed != ELECT_NOBODY && followed > j) {
         because(p, STILL_FOLLOWS);
         return;
     }

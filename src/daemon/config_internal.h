@@ -17,7 +17,7 @@ enum config_key {
         KEY_COUNT
 };
 
-enum config_roles { ROLE_MEMBER, ROLE_WITNESS, ROLE_OBSERVER, ROLE_COUNT };
+enum config_role_number { ROLE_MEMBER, ROLE_WITNESS, ROLE_OBSERVER, ROLE_COUNT };
 extern const char *const config_roles[ROLE_COUNT];
 
 /* Report a mistake, unless one was reported before: only the first counts. `word`, if not NULL, is

@@ -66,9 +66,9 @@ struct work_calls {
 struct work {
     /* What the work needs from the daemon, which sets it before work_begin(). */
     uv_loop_t *loop;
-    const struct config *config; /* a reload changes the struct, not the pointer */
-    const struct config_member *me;
-    const struct words *words; /* with the configuration of the election */
+    const struct config *config;    /* a reload changes the struct, not the pointer */
+    const struct config_member *me; /* its place in the configuration, which a reload keeps */
+    const struct words *words;      /* with the configuration of the election */
     const struct work_calls *calls;
     void *context;
     /* And what it sets later. */

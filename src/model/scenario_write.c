@@ -42,6 +42,13 @@ static void add_group(const struct scenario_writer *w, struct text *line, elect_
         add_number(line, w->id[__builtin_ctzll(set)]);
 }
 
+/* A number alone would be a count of processes. */
+static void add_range_of_one(const struct scenario_writer *w, struct text *line, unsigned rank)
+{
+    text_add(line, "..");
+    text_add_number(line, w->id[rank]);
+}
+
 /* Adds a process to the list of a setting. */
 static void add_listed(const struct scenario_writer *w, struct text *line, bool first,
                        unsigned rank)
@@ -99,6 +106,8 @@ void scenario_write_ring(const struct scenario_writer *w, const struct elect_con
     begin(&line, setup_key(SETTING_PROCESSES));
     for (unsigned place = 0; place < c->n; place++)
         add_listed(w, &line, place == 0, c->ring[place]);
+    if (c->n == 1)
+        add_range_of_one(w, &line, 0);
     end(w, &line);
 }
 
@@ -110,10 +119,8 @@ void scenario_write_set(const struct scenario_writer *w, enum setting setting, e
     begin(&line, setup_key(setting));
     for (elect_set rest = set; rest != 0; rest &= rest - 1)
         add_listed(w, &line, rest == set, (unsigned)__builtin_ctzll(rest));
-    if (setting == SETTING_PROCESSES && (set & (set - 1)) == 0) { /* a number alone is a count */
-        text_add(&line, "..");
-        text_add_number(&line, w->id[__builtin_ctzll(set)]);
-    }
+    if (setting == SETTING_PROCESSES && (set & (set - 1)) == 0)
+        add_range_of_one(w, &line, (unsigned)__builtin_ctzll(set));
     end(w, &line);
 }
 

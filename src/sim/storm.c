@@ -1,5 +1,4 @@
-/* See storm.h. All choices of a seed come from its own dice, so that the seed alone repeats them.
- * */
+/* See storm.h. All choices of a storm come from its own dice: the seed alone repeats them. */
 #include "storm.h"
 
 #include <string.h>
@@ -317,8 +316,8 @@ static void strike(struct storm *s)
     case STORM_JUMP:
     case STORM_BACKUP:
     case STORM_CLONE:
-    case STORM_SWAP:
-    case STORM_FAULT_COUNT: f.amount = amount(s, kind); break;
+    case STORM_SWAP: f.amount = amount(s, kind); break;
+    case STORM_FAULT_COUNT: return;
     }
     fault(s, kind, &f);
 }

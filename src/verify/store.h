@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#define STORE_MAX_KEEPERS 8
+#define STORE_MAX_OWNERS 8
 
 /* What a thread writes all the time must not share a cache line with what the others read. */
 #define STORE_APART _Alignas(128)
@@ -31,7 +31,7 @@ struct store {
     unsigned n, owners, width; /* bytes for a seat: 2, later 3 or 4 */
     bool budget;               /* there is one, so it is part of a world */
     size_t max_bytes;
-    struct shelves shelves[STORE_MAX_KEEPERS];
+    struct shelves shelves[STORE_MAX_OWNERS];
     _Atomic uint64_t *slot, *old; /* upper half of the hash, number + 1 */
     uint64_t slots, olds;
     STORE_APART atomic_size_t bytes;

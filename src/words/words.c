@@ -67,10 +67,13 @@ static void add_details(const struct elect_message *m, struct text *t)
     if (m->leading)
         text_add(t, " leading");
     if (m->type == ELECT_FOLLOWING)
-        add_labelled(t, " left ", m->remaining);
-    if (m->in_the_way != 0) {
-        text_add(t, m->type == ELECT_REFUSE ? " for " : " after ");
+        add_labelled(t, " left ", m->valid_for);
+    if (m->type == ELECT_REFUSE && m->in_the_way != 0) {
+        text_add(t, " for ");
         text_add(t, elect_term_text(m->in_the_way, term));
+    } else if (m->certificate != 0) {
+        text_add(t, " after ");
+        text_add(t, elect_term_text(m->certificate, term));
     }
 }
 

@@ -1,4 +1,4 @@
-/* Voters, rule by rule: what they grant and refuse (V1 to V8). Each test is one sentence of
+/* Voters, rule by rule: what they grant and refuse. Each test is one sentence of
  * docs/guarantees.md or of the comments at the head of voter.c. */
 #include "mandate.h"
 
