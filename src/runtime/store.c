@@ -4,15 +4,17 @@
 #include "bytes.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sodium.h>
 
-#define MAGIC       0x4554415453454c45u /* "ELESTATE" */
-#define FORMAT      1
-#define BLOCK       4096
-#define HEAD        4096
-#define GROUP       1024
-#define CHECKSUM    32
-#define CHECKSUM_AT (HEAD - CHECKSUM)
+#define MAGIC         0x4554415453454c45u /* "ELESTATE" */
+#define FORMAT        1
+#define BLOCK         4096
+#define HEAD          4096
+#define GROUP         1024
+#define CHECKSUM      32
+#define CHECKSUM_AT   (HEAD - CHECKSUM)
+#define LAST_SEQUENCE UINT64_MAX /* never written */
 
 _Static_assert(HEAD + STORE_GROUPS * GROUP <= STORE_STRIDE, "a slot has room for all groups");
 
@@ -124,7 +126,7 @@ static bool take_head(struct bytes *b, struct state *state)
     state->incarnation = (uint32_t)take_number(b, 4);
     state->condemned = (uint8_t)take_number(b, 1);
     return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
-           state->sequence < UINT64_MAX; /* so that there is always a next one */
+           state->sequence < LAST_SEQUENCE; /* so that there is always a next one */
 }
 
 static enum store_error take_slot(uint8_t *slot, unsigned place, struct state *state)
@@ -236,6 +238,8 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
 enum store_error store_write(struct store *s, struct state *state)
 {
     unsigned other = s->pair == 0 ? 2 : 0;
+    if (s->sequence + 1 == LAST_SEQUENCE) /* it would be refused when it is read: see take_head */
+        return failed(s, EOVERFLOW);
     state->sequence = s->sequence + 1;
     enum store_error error = write_slot(s, state, other);
     if (error == STORE_FINE)
