@@ -64,7 +64,7 @@ storm: all ## simulate STORM days (15) of storms, six times
 	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((2000 + $(SEED))) --beyond clocks
 	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((3000 + $(SEED))) --beyond disks
 
-fuzz: deps-test ## fuzz every decoder for FUZZ seconds (60) each; KEEP=1 adds what is new to the corpus
+fuzz: deps-test ## fuzz every decoder for FUZZ seconds (60) each, or with the inputs of a SEED; KEEP=1: keep new ones
 	@tools/fuzz $(FUZZ)
 
 chaos: all deps-test ## disturb real daemons at random for CHAOS seconds (300), as root; SEED=N repeats a run
