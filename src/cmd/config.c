@@ -9,7 +9,21 @@
 struct meaning {
     double lease, office, renewal, replaced, bound, hand_over;
     unsigned voters, tolerated;
+    char warning[128]; /* empty: none */
 };
+
+/* An even number of voters tolerates no more failures than one voter less. */
+static void warn(struct meaning *m)
+{
+    if (m->voters == 2)
+        snprintf(m->warning, sizeof m->warning,
+                 "with 2 voters, the failure of either leaves no majority: add a witness");
+    else if (m->voters % 2 == 0)
+        snprintf(m->warning, sizeof m->warning,
+                 "%u voters tolerate no more failures than %u: add a witness, or make one an "
+                 "observer",
+                 m->voters, m->voters - 1);
+}
 
 static double duration(const struct elect_config *e, unsigned timer)
 {
@@ -33,6 +47,7 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
         .hand_over = 3.0 * c->delay + 2.0 * c->delay,
         .voters = voters,
         .tolerated = (voters - 1) / 2};
+    warn(&m);
     return m;
 }
 
@@ -63,9 +78,8 @@ static void print_text(const struct config *c, const struct meaning *m)
            "If a clock is worse than that, two may lead for a while; who checks their\n"
            "tokens takes the larger one only.\n",
            c->rho / 1e4, c->max_lease / MILLISECOND);
-    if (m->voters % 2 == 0)
-        printf("\nNote: %u voters tolerate no more failures than %u. A witness would help.\n",
-               m->voters, m->voters - 1);
+    if (m->warning[0] != '\0')
+        printf("\nWarning: %s.\n", m->warning);
 }
 
 static void print_json(const struct config *c, const struct meaning *m)
@@ -84,6 +98,9 @@ static void print_json(const struct config *c, const struct meaning *m)
         m->office / MILLISECOND, "renewal_ms", m->renewal / MILLISECOND, "fail_over_ms",
         m->replaced / MILLISECOND, "longest_gap_ms", m->bound / MILLISECOND, "hand_over_ms",
         m->hand_over / MILLISECOND, "clock_drift_percent", c->rho / 1e4);
+    json_object_set_new(o, "warnings", json_array());
+    if (m->warning[0] != '\0')
+        json_array_append_new(json_object_get(o, "warnings"), json_string(m->warning));
     ask_print_json(o);
     json_decref(o);
 }

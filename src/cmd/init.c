@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -160,19 +161,33 @@ static int make_cluster(const struct asked_for *a, struct config *c)
 
 /* ---- a member ---- */
 
-/* One of this machine's addresses. */
+static bool same_address(const union elect_address *a, const struct sockaddr *other)
+{
+    const union elect_address *b = (const union elect_address *)(const void *)other;
+    if (other == NULL || other->sa_family != a->any.sa_family)
+        return false;
+    return a->any.sa_family == AF_INET6
+               ? memcmp(&a->six.sin6_addr, &b->six.sin6_addr, sizeof a->six.sin6_addr) == 0
+               : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
+}
+
+/* Is it an address of this machine? Binding it would be no answer: with net.ipv4.ip_nonlocal_bind
+ * any address can be bound. All of 127.0.0.0/8 is this machine, whatever its interface shows. */
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
+    struct ifaddrs *all;
     if (m->host[0].name[0] != '\0' && !enroll_resolve(&m->host[0], AF_UNSPEC, &at))
         return false;
-    at.four.sin_port = 0; /* any port: it may be in use */
-    int fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool fine = fd >= 0 && bind(fd, &at.any,
-                                at.any.sa_family == AF_INET6 ? sizeof at.six : sizeof at.four) == 0;
-    if (fd >= 0)
-        close(fd);
-    return fine;
+    if (at.any.sa_family == AF_INET && ntohl(at.four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+        return true;
+    if (getifaddrs(&all) != 0)
+        return false;
+    bool found = false;
+    for (const struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next)
+        found = same_address(&at, i->ifa_addr);
+    freeifaddrs(all);
+    return found;
 }
 
 /* Somebody asks the others, and waits: whether they remember it, or until they have told enough. */

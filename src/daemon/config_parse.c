@@ -6,10 +6,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
@@ -25,7 +28,25 @@ static const struct {
 #undef X
 };
 
+_Static_assert(KEY_COUNT <= 64, "a bit for each key");
+
+/* What was read so far: a section may stand in several files, but once in each, and a key once in
+ * all of them. A second value would silently replace the first one. */
+struct reader {
+    struct config *c;
+    uint64_t cluster, member[SESSION_PEERS]; /* 1 << enum config_key: the keys that were set */
+    bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS]; /* in this file */
+};
+
 /* ---- lines ---- */
+
+static bool once(struct reader *r, bool *here, const char *section)
+{
+    bool again = *here;
+    *here = true;
+    return !again || config_complain(r->c, "section", section,
+                                     " is repeated in this file: put its keys into one section");
+}
 
 static struct config_member *member_of(struct config *c, const char *name)
 {
@@ -44,54 +65,78 @@ static struct config_member *member_of(struct config *c, const char *name)
     return m;
 }
 
-static bool add_group(struct config *c, const char *name)
+static bool add_group(struct reader *r, const char *section)
 {
-    for (unsigned i = 0; i < c->groups; i++)
-        if (strcmp(c->group[i], name) == 0)
-            return true;
+    struct config *c = r->c;
+    const char *name = section + 6;
+    unsigned i = 0;
+    while (i < c->groups && strcmp(c->group[i], name) != 0)
+        i++;
+    if (i < c->groups)
+        return once(r, &r->group_here[i], section);
     if (!config_is_name(name))
         return config_complain_name(c, name);
     if (c->groups == STORE_GROUPS)
         return config_complain(c, "too many groups", NULL, ": at most 64");
     memcpy(c->group[c->groups++], name, strlen(name));
-    return true;
+    return once(r, &r->group_here[i], section);
 }
 
-static bool take_line(struct config *c, enum config_section section, struct config_member *m,
+static bool add_member(struct reader *r, const char *section)
+{
+    const struct config_member *m = member_of(r->c, section + 7);
+    return m != NULL && once(r, &r->member_here[m - r->c->member], section);
+}
+
+static bool take_line(struct reader *r, enum config_section section, struct config_member *m,
                       const char *word, const char *value)
 {
     const char *known[KEY_COUNT];
+    uint64_t *given = m != NULL ? &r->member[m - r->c->member] : &r->cluster;
     size_t count = 0;
     for (unsigned i = 0; i < KEY_COUNT; i++) {
         if (keys[i].section != section)
             continue;
-        if (strcmp(keys[i].word, word) == 0)
-            return config_take_value(c, m, (enum config_key)i, value);
+        if (strcmp(keys[i].word, word) == 0) {
+            bool again = (*given >> i & 1) != 0;
+            *given |= UINT64_C(1) << i;
+            return again ? config_complain(r->c, "key", word, " is set twice: remove one of both")
+                         : config_take_value(r->c, m, (enum config_key)i, value);
+        }
         known[count++] = keys[i].word;
     }
-    return config_complain_unknown(c, "unknown key ", word, known, count);
+    return config_complain_unknown(r->c, "unknown key ", word, known, count);
 }
 
-/* Called for each section, with `name` NULL, and for each key. */
-static int handle(void *user, const char *section, const char *name, const char *value)
+static bool take_section(struct reader *r, const char *section)
 {
     static const char *const sections[] = {"cluster", "member NAME", "group NAME"};
-    struct config *c = user;
+    if (strcmp(section, "cluster") == 0)
+        return once(r, &r->cluster_here, section);
+    if (strncmp(section, "member ", 7) == 0)
+        return add_member(r, section);
+    if (strncmp(section, "group ", 6) == 0)
+        return add_group(r, section);
+    return config_complain_unknown(r->c, "unknown section ", section, sections, 3);
+}
+
+/* Called for each key. */
+static int take_key(void *reader, const char *section, const char *name, const char *value)
+{
+    struct reader *r = reader;
+    struct config *c = r->c;
     const char *word = value != NULL ? value : "";
     uint64_t index;
+    if (name == NULL || *section == '\0')
+        return config_complain(c, "a line before the first section", NULL,
+                               ": expected such as [cluster]");
     if (strcmp(section, "cluster") == 0)
-        return name == NULL || take_line(c, SECTION_CLUSTER, NULL, name, word);
-    if (strncmp(section, "member ", 7) == 0)
-        return name == NULL
-                   ? member_of(c, section + 7) != NULL
-                   : config_complain(c, "[member NAME] must be the first on its line", NULL, "");
-    if (name != NULL && section[0] == SHORT && c->members > 0 &&
-        parse_number(section + 1, c->members - 1, &index))
-        return take_line(c, SECTION_MEMBER, &c->member[index], name, word);
+        return take_line(r, SECTION_CLUSTER, NULL, name, word);
+    if (section[0] == SHORT && c->members > 0 && parse_number(section + 1, c->members - 1, &index))
+        return take_line(r, SECTION_MEMBER, &c->member[index], name, word);
     if (strncmp(section, "group ", 6) == 0)
-        return add_group(c, section + 6) &&
-               (name == NULL || config_complain(c, "unknown key", name, ": a group has none yet"));
-    return config_complain_unknown(c, "unknown section ", section, sections, 3);
+        return config_complain(c, "unknown key", name, ": a group has none yet");
+    return config_complain(c, "section", section, " must be the first on its line");
 }
 
 /* ---- a text ---- */
@@ -108,7 +153,7 @@ static void shorten(const struct config *c, const char *name, char *at, const ch
 
 /* inih reports only sections that have keys, and a group has none, so the sections are read first.
  * Returns the line of the first that is unknown, or 0. */
-static int take_sections(struct config *c, char *text)
+static int take_sections(struct reader *r, char *text)
 {
     int line = 1;
     ini_allow_multiline = false;
@@ -122,10 +167,10 @@ static int take_sections(struct config *c, char *text)
         length = length < sizeof section ? length : sizeof section - 1;
         memcpy(section, at + 1, length);
         section[length] = '\0';
-        if (!handle(c, section, NULL, NULL))
+        if (!take_section(r, section))
             return line;
         if (strncmp(section, "member ", 7) == 0)
-            shorten(c, section + 7, at + 1, end);
+            shorten(r->c, section + 7, at + 1, end);
     }
     return 0;
 }
@@ -164,16 +209,20 @@ static bool locate(struct config *c, const char *path, int line)
     return false;
 }
 
-static bool take_text(struct config *c, const char *path, const char *text)
+static bool take_text(struct reader *r, const char *path, const char *text)
 {
+    struct config *c = r->c;
     char *copy = strdup(text);
     if (copy == NULL) {
         config_complain(c, "no memory", NULL, "");
         return locate(c, path, 0);
     }
-    int line = take_sections(c, copy);
+    r->cluster_here = false;
+    memset(r->member_here, 0, sizeof r->member_here);
+    memset(r->group_here, 0, sizeof r->group_here);
+    int line = take_sections(r, copy);
     if (line == 0)
-        line = ini_parse_string(copy, handle, c);
+        line = ini_parse_string(copy, take_key, r);
     free(copy);
     return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
 }
@@ -198,31 +247,50 @@ static bool finish(struct config *c)
 
 bool config_parse(struct config *c, const char *path, const char *text)
 {
+    struct reader r = {.c = c};
     begin(c, path);
-    return take_text(c, path, text) && finish(c);
+    return take_text(&r, path, text) && finish(c);
 }
 
 /* ---- files ---- */
 
-static bool take_file(struct config *c, const char *path)
+/* Reads at most `room` bytes; -1, with the reason in errno, if that is not possible. A FIFO or a
+ * device is refused before it is read: it could block, or never end. */
+static ssize_t read_regular(const char *path, char *to, size_t room)
+{
+    struct stat is;
+    size_t length = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    bool regular = fstat(fd, &is) == 0 && S_ISREG(is.st_mode);
+    ssize_t got = regular ? 1 : -1;
+    errno = S_ISDIR(is.st_mode) ? EISDIR : EINVAL;
+    while (got > 0 && length < room) {
+        got = read(fd, to + length, room - length);
+        length += got > 0 ? (size_t)got : 0;
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    return got < 0 ? -1 : (ssize_t)length;
+}
+
+static bool take_file(struct reader *r, const char *path)
 {
     static char text[CONFIG_BYTES + 1];
-    FILE *in = fopen(path, "re");
-    size_t length = in != NULL ? fread(text, 1, sizeof text, in) : 0;
-    bool fine = in != NULL && ferror(in) == 0;
-    int error = errno;
-    if (in != NULL)
-        fclose(in);
-    if (!fine || length > CONFIG_BYTES || memchr(text, '\0', length) != NULL) {
-        config_complain(c,
-                        !fine                   ? strerror(error)
-                        : length > CONFIG_BYTES ? "too long a file"
-                                                : "no text",
+    ssize_t length = read_regular(path, text, sizeof text);
+    if (length < 0 || length > CONFIG_BYTES || memchr(text, '\0', (size_t)length) != NULL) {
+        config_complain(r->c,
+                        length > CONFIG_BYTES ? "too long a file"
+                        : length >= 0         ? "no text"
+                        : errno == EINVAL     ? "not a regular file"
+                                              : strerror(errno),
                         NULL, "");
-        return locate(c, path, 0);
+        return locate(r->c, path, 0);
     }
     text[length] = '\0';
-    return take_text(c, path, text);
+    return take_text(r, path, text);
 }
 
 static int is_conf(const struct dirent *entry)
@@ -235,17 +303,18 @@ bool config_load(struct config *c, const char *path)
 {
     char folder[CONFIG_PATH + 16], file[CONFIG_PATH + 300];
     struct dirent **entries;
+    struct reader r = {.c = c};
     begin(c, path);
     if (strlen(path) >= CONFIG_PATH) {
         config_complain(c, "too long a path", NULL, ": at most 255 characters");
         return locate(c, path, 0);
     }
     snprintf(folder, sizeof folder, "%.*sconf.d", config_folder(c), path);
-    bool fine = take_file(c, path);
+    bool fine = take_file(&r, path);
     int count = scandir(folder, &entries, is_conf, alphasort);
     for (int i = 0; i < count; i++) {
         snprintf(file, sizeof file, "%s/%s", folder, entries[i]->d_name);
-        fine = fine && take_file(c, file);
+        fine = fine && take_file(&r, file);
         free(entries[i]);
     }
     if (count >= 0)

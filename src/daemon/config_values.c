@@ -160,6 +160,21 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     return true;
 }
 
+/* Why no member can have this address; NULL if one can. */
+static const char *not_an_address_of_a_member(const union elect_address *a)
+{
+    const uint32_t four = ntohl(a->four.sin_addr.s_addr);
+    const struct in6_addr *six = &a->six.sin6_addr;
+    bool is_six = a->any.sa_family == AF_INET6, is_four = a->any.sa_family == AF_INET;
+    if ((is_four && four == INADDR_ANY) || (is_six && IN6_IS_ADDR_UNSPECIFIED(six)))
+        return " is a wildcard: write the address at which the other members reach this one";
+    if ((is_four && IN_MULTICAST(four)) || (is_six && IN6_IS_ADDR_MULTICAST(six)))
+        return " is a multicast address: write the member's own address";
+    if (is_four && four == INADDR_BROADCAST)
+        return " is the broadcast address: write the member's own address";
+    return NULL;
+}
+
 static bool take_addresses(struct config *c, const char *value, struct config_member *m)
 {
     struct elect_peer *p = &m->peer;
@@ -180,6 +195,9 @@ static bool take_addresses(struct config *c, const char *value, struct config_me
             return config_complain(
                 c, "no address", at,
                 ": expected such as 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400");
+        const char *why = not_an_address_of_a_member(&p->link[p->links]);
+        if (why != NULL)
+            return config_complain(c, "address", at, why);
         p->links++;
     }
     return p->links > 0 ||
@@ -234,9 +252,6 @@ bool config_take_value(struct config *c, struct config_member *m, enum config_ke
                 config_complain(c, "no time", value, ": nothing can be that fast"));
     case KEY_MEMBER_ID:
         fine = take_number(c, value, ELECT_MAX_ID, &number);
-        if (fine && m->has_id && m->peer.id != number)
-            return config_complain(c, "a second id of member", m->name,
-                                   ": are two called the same?");
         m->has_id = fine;
         m->peer.id = (uint16_t)number;
         return fine;

@@ -8,11 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ID "id = 000102030405060708090a0b0c0d0eff\n"
-#define WHOLE                                                                                      \
-    "[cluster]\n" ID "[member a]\nid = 1\naddress = 127.0.0.1:7401\n"                              \
+#define ID          "id = 000102030405060708090a0b0c0d0eff\n"
+#define WITH(lines) /* of the cluster, from the third line on */                                   \
+    "[cluster]\n" ID lines "[member a]\nid = 1\naddress = 127.0.0.1:7401\n"                        \
     "[member b]\nid = 2\naddress = [::1]:7402\nrole = witness\npriority = 9\n"                     \
     "[group scheduler]\n"
+#define WHOLE WITH("")
 
 static struct config c;
 
@@ -48,8 +49,8 @@ static void settings_of_the_cluster(void **state)
 {
     (void)state;
     assert_true(config_parse(&c, "x.conf",
-                             WHOLE "[cluster]\nprofile = fast\nrho = 0.05%\nalgorithm = ring\n"
-                                   "preempt = after 30s\nkey-file = /k\nstate-dir = /s\n"));
+                             WITH("profile = fast\nrho = 0.05%\nalgorithm = ring\n"
+                                  "preempt = after 30s\nkey-file = /k\nstate-dir = /s\n")));
     assert_int_equal(c.lease, 60000);
     assert_int_equal(c.renewal, 12000);
     assert_int_equal(c.rho, 500);
@@ -57,8 +58,7 @@ static void settings_of_the_cluster(void **state)
     assert_true(c.preempt);
     assert_int_equal(c.preempt_after, 30000000);
     assert_string_equal(c.key_file, "/k");
-    assert_true(
-        config_parse(&c, "x.conf", WHOLE "[cluster]\nlease = 2s ; longer\nrenewal=400ms\n"));
+    assert_true(config_parse(&c, "x.conf", WITH("lease = 2s ; longer\nrenewal=400ms\n")));
     assert_int_equal(c.lease, 2000000);
 }
 
@@ -70,7 +70,7 @@ static void a_link_may_be_silent_between_renewals(void **state)
     for (unsigned i = 0; i < 3; i++) {
         struct elect_config e;
         char text[512];
-        snprintf(text, sizeof text, WHOLE "[cluster]\nprofile = %s\n", profiles[i]);
+        snprintf(text, sizeof text, WITH("profile = %s\n"), profiles[i]);
         assert_true(config_parse(&c, "x.conf", text));
         assert_int_equal(config_elect(&c, &e), ELECT_FINE);
         assert_in_range(config_link_silence(&e),
@@ -86,11 +86,11 @@ static void the_initiator_may_tell_the_lower_ones(void **state)
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
     assert_false(e.tell_lower);
     uint32_t digest = e.digest;
-    assert_true(config_parse(&c, "x.conf", WHOLE "[cluster]\ntell-lower = yes\n"));
+    assert_true(config_parse(&c, "x.conf", WITH("tell-lower = yes\n")));
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
     assert_true(e.tell_lower);
     assert_int_not_equal(e.digest, digest); /* all members must be told alike */
-    refused(WHOLE "[cluster]\ntell-lower = yes\nalgorithm = ring\n",
+    refused(WITH("tell-lower = yes\nalgorithm = ring\n"),
             "x.conf: tell-lower = yes needs algorithm = bully: change one of them");
 }
 
@@ -101,18 +101,16 @@ static void guardians_and_hooks(void **state)
     assert_true(c.testament && c.testament_delay == 0 && c.hook_timeout == 10000000);
     assert_false(config_has_hooks(&c));
     assert_true(config_parse(&c, "x.conf",
-                             WHOLE "[cluster]\ntestament = no\ntestament-delay = 5ms\n"
-                                   "run-group = workers\non-leader = /a/b\nhook-timeout = 2s\n"));
+                             WITH("testament = no\ntestament-delay = 5ms\n"
+                                  "run-group = workers\non-leader = /a/b\nhook-timeout = 2s\n")));
     assert_true(!c.testament && c.testament_delay == 5000 && c.hook_timeout == 2000000);
     assert_string_equal(c.run_group, "workers");
     assert_string_equal(c.hook[HOOK_ON_LEADER], "/a/b");
     assert_true(config_has_hooks(&c));
-    refused(WHOLE "[cluster]\non-leader = b\n",
-            "x.conf:13: no path \"b\": expected a program, from / on");
-    refused(WHOLE "[cluster]\ntestament = maybe\n", "x.conf:13: unknown \"maybe\": one of no, yes");
-    refused(WHOLE "[cluster]\nhook-timeout = 0s\n",
-            "x.conf:13: no time \"0s\": nothing can be that fast");
-    refused(WHOLE "[cluster]\ntestament-delay = 1s\n",
+    refused(WITH("on-leader = b\n"), "x.conf:3: no path \"b\": expected a program, from / on");
+    refused(WITH("testament = maybe\n"), "x.conf:3: unknown \"maybe\": one of no, yes");
+    refused(WITH("hook-timeout = 0s\n"), "x.conf:3: no time \"0s\": nothing can be that fast");
+    refused(WITH("testament-delay = 1s\n"),
             "x.conf: too long a testament-delay: after a lease nobody waits for a testament; see "
             "testament = no");
 }
@@ -148,9 +146,9 @@ static void names_may_be_long(void **state)
     assert_int_equal(strlen(LONG), 63);
     assert_true(config_parse(&c, "x.conf",
                              WHOLE "[member " LONG "]\nid = 3\naddress = 127.0.0.1:7403\n"
-                                   "[group " LONG "]\n[member b]\npriority = 3\n"));
+                                   "priority = 3\n[group " LONG "]\n"));
     assert_int_equal(config_member(&c, LONG)->peer.id, 3);
-    assert_int_equal(config_member(&c, "b")->priority, 3);
+    assert_int_equal(config_member(&c, LONG)->priority, 3);
     assert_string_equal(c.group[1], LONG);
     refused("[member " LONG "x]\nid = 1\n",
             "x.conf:1: no name \"" LONG
@@ -168,11 +166,11 @@ static void where_things_are(void **state)
     assert_string_equal(path, "/var/lib/elect/member-2.state");
     config_socket_path(&c, 2, "admin", path);
     assert_string_equal(path, "/run/elect/member-2.admin");
-    assert_true(config_parse(&c, "demo/elect.conf", WHOLE "[cluster]\nstate-dir = state\n"));
+    assert_true(config_parse(&c, "demo/elect.conf", WITH("state-dir = state\n")));
     config_socket_path(&c, 1, "status", path);
     assert_string_equal(path, "demo/state/member-1.status");
     assert_string_equal(c.key_file, "demo/key");
-    assert_true(config_parse(&c, "demo/elect.conf", WHOLE "[cluster]\nrun-dir = /r\n"));
+    assert_true(config_parse(&c, "demo/elect.conf", WITH("run-dir = /r\n")));
     config_socket_path(&c, 1, "status", path);
     assert_string_equal(path, "/r/member-1.status");
     config_state_path(&c, 1, path);
@@ -198,12 +196,18 @@ static void files_of_conf_d_come_last(void **state)
     snprintf(path, sizeof path, "%s/elect.conf", folder);
     assert_int_equal(mkdir(sub, 0700), 0);
     write_file(folder, "elect.conf", WHOLE);
-    write_file(sub, "20.conf", "[cluster]\nlease = 2s\n");
-    write_file(sub, "10.conf", "[cluster]\nlease = 3s\nrenewal = 300ms\n");
+    write_file(sub, "20.conf", "[cluster]\nlease = 2s\n[group scheduler]\n");
+    write_file(sub, "10.conf", "[cluster]\nrenewal = 300ms\n[member a]\npriority = 7\n");
     write_file(sub, "30.conf.bak", "nonsense\n");
     assert_true(config_load(&c, path));
     assert_int_equal(c.lease, 2000000);
     assert_int_equal(c.renewal, 300000);
+    assert_int_equal(c.member[0].priority, 7);
+    write_file(sub, "30.conf", "[cluster]\nlease = 3s\n");
+    assert_false(config_load(&c, path));
+    snprintf(want, sizeof want, "%s/30.conf:2: key \"lease\" is set twice: remove one of both",
+             sub);
+    assert_string_equal(c.complaint.bytes, want);
     write_file(sub, "30.conf", "[cluster]\n\nlaese = 2s\n");
     assert_false(config_load(&c, path));
     snprintf(want, sizeof want, "%s/30.conf:3: unknown key \"laese\": did you mean lease?", sub);
@@ -271,6 +275,49 @@ static void the_first_mistake_is_told_with_its_line(void **state)
     refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
 }
 
+/* The second value would silently replace the first one. */
+static void nothing_is_said_twice(void **state)
+{
+    (void)state;
+    refused(WITH("lease = 2s\nlease = 3s\n"),
+            "x.conf:4: key \"lease\" is set twice: remove one of both");
+    refused(WITH("id = 000102030405060708090a0b0c0d0eff\n"),
+            "x.conf:3: key \"id\" is set twice: remove one of both");
+    refused("[member a]\nid = 1\nid = 1\n",
+            "x.conf:3: key \"id\" is set twice: remove one of both");
+    refused(
+        WHOLE "[cluster]\nlease = 3s\n",
+        "x.conf:12: section \"cluster\" is repeated in this file: put its keys into one section");
+    refused(WHOLE "[member a]\n", "x.conf:12: section \"member a\" is repeated in this file: put "
+                                  "its keys into one section");
+    refused(WHOLE "[group scheduler]\n", "x.conf:12: section \"group scheduler\" is repeated in "
+                                         "this file: put its keys into one section");
+    refused("lease = 3s\n[cluster]\n",
+            "x.conf:1: a line before the first section: expected such as [cluster]");
+}
+
+static void an_address_is_that_of_one_member(void **state)
+{
+    static const struct {
+        const char *address, *why;
+    } bad[] = {
+        {"0.0.0.0:7400",
+         " is a wildcard: write the address at which the other members reach this one"},
+        {"[::]:7400",
+         " is a wildcard: write the address at which the other members reach this one"},
+        {"224.0.0.251:7400", " is a multicast address: write the member's own address"},
+        {"[ff02::1]:7400", " is a multicast address: write the member's own address"},
+        {"255.255.255.255:7400", " is the broadcast address: write the member's own address"},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[128], why[256];
+        snprintf(text, sizeof text, "[member a]\naddress = %s\n", bad[i].address);
+        snprintf(why, sizeof why, "x.conf:2: address \"%s\"%s", bad[i].address, bad[i].why);
+        refused(text, why);
+    }
+}
+
 static void what_is_missing_or_does_not_fit_is_told(void **state)
 {
     (void)state;
@@ -287,15 +334,15 @@ static void what_is_missing_or_does_not_fit_is_told(void **state)
     refused(
         WHOLE "[member c]\nid = 3\naddress = 127.0.0.1:9, 127.0.0.2:9\n",
         "x.conf: member \"c\" has not as many addresses as the first one: one for each network");
-    refused(WHOLE "[cluster]\nlease = 20s\n", "x.conf: too long a time: lease is at most max-lease "
-                                              "(raise that first, everywhere), delay at most 1s");
-    refused(WHOLE "[cluster]\nlease = 100ms\nrenewal = 20ms\n",
+    refused(WITH("lease = 20s\n"), "x.conf: too long a time: lease is at most max-lease "
+                                   "(raise that first, everywhere), delay at most 1s");
+    refused(WITH("lease = 100ms\nrenewal = 20ms\n"),
             "x.conf: too short a lease: with a delay of 20 ms it must be longer than 160 ms");
-    refused(WHOLE "[cluster]\nmandate = none\n",
+    refused(WITH("mandate = none\n"),
             "x.conf: member \"b\" has a role, but without a mandate nobody votes: leave it out");
-    refused(WHOLE "[cluster]\nmandate = perhaps\n",
-            "x.conf:13: unknown mandate \"perhaps\": one of none, majority");
-    refused(WHOLE "[cluster]\nrenewal = 500ms\n",
+    refused(WITH("mandate = perhaps\n"),
+            "x.conf:3: unknown mandate \"perhaps\": one of none, majority");
+    refused(WITH("renewal = 500ms\n"),
             "x.conf: too long a renewal: it must fit three times into the lease");
     refused("[cluster]\n" ID
             "[group g]\n[member a]\nid = 1\naddress = 127.0.0.1:1\nrole = witness\n",
@@ -316,6 +363,8 @@ int main(void)
         cmocka_unit_test(files_of_conf_d_come_last),
         cmocka_unit_test(the_example_is_right),
         cmocka_unit_test(the_first_mistake_is_told_with_its_line),
+        cmocka_unit_test(nothing_is_said_twice),
+        cmocka_unit_test(an_address_is_that_of_one_member),
         cmocka_unit_test(what_is_missing_or_does_not_fit_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
