@@ -176,7 +176,9 @@ def bad_files(_):
                 (good.replace("[member b]", "[member \x1b[31mred]", 1), "no name \"?[31mred\""),
                 (good.replace("[member b]", f"[member {'b' * 64}]", 1), "no name"),
                 (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another one"),
-                (good.replace("[member b]", "[member a]", 1), 'a second id of member "a": are two called the same?'),
+                (good.replace("[member b]", "[member a]", 1), 'section "member a" is repeated in this file: put its keys into one section'),
+                (good.replace("delay = 20ms", "lease = 4s", 1), ':7: key "lease" is set twice: remove one of both'),
+                (good.replace(f"127.0.0.1:{p.ports['b']}", f"0.0.0.0:{p.ports['b']}", 1), "is a wildcard: write the address"),
                 (good.replace(f":{p.ports['b']}", f":{p.ports['a']}"), 'member "b" has an address of another one'),
                 (good.replace(f":{p.ports['b']}", f":{p.ports['b']}, 127.0.0.1:{p.ports['b']}", 1).replace(
                     f":{p.ports['a']}", f":{p.ports['a']}, 127.0.0.1:1", 1).replace(
@@ -200,6 +202,11 @@ def bad_files(_):
         (p.folder / "conf.d").mkdir()
         (p.folder / "conf.d" / "10-more.conf").write_text("[cluster]\n\nfoo = 1\n")
         expect("conf.d", run("config", "check", p.conf), 78, err="conf.d/10-more.conf:3: unknown key \"foo\"")
+        (p.folder / "conf.d" / "10-more.conf").write_text("[cluster]\nlease = 5s\n")
+        expect("a key of conf.d that is set already", run("config", "check", p.conf), 78, err='10-more.conf:2: key "lease" is set twice')
+        (p.folder / "conf.d" / "10-more.conf").unlink()
+        os.mkfifo(p.folder / "conf.d" / "20-fifo.conf")
+        expect("a FIFO", run("config", "check", p.conf), 78, err="20-fifo.conf: not a regular file")
 
 
 @case
