@@ -39,6 +39,7 @@ static void print_help(void)
     for (size_t i = 0; i < VERB_COUNT; i++)
         printf("  %-10s %s\n", verbs[i].name, verbs[i].summary);
     puts("  help       elect help VERB: the options of a verb\n"
+         "  version    the version of this program\n"
          "\n"
          "  --version    print the version\n"
          "\n"
@@ -55,13 +56,23 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
+/* A verb that disturbs a leader, or forgets a state, is not suggested to a user who mistyped
+ * another one. */
+static bool is_harmless(const struct verb *v)
+{
+    return v->run != cmd_resign && v->run != cmd_transfer && v->run != cmd_pause &&
+           v->run != cmd_resume && v->run != cmd_readmit;
+}
+
 static int unknown_verb(const char *name)
 {
-    const char *names[VERB_COUNT + 1] = {[VERB_COUNT] = "help"};
+    const char *names[VERB_COUNT + 2] = {"help", "version"};
+    size_t count = 2;
     struct text why;
     for (size_t i = 0; i < VERB_COUNT; i++)
-        names[i] = verbs[i].name;
-    const char *nearest = choice_nearest(name, strlen(name), names, VERB_COUNT + 1);
+        if (is_harmless(&verbs[i]))
+            names[count++] = verbs[i].name;
+    const char *nearest = choice_nearest(name, strlen(name), names, count);
     text_clear(&why);
     text_add(&why, "unknown verb, ");
     text_add(&why, nearest != NULL ? "did you mean " : "see elect --help");
@@ -78,9 +89,15 @@ static int help(const char *name)
     const struct verb *verb = name != NULL ? find(name) : NULL;
     if (verb != NULL)
         return verb->run(2, argv);
-    if (name != NULL && strcmp(name, "help") != 0)
+    if (name != NULL && name[0] != '-' && strcmp(name, "help") != 0 && strcmp(name, "version") != 0)
         return unknown_verb(name);
     print_help();
+    return EXIT_FINE;
+}
+
+static int print_version(void)
+{
+    puts("elect " ELECT_VERSION);
     return EXIT_FINE;
 }
 
@@ -105,10 +122,8 @@ static int run(int argc, char **argv)
 {
     int at = find_verb(argc, argv);
     if (at == 0) {
-        if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-            puts("elect " ELECT_VERSION);
-            return EXIT_FINE;
-        }
+        if (argc > 1 && strcmp(argv[1], "--version") == 0)
+            return print_version();
         if (argc > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
             return args_complain("", argv[1], "a verb is missing, see elect --help");
         if (argc > 1)
@@ -117,6 +132,8 @@ static int run(int argc, char **argv)
     }
     if (strcmp(argv[at], "help") == 0)
         return help(at + 1 < argc ? argv[at + 1] : NULL);
+    if (strcmp(argv[at], "version") == 0)
+        return at + 1 < argc ? help(NULL) : print_version();
     const struct verb *verb = find(argv[at]);
     if (verb == NULL)
         return unknown_verb(argv[at]);

@@ -199,6 +199,9 @@ def bad_usage():
     complains([], "a verb is missing")
     complains(["--nonsense"], "a verb is missing")
     complains(["help", "smi"], "did you mean sim?")
+    complains(["versoin"], "did you mean version?")
+    for near in ("resgin", "trasnfer", "puase", "readmti"):  # a typo must not lead to a verb that disturbs a leader
+        complains([near], "unknown verb, see elect --help")
 
 
 def scenarios():
@@ -271,10 +274,10 @@ def traces():
 
 
 def manners():
-    for args in (["--help"], ["help"], ["-h"], ["sim", "--help"], ["sim", "-h"]):
+    for args in (["--help"], ["help"], ["-h"], ["sim", "--help"], ["sim", "-h"], ["help", "--help"], ["help", "version"]):
         done = run(*args)
         check(args, done.returncode == 0 and done.stdout.startswith("usage:"), done)
-    check("version", run("--version").stdout.startswith("elect 0."))
+    check("version", run("--version").stdout.startswith("elect 0.") and run("version").stdout == run("--version").stdout)
     nobody = run("sim", "--processes", "2", "--crash", "0@1", "--crash", "1@1")
     check("nobody is up", nobody.returncode == 2 and "nobody is up" in nobody.stdout, nobody.stdout)
     both = run("sim", "--processes", "5", "--crash-rate", "0.9", "--crash", "1@3", "--recover", "1@5", "--seed", "2")

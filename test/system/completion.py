@@ -262,7 +262,7 @@ def exactly(shell, line, wanted):
 def asked(shell):
     exactly(shell, "elect st", {"status"})
     exactly(shell, "elect ", verbs())
-    exactly(shell, "elect help ver", {"verify"})
+    exactly(shell, "elect help ver", {"verify", "version"})
     exactly(shell, "bin/elect hel", {"help"})
     exactly(shell, "elect --", {name for name in options("help") if name.startswith("--")})
     exactly(shell, "elect -o js", {"json"})
@@ -291,7 +291,7 @@ def asked(shell):
     exactly(shell, "elect run -c demo/elect.conf ", GROUPS)
     exactly(shell, "elect status -c nowhere.conf --id ", ())
     for verb in verbs():
-        if verb != "help":
+        if verb not in ("help", "version"):
             exactly(shell, f"elect {verb} -", options(verb))
 
 

@@ -25,7 +25,7 @@ def verbs():
 @functools.cache
 def options(verb):
     """Of its table. Those of elect itself: what its usage names, and what the verbs share."""
-    if verb == "help":
+    if verb in ("help", "version"):
         return set(NAMED.findall(help_of())) | options("status")
     return {name for *names, value in TABLE.findall(help_of(verb)) for name in names if name}
 
