@@ -628,10 +628,13 @@ size_t elect_encode(const struct elect_config *config, const struct elect_messag
 bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_t length,
                   struct elect_message *message);
 
+/* The ranks below `n`, which is at least 1. */
+static inline elect_set elect_ranks_below(unsigned n) { return ~(elect_set)0 >> (ELECT_MAX - n); }
+
 /* All processes of the configuration, whatever their roles. */
 static inline elect_set elect_everyone(const struct elect_config *config)
 {
-    return ~(elect_set)0 >> (ELECT_MAX - config->n);
+    return elect_ranks_below(config->n);
 }
 
 /* The leader's share of a lease, D (1-rho)/(1+rho) - epsilon: an office ends by a clock however

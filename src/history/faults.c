@@ -180,7 +180,7 @@ static int64_t healed(const struct history *h, const struct cut *c)
 
 static void add_cut(struct search *s, const struct cut *c)
 {
-    elect_set everybody = ~(elect_set)0 >> (HISTORY_MEMBERS - s->h->members);
+    elect_set everybody = elect_ranks_below(s->h->members);
     elect_set others = everybody & ~c->away;
     int64_t end = healed(s->h, c);
     if (others == 0)

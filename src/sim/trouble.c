@@ -70,7 +70,7 @@ static void trouble(struct troubled *t)
 {
     uint64_t lease = t->w->config.lease;
     uint8_t n = t->w->config.n, top = (uint8_t)(n - 1), one = (uint8_t)between(t, 0, top);
-    elect_set everybody = ~(elect_set)0 >> (64 - n), highest = (elect_set)1 << top;
+    elect_set everybody = elect_ranks_below(n), highest = (elect_set)1 << top;
     switch (t->trouble) {
     case TROUBLE_FLAPPING:
         pass(t, t->w->now + between(t, lease, 4 * lease));
