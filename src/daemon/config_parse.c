@@ -284,7 +284,7 @@ static bool take_file(struct reader *r, const char *path)
         config_complain(r->c,
                         length > CONFIG_BYTES ? "too long a file"
                         : length >= 0         ? "no text"
-                        : errno == EINVAL     ? "not a regular file"
+                        : errno == EINVAL     ? "not a regular file: copy it to one"
                                               : strerror(errno),
                         NULL, "");
         return locate(r->c, path, 0);
