@@ -1,5 +1,6 @@
 /* elect daemon: one member, in the foreground, and its guardian. */
 #include "../daemon/daemon.h"
+#include "../daemon/hook.h"
 #include "member.h"
 
 #include <signal.h>
@@ -87,6 +88,8 @@ int cmd_daemon(int argc, char **argv)
     const struct config_member *me = ask_self(&a, &c);
     if (me == NULL)
         return EXIT_CONFIG;
+    if (!hook_check_all(&c, geteuid(), &why))
+        return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     if (!enroll_member(&e, &c, me, &why))
         return ask_complain(a.verb, EXIT_NOT_NOW, why.bytes);
     if (!elect_member_bind(e.peer, c.members, me->peer.id, sockets, text, sizeof text))

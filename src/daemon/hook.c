@@ -30,6 +30,20 @@ const char *hook_name(enum hook hook)
     return names[hook];
 }
 
+bool hook_check_all(const struct config *c, uid_t user, struct text *complaint)
+{
+    struct text why;
+    for (unsigned i = 0; i < HOOK_COUNT; i++) {
+        text_clear(&why);
+        if (c->hook[i][0] == '\0' || trusted_check(c->hook[i], user, &why))
+            continue;
+        text_add(complaint, hook_name((enum hook)i));
+        text_add(complaint, ": ");
+        return text_refuse(complaint, why.bytes);
+    }
+    return true;
+}
+
 /* ---- the hook ---- */
 
 struct variables {

@@ -21,6 +21,10 @@ enum {
 
 const char *hook_name(enum hook hook);
 
+/* Returns false, with the name of the hook and the reason, if this user could not run a hook of the
+ * configuration. Otherwise each member that is elected would fail in turn. */
+bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
+
 /* Returns the hook parent, whose exit status is the outcome; -1: it could not be forked. SIGTERM
  * cancels the hook. */
 pid_t hook_start(const struct config *c, const struct config_member *me,

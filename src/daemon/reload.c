@@ -2,8 +2,11 @@
  * change: roles, times and addresses. Any other difference is refused, and then nothing changes. */
 #include "daemon.h"
 
+#include "hook.h"
+
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool same_members(const struct config *a, const struct config *b, const char **what)
 {
@@ -145,6 +148,8 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
                             "the leader last; nothing has changed");
         return false;
     }
+    if (!hook_check_all(&new, geteuid(), complaint))
+        return false;
     config_elect(&new, &elect);
     if (!change_roles(d, &elect, false, done, complaint) ||
         !change_roles(d, &elect, true, done, complaint))

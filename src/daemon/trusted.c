@@ -16,6 +16,7 @@ struct walk {
     size_t length;    /* of the name */
     int fd;           /* what was opened under it */
     bool shared;      /* others may write there */
+    uid_t user;       /* the user that is to execute it */
     struct stat is;
     struct text *complaint;
 };
@@ -50,7 +51,7 @@ static bool check_owner(struct walk *w)
 {
     bool shared = (w->is.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     bool sticky = S_ISDIR(w->is.st_mode) && (w->is.st_mode & S_ISVTX) != 0 && w->is.st_uid == 0;
-    if (w->is.st_uid != 0 && w->is.st_uid != geteuid())
+    if (w->is.st_uid != 0 && w->is.st_uid != w->user)
         return refuse(w, "another user owns it",
                       ": it must belong to root or to the user that runs elect");
     if (shared && !sticky)
@@ -69,7 +70,8 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
     if ((w->is.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
         return refuse(w, "it is not executable", ": chmod +x it");
     /* for this user, and where it is mounted; a kernel that cannot tell says so when it is run */
-    if (faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 && errno == EACCES)
+    if (w->user == geteuid() && faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 &&
+        errno == EACCES)
         return refuse(w, "the user that runs elect may not execute it", "");
     return true;
 }
@@ -116,9 +118,9 @@ static bool begin(struct walk *w)
     return check_owner(w);
 }
 
-int trusted_open(const char *path, struct text *complaint)
+static int open_for(const char *path, uid_t user, struct text *complaint)
 {
-    struct walk w = {.path = path, .name = path, .fd = -1, .complaint = complaint};
+    struct walk w = {.path = path, .name = path, .fd = -1, .user = user, .complaint = complaint};
     bool fine = false;
     if (path[0] != '/')
         text_complain(complaint, path, "no absolute path", ": begin it with /");
@@ -131,6 +133,19 @@ int trusted_open(const char *path, struct text *complaint)
     if (!fine && w.fd >= 0)
         close(w.fd);
     return fine ? w.fd : -1;
+}
+
+int trusted_open(const char *path, struct text *complaint)
+{
+    return open_for(path, geteuid(), complaint);
+}
+
+bool trusted_check(const char *path, uid_t user, struct text *complaint)
+{
+    int fd = open_for(path, user, complaint);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 int trusted_exec(int fd, char *const argv[], char *const environment[])

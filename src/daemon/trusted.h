@@ -23,9 +23,15 @@
 
 #include "../base/text.h"
 
+#include <sys/types.h>
+
 /* A descriptor (O_PATH, close-on-exec) of that very program; or -1, and one line that says what is
  * wrong, with which part of the path, and what to do. */
 int trusted_open(const char *path, struct text *complaint);
+
+/* Returns false, with that line, if the program could not be opened and executed by this user now.
+ * That it could is no promise for later. */
+bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
 /* Becomes that program; an errno if not. To be called in a child: for a script ("#!") the
  * descriptor stays open, because its interpreter reads /dev/fd/N. */

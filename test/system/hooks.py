@@ -16,6 +16,7 @@ import time
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds, is_root  # noqa: E402
+from lib.elect_command import run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import children, member_of, state, wait  # noqa: E402
 from lib.run_socket import Lookout, Talker, clock  # noqa: E402
@@ -525,13 +526,19 @@ def hostile_paths(_):
     for hurt in (writable_parent, group_writable, symlink, folder_symlink, not_executable, missing, fifo) + \
             ((of_another,) if is_root("hostile-paths/of-another-owner") else ()):
         with Hooked(("pre-leader",), names="a") as p:
-            hurt(p)
             p.start()
+            wait("it leads", lambda: p.group("a").get("leads"))
+            count = len(p.notes())
+            hurt(p)
+            p.elect("a", "resign", "--timeout", "1")  # it is under way: nobody else can lead
             wait(f"{hurt.__name__}: it is said", lambda: "pre-leader is not to be trusted: it declines" in p.log("a") or
                  "pre-leader could not be run" in p.log("a"))
             holds("it does not lead", not p.group("a").get("leads"), hurt.__name__)
             holds("why", "elect: pre-leader: /" in p.log("a"), p.log("a"))
-            holds("it was not run", not p.noted.exists() or not p.notes())
+            holds("it was not run", not p.noted.exists() or len(p.notes()) == count)
+            for words in (("config", "check"), ("daemon", "--id", "a")):
+                expect(f"{hurt.__name__}: {words[0]}", run(*words, "-c", p.conf), 78, err="pre-leader: /")
+            expect(f"{hurt.__name__}: reload", p.elect("a", "reload"), 1, err="pre-leader: /")
 
 
 @case

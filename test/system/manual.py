@@ -177,7 +177,7 @@ def filled(found):
     """A key of the example, with its default, or with the first of what it can be."""
     said, key, kind = found.groups()
     default = re.search(r"default: ([^\s,]+)", said)
-    value = default[1] if default else "/bin/true" if kind == "PATH" else re.match(r"[\w-]+", said)[0]
+    value = default[1] if default else "/usr/bin/true" if kind == "PATH" else re.match(r"[\w-]+", said)[0]
     return f"{key} = {value}"
 
 
