@@ -478,7 +478,7 @@ def wrong_key(c):
 @fault()
 def wrong_configuration(c):
     odd = c.names[0]
-    c.configure(odd, "renewal = 410ms")
+    c.configure(odd, renewal="410ms")
     before = c.begin()
 
     def differs(name, whom, yes=True):

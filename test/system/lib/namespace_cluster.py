@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -205,9 +206,9 @@ class NamespaceCluster:
         shutil.copytree(self.folder / name, self.folder / "twin", ignore=lambda place, names: [n for n in names if "member-" in n])
         shutil.copy2(self.folder / "made" / "state" / self.state_file(name), self.folder / "twin" / "state")
 
-    def configure(self, name, options=None):
-        lines = [f"[cluster]\nid = {self.cluster_id}\nstate-dir = state\n{self.times}"
-                 f"algorithm = {self.algorithm}\n{self.options if options is None else options}\n"]
+    def configure(self, name, renewal=None):
+        times = self.times if renewal is None else re.sub(r"^renewal = .*$", f"renewal = {renewal}", self.times, flags=re.M)
+        lines = [f"[cluster]\nid = {self.cluster_id}\nstate-dir = state\n{times}algorithm = {self.algorithm}\n{self.options}\n"]
         for i, member in enumerate(self.names):
             where = ", ".join(f"{self.address(member, n)}:{PORT}" for n in range(self.networks))
             lines.append(f"[member {member}]\nid = {i + 1}\naddress = {where}\n"
