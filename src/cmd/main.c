@@ -83,20 +83,31 @@ static int unknown_verb(const char *name)
     return args_complain("", name, why.bytes);
 }
 
+static bool asks_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int help(const char *name)
 {
     char *argv[] = {(char *)name, (char *)"--help", NULL};
     const struct verb *verb = name != NULL ? find(name) : NULL;
     if (verb != NULL)
         return verb->run(2, argv);
-    if (name != NULL && name[0] != '-' && strcmp(name, "help") != 0 && strcmp(name, "version") != 0)
+    if (name != NULL && strcmp(name, "help") != 0 && strcmp(name, "version") != 0 &&
+        !asks_help(name))
         return unknown_verb(name);
     print_help();
     return EXIT_FINE;
 }
 
-static int print_version(void)
+/* `word` is what follows the verb, or NULL. */
+static int print_version(const char *word)
 {
+    if (word != NULL && asks_help(word))
+        return help(NULL);
+    if (word != NULL)
+        return args_complain("version", word, "unexpected: elect version takes no arguments");
     puts("elect " ELECT_VERSION);
     return EXIT_FINE;
 }
@@ -123,8 +134,8 @@ static int run(int argc, char **argv)
     int at = find_verb(argc, argv);
     if (at == 0) {
         if (argc > 1 && strcmp(argv[1], "--version") == 0)
-            return print_version();
-        if (argc > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
+            return print_version(NULL);
+        if (argc > 1 && !asks_help(argv[1]))
             return args_complain("", argv[1], "a verb is missing, see elect --help");
         if (argc > 1)
             return help(NULL);
@@ -133,7 +144,7 @@ static int run(int argc, char **argv)
     if (strcmp(argv[at], "help") == 0)
         return help(at + 1 < argc ? argv[at + 1] : NULL);
     if (strcmp(argv[at], "version") == 0)
-        return at + 1 < argc ? help(NULL) : print_version();
+        return print_version(at + 1 < argc ? argv[at + 1] : NULL);
     const struct verb *verb = find(argv[at]);
     if (verb == NULL)
         return unknown_verb(argv[at]);

@@ -59,7 +59,7 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* Plays the script from its text, as everybody does who receives the file. */
+/* Plays the script from its text, as a user does who receives the file. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {

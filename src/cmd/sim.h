@@ -65,7 +65,7 @@ struct trace {
 };
 void trace_happening(void *trace, const struct world *w, const struct happening *h);
 void trace_collect(struct trace *t, const char *text, size_t length);
-/* Adds the last lines of a story: who leads, and what is violated. */
+/* Adds the last lines of a trace: the leader, and the property that is violated. */
 void trace_outcome(const struct play *p, struct text *t);
 /* Returns the file for --trace-file, or the stream that is used without; NULL after having
  * complained. */

@@ -322,7 +322,7 @@ void elect__look_on_time(struct process *p)
     if (due(p, ELECT_BEGIN)) {
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
         presence(p)->restless = true;
-        if (presence(p)->told) { /* nobody tells it any more */
+        if (presence(p)->told) { /* no process tells it any more */
             presence(p)->told = false;
             p->node->leader = presence(p)->follows = ELECT_NOBODY;
         }

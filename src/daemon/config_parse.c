@@ -127,7 +127,7 @@ static int take_key(void *reader, const char *section, const char *name, const c
     struct config *c = r->c;
     const char *word = value != NULL ? value : "";
     uint64_t index;
-    if (name == NULL || *section == '\0')
+    if (*section == '\0')
         return config_complain(c, "a line before the first section", NULL,
                                ": expected such as [cluster]");
     if (strcmp(section, "cluster") == 0)
@@ -258,7 +258,7 @@ bool config_parse(struct config *c, const char *path, const char *text)
  * device is refused before it is read: it could block, or never end. */
 static ssize_t read_regular(const char *path, char *to, size_t room)
 {
-    struct stat is;
+    struct stat is = {0};
     size_t length = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)

@@ -47,7 +47,7 @@ struct line {
     char text[MONITOR_TEXT];
 };
 
-/* Somebody led. */
+/* A member led. */
 struct office {
     unsigned member;
     int64_t from, until; /* until: 0 while it lasts */

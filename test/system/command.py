@@ -200,6 +200,8 @@ def bad_usage():
     complains(["--nonsense"], "a verb is missing")
     complains(["help", "smi"], "did you mean sim?")
     complains(["versoin"], "did you mean version?")
+    complains(["version", "x"], "takes no arguments")
+    complains(["help", "--bogus"], "see elect --help")
     for near in ("resgin", "trasnfer", "puase", "readmti"):  # a typo must not lead to a verb that disturbs a leader
         complains([near], "unknown verb, see elect --help")
 
