@@ -68,6 +68,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     term last = elect_term_make(
         farthest(elect_term_counter(p->node->mandate.seen), is_new, MAX_TERMS), ELECT_MAX_ID);
     uint64_t last_pause = farthest(saved(p)->pause, is_new, MAX_ROUNDS);
+    /* `certificate` shares its bytes with `in_the_way`: this checks both */
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->certificate > last || m->pause > last_pause)
         return false;
