@@ -57,7 +57,7 @@ extern "C" {
 /* name, what to say of it */
 #define ELECT_CLIENT_ERRORS(X)                                                                     \
     X(FINE, "fine")                                                                                \
-    X(NO_DAEMON, "no daemon runs here: elect daemon starts it")                                    \
+    X(NO_DAEMON, "no daemon runs here: start it with elect daemon")                                \
     X(SEVERAL, "several members run here: say which socket")                                       \
     X(FORBIDDEN, "this user may not: be of group elect-run, or whoever runs the daemon")           \
     X(LATE, "the daemon has not answered in time")                                                 \

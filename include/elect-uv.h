@@ -187,6 +187,31 @@ struct elect_link_info {
     elect_time heard; /* ELECT_UNSET: never */
 };
 
+/* Why packets of a peer are rejected: name, text. The reason is only likely, because nothing in
+ * such a packet is authentic. */
+#define ELECT_REJECTIONS(X)                                                                        \
+    X(NONE, "")                                                                                    \
+    X(KEY, "wrong key or other cluster")                                                           \
+    X(ADDRESS, "unknown address")                                                                  \
+    X(OTHER, "meant for another member")                                                           \
+    X(PROTOCOL, "other protocol")
+
+enum elect_rejection {
+#define X(name, text) ELECT_REJECTED_##name,
+    ELECT_REJECTIONS(X)
+#undef X
+        ELECT_REJECTION_COUNT
+};
+
+/* Packets of a peer that were rejected since its last authentic one. */
+struct elect_rejected {
+    enum elect_rejection reason; /* NONE: too few to tell, or none lately */
+    uint32_t count;              /* of those that were sampled */
+    union elect_address from;    /* of the last one */
+};
+
+const char *elect_uv_rejection(enum elect_rejection reason);
+
 struct elect_peer_info {
     uint16_t id;
     uint8_t links;
@@ -196,6 +221,7 @@ struct elect_peer_info {
     uint32_t incarnation;
     elect_time heard;
     struct elect_link_info link[ELECT_UV_LINKS];
+    struct elect_rejected rejected;
 };
 
 /* Of all but this one, in the order of the configuration; false if there is no such one. */
@@ -207,6 +233,19 @@ struct elect_traffic {
     uint64_t writes;  /* of the state */
 };
 struct elect_traffic elect_member_traffic(const struct elect_member *m);
+
+/* How long fdatasync of the state file took, in microseconds, rounded down to a power of two. */
+struct elect_disk {
+    uint64_t syncs, median, p90, p99; /* syncs: how many there were; the others are percentiles */
+};
+struct elect_disk elect_member_disk(const struct elect_member *m);
+
+/* How often this process stalled for longer than a renewal, measured by its timer. */
+struct elect_stalls {
+    uint64_t count;
+    elect_time longest, last; /* last: the end of the last stall */
+};
+struct elect_stalls elect_member_stalls(const struct elect_member *m);
 
 uint32_t elect_member_incarnation(const struct elect_member *m);
 
@@ -223,6 +262,10 @@ bool elect_member_key_install(struct elect_member *m, const struct elect_key *ke
 bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room);
 bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why,
                              size_t room);
+/* Puts in `ids` the members that are down and are not known to accept that key; returns how many.
+ * They cannot come back when only that key is accepted here. */
+unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
+                                unsigned room);
 /* How many; the first is used. */
 unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS]);
 

@@ -112,11 +112,14 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a 
     X(START, "START")     /* this process has just started, or recovered */                        \
     X(SUSPECT, "SUSPECT") /* the host says: the leader has failed, or there is none */             \
     X(STOPPED, "STOPPED") /* the host says: the work of the office that ended has stopped */       \
-    X(RESIGN, "RESIGN")   /* the host says: hand the office over, to `from` or to the heir */      \
-    X(CHANGE, "CHANGE")   /* the host says: the membership is to be that of `message` */           \
-    X(PAUSE, "PAUSE")     /* the host says: no change of leader by itself, in the whole cluster */ \
-    X(RESUME, "RESUME")   /* the host says: as before */                                           \
-    X(ALARM, "alarm")     /* it is elect_alarm(node) */                                            \
+    X(RESIGN, "RESIGN") /* the host says: hand the office over, to `from` or to the heir; if     \
+                             `message` has a term, only in that term */ \
+    X(CHANGE, "CHANGE") /* the host says: the membership is to be that of `message` */             \
+    X(PAUSE, "PAUSE")   /* the host says: no change of leader by itself, in the whole cluster */   \
+    X(RESUME, "RESUME") /* the host says: as before */                                             \
+    X(ASIDE, "ASIDE")   /* the host says: vote, but do not stand for an office */                  \
+    X(READY, "READY")   /* the host says: stand for an office again, as after a start */           \
+    X(ALARM, "alarm")   /* it is elect_alarm(node) */                                              \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -246,6 +249,7 @@ enum elect_event {
     X(SEES_MAJORITY, ELECT_LOUD, "%p sees a majority and no leader -> begins an election")         \
     X(STANDS_BACK, ELECT_LOUD, "%p sees no majority, or somebody fitter -> takes no part")         \
     X(IS_PAUSED, ELECT_LOUD, "elections are paused -> %p takes no part")                           \
+    X(IS_ASIDE, ELECT_LOUD, "%p stands aside -> takes no part in the election")                    \
     X(TELLS_LEADER, ELECT_QUIET, "%p follows %b -> tells %a so")                                   \
     X(IS_TOLD, ELECT_LOUD, "%a follows %b -> %p follows %b, too, as long as it is told so")        \
     X(LEADER_TELLS, ELECT_LOUD, "%a says that it leads -> %p follows it as long as it says so")    \
@@ -254,6 +258,8 @@ enum elect_event {
     X(SEES, ELECT_QUIET, "%a is there")                                                            \
     X(PAUSES, ELECT_LOUD, "%p is told to pause -> from now on no leader changes by itself")        \
     X(RESUMES, ELECT_LOUD, "%p is told to go on -> elections are held again")                      \
+    X(STANDS_ASIDE, ELECT_LOUD, "%p is told to stand aside -> it votes but seeks no office")       \
+    X(STANDS_READY, ELECT_LOUD, "%p is told to stand ready -> it may be elected")                  \
     /* the mandate: candidates and leaders */                                                      \
     X(PREVOTES, ELECT_LOUD, "%p is elected -> asks whether a majority would grant")                \
     X(CONFIRMS, ELECT_LOUD, "a majority would -> %p asks for its mandate")                         \
@@ -278,7 +284,10 @@ enum elect_event {
     X(HANDS_OVER, ELECT_LOUD, "its work has stopped -> %p hands its office to %b")                 \
     X(RESIGNS_ALREADY, ELECT_LOUD, "%p resigns already -> does nothing")                           \
     X(HAS_NO_OFFICE, ELECT_LOUD, "%p does not lead -> does nothing")                               \
+    X(OTHER_TERM, ELECT_LOUD, "the order names another term -> %p keeps its office")               \
     X(CANNOT_LEAD, ELECT_LOUD, "nobody but another member can lead -> %p does nothing")            \
+    X(SUCCESSOR_ASIDE, ELECT_LOUD, "%a stands aside and would not lead -> %p keeps its office")    \
+    X(DECLINES, ELECT_LOUD, "%p stands aside -> declines the office that %a hands to it")          \
     /* the mandate: membership */                                                                  \
     X(CHANGES_MEMBERS, ELECT_LOUD, "%p changes the membership -> asks for its lease with both")    \
     X(MEMBERS_CHANGED, ELECT_LOUD, "both majorities have granted -> the membership has changed")   \
@@ -374,7 +383,10 @@ struct elect_message {
         uint32_t round;    /* rings: the election; mandate: the candidate's round; bully: 0 */
         uint32_t question; /* FORGOT, REMEMBERS: the number of the question */
     };
-    uint32_t seen;   /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
+    union {
+        uint32_t seen;  /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
+        uint32_t aside; /* mandate: the sender stands aside */
+    };
     uint8_t type;    /* enum elect_event */
     uint8_t what;    /* ACK, REFUSE: the type of the message that this one answers */
     uint8_t origin;  /* rings: the process whose number or list this is; mandate: the sender */
@@ -521,6 +533,7 @@ struct elect_leader {
 struct elect_presence {
     elect_term followed;            /* the latest office that this process followed as a voter */
     elect_set able;                 /* processes that say they could win an election */
+    elect_set aside;                /* processes that stand aside; itself if its host said so */
     elect_set differ;               /* processes with another configuration */
     elect_time heard[ELECT_MAX];    /* when the last message of each arrived */
     elect_time heard_me[ELECT_MAX]; /* when each last showed that it hears this one */
@@ -679,6 +692,9 @@ struct elect_message elect_testament(const struct elect_config *config, uint8_t 
  * votes and who of them may lead; and a message. Without a mandate nobody looks at the time. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
+/* The same as an order, which may have been sent from another machine. It is carried out only in
+ * the term that it names, and so at most once, however late or often it arrives. */
+struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,
                                   elect_time now);
@@ -688,6 +704,15 @@ bool elect_leads(const struct elect_node *node, elect_time now);
 /* Nobody else can lead: who resigns does not lead, but holds its office until its work stops. */
 bool elect_in_office(const struct elect_node *node, elect_time now);
 bool elect_paused(const struct elect_node *node);
+/* The processes that stand aside, as this one was last told; itself included. A process that stands
+ * aside votes and grants, and keeps an office that it holds, but seeks none and inherits none. Its
+ * host says so (ASIDE, READY) after every start: it is not saved. It needs a mandate and `stable`.
+ */
+elect_set elect_aside(const struct elect_node *node);
+/* The process to which a leader would hand over now; ELECT_NOBODY if none could take over, or if
+ * the process holds no office. */
+uint8_t elect_successor(const struct elect_config *config, const struct elect_node *node,
+                        elect_time now);
 /* The term of the office that the process holds, its fencing token; 0 if it holds none. */
 elect_term elect_token(const struct elect_node *node);
 /* When that office ends unless it is renewed, by the process's own clock; ELECT_UNSET if there is

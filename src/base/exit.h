@@ -10,7 +10,7 @@ enum exit_status {
     EXIT_NO_DAEMON = 3, /* no daemon answers */
     EXIT_USAGE = 64,    /* as in sysexits.h */
     EXIT_IO = 74,       /* reading or writing failed */
-    EXIT_NOT_NOW = 75,  /* the daemon cannot start now; a later attempt may succeed */
+    EXIT_NOT_NOW = 75,  /* the daemon cannot start now, or has too many clients: try again later */
     EXIT_CONFIG = 78,   /* the configuration, the key or the state is refused */
     /* elect run, which otherwise exits with the status of its command */
     EXIT_LOST = 75,        /* leadership was lost */

@@ -51,6 +51,35 @@ void text_clean(char *s)
         *s = is_printable(*s) ? *s : '?';
 }
 
+/* Returns the length in bytes of the first character of `s`; 0 if it must not be printed. */
+static size_t character_length(const unsigned char *s)
+{
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* before: overlong, or C1 */
+    size_t length = s[0] < 0x7f             ? 1
+                    : (s[0] & 0xe0) == 0xc0 ? 2
+                    : (s[0] & 0xf0) == 0xe0 ? 3
+                    : (s[0] & 0xf8) == 0xf0 ? 4
+                                            : 0;
+    uint32_t code = length > 1 ? s[0] & (0x7fu >> length) : s[0];
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3f);
+    }
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return code < least[length] || surrogate || code > 0x10ffff ? 0 : length;
+}
+
+void text_clean_utf8(char *s)
+{
+    while (*s != '\0') {
+        size_t length = character_length((const unsigned char *)s);
+        if (length == 0)
+            *s = '?';
+        s += length > 0 ? length : 1;
+    }
+}
+
 void text_add_number(struct text *t, uint64_t value)
 {
     char digits[20];

@@ -42,6 +42,9 @@ bool text_complain(struct text *t, const char *where, const char *what, const ch
 
 /* Replaces every byte that is not printable ASCII by a question mark. */
 void text_clean(char *s);
+/* Replaces every byte that is not part of a character in UTF-8 by a question mark, and the control
+ * characters that no encoding of ours escapes: DEL and C1. */
+void text_clean_utf8(char *s);
 /* Returns how many bytes of `s` fit on a line of that width: up to a blank, if there is one. */
 size_t text_fits(const char *s, size_t width);
 

@@ -26,6 +26,7 @@
 #define SECOND  INT64_C(1000000)
 #define RETRY   (SECOND / 5) /* from one look for the daemon to the next */
 #define SILENCE SECOND       /* after which a question is asked again */
+#define AGAIN   5000         /* from one try to connect to the next */
 #define SOONEST 1000         /* from one question to the next that the descriptor asks for */
 #define NEVER   0            /* for the timer */
 
@@ -143,13 +144,25 @@ static void hang_up(struct elect_client *c)
     c->asked = c->resigning = false;
 }
 
-static enum elect_client_error reach(struct elect_client *c)
+/* Connects. While too many clients wait for the daemon the kernel takes no more, and cannot be
+ * polled for that. */
+static int connect_by(const struct elect_client *c, int64_t end)
+{
+    const struct timespec pause = timespec_of(AGAIN);
+    int result;
+    while ((result = connect(c->fd, (const struct sockaddr *)&c->at, sizeof c->at)) != 0 &&
+           errno == EAGAIN && boottime_now() < end)
+        nanosleep(&pause, NULL);
+    return result;
+}
+
+static enum elect_client_error reach(struct elect_client *c, int64_t end)
 {
     struct epoll_event readable = {.events = EPOLLIN};
     if (c->fd >= 0)
         return ELECT_CLIENT_FINE;
     c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (c->fd >= 0 && connect(c->fd, (struct sockaddr *)&c->at, sizeof c->at) == 0 &&
+    if (c->fd >= 0 && connect_by(c, end) == 0 &&
         epoll_ctl(c->watch, EPOLL_CTL_ADD, c->fd, &readable) == 0)
         return ELECT_CLIENT_FINE;
     enum elect_client_error error = fail_by_errno(c);
@@ -162,7 +175,7 @@ static enum elect_client_error reach(struct elect_client *c)
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
-    enum elect_client_error error = reach(c);
+    enum elect_client_error error = reach(c, end);
     if (error != ELECT_CLIENT_FINE)
         return error;
     memcpy(t.group, c->group, sizeof t.group);

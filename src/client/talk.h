@@ -11,9 +11,11 @@
  *     ASK stamp                              ->        (every renewal; the first before it works)
  *                                            <-   TOLD stamp, left, term
  *                                            <-   STOP why: to be handed over; LOST why: it is over
- *     EMPTY                                  ->        nothing works any more; HOLD may follow,
- *                                                      with a descriptor of its own
- *     RESIGN group                           ->        what it works at, or its machine, is sick
+ *     HEALTH [why]                           ->        while it waits: its health check passes, or
+ *                                                      fails (UNHEALTHY)
+ *     EMPTY [why]                            ->        nothing works any more; HOLD may follow,
+ *                                                      with a descriptor of its own. YIELDS: the
+ *                                                      member hands leadership over
  *
  *     a client
  *     LEASE group, stamp, left               ->        for so long, at most; 0: as long as it is
@@ -47,6 +49,7 @@
     X(EMPTY, 0)                                                                                    \
     X(RESIGN, 0)                                                                                   \
     X(LEASE, 0)                                                                                    \
+    X(HEALTH, 0)                                                                                   \
     X(REFUSED, 1)                                                                                  \
     X(NO, 1)                                                                                       \
     X(WAIT, 1)                                                                                     \
@@ -64,22 +67,37 @@ enum talk_word {
         TALK_WORD_COUNT
 };
 
-/* HOLD: do not wait if it is not my turn now; what loses its mandate is not killed, so that its end
- * cannot be announced (--on-lose signal, freeze); the work is in a control group, or in a process
- * namespace, of its own, which is killed as one. */
-enum { TALK_NOW = 1, TALK_LOOSE = 2, TALK_CGROUP = 4, TALK_NAMESPACE = 8 };
-#define TALK_FLAGS (TALK_NOW | TALK_LOOSE | TALK_CGROUP | TALK_NAMESPACE)
+/* NOW        HOLD: answer NO instead of waiting
+ * LOOSE      HOLD: work that loses its mandate is not killed, so that its end cannot be announced
+ *            (--on-lose signal, freeze)
+ * CGROUP     HOLD: the work is in a control group of its own, which is killed as one
+ * NAMESPACE  HOLD: the same of a process namespace
+ * YIELDS     HOLD: the member hands leadership over if this run dies; EMPTY: it does so now
+ * FAILED     EMPTY: the work failed; `why` says how
+ * UNHEALTHY  HOLD: its health check has not passed yet; HEALTH: its health check fails */
+enum {
+    TALK_NOW = 1,
+    TALK_LOOSE = 2,
+    TALK_CGROUP = 4,
+    TALK_NAMESPACE = 8,
+    TALK_YIELDS = 16,
+    TALK_FAILED = 32,
+    TALK_UNHEALTHY = 64
+};
+#define TALK_FLAGS 127
 
 /* Host byte order; names end in NUL. */
 struct talk {
     uint32_t magic;
     uint8_t word;  /* enum talk_word */
-    uint8_t flags; /* HOLD */
+    uint8_t flags; /* HOLD, EMPTY, HEALTH */
     uint8_t unused[2];
     int64_t stamp, left; /* microseconds */
     uint64_t term;       /* the fencing token */
     uint32_t lease;      /* WAIT, GO, TOLD: D_L, how long an office lasts unless it is renewed */
     uint32_t renewal;    /* and R; microseconds */
+    uint32_t pid;        /* ASK: the command, 0 if unknown */
+    uint32_t unused_too;
     char group[TALK_NAME];
     char node[TALK_NAME];   /* the daemon's member */
     char leader[TALK_NAME]; /* empty: nobody is known to lead */

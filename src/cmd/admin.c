@@ -24,27 +24,52 @@ static int tell(struct asked_for *a, json_t *request, unsigned patience,
     return EXIT_FINE;
 }
 
+/* ---- resign, transfer ---- */
+
 static void print_hand_over(const json_t *o)
 {
-    char from[32], to[32];
-    printf("from term %s to term %s: %s leads\n",
-           elect_term_text((elect_term)field_integer(o, "from"), from),
-           elect_term_text((elect_term)field_integer(o, "to"), to),
-           json_string_value(json_object_get(o, "leader")));
+    char old[ELECT_TERM_TEXT], new[ELECT_TERM_TEXT];
+    bool confirmed = field_is_true(o, "confirmed");
+    printf("group %s: %s leads in term %s; %s %s in term %s%s\n", field_text(o, "group"),
+           field_text(o, "leader"), elect_term_text((elect_term)field_integer(o, "term"), new),
+           field_text(o, "from"), confirmed ? "handed over" : "led",
+           elect_term_text((elect_term)field_integer(o, "from_term"), old),
+           confirmed ? "" : " and did not confirm the order");
+}
+
+#define EXITS                                                                                      \
+    "\nExit: 0 done; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 no "        \
+    "configuration."
+
+static void take_force(void *context, int option, const char *value)
+{
+    (void)option;
+    (void)value;
+    *(bool *)context = true;
 }
 
 int cmd_resign(int argc, char **argv)
 {
-    static const struct verb_spec spec = {
+    static const struct option_spec own[] = {
+        {"force", 0, NULL, "resign even if no other member could take over"}};
+    bool force = false;
+    const struct verb_spec spec = {
         .name = "resign",
-        .usage = "resign [-g GROUP] [OPTIONS]",
-        .text = "The member here leads no more; whoever is next does, once its work has "
-                "stopped.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, "
-                "78 no configuration."};
+        .usage = "resign [-g GROUP] [--force] [OPTIONS]",
+        .text =
+            "Make the leader hand over to the next member. Works on any member, which forwards "
+            "the order to the leader; the leader steps down once its work has stopped. Refused "
+            "if no member could take over, and if the leader has changed meanwhile. Waits until "
+            "another member leads." EXITS,
+        .own = own,
+        .owns = 1,
+        .take = take_force,
+        .context = &force};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
-                      : tell(&a, json_pack("{s:s}", "verb", "resign"), HAND_OVER, print_hand_over);
+                      : tell(&a, json_pack("{s:s, s:b}", "verb", "resign", "force", force),
+                             HAND_OVER, print_hand_over);
 }
 
 int cmd_transfer(int argc, char **argv)
@@ -52,12 +77,13 @@ int cmd_transfer(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "transfer",
         .usage = "transfer MEMBER [-g GROUP] [OPTIONS]",
-        .text = "The member here hands its office over to MEMBER, once its work has "
-                "stopped.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, "
-                "78 no configuration.",
+        .text =
+            "Make the leader hand over to MEMBER. Works on any member, which forwards the order "
+            "to the leader; the leader steps down once its work has stopped. Waits until "
+            "another member leads." EXITS,
         .min = 1,
         .max = 1,
-        .missing = "to whom? expected the name of a member"};
+        .missing = "expected the name of the member that is to lead"};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -65,13 +91,22 @@ int cmd_transfer(int argc, char **argv)
                              HAND_OVER, print_hand_over);
 }
 
-static void print_changed(const json_t *o)
+/* ---- pause, resume ---- */
+
+static void print_paused(const json_t *o)
 {
     size_t i;
-    json_t *group, *all = json_object_get(o, "changed");
-    if (json_array_size(all) == 0)
-        puts("it was so already");
-    json_array_foreach(all, i, group) { printf("group %s: done\n", json_string_value(group)); }
+    json_t *g;
+    json_array_foreach(json_object_get(o, "groups"), i, g)
+    {
+        bool changed = field_is_true(g, "changed");
+        const char *are = field_is_true(g, "paused")
+                              ? (changed ? "are paused" : "are paused already")
+                          : changed ? "are resumed"
+                                    : "were not paused";
+        printf("group %s: elections %s (pause counter %lld)\n", field_text(g, "group"), are,
+               (long long)field_integer(g, "pause_counter"));
+    }
 }
 
 int cmd_pause(int argc, char **argv)
@@ -79,14 +114,13 @@ int cmd_pause(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "pause",
         .usage = "pause [-g GROUP] [OPTIONS]",
-        .text = "From now on no leader changes by itself, in the whole cluster: the leader goes "
-                "on, and when it fails nobody is elected until elect resume. Of all groups, or of "
-                "one.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 "
-                "no configuration."};
+        .text = "Hold no elections, in the whole cluster, until elect resume: the leader goes on, "
+                "and is not replaced if it fails. Applies to all groups, or to one. This member "
+                "raises its pause counter, and the others learn it from the next renewal." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
-                      : tell(&a, json_pack("{s:s}", "verb", "pause"), PATIENCE, print_changed);
+                      : tell(&a, json_pack("{s:s}", "verb", "pause"), PATIENCE, print_paused);
 }
 
 int cmd_resume(int argc, char **argv)
@@ -94,13 +128,15 @@ int cmd_resume(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "resume",
         .usage = "resume [-g GROUP] [OPTIONS]",
-        .text = "Elections are held again, after elect pause.\nExit: 0; 1 refused, with the "
-                "reason; 3 no daemon answers, 64 bad usage, 78 no configuration."};
+        .text = "Hold elections again after elect pause. This member raises its pause counter, and "
+                "the others learn it from the next renewal." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
-                      : tell(&a, json_pack("{s:s}", "verb", "resume"), PATIENCE, print_changed);
+                      : tell(&a, json_pack("{s:s}", "verb", "resume"), PATIENCE, print_paused);
 }
+
+/* ---- reload ---- */
 
 static void print_reload(const json_t *o)
 {
@@ -113,11 +149,9 @@ int cmd_reload(int argc, char **argv)
         .name = "reload",
         .without = 1 << ASK_GROUP,
         .usage = "reload [OPTIONS]",
-        .text =
-            "The daemon reads its configuration again, as on SIGHUP; whoever leads goes on. What "
-            "cannot change while a member runs is refused by name, and then nothing "
-            "changes.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 "
-            "no configuration."};
+        .text = "Make the daemon read its configuration again, as on SIGHUP. The leader goes on. A "
+                "setting that cannot change while a member runs is named and refused, and then "
+                "nothing changes." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status

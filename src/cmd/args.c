@@ -6,20 +6,24 @@
 
 #define MAX_OPTIONS 64
 
-/* What users wrote may contain anything; a complaint is one line all the same. */
-static void print_clean(const char *s)
-{
-    for (; *s != '\0'; s++)
-        fputc((unsigned char)*s < ' ' || *s == 127 ? '?' : *s, stderr);
-}
+static void (*reporter)(const char *complaint);
 
+void args_report_to(void (*report)(const char *complaint)) { reporter = report; }
+
+/* Arguments may contain control characters; a complaint must still be one line. */
 int args_complain(const char *verb, const char *what, const char *why)
 {
-    fprintf(stderr, "elect%s%s: ", *verb ? " " : "", verb);
-    print_clean(what);
-    fputs(*what ? ": " : "", stderr);
-    print_clean(why);
-    fputc('\n', stderr);
+    struct text line;
+    text_clear(&line);
+    text_add(&line, what);
+    text_add(&line, *what ? ": " : "");
+    text_add(&line, why);
+    for (char *s = line.bytes; *s != '\0'; s++)
+        *s = (char)((unsigned char)*s < ' ' || *s == 127 ? '?' : *s);
+    if (reporter != NULL)
+        reporter(line.bytes);
+    else
+        fprintf(stderr, "elect%s%s: %s\n", *verb ? " " : "", verb, line.bytes);
     return EXIT_USAGE;
 }
 

@@ -27,6 +27,8 @@ int args_next(struct args *a, const struct option_spec *specs, size_t count, con
 
 /* "elect VERB: what: why", on stderr, in one line; returns EXIT_USAGE. */
 int args_complain(const char *verb, const char *what, const char *why);
+/* Passes each later complaint, without "elect VERB: ", to `report` instead of standard error. */
+void args_report_to(void (*report)(const char *complaint));
 /* About a long option; "" if it is about none. */
 int args_complain_option(const char *verb, const char *option, const char *why);
 

@@ -2,8 +2,11 @@
  * conversation with its daemon. */
 #include "ask.h"
 
+#include "../base/access.h"
+#include "../base/clock.h"
 #include "../base/json.h"
 #include "../base/parse.h"
+#include "../daemon/control.h"
 #include "../history/collect.h"
 
 #include <errno.h>
@@ -20,10 +23,11 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
+#define RETRY       20   /* milliseconds, up to twice that, until a busy daemon is asked again */
 
 /* A daemon that has read a request answers it, unless it ends at that moment. */
-static const char closed[] =
-    "the daemon closed the connection without an answer: it has too many clients, or has ended";
+static const char closed[] = "the daemon closed the connection without an answer, because it ended "
+                             "or the request came too late: try again";
 
 int ask_complain(const char *verb, int status, const char *what)
 {
@@ -37,6 +41,8 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
 {
     printf("usage: elect %s\n\n", spec->usage);
     args_help_text(spec->text);
+    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* it asks the daemon */
+        args_help_text("Exit 75: the daemon has too many clients; try again later.");
     putchar('\n');
     for (size_t i = 0; i < count; i++)
         if ((spec->without >> i & 1) == 0)
@@ -123,7 +129,7 @@ bool ask_config(const struct asked_for *a, struct config *c)
 {
     if (config_load(c, a->config != NULL ? a->config : ASK_CONFIG))
         return true;
-    if (a->config == NULL && access(ASK_CONFIG, F_OK) != 0)
+    if (a->config == NULL && access(ASK_CONFIG, F_OK) != 0 && errno == ENOENT)
         text_add(&c->complaint, ": say where it is with -c, or make one: elect init --new-cluster");
     args_complain(a->verb, "", c->complaint.bytes);
     return false;
@@ -140,7 +146,10 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    const char *nearest = choice_nearest(a->id, strlen(a->id), names, c->members);
+    uint64_t number; /* a number is not a misspelt name */
+    const char *nearest = parse_number(a->id, UINT64_MAX, &number)
+                              ? NULL
+                              : choice_nearest(a->id, strlen(a->id), names, c->members);
     text_clear(&why);
     text_add(&why, "no such member in ");
     text_add(&why, c->path);
@@ -153,11 +162,12 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
     return NULL;
 }
 
-/* Of all members, the one whose file is here; NULL if there is none or, with `several`, more. */
+/* Returns the only member whose file is on this machine. NULL if there is no such member, if there
+ * are `several`, or, with `why`, if this user may not search the folder. */
 static const struct config_member *only_one(const struct config *c,
                                             void (*path_of)(const struct config *, uint16_t,
                                                             const char *, char *),
-                                            const char *which, bool *several)
+                                            const char *which, bool *several, struct text *why)
 {
     const struct config_member *found = NULL;
     *several = false;
@@ -165,6 +175,10 @@ static const struct config_member *only_one(const struct config *c,
         char path[CONFIG_FILE];
         struct stat is;
         path_of(c, c->member[i].peer.id, which, path);
+        if (lstat(path, &is) != 0 && errno == EACCES) {
+            text_add(why, access_text(EACCES, path, ACCESS_READ));
+            return NULL;
+        }
         if (lstat(path, &is) != 0)
             continue;
         *several = found != NULL;
@@ -189,17 +203,18 @@ static void socket_path(const struct config *c, uint16_t id, const char *which, 
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c)
 {
     bool several;
-    char why[CONFIG_PATH + 128];
+    struct text why;
     if (a->id != NULL)
         return ask_member(a, c);
-    const struct config_member *me = only_one(c, state_path, "", &several);
-    if (me == NULL) {
-        snprintf(why, sizeof why,
-                 several ? "%s: several members have their state here: say which with --id"
-                         : "%s: no member of this cluster has its state here: elect init makes it",
-                 c->state_dir);
-        args_complain(a->verb, "", why);
-    }
+    text_clear(&why);
+    const struct config_member *me = only_one(c, state_path, "", &several, &why);
+    if (me == NULL && why.length == 0)
+        text_add(&why,
+                 several
+                     ? "several members have their state here: say which with --id"
+                     : "no member of this cluster has its state here: create it with elect init");
+    if (me == NULL)
+        args_complain(a->verb, c->state_dir, why.bytes);
     return me;
 }
 
@@ -210,27 +225,33 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     static struct config c;
     bool named = a->config != NULL || a->id != NULL; /* that says more than the environment */
     const char *given = a->socket != NULL ? a->socket : named ? NULL : getenv("ELECT_SOCKET");
-    char why[CONFIG_FILE + 128];
-    bool several;
+    struct text why;
+    bool several = false;
     if (given != NULL) {
         const char *dot = strrchr(given, '.');
-        bool status = dot != NULL && strcmp(dot, ".status") == 0; /* the others are beside it */
-        int length = snprintf(path, CONFIG_FILE, status ? "%.*s.%s" : "%.*s",
-                              status ? (int)(dot - given) : (int)strlen(given), given, which);
-        return length < CONFIG_FILE ? 0 : ask_complain(a->verb, EXIT_USAGE, "too long a path");
+        bool one = dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
+                                   strcmp(dot, ".run") == 0); /* the others are beside it */
+        int length = snprintf(path, CONFIG_FILE, one ? "%.*s.%s" : "%.*s",
+                              one ? (int)(dot - given) : (int)strlen(given), given, which);
+        return length > 0 && length < CONFIG_FILE
+                   ? 0
+                   : args_complain(a->verb, a->socket != NULL ? "--socket" : "ELECT_SOCKET",
+                                   length > 0 ? "too long a path"
+                                              : "expected the path of a socket");
     }
     if (!ask_config(a, &c))
         return EXIT_CONFIG;
+    text_clear(&why);
     const struct config_member *m =
-        a->id != NULL ? ask_member(a, &c) : only_one(&c, socket_path, which, &several);
+        a->id != NULL ? ask_member(a, &c) : only_one(&c, socket_path, which, &several, &why);
     if (m == NULL && a->id != NULL)
         return EXIT_USAGE;
     if (m == NULL) {
-        snprintf(why, sizeof why,
-                 several ? "%s: several members run here: say which with --id"
-                         : "%s: no daemon runs here: elect daemon starts it",
-                 c.run_dir);
-        return ask_complain(a->verb, several ? EXIT_USAGE : EXIT_NO_DAEMON, why);
+        if (why.length == 0)
+            text_add(&why, several ? "several members run here: say which with --id"
+                                   : "no daemon runs here: start it with elect daemon");
+        args_complain(a->verb, c.run_dir, why.bytes);
+        return several ? EXIT_USAGE : EXIT_NO_DAEMON;
     }
     config_socket_path(&c, m->peer.id, which, path);
     return 0;
@@ -271,11 +292,12 @@ static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
 
 /* What to say of a daemon that did not answer in time. A request that changes something may have
  * reached it. */
-static void add_late(struct text *why, unsigned seconds, const char *socket)
+static void add_late(struct text *why, unsigned seconds, const char *more)
 {
     text_add(why, "the daemon did not answer within ");
     text_add_number(why, seconds);
-    text_add(why, strcmp(socket, "admin") == 0 ? " s, and may still do it" : " s");
+    text_add(why, " s");
+    text_add(why, more);
     text_add(why, " (--timeout SECONDS waits longer)");
 }
 
@@ -283,13 +305,15 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct timeval patience = {.tv_sec = seconds};
-    char path[CONFIG_FILE];
+    char path[CONFIG_FILE], complaint[CONFIG_FILE + 64];
     struct text why;
     *status = ask_socket(a, which, path);
     if (*status != 0)
         return -1;
     if (strlen(path) >= sizeof at.sun_path) {
-        *status = ask_complain(a->verb, EXIT_USAGE, "too long a path for a socket");
+        snprintf(complaint, sizeof complaint, "%s: too long a path for a socket: at most %zu bytes",
+                 path, sizeof at.sun_path - 1);
+        *status = ask_complain(a->verb, EXIT_USAGE, complaint);
         return -1;
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
@@ -305,13 +329,9 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     text_add(&why, path);
     text_add(&why, ": ");
     if (error == EAGAIN)
-        add_late(&why, seconds, "");
+        add_late(&why, seconds, ": too many clients are waiting for it");
     else
-        text_add(&why, error == ECONNREFUSED || error == ENOENT
-                           ? "no daemon runs here: elect daemon starts it"
-                       : error == EACCES
-                           ? "this user may not: be of group elect, or whoever runs the daemon"
-                           : strerror(error));
+        text_add(&why, access_socket_text(error, path));
     *status = ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     if (fd >= 0)
         close(fd);
@@ -319,50 +339,75 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
 }
 
 /* A socket with a time-out is interrupted by SIGCONT. */
-static bool send_patiently(int fd, const char *bytes, size_t length)
+static void send_patiently(int fd, const char *bytes, size_t length)
 {
     ssize_t sent;
     do
         sent = send(fd, bytes, length, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)length;
 }
 
-static bool send_request(int fd, json_t *request)
+/* Sends the request in one piece, because the daemon reads only complete requests. */
+static void send_request(int fd, const json_t *request)
 {
     char *text = json_dumps(request, JSON_COMPACT);
-    bool fine =
-        text != NULL && send_patiently(fd, text, strlen(text)) && send_patiently(fd, "\n", 1);
+    size_t length = text != NULL ? strlen(text) + 1 : 0;
+    if (text != NULL) {
+        text[length - 1] = '\n'; /* in place of the NUL */
+        send_patiently(fd, text, length);
+    }
     free(text);
-    return fine;
+}
+
+static bool is_too_many(const char *error)
+{
+    return strncmp(error, CONTROL_TOO_MANY, strlen(CONTROL_TOO_MANY)) == 0;
+}
+
+/* Sends a request and returns the answer. Returns NULL with *status EXIT_FINE if a connection was
+ * made but no answer came. */
+static json_t *converse(const struct asked_for *a, const char *socket, const json_t *request,
+                        unsigned seconds, int *status, struct source *from)
+{
+    json_error_t error;
+    from->fd = connect_to(a, socket, seconds, status);
+    if (from->fd < 0)
+        return NULL;
+    *status = EXIT_FINE;
+    send_request(from->fd, request); /* may fail: then the daemon has answered before */
+    json_t *answer = json_load_callback(read_patiently, from, JSON_DISABLE_EOF_CHECK, &error);
+    close(from->fd);
+    return answer;
 }
 
 /* As ask_daemon, but the complaint about the answer is returned in `why`; empty if no daemon could
- * be asked. */
+ * be asked. A daemon that has too many clients is asked again until the time is over. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
-    json_error_t error;
+    struct source from = {0};
     json_t *answer = NULL;
+    bool busy = false;
     text_clear(why);
     seconds = timeout_of(a, seconds);
-    int fd = connect_to(a, socket, seconds, status);
-    struct source from = {.fd = fd};
-    if (fd >= 0 && a->group != NULL)
+    int64_t end = boottime_now() + (int64_t)seconds * 1000000;
+    if (a->group != NULL)
         json_object_set_new(request, "group", json_string(a->group));
-    bool sent = fd >= 0 && send_request(fd, request);
+    do {
+        if (busy)
+            poll(NULL, 0, RETRY + (int)getpid() % RETRY); /* not all at the same moment */
+        json_decref(answer);
+        answer = converse(a, socket, request, seconds, status, &from);
+        busy = is_too_many(field_text(answer, "error"));
+    } while (busy && boottime_now() < end);
     json_decref(request);
-    if (fd < 0)
-        return NULL;
-    if (sent)
-        answer = json_load_callback(read_patiently, &from, JSON_DISABLE_EOF_CHECK, &error);
-    close(fd);
-    if (json_is_true(json_object_get(answer, "ok")))
+    if (*status != EXIT_FINE || json_is_true(json_object_get(answer, "ok")))
         return answer;
     const char *said = json_string_value(json_object_get(answer, "error"));
-    *status = answer == NULL ? EXIT_NO_DAEMON : EXIT_NO;
+    *status = answer == NULL ? EXIT_NO_DAEMON : busy ? EXIT_NOT_NOW : EXIT_NO;
     if (answer == NULL && from.late)
-        add_late(why, seconds, socket);
+        add_late(why, seconds,
+                 strcmp(socket, "admin") == 0 ? ", and may still carry out the request" : "");
     else
         text_add(why, answer == NULL ? closed : said != NULL ? said : "refused");
     json_decref(answer);
@@ -406,7 +451,7 @@ static int take_stream(const struct asked_for *a, FILE *in,
         json_decref(line);
     }
     if (why.length > 0)
-        return ask_complain(a->verb, EXIT_NO, why.bytes);
+        return ask_complain(a->verb, is_too_many(why.bytes) ? EXIT_NOT_NOW : EXIT_NO, why.bytes);
     return !more ? EXIT_FINE
                  : ask_complain(a->verb, EXIT_NO_DAEMON, first ? closed : "the daemon has ended");
 }
@@ -418,14 +463,15 @@ int ask_stream(const struct asked_for *a, json_t *request,
     int status, fd = connect_to(a, "status", seconds, &status);
     const struct timeval forever = {0};
     struct text why;
-    bool sent = fd >= 0 && send_request(fd, request);
+    if (fd >= 0)
+        send_request(fd, request); /* may fail: then the daemon has answered before */
     json_decref(request);
     if (fd < 0)
         return status;
-    if (!sent || !is_readable_within(fd, seconds)) {
+    if (!is_readable_within(fd, seconds)) {
         close(fd);
         text_clear(&why);
-        add_late(&why, seconds, "status");
+        add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever); /* there may be no news */

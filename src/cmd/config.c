@@ -12,21 +12,8 @@
 struct meaning {
     double lease, office, renewal, replaced, bound, hand_over;
     unsigned voters, tolerated;
-    char warning[128]; /* empty: none */
+    char warning[CONFIG_WARNING]; /* empty: none */
 };
-
-/* An even number of voters tolerates no more failures than one voter less. */
-static void warn(struct meaning *m)
-{
-    if (m->voters == 2)
-        snprintf(m->warning, sizeof m->warning,
-                 "with 2 voters, the failure of either leaves no majority: add a witness");
-    else if (m->voters % 2 == 0)
-        snprintf(m->warning, sizeof m->warning,
-                 "%u voters tolerate no more failures than %u: add a witness, or make one an "
-                 "observer",
-                 m->voters, m->voters - 1);
-}
 
 static double duration(const struct elect_config *e, unsigned timer)
 {
@@ -50,7 +37,7 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
         .hand_over = 3.0 * c->delay + 2.0 * c->delay,
         .voters = voters,
         .tolerated = (voters - 1) / 2};
-    warn(&m);
+    config_warning(c, m.warning);
     return m;
 }
 

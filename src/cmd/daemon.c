@@ -1,6 +1,9 @@
 /* elect daemon: one member, in the foreground, and its guardian. */
+#include "../base/access.h"
+#include "../base/standard.h"
 #include "../daemon/daemon.h"
 #include "../daemon/hook.h"
+#include "../daemon/predecessor.h"
 #include "member.h"
 
 #include <signal.h>
@@ -10,8 +13,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+/* The command line and the name of the member, as far as they are known: complaints need them. */
+static struct asked_for asked;
+static const char *named = "";
+
+static void complain(const char *why)
+{
+    journal_complain(&(struct journal_options){.json = asked.json}, named, why);
+}
+
 struct started {
-    const struct asked_for *a;
+    const struct journal_options *log;
     const struct config *c;
     const struct config_member *me;
     struct enrolment *e;
@@ -35,36 +47,65 @@ static int run_member(const struct guard *guard, void *context)
         die_with(s->parent);
     text_clear(&why);
     if (sodium_init() < 0 || !keys_read(&keys, s->c->key_file, KEYS_OWN, &why))
-        return ask_complain(s->a->verb, EXIT_CONFIG, why.bytes);
+        return ask_complain(asked.verb, EXIT_CONFIG, why.bytes);
     enroll_keys(s->e, &keys);
     keys_wipe(&keys);
     struct daemon *d = calloc(1, sizeof *d);
-    int status = d != NULL ? daemon_run(d, s->c, s->me, s->e, guard, s->a->json, s->a->quiet)
-                           : ask_complain(s->a->verb, EXIT_IO, "no memory");
+    int status = d != NULL ? daemon_run(d, s->c, s->me, s->e, guard, s->log)
+                           : ask_complain(asked.verb, EXIT_IO, "no memory");
     enroll_wipe(s->e);
     free(d);
     return status;
 }
 
+/* Its own options. */
+struct own_options {
+    bool with_parent;
+    const char *level; /* NULL: as configured */
+};
+
 static void take(void *context, int option, const char *value)
 {
-    bool *with_parent = context;
-    (void)option;
-    (void)value;
-    *with_parent = true;
+    struct own_options *o = context;
+    if (option == 0)
+        o->with_parent = true;
+    else
+        o->level = value;
+}
+
+static bool take_level(const struct own_options *o, const struct config *c,
+                       struct journal_options *log)
+{
+    struct text why;
+    uint8_t choice;
+    text_clear(&why);
+    log->level = c->log_level;
+    log->fixed = o->level != NULL;
+    if (!log->fixed)
+        return true;
+    if (!choice_parse(o->level, level_words, LEVEL_COUNT, &choice, &why)) {
+        args_complain(asked.verb, "--log-level", why.bytes);
+        return false;
+    }
+    log->level = (uint8_t)(LEVEL_FIRST + choice);
+    return true;
 }
 
 int cmd_daemon(int argc, char **argv)
 {
     static const struct option_spec own[] = {
-        {"with-parent", 0, NULL, "end, at once, when whoever started it ends; for demonstrations"}};
+        {"with-parent", 0, NULL, "end at once when the parent process ends; for demonstrations"},
+        {"log-level", 0, "LEVEL",
+         "print entries that are at least this serious: error, warning, notice, info or debug; "
+         "default: log-level in elect.conf"}};
     static struct config c;
     static struct enrolment e;
-    bool with_parent = false;
+    static struct journal journal;
+    struct own_options options = {0};
     struct verb_spec spec = {
         .name = "daemon",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
-        .usage = "daemon [-c FILE] [--id MEMBER] [--with-parent] [OPTIONS]",
+        .usage = "daemon [-c FILE] [--id MEMBER] [--log-level LEVEL] [OPTIONS]",
         .text = "Runs one member, in the foreground: systemd, or whatever runs it, restarts it. "
                 "What changes, and why, is logged on standard error (-o json: a line of JSON each, "
                 "-q: nothing). SIGTERM hands over and stops, SIGHUP is elect reload.\nExit: 0 told "
@@ -73,29 +114,38 @@ int cmd_daemon(int argc, char **argv)
                 "configuration, the key or the state is refused: a restart would not help. 128 and "
                 "the number of a signal that has killed it.",
         .own = own,
-        .owns = 1,
+        .owns = 2,
         .take = take,
-        .context = &with_parent};
-    struct asked_for a;
+        .context = &options};
     struct text why;
-    char text[512];
-    int sockets[ELECT_UV_LINKS], status = ask_parse(&a, &spec, argc, argv);
+    char path[CONFIG_FILE];
+    standard_fill();
+    args_report_to(complain);
+    int sockets[ELECT_UV_LINKS], status = ask_parse(&asked, &spec, argc, argv);
     if (status < 0)
         return ~status;
+    struct journal_options log = {.json = asked.json, .quiet = asked.quiet};
     text_clear(&why);
-    if (!ask_config(&a, &c))
+    if (!ask_config(&asked, &c))
         return EXIT_CONFIG;
-    const struct config_member *me = ask_self(&a, &c);
+    if (!take_level(&options, &c, &log))
+        return EXIT_USAGE;
+    const struct config_member *me = ask_self(&asked, &c);
     if (me == NULL)
         return EXIT_CONFIG;
+    named = me->name;
     if (!hook_check_all(&c, geteuid(), &why))
-        return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
+        return ask_complain(asked.verb, EXIT_CONFIG, why.bytes);
+    config_state_path(&c, me->peer.id, path);
+    if (!access_check(path, ACCESS_WRITE, &why) || !access_check(c.key_file, ACCESS_READ, &why))
+        return ask_complain(asked.verb, EXIT_CONFIG, why.bytes);
     if (!enroll_member(&e, &c, me, &why))
-        return ask_complain(a.verb, EXIT_NOT_NOW, why.bytes);
-    if (!elect_member_bind(e.peer, c.members, me->peer.id, sockets, text, sizeof text))
-        return ask_complain(a.verb, EXIT_NOT_NOW, text);
-    if (with_parent)
+        return ask_complain(asked.verb, EXIT_NOT_NOW, why.bytes);
+    journal_begin(&journal, &log, me->name);
+    if (!predecessor_succeed(&c, me, e.peer, sockets, &journal, &why))
+        return ask_complain(asked.verb, EXIT_NOT_NOW, why.bytes);
+    if (options.with_parent)
         die_with(getppid());
-    struct started s = {&a, &c, me, &e, with_parent ? getpid() : 0};
-    return guardian_run(&c, me, sockets, a.json, a.quiet, run_member, &s);
+    struct started s = {&log, &c, me, &e, options.with_parent ? getpid() : 0};
+    return guardian_run(&c, me, sockets, &log, run_member, &s);
 }

@@ -1,5 +1,6 @@
 /* elect demo: five real daemons on this machine, to look at and to disturb. */
 #include "../demo/demo.h"
+#include "../demo/guide.h"
 #include "member.h"
 
 #include <fcntl.h>
@@ -125,6 +126,10 @@ static int play(struct demo *d, const struct asked_for *a, bool live)
         demo_print(d, &m);
     fflush(stdout);
     demo_end(d);
+    if (live && d->quits) {
+        guide_print_summary(&d->monitor, d->began, boottime_now());
+        fflush(stdout);
+    }
     if (why.length > 0)
         return ask_complain(a->verb, EXIT_NO, why.bytes);
     if (d->ended != 0)

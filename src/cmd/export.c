@@ -2,6 +2,7 @@
  * as the history did. */
 #include "export.h"
 
+#include "../base/access.h"
 #include "../history/script.h"
 #include "sim.h"
 
@@ -35,7 +36,9 @@ int export_history(struct asked_for *a, const char *file)
     struct text why;
     struct outcome outcome;
     if (!save_possible(file))
-        return args_complain(a->verb, "--export", "cannot be written there");
+        return args_complain(a->verb, *file ? file : "--export",
+                             strcmp(file, "-") == 0 ? "expected the name of a file"
+                                                    : access_text(errno, file, ACCESS_MAKE));
     struct history *h = ask_history(a, &status);
     if (h == NULL)
         return status;

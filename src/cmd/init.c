@@ -1,5 +1,6 @@
 /* elect init: a cluster, or a member of it, for the first time; and elect readmit, for a member
  * that has lost its state. */
+#include "../base/access.h"
 #include "../daemon/enrolment.h"
 #include "member.h"
 
@@ -17,6 +18,8 @@
 /* Milliseconds in which a member that remembers this one answers, at least; and their parts. */
 #define PROBE       1000
 #define PROBE_TURNS 10
+
+#define DEFAULT_GROUP "main"
 
 /* Where the service is installed its user runs the daemon: what root makes is its. */
 static void give_away(const char *path)
@@ -54,7 +57,10 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     struct config_host host;
     char first[128];
     size_t length = equals != NULL ? strcspn(equals + 1, ",") : 0;
-    if (equals == NULL || equals == word || length >= sizeof first) {
+    bool printable = true;
+    for (const char *at = word; *at != '\0'; at++)
+        printable = printable && (unsigned char)*at > ' ' && *at != 0x7f;
+    if (equals == NULL || equals == word || length >= sizeof first || !printable) {
         args_complain(a->verb, word, "expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
         return false;
     }
@@ -70,7 +76,9 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     return true;
 }
 
-static char *new_config(const struct asked_for *a, const char *path)
+/* Returns the text of a configuration with the first `members` of those that were named. */
+static char *new_config(const struct asked_for *a, const char *path, unsigned members,
+                        const char *group)
 {
     uint8_t cluster[SEAL_CLUSTER];
     char hex[2 * SEAL_CLUSTER + 1], *text = NULL;
@@ -87,13 +95,51 @@ static char *new_config(const struct asked_for *a, const char *path)
             hex);
     if (strcmp(path, ASK_CONFIG) != 0)
         fputs("state-dir = state\n", out);
-    for (unsigned i = 0; i < a->words && fine; i++)
+    for (unsigned i = 0; i < members && fine; i++)
         fine = write_member(out, a, a->word[i], i + 1);
-    fprintf(out, "\n[group %s]\n", a->group != NULL ? a->group : "main");
+    fprintf(out, "\n[group %s]\n", group);
     fclose(out);
     if (!fine) {
         free(text);
         text = NULL;
+    }
+    return text;
+}
+
+/* Returns true if an earlier argument names the same member. */
+static bool is_named_before(const struct asked_for *a, unsigned at)
+{
+    size_t length = strcspn(a->word[at], "=") + 1;
+    bool found = false;
+    for (unsigned i = 0; i < at; i++)
+        found = found || strncmp(a->word[i], a->word[at], length) == 0;
+    return found;
+}
+
+/* Returns the text of the new cluster's configuration, or NULL after a complaint that cites the
+ * argument which is wrong: there is no file yet that a complaint could cite. Members are added one
+ * at a time, so that the last one is the wrong one. */
+static char *checked_config(const struct asked_for *a, const char *path, struct config *c)
+{
+    const char *group = a->group != NULL ? a->group : DEFAULT_GROUP;
+    char *text = NULL;
+    for (unsigned members = 1; members <= a->words + 1; members++) {
+        bool all = members > a->words;
+        free(text);
+        text = new_config(a, path, all ? a->words : members, all ? group : DEFAULT_GROUP);
+        if (text != NULL && !all && is_named_before(a, members - 1)) {
+            args_complain(a->verb, a->word[members - 1], "another member has this name");
+            free(text);
+            return NULL;
+        }
+        if (text == NULL)
+            return NULL;
+        if (!config_parse(c, path, text)) {
+            args_complain(a->verb, all ? "--group" : a->word[members - 1],
+                          c->complaint.bytes + c->reason);
+            free(text);
+            return NULL;
+        }
     }
     return text;
 }
@@ -113,7 +159,7 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
         unlink(path);
     snprintf(why, sizeof why, "%s: %s", path,
              error == EEXIST ? "there is a cluster already: elect init makes a member of it"
-                             : strerror(error));
+                             : access_text(error, path, ACCESS_MAKE));
     return ask_complain(a->verb, error == EEXIST ? EXIT_NO : EXIT_IO, why);
 }
 
@@ -133,21 +179,17 @@ static int make_cluster(const struct asked_for *a, struct config *c)
     const char *path = a->config != NULL ? a->config : ASK_CONFIG;
     struct keys keys = {.count = 1};
     struct text why;
-    char *text = new_config(a, path);
+    char *text = checked_config(a, path, c);
     text_clear(&why);
     if (text == NULL)
         return EXIT_USAGE;
-    bool fine = config_parse(c, path, text);
-    if (!fine)
-        args_complain(a->verb, "", c->complaint.bytes);
-    if (fine)
-        make_folder_of(path);
-    int status = fine ? write_new(a, path, text) : EXIT_USAGE;
+    make_folder_of(path);
+    int status = write_new(a, path, text);
     free(text);
     if (status != 0)
         return status;
     keys_draw(&(struct keys){0}, &keys.key[0]);
-    fine = keys_write(&keys, c->key_file, true, &why);
+    bool fine = keys_write(&keys, c->key_file, true, &why);
     keys_wipe(&keys);
     if (!fine) {
         unlink(path);
@@ -304,7 +346,11 @@ static int make_member(const struct asked_for *a, const struct config *c,
     static struct asking q;
     char path[CONFIG_FILE], why[CONFIG_FILE + 256];
     q = (struct asking){.quiet = a->quiet};
+    struct text denied;
     config_state_path(c, me->peer.id, path);
+    text_clear(&denied);
+    if (!access_check(path, ACCESS_MAKE, &denied))
+        return ask_complain(a->verb, EXIT_CONFIG, denied.bytes);
     if (access(path, F_OK) == 0) {
         snprintf(why, sizeof why, "%s: %s was made before", path, me->name);
         return ask_complain(a->verb, EXIT_NO, why);
@@ -330,14 +376,12 @@ static int make_member(const struct asked_for *a, const struct config *c,
 
 static bool make_folder(const struct asked_for *a, const char *path)
 {
-    char why[CONFIG_PATH + 64];
     bool made = mkdir(path, 0700) == 0;
     if (made)
         give_away(path);
     if (made || errno == EEXIST)
         return true;
-    snprintf(why, sizeof why, "%s: %s", path, strerror(errno));
-    ask_complain(a->verb, EXIT_CONFIG, why);
+    args_complain(a->verb, path, access_text(errno, path, ACCESS_MAKE));
     return false;
 }
 
@@ -413,6 +457,7 @@ int cmd_readmit(int argc, char **argv)
     struct asked_for a;
     struct keys keys;
     struct text why;
+    struct stat is;
     char path[CONFIG_FILE];
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
@@ -428,14 +473,21 @@ int cmd_readmit(int argc, char **argv)
     if (sodium_init() < 0 || !keys_read(&keys, c.key_file, KEYS_LOOKED_AFTER, &why))
         return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     q = (struct asking){.quiet = a.quiet, .readmits = true};
+    config_state_path(&c, me->peer.id, path);
+    if (lstat(path, &is) == 0)
+        text_complain(&why, path, "it exists already",
+                      ": if it is damaged, move it away first; if not, elect daemon can use it");
+    if (why.length > 0 || !make_folder(&a, c.state_dir) || !access_check(path, ACCESS_MAKE, &why)) {
+        keys_wipe(&keys);
+        return why.length > 0 ? ask_complain(a.verb, EXIT_CONFIG, why.bytes) : EXIT_CONFIG;
+    }
     if (!a.quiet)
         printf("asking the other members what %s has promised\n", me->name);
     fflush(stdout);
-    bool fine = make_folder(&a, c.state_dir) && ask_others(&q, &c, me, &keys);
+    bool fine = ask_others(&q, &c, me, &keys);
     keys_wipe(&keys);
     if (!fine || !q.done)
         return ask_complain(a.verb, EXIT_CONFIG, q.why);
-    config_state_path(&c, me->peer.id, path);
     give_away(path);
     if (!a.quiet)
         printf("%s has a state again: start it with elect daemon\n", me->name);

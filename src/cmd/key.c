@@ -62,8 +62,12 @@ static int tell(const struct asked_for *a, const char *verb, int id, bool force)
     json_t *o =
         ask_daemon(a, "admin", json_pack("{s:s, s:i, s:b}", "verb", verb, "id", id, "force", force),
                    PATIENCE, &status);
+    const char *warning = json_string_value(json_object_get(o, "warning"));
+    if (warning != NULL)
+        fprintf(stderr, "elect key: warning: %s\n", warning);
+    bool fine = o != NULL;
     json_decref(o);
-    return o != NULL ? EXIT_FINE : status;
+    return fine ? EXIT_FINE : status;
 }
 
 /* First the file, then the daemon reads it: no key is ever in a request. */
@@ -143,17 +147,18 @@ static int list(const struct asked_for *a)
     json_t *o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "status"), 1, &status), *key, *p;
     if (o == NULL)
         return status;
-    if (a->json)
+    bool text = !a->json && !a->quiet;
+    if (a->json && !a->quiet)
         ask_print_json(json_object_get(o, "keys"));
     json_array_foreach(json_object_get(o, "keys"), i, key)
     {
-        if (!a->json)
+        if (text)
             printf("key %lld %s\n", (long long)json_integer_value(json_object_get(key, "id")),
                    json_is_true(json_object_get(key, "used")) ? "used" : "accepted");
     }
     json_array_foreach(json_object_get(o, "members"), i, p)
     {
-        if (!a->json && json_is_false(json_object_get(p, "same_keys")))
+        if (text && json_is_false(json_object_get(p, "same_keys")))
             printf("%s accepts other keys\n", json_string_value(json_object_get(p, "member")));
     }
     json_decref(o);

@@ -9,6 +9,7 @@ int cmd_is_leader(int argc, char **argv);
 int cmd_leader(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_members(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

@@ -15,6 +15,7 @@
 #define HEALTH_TRIES 3
 
 enum own {
+    OWN_ON_EXIT,
     OWN_ON_LOSE,
     OWN_SIGNAL,
     OWN_GRACE,
@@ -25,7 +26,6 @@ enum own {
     OWN_ONCE,
     OWN_RESPAWN,
     OWN_SHELL,
-    OWN_RESIGN,
     OWN_HEALTH,
     OWN_HEALTH_EVERY,
     OWN_HEALTH_TRIES,
@@ -36,7 +36,12 @@ enum own {
 };
 
 static const struct option_spec own[OWN_COUNT] = {
-    [OWN_ON_LOSE] = {"on-lose", 0, "stop|signal|freeze", "what becomes of it; default: stop"},
+    [OWN_ON_EXIT] =
+        {"on-exit", 0, "yield-on-failure|yield|hold|restart",
+         "when CMD ends: hand leadership over if it failed, always, or never; or start it "
+         "again, then hand over; default: yield-on-failure"},
+    [OWN_ON_LOSE] = {"on-lose", 0, "stop|signal|freeze",
+                     "what becomes of CMD when leadership is lost; default: stop"},
     [OWN_SIGNAL] = {"signal", 's', "SIGNAL", "what it is told first; default: TERM"},
     [OWN_GRACE] = {"grace", 'k', "TIME", "from there to KILL; default: what fits the lease"},
     [OWN_KILL_MARGIN] =
@@ -48,15 +53,18 @@ static const struct option_spec own[OWN_COUNT] = {
     [OWN_LOST_EXIT] = {"lost-exit", 'E', "STATUS",
                        "exit status if leadership is lost; default: 75"},
     [OWN_ONCE] = {"once", 0, NULL, "end when leadership is lost; the default"},
-    [OWN_RESPAWN] = {"respawn", 0, NULL, "wait for it again, and start the command anew"},
+    [OWN_RESPAWN] = {"respawn", 0, NULL,
+                     "when leadership is lost, wait for it again and start the command anew"},
     [OWN_SHELL] = {"shell", 0, NULL, "the one word behind -- is a line for sh"},
-    [OWN_RESIGN] = {"resign", 0, NULL, "when the command has ended the member here leads no more"},
     [OWN_HEALTH] = {"health", 0, "LINE",
-                    "for sh, now and then: if it fails the member here resigns"},
-    [OWN_HEALTH_EVERY] = {"health-every", 0, "TIME", "how often, and how long it may take; 2s"},
-    [OWN_HEALTH_TRIES] = {"health-tries", 0, "N", "how often in a row it may fail; 3"},
+                    "check health with this line for sh: start CMD only after a check that "
+                    "passed; if checks fail, stop CMD and hand leadership over"},
+    [OWN_HEALTH_EVERY] = {"health-every", 0, "TIME",
+                          "how often to check, and how long a check may take; default: 2s"},
+    [OWN_HEALTH_TRIES] = {"health-tries", 0, "N", "how many checks in a row must fail; default: 3"},
     [OWN_WATCHDOG] = {"watchdog", 0, "TIME",
-                      "resign if the command does not say WATCHDOG=1 as often (sd_notify)"},
+                      "stop CMD and hand leadership over if CMD does not say WATCHDOG=1 within "
+                      "this time (sd_notify)"},
     [OWN_ISOLATE] = {"isolate", 0, NULL, "a process namespace of its own, with its own /proc"},
     [OWN_CGROUP] = {"cgroup", 0, NULL, "a control group of its own, or nothing is started"},
 };
@@ -131,6 +139,25 @@ static int signal_number(const char *word)
     return 0;
 }
 
+static bool read_on_exit(const struct words *w, struct run_options *o)
+{
+    static const char *const words[] = {[EXIT_YIELDS_ON_FAILURE] = "yield-on-failure",
+                                        [EXIT_YIELDS] = "yield",
+                                        [EXIT_HOLDS] = "hold",
+                                        [EXIT_RESTARTS] = "restart"};
+    struct text why;
+    uint8_t choice = EXIT_YIELDS_ON_FAILURE;
+    const char *word = w->value[OWN_ON_EXIT];
+    text_clear(&why);
+    bool fine = word == NULL || choice_parse(word, words, 4, &choice, &why);
+    if (!fine)
+        complain("--on-exit", why.bytes);
+    else if (choice == EXIT_YIELDS && w->value[OWN_NOW] != NULL)
+        complain("--on-exit yield", "cannot be used with --no-wait: leave one of them out");
+    o->on_exit = choice;
+    return fine && !(choice == EXIT_YIELDS && w->value[OWN_NOW] != NULL);
+}
+
 static bool read_on_lose(const struct words *w, struct run_options *o)
 {
     static const char *const words[] = {"stop", "signal", "freeze"};
@@ -165,7 +192,7 @@ static bool goes_together(const struct words *w, const struct run_options *o)
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         if (w->value[never[i].one] != NULL && w->value[never[i].other] != NULL) {
             snprintf(name, sizeof name, "--%s", own[never[i].one].name);
-            snprintf(why, sizeof why, "it does not go with --%s", own[never[i].other].name);
+            snprintf(why, sizeof why, "cannot be used with --%s", own[never[i].other].name);
             complain(name, why);
             return false;
         }
@@ -192,10 +219,9 @@ static bool read_options(const struct words *w, struct run_options *o)
                               .now = w->value[OWN_NOW] != NULL,
                               .respawn = w->value[OWN_RESPAWN] != NULL,
                               .shell = w->value[OWN_SHELL] != NULL,
-                              .resign = w->value[OWN_RESIGN] != NULL,
                               .isolate = w->value[OWN_ISOLATE] != NULL,
                               .cgroup = w->value[OWN_CGROUP] != NULL};
-    bool fine = read_on_lose(w, o) && read_time(w, OWN_GRACE, &o->grace) &&
+    bool fine = read_on_exit(w, o) && read_on_lose(w, o) && read_time(w, OWN_GRACE, &o->grace) &&
                 read_positive_time(w, OWN_KILL_MARGIN, &o->margin) &&
                 read_time(w, OWN_MAX_WAIT, &o->max_wait) &&
                 read_positive_time(w, OWN_HEALTH_EVERY, &o->health_every) &&
@@ -225,6 +251,18 @@ static int split(int argc, char **argv)
         if (strcmp(argv[i], "--") == 0)
             return i;
     return argc;
+}
+
+/* Scripts for earlier versions have an option --resign. */
+static bool has_removed_option(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--resign") == 0) {
+            complain(argv[i], "removed: a command that fails hands leadership over; add "
+                              "--on-exit yield to hand over also when the command succeeds");
+            return true;
+        }
+    return false;
 }
 
 /* 0, or an exit status. */
@@ -278,6 +316,8 @@ int cmd_run(int argc, char **argv)
     struct asked_for a;
     struct run_options o;
     int before = split(argc, argv);
+    if (has_removed_option(before, argv))
+        return EXIT_RUN_FAILED;
     int status = ask_parse(&a, &spec, before, argv);
     if (status < 0)
         return ~status == EXIT_FINE ? EXIT_FINE : EXIT_RUN_FAILED;

@@ -37,6 +37,7 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 bool save_possible(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
+    errno = EINVAL;
     FILE *out = strcmp(save, "-") != 0 ? open_beside(save, file, name, sizeof name) : NULL;
     if (out == NULL)
         return false;

@@ -1,6 +1,7 @@
 /* elect sim: one election told step by step, or the statistics of thousands. */
 #include "sim.h"
 
+#include "../base/access.h"
 #include "../base/parse.h"
 
 #include <errno.h>
@@ -263,7 +264,7 @@ static int check_storm(struct request *r)
     if (!r->storm && !r->troubles)
         return EXIT_FINE;
     if (r->save != NULL && !save_possible(r->save))
-        return complain("save", strerror(errno));
+        return complain("save", access_text(errno, r->save, ACCESS_MAKE));
     if (s->mandate != ELECT_MAJORITY)
         return complain(name, "is about the promises of a mandate: add --mandate majority");
     if (r->troubles && (s->given >> SETTING_STABILITY & 1) != 0)

@@ -2,6 +2,8 @@
  */
 #include "sim.h"
 
+#include "../base/access.h"
+
 #include "../model/scenario.h"
 
 #include <errno.h>
@@ -18,14 +20,16 @@ static int complain(const char *file, const char *why)
     return args_complain("sim", *file ? file : "\"\"", why);
 }
 
-/* All of a text file, ending in NUL; NULL after having complained. */
-static char *read_file(const char *file)
+/* Returns all of a text file, ending in NUL; or NULL after a complaint, and the exit status. */
+static char *read_file(const char *file, int *status)
 {
     struct stat st;
     FILE *in = fopen(file, "r");
     char *text = NULL;
+    *status = EXIT_USAGE;
     if (in == NULL || fstat(fileno(in), &st) != 0) {
-        complain(file, strerror(errno));
+        complain(file, access_text(errno, file, ACCESS_READ));
+        *status = EXIT_IO;
     } else if (S_ISDIR(st.st_mode)) {
         complain(file, "is a directory, not a scenario");
     } else if ((text = malloc(MAX_FILE + 1)) != NULL) {
@@ -35,6 +39,7 @@ static char *read_file(const char *file)
                           : memchr(text, '\0', length) != NULL ? "is not a text file"
                                                                : NULL;
         if (why != NULL) {
+            *status = ferror(in) ? EXIT_IO : EXIT_USAGE;
             complain(file, why);
             free(text);
             text = NULL;
@@ -166,7 +171,7 @@ static int rewrite(const char *link, const char *text, size_t script, const char
     int fd = mkstemp(name);
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out == NULL) {
-        args_complain("sim", name, strerror(errno));
+        args_complain("sim", name, access_text(errno, name, ACCESS_MAKE));
         return EXIT_IO;
     }
     fwrite(text, 1, script, out);
@@ -263,9 +268,9 @@ int sim_scenario(const struct request *r)
     int status;
     if (r->trace_file != NULL && same_file(r->file, r->trace_file))
         return complain(r->trace_file, "is the scenario itself: it would be overwritten");
-    char *text = read_file(r->file);
+    char *text = read_file(r->file, &status);
     if (text == NULL)
-        return EXIT_USAGE;
+        return status;
     p.tell = trace_happening;
     p.listener = &silent;
     if (!scenario_parse(&s, text, &complaint, &line) || !scenario_play(&s, &p, &complaint, &line)) {

@@ -54,6 +54,7 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
                   violations, "seconds", seconds, "speed", (double)s->time / SECOND / seconds);
     json_object_set_new(object, "beyond", json_string(storm_beyond_words[beyond]));
     json_object_set_new(object, "not_promised", lost);
+    json_object_set_new(object, "interrupted", json_boolean(stop != 0));
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     putchar('\n');
     json_decref(object);
@@ -125,6 +126,8 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
     }
     if (s->violations == 0)
         print_held(c, beyond);
+    if (stop)
+        printf("interrupted: the rest was not simulated\n");
     const char *gap = "not promised, and broken: ";
     for (int i = 0; i < STORM_PROMISE_COUNT; i++)
         if (s->lost[i] > 0) {

@@ -1,8 +1,10 @@
 /* The verbs that ask a daemon what it knows. */
 #include "../base/clock.h"
 #include "../base/json.h"
+#include "../daemon/log_line.h"
 #include "export.h"
 #include "member.h"
+#include "status_screen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,8 @@ int cmd_is_leader(int argc, char **argv)
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
+    if (!leads)
+        json_object_set_new(o, "left_us", json_null());
     json_object_del(o, "ok");
     if (a.json && !a.quiet)
         ask_print_json(o);
@@ -80,78 +84,6 @@ int cmd_leader(int argc, char **argv)
 
 /* ---- status, members ---- */
 
-static void print_group(const json_t *g)
-{
-    char term[32];
-    printf("group %s: ", field_text(g, "group"));
-    if (field_is_true(g, "leads") && field_integer(g, "term") == 0)
-        printf("leads since %s, without a mandate", field_text(g, "since"));
-    else if (field_is_true(g, "leads"))
-        printf("leads in term %s since %s",
-               elect_term_text((elect_term)field_integer(g, "term"), term), field_text(g, "since"));
-    else if (json_object_get(g, "leader") != NULL)
-        printf("follows %s%s%s since %s", field_text(g, "leader"),
-               field_integer(g, "term") != 0 ? " in term " : "",
-               field_integer(g, "term") != 0
-                   ? elect_term_text((elect_term)field_integer(g, "term"), term)
-                   : "",
-               field_text(g, "since"));
-    else
-        printf("%s, no leader is known", field_text(g, "state"));
-    puts(field_is_true(g, "paused") ? "; elections are paused" : "");
-    if (json_object_get(g, "lease_left_ms") != NULL) /* a line of its own: 80 columns */
-        printf("  lease left: %.0f ms\n", json_real_value(json_object_get(g, "lease_left_ms")));
-    if (json_object_get(g, "holder_pid") != NULL)
-        printf("  elect run works under it (pid %lld), contained in a %s\n",
-               (long long)field_integer(g, "holder_pid"), field_text(g, "containment"));
-}
-
-static void print_heard(const json_t *o)
-{
-    json_t *heard = json_object_get(o, "heard_ms_ago");
-    char text[32] = "never";
-    if (heard != NULL)
-        snprintf(text, sizeof text, "%.1f s ago", json_real_value(heard) / 1000);
-    printf("%-12s", text);
-}
-
-static void print_members(const json_t *o)
-{
-    size_t i, k;
-    json_t *p, *link;
-    printf("  %-16s %5s  %-5s %-12s%s\n", "member", "id", "state", "heard", "networks");
-    printf("  %-16s %5lld  %-5s %-12s\n", field_text(o, "member"),
-           (long long)field_integer(o, "id"), "here", "");
-    json_array_foreach(json_object_get(o, "members"), i, p)
-    {
-        printf("  %-16s %5lld  %-5s ", field_text(p, "member"), (long long)field_integer(p, "id"),
-               field_is_true(p, "up") ? "up" : "down");
-        print_heard(p);
-        json_array_foreach(json_object_get(p, "links"), k, link)
-        {
-            printf("%s%s %s", k > 0 ? ", " : "", field_text(link, "address"),
-                   field_is_true(link, "up") ? "up" : "down");
-        }
-        json_t *same = json_object_get(p, "same_configuration");
-        json_t *keys = json_object_get(p, "same_keys");
-        printf("%s%s\n", json_is_false(same) ? "  its configuration differs" : "",
-               json_is_false(keys) ? "  it accepts other keys" : "");
-    }
-}
-
-static void print_status(const json_t *o)
-{
-    size_t i;
-    json_t *g;
-    printf("member %s (%lld), incarnation %lld, up for %.0f s, elect %s\ncluster %s\n",
-           field_text(o, "member"), (long long)field_integer(o, "id"),
-           (long long)field_integer(o, "incarnation"),
-           json_real_value(json_object_get(o, "up_seconds")), field_text(o, "version"),
-           field_text(o, "cluster"));
-    json_array_foreach(json_object_get(o, "groups"), i, g) { print_group(g); }
-    print_members(o);
-}
-
 static int show_status(const struct verb_spec *spec, int argc, char **argv,
                        void (*print)(const json_t *o), const char *only)
 {
@@ -176,10 +108,10 @@ int cmd_status(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "status",
         .usage = "status [-g GROUP] [OPTIONS]",
-        .text = "Who leads, since when, in which term, how much of the lease is left, and what is "
-                "known of every other member, on each network.\nExit: 0; 1 no such group, 3 "
+        .text = "Show on one screen who leads and since when, the quorum, what works on this "
+                "machine, every member, and the worst finding.\nExit: 0; 1 no such group, 3 "
                 "no daemon answers, 64 bad usage, 78 no configuration."};
-    return show_status(&spec, argc, argv, print_status, NULL);
+    return show_status(&spec, argc, argv, status_print, NULL);
 }
 
 int cmd_members(int argc, char **argv)
@@ -188,20 +120,21 @@ int cmd_members(int argc, char **argv)
         .name = "members",
         .without = 1 << ASK_GROUP,
         .usage = "members [OPTIONS]",
-        .text =
-            "The members, as seen from here: when each was heard, on which networks, and whether "
-            "its configuration is the same.\nExit: 0; 3 no daemon answers, 64 bad usage, 78 no "
-            "configuration."};
-    return show_status(&spec, argc, argv, print_members, "members");
+        .text = "Show the members as seen from here: role, vote, when each was heard, on which "
+                "links, and what is wrong with each.\nExit: 0; 3 no daemon answers, 64 bad usage, "
+                "78 no "
+                "configuration."};
+    return show_status(&spec, argc, argv, status_print_members, "members");
 }
 
 /* ---- history, watch ---- */
 
 static void print_entry(const json_t *e)
 {
-    const char *group = field_text(e, "group");
-    printf("%s %s%s%s\n", field_text(e, "time"), group, *group != '\0' ? ": " : "",
-           field_text(e, "text"));
+    struct text prose;
+    text_clear(&prose);
+    log_line_prose(e, &prose);
+    printf("%s %-7s %s\n", field_text(e, "time"), field_text(e, "level"), prose.bytes);
 }
 
 static void print_message(const json_t *m)
@@ -318,7 +251,7 @@ static bool show_line(void *context, json_t *line)
     } else if (json_object_get(line, "event") != NULL) {
         print_entry(line);
     } else {
-        print_group(line);
+        status_print_group(line);
     }
     return fflush(stdout) == 0;
 }

@@ -1,6 +1,8 @@
 /* Tells the story of an election, as text or as lines of JSON. */
 #include "sim.h"
 
+#include "../base/access.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -153,7 +155,7 @@ FILE *trace_open(const struct request *r)
         return r->trace == TRACE_JSON ? stderr : stdout;
     FILE *out = fopen(r->trace_file, "w");
     if (out == NULL)
-        args_complain("sim", r->trace_file, strerror(errno));
+        args_complain("sim", r->trace_file, access_text(errno, r->trace_file, ACCESS_MAKE));
     return out;
 }
 

@@ -1,6 +1,7 @@
 /* elect verify: every possible history of a small cluster. */
 #include "verify.h"
 
+#include "../base/access.h"
 #include "../base/parse.h"
 
 #include <errno.h>
@@ -588,7 +589,8 @@ static int run(struct asked *a)
     static struct space space;
     struct outcome_of_exploration o;
     if (a->save != NULL && !save_possible(a->save))
-        return args_complain("verify", *a->save ? a->save : "--save", strerror(errno));
+        return args_complain("verify", *a->save ? a->save : "--save",
+                             access_text(errno, a->save, ACCESS_MAKE));
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     signal(SIGHUP, on_interrupt);

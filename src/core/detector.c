@@ -19,9 +19,10 @@ void elect__suspect(struct process *p)
     p->about = p->node->leader;
     if (p->node->mandated && presence(p)->follows != me(p))
         presence(p)->follows = ELECT_NOBODY; /* until it is heard again */
-    if (!has(everybody(p), me(p)))
+    if (!has(everybody(p), me(p))) {
+        p->node->leader = ELECT_NOBODY; /* no timer would end that wait once it is a member */
         because(p, NOTHING);
-    else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
+    } else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
         elect__miss(p);
     else if (!is(p, NORMAL))
         because(p, ALREADY_ELECTING);

@@ -9,6 +9,13 @@
  * Preemption is the bully's rule made orderly: a follower that outranks its leader, and sees a
  * majority, says so when it grants; a leader whose configuration allows it resigns in its favour.
  *
+ * A member that stands aside (presence.c) is neither heir nor successor. If a HAND reaches one that
+ * has stood aside since, it declines, and the members elect another leader as after a RELEASE.
+ *
+ * An operator's order names a term, because it may come late, more than once, or from another
+ * machine. A term is handed over once and never used again, so the order is carried out at most
+ * once.
+ *
  * Invariants: see office.c, 3. A leader that resigns is never its own successor.
  */
 #include "mandate.h"
@@ -24,7 +31,8 @@ set elect__roll(const struct process *p)
  * anything for a while. */
 static set successors(const struct process *p)
 {
-    set some = elect__roll(p) & everybody(p), ready = some & elect__granted_lately(p);
+    set some = elect__roll(p) & everybody(p) & ~presence(p)->aside,
+        ready = some & elect__granted_lately(p);
     return ready != 0 ? ready : some;
 }
 
@@ -40,6 +48,14 @@ static number fittest(const struct process *p, set some)
 
 number elect__heir(const struct process *p) { return fittest(p, successors(p)); }
 
+uint8_t elect_successor(const struct elect_config *config, const struct elect_node *node,
+                        elect_time now)
+{
+    struct elect_node copy = *node;
+    const struct process p = {.config = config, .node = &copy, .now = now};
+    return node->mandated && elect_in_office(node, now) ? elect__heir(&p) : ELECT_NOBODY;
+}
+
 static void begin_to_resign(struct process *p, number successor, enum elect_handing how)
 {
     leader(p)->handing = (uint8_t)how;
@@ -48,14 +64,18 @@ static void begin_to_resign(struct process *p, number successor, enum elect_hand
     because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);
 }
 
-void elect__resign(struct process *p, number successor)
+void elect__resign(struct process *p, number successor, term ordered)
 {
     if (!in_office(p))
         because(p, HAS_NO_OFFICE);
+    else if (ordered != 0 && ordered != leader(p)->token)
+        because(p, OTHER_TERM);
     else if (leader(p)->handing)
         because(p, RESIGNS_ALREADY);
     else if (successor != ELECT_NOBODY && (successor >= p->config->n || !has(others(p), successor)))
         because(p, CANNOT_LEAD);
+    else if (successor != ELECT_NOBODY && has(presence(p)->aside, successor))
+        because(p, SUCCESSOR_ASIDE);
     else
         begin_to_resign(p, successor, ELECT_RESIGNING);
 }
@@ -98,7 +118,9 @@ static message release(const struct process *p, unsigned type, number heir)
 
 static void hand_over(struct process *p)
 {
-    number next = leader(p)->successor != ELECT_NOBODY ? leader(p)->successor : elect__heir(p);
+    number named = leader(p)->successor;
+    bool takes = named != ELECT_NOBODY && !has(presence(p)->aside, named);
+    number next = takes ? named : elect__heir(p);
     set others = next != ELECT_NOBODY ? all(p) & ~only(next) : all(p);
     elect__say(p, others, release(p, ELECT_RELEASE, next));
     if (next != ELECT_NOBODY)

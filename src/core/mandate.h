@@ -55,6 +55,11 @@ unsigned elect__quorum(set electorate);
 bool elect__majority(const struct process *p, set some);
 number elect__owner(const struct process *p, term e); /* ELECT_NOBODY if it is no member */
 
+static inline bool stands_aside(const struct process *p)
+{
+    return (presence(p)->aside >> me(p) & 1) != 0;
+}
+
 /* ---- times ---- */
 
 static inline elect_time *at(struct process *p, enum elect_time_name name)
@@ -118,7 +123,8 @@ bool elect__gives_way(struct process *p, number c, const message *m);
 
 /* ---- handover.c ---- */
 
-void elect__resign(struct process *p, number successor);
+/* `ordered`: only in this term; 0: in any. */
+void elect__resign(struct process *p, number successor, term ordered);
 void elect__stopped(struct process *p);
 /* The leader's: who answered lately, and who of them comes next. */
 set elect__roll(const struct process *p);
@@ -153,6 +159,8 @@ void elect__upon_present(struct process *p, number from, const message *m);
 void elect__upon_following(struct process *p, number from, const message *m);
 bool elect__paused(const struct process *p);
 void elect__pause(struct process *p, bool on);
+/* The host's order: the process votes, but seeks no office (or seeks one again). */
+void elect__stand_aside(struct process *p, bool aside);
 bool elect__sees_majority(const struct process *p);
 /* Of these times, whose are not longer ago than the suspicion time; and oneself. */
 set elect__lately(const struct process *p, const elect_time *times);

@@ -232,6 +232,8 @@ void elect__remember(struct process *p, const struct elect_input *in)
     because(p, NOTHING);
     if (in->event == ELECT_REMEMBERS && mine)
         learn(p, in->from, m);
+    else if (in->event == ELECT_ASIDE || in->event == ELECT_READY)
+        elect__stand_aside(p, in->event == ELECT_ASIDE);
     else if (in->event == ELECT_ALARM && due(p, ELECT_GUARD))
         ask_again(p);
     else if (in->event == ELECT_ALARM && due(p, ELECT_LOOK))

@@ -183,10 +183,12 @@ static void happen_mandate(struct process *p, const struct elect_input *in)
     case ELECT_START:
     case ELECT_SUSPECT: elect__suspect(p); break;
     case ELECT_STOPPED: elect__stopped(p); break;
-    case ELECT_RESIGN: elect__resign(p, in->from); break;
+    case ELECT_RESIGN: elect__resign(p, in->from, in->message.term); break;
     case ELECT_CHANGE: elect__change(p, &in->message.membership); break;
     case ELECT_PAUSE: elect__pause(p, true); break;
     case ELECT_RESUME: elect__pause(p, false); break;
+    case ELECT_ASIDE: elect__stand_aside(p, true); break;
+    case ELECT_READY: elect__stand_aside(p, false); break;
     case ELECT_ALARM: elect__alarm(p); break;
     default: because(p, NOTHING); break;
     }
@@ -367,6 +369,8 @@ bool elect_must_stop(const struct elect_node *node) { return node->mandate.leade
 
 bool elect_paused(const struct elect_node *node) { return node->saved.pause % 2 != 0; }
 
+elect_set elect_aside(const struct elect_node *node) { return node->mandate.presence.aside; }
+
 bool elect_sends(const struct elect_config *config, enum elect_event type)
 {
     if (!says(algorithms[config->algorithm], type))
@@ -386,6 +390,13 @@ struct elect_input elect_happens(enum elect_event event, elect_time now)
 struct elect_input elect_resigns(uint8_t successor, elect_time now)
 {
     return (struct elect_input){.event = ELECT_RESIGN, .from = successor, .now = now};
+}
+
+struct elect_input elect_ordered(uint8_t successor, elect_term e, elect_time now)
+{
+    struct elect_input in = elect_resigns(successor, now);
+    in.message.term = e;
+    return in;
 }
 
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now)

@@ -48,6 +48,7 @@ void elect__say(struct process *p, set to, message m)
         return;
     m.origin = me(p);
     m.penalty = presence(p)->penalties;
+    m.aside = stands_aside(p);
     m.pause = saved(p)->pause;
     m.digest = p->config->digest;
     p->out->send[p->out->sends++] = (struct elect_send){.to = to, .message = m};

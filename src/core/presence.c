@@ -15,6 +15,13 @@
  * member gets a penalty with every start and with every candidacy that failed although no lease was
  * in its way, and several with a resignation. Every decay time halves them.
  *
+ * A member stands aside if its host says so: because it has no work to do, or its health check
+ * fails. It votes and grants like any other, says in all messages of the mandate that it stands
+ * aside, and cannot win: it holds no election, joins none, withdraws its candidacy, claims no
+ * office and inherits none. A leader that is told to stand aside keeps its office, also in a larger
+ * term (SUCCEEDS_ITSELF), until its host lets it resign: only the host knows when the work can
+ * move. After that office it stands for none.
+ *
  * Safety does not depend on anything in this file.
  */
 #include "ring_links.h"
@@ -97,6 +104,8 @@ void elect__hear(struct process *p, number from, const message *m)
     if (m->type < ELECT_PREVOTE)
         return; /* elections know nothing of this */
     presence(p)->penalty[from] = m->penalty;
+    presence(p)->aside =
+        m->aside != 0 ? presence(p)->aside | only(from) : presence(p)->aside & ~only(from);
     presence(p)->differ = m->digest == p->config->digest ? presence(p)->differ & ~only(from)
                                                          : presence(p)->differ | only(from);
     if (m->type == ELECT_PRESENT)
@@ -129,7 +138,8 @@ static void forget_penalties(struct process *p)
 /* Is a member reachable that could win an election and has fewer penalties? */
 static bool somebody_is_fitter(const struct process *p)
 {
-    for (set rest = reachable(p) & others(p) & presence(p)->able; rest != 0; rest &= rest - 1)
+    for (set rest = reachable(p) & others(p) & presence(p)->able & ~presence(p)->aside; rest != 0;
+         rest &= rest - 1)
         if (presence(p)->penalty[__builtin_ctzll(rest)] < presence(p)->penalties)
             return true;
     return false;
@@ -155,7 +165,7 @@ bool elect__displaces(const struct process *p, number a, number b)
 static bool could_win(const struct process *p)
 {
     return has(everybody(p), me(p)) && !leader(p)->working && !elect__paused(p) &&
-           elect__sees_majority(p);
+           !stands_aside(p) && elect__sees_majority(p);
 }
 
 /* Who has said yes to a round of a ring stays until it is over: those behind it count on that. */
@@ -250,7 +260,7 @@ void elect__stand_back(struct process *p)
         presence(p)->restless = true;
         candidate(p)->nominated = false;
     }
-    because(p, elect__paused(p) ? IS_PAUSED : STANDS_BACK);
+    because(p, elect__paused(p) ? IS_PAUSED : stands_aside(p) ? IS_ASIDE : STANDS_BACK);
 }
 
 bool elect__keeps_out(struct process *p, number from, const message *m)
@@ -333,8 +343,8 @@ void elect__look_on_time(struct process *p)
 static bool would_take_place(struct process *p)
 {
     bool follows = !in_office(p) && presence(p)->follows != ELECT_NOBODY && !presence(p)->told;
-    if (!p->config->preempt || !follows || elect__paused(p) || !has(everybody(p), me(p)) ||
-        !elect__displaces(p, me(p), presence(p)->follows)) {
+    if (!p->config->preempt || !follows || elect__paused(p) || stands_aside(p) ||
+        !has(everybody(p), me(p)) || !elect__displaces(p, me(p), presence(p)->follows)) {
         *at(p, ELECT_CLAIM) = ELECT_UNSET;
         return false;
     }
@@ -380,4 +390,23 @@ void elect__pause(struct process *p, bool on)
     if (elect__paused(p) != on)
         hear_of_pause(p, saved(p)->pause + 1);
     because(p, on ? PAUSES : RESUMES);
+}
+
+/* ---- standing aside ---- */
+
+void elect__stand_aside(struct process *p, bool aside)
+{
+    if (!p->config->stable) {
+        because(p, NOTHING);
+        return;
+    }
+    presence(p)->aside =
+        aside ? presence(p)->aside | only(me(p)) : presence(p)->aside & ~only(me(p));
+    if (aside && !in_office(p)) {
+        if (candidate(p)->stage != ELECT_NO_CANDIDATE)
+            elect__withdraw(p);
+        *at(p, ELECT_RETRY) = ELECT_UNSET;
+        elect__stand_back(p);
+    }
+    because(p, aside ? STANDS_ASIDE : STANDS_READY);
 }

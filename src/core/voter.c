@@ -236,7 +236,8 @@ static bool ends_followed_office(const struct process *p, number from, const mes
 void elect__upon_release(struct process *p, number from, const message *m)
 {
     bool followed = presence(p)->follows == from && from != me(p);
-    bool heir = presence(p)->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p);
+    bool heir = presence(p)->heir == me(p) && m->heir == ELECT_NOBODY && !elect__paused(p) &&
+                !stands_aside(p);
     bool office = ends_followed_office(p, from, m);
     close_term(p, m->term);
     if (from != me(p))
@@ -259,11 +260,16 @@ void elect__upon_release(struct process *p, number from, const message *m)
 void elect__upon_hand(struct process *p, number from, const message *m)
 {
     close_term(p, m->term);
-    if (presence(p)->follows == from)
+    bool followed = presence(p)->follows == from;
+    if (followed)
         presence(p)->follows = ELECT_NOBODY;
-    if (has(everybody(p), me(p)) && !in_office(p) && m->term >= voter(p)->granted)
+    if (stands_aside(p) && followed)
+        elect__suspect(p); /* it looks around as after a RELEASE: the others do not wait for it */
+    else if (!stands_aside(p) && has(everybody(p), me(p)) && !in_office(p) &&
+             m->term >= voter(p)->granted)
         elect__inherit(p, m);
-    because(p, TERM_IS_OVER);
+    p->about = from;
+    because(p, stands_aside(p) ? DECLINES : TERM_IS_OVER);
 }
 
 void elect__end_of_guard(struct process *p)

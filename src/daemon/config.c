@@ -108,6 +108,25 @@ bool config_has_hooks(const struct config *c)
     return has;
 }
 
+/* An even number of voters tolerates no more failures than one voter less. */
+void config_warning(const struct config *c, char warning[CONFIG_WARNING])
+{
+    unsigned voters = 0;
+    for (unsigned i = 0; i < c->members; i++)
+        voters += c->member[i].role != ROLE_OBSERVER;
+    warning[0] = '\0';
+    if (c->mandate == ELECT_NO_MANDATE)
+        return;
+    if (voters == 2)
+        snprintf(warning, CONFIG_WARNING,
+                 "with 2 voters, the failure of either leaves no majority: add a witness");
+    else if (voters % 2 == 0)
+        snprintf(warning, CONFIG_WARNING,
+                 "%u voters tolerate no more failures than %u: add a witness, or make one an "
+                 "observer",
+                 voters, voters - 1);
+}
+
 /* ---- paths ---- */
 
 int config_folder(const struct config *c)

@@ -58,11 +58,15 @@
     X(CLUSTER, ON_LEADER_CHANGE, "on-leader-change", "PATH", "and when anybody else leads")        \
     X(CLUSTER, HOOK_TIMEOUT, "hook-timeout", "TIME",                                               \
       "how long one of those may take; default: 10s")                                              \
+    X(CLUSTER, LOG_LEVEL, "log-level", "LEVEL",                                                    \
+      "error, warning, notice, info or debug: lowest level to print; default: info")               \
     X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
     X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
       "one for each network; or dynamic: it is where its packets come from")                       \
     X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \
-    X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")
+    X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")                \
+    X(GROUP, LEAD_ONLY_WITH_RUNNER, "lead-only-with-runner", "YES",                                \
+      "yes: elect only members with an elect run for this group; default: no")
 
 /* The address of a member on a network if it is a name, which is looked up again every 10 s. */
 struct config_host {
@@ -102,12 +106,15 @@ struct config {
     bool preempt, tell_lower;
     bool testament;
     uint32_t testament_delay, hook_timeout;
+    uint8_t log_level;                  /* enum level */
     char run_group[CONFIG_NAME];        /* empty: the daemon's own */
     char hook[HOOK_COUNT][CONFIG_PATH]; /* empty: none */
     unsigned members, groups;
     struct config_member member[SESSION_PEERS];
     char group[STORE_GROUPS][CONFIG_NAME];
+    bool lead_only_with_runner[STORE_GROUPS];
     struct text complaint; /* the first one */
+    size_t reason;         /* where in it the reason begins, after file and line */
 };
 
 /* Reads the file and its conf.d. False, with a complaint, if something is wrong. */
@@ -143,6 +150,10 @@ bool config_address(const char *text, union elect_address *address, struct confi
 
 /* The number of the group of that name, or with NULL of the only group; -1, and why. */
 int config_group(const struct config *c, const char *name, struct text *why);
+
+/* Writes a warning about a configuration that is valid but unwise; empty if there is none. */
+#define CONFIG_WARNING 128
+void config_warning(const struct config *c, char warning[CONFIG_WARNING]);
 
 bool config_has_hooks(const struct config *c);
 

@@ -55,6 +55,16 @@ static bool check_algorithm(struct config *c)
                            " needs algorithm = bully: change one of them");
 }
 
+static bool check_groups(struct config *c)
+{
+    for (unsigned i = 0; i < c->groups; i++)
+        if (c->lead_only_with_runner[i] && c->mandate == ELECT_NO_MANDATE)
+            return config_complain(c, "group", c->group[i],
+                                   " has lead-only-with-runner = yes, which needs a mandate: "
+                                   "change one of them");
+    return true;
+}
+
 static bool check_times(struct config *c)
 {
     struct elect_config e;
@@ -94,5 +104,5 @@ bool config_check(struct config *c)
                                               ": elect init --new-cluster makes one")) &&
            (c->members > 0 || config_complain(c, "no [member NAME]", NULL, "")) &&
            (c->groups > 0 || config_complain(c, "no [group NAME]", NULL, "")) && check_members(c) &&
-           check_algorithm(c) && check_times(c);
+           check_algorithm(c) && check_groups(c) && check_times(c);
 }

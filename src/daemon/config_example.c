@@ -12,13 +12,18 @@ void config_example(struct text *t)
         CONFIG_KEYS(X)
 #undef X
     };
+    static const char others[] = "\n[member b]\nid = 2\naddress = 10.0.0.2:7400\n"
+                                 "\n[member c]\nid = 3\naddress = 10.0.0.3:7400\n"
+                                 "\n# What is to be led; at most 64.\n[group main]\n";
     text_add(t, "# The same file on every member, in /etc/elect/elect.conf. Lines that begin with\n"
                 "# \"#\" are comments; those that begin with \"#\" and a key are what else there "
                 "is.\n");
     for (unsigned i = 0; i < KEY_COUNT; i++) {
         bool needed = i == KEY_ID || i == KEY_MEMBER_ID || i == KEY_ADDRESS;
         if (i == 0 || all[i].section != all[i - 1].section)
-            text_add(t, all[i].section == SECTION_CLUSTER ? "\n[cluster]\n" : "\n[member a]\n");
+            text_add(t, all[i].section == SECTION_CLUSTER  ? "\n[cluster]\n"
+                        : all[i].section == SECTION_MEMBER ? "\n[member a]\n"
+                                                           : others);
         text_add(t, "# ");
         text_add(t, all[i].help);
         text_add(t, needed ? "\n" : "\n#");
@@ -30,7 +35,4 @@ void config_example(struct text *t)
                                          : all[i].value);
         text_add(t, "\n");
     }
-    text_add(t, "\n[member b]\nid = 2\naddress = 10.0.0.2:7400\n"
-                "\n[member c]\nid = 3\naddress = 10.0.0.3:7400\n"
-                "\n# What is to be led; at most 64.\n[group main]\n");
 }

@@ -8,7 +8,7 @@
 
 #include "config.h"
 
-enum config_section { SECTION_CLUSTER, SECTION_MEMBER };
+enum config_section { SECTION_CLUSTER, SECTION_MEMBER, SECTION_GROUP };
 
 enum config_key {
 #define X(section, name, word, value, text) KEY_##name,
@@ -33,10 +33,9 @@ bool config_is_name(const char *s);
 /* Returns how many characters of the path of the file are its folder, with the slash. */
 int config_folder(const struct config *c);
 
-/* Reads the value of a key into the configuration, or into `m` if it is a key of a member. False,
- * with a complaint, if it is no such value. */
-bool config_take_value(struct config *c, struct config_member *m, enum config_key key,
-                       const char *value);
+/* Reads the value of a key into the configuration: into its member or group of that index if it is
+ * a key of one. False, with a complaint, if it is no such value. */
+bool config_take_value(struct config *c, unsigned index, enum config_key key, const char *value);
 
 /* Returns true if everything that is needed is there and fits together; else with a complaint. */
 bool config_check(struct config *c);

@@ -2,7 +2,9 @@
  * splits a line into key and value; config_values.c reads the value. */
 #include "config_internal.h"
 
+#include "../base/access.h"
 #include "../base/parse.h"
+#include "level.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +18,8 @@
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
-#define SHORT        '@'   /* [member NAME] is given to inih as [@N] */
+#define SHORT_MEMBER '@'   /* [member NAME] is given to inih as [@N] */
+#define SHORT_GROUP  '%'   /* [group NAME] as [%N] */
 #define CONFIG_BYTES 65536 /* of a file */
 
 static const struct {
@@ -34,7 +37,8 @@ _Static_assert(KEY_COUNT <= 64, "a bit for each key");
  * all of them. A second value would silently replace the first one. */
 struct reader {
     struct config *c;
-    uint64_t cluster, member[SESSION_PEERS]; /* 1 << enum config_key: the keys that were set */
+    /* 1 << enum config_key: the keys that were set */
+    uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
     bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS]; /* in this file */
 };
 
@@ -65,13 +69,20 @@ static struct config_member *member_of(struct config *c, const char *name)
     return m;
 }
 
+/* The number of groups if there is none of that name. */
+static unsigned group_index(const struct config *c, const char *name)
+{
+    unsigned i = 0;
+    while (i < c->groups && strcmp(c->group[i], name) != 0)
+        i++;
+    return i;
+}
+
 static bool add_group(struct reader *r, const char *section)
 {
     struct config *c = r->c;
     const char *name = section + 6;
-    unsigned i = 0;
-    while (i < c->groups && strcmp(c->group[i], name) != 0)
-        i++;
+    unsigned i = group_index(c, name);
     if (i < c->groups)
         return once(r, &r->group_here[i], section);
     if (!config_is_name(name))
@@ -88,24 +99,33 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-static bool take_line(struct reader *r, enum config_section section, struct config_member *m,
+/* `index`: of the member or group whose section it is. */
+static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
-    const char *known[KEY_COUNT];
-    uint64_t *given = m != NULL ? &r->member[m - r->c->member] : &r->cluster;
+    static const char *const places[] = {" belongs in the section [cluster]",
+                                         " belongs in a section [member NAME]",
+                                         " belongs in a section [group NAME]"};
+    const char *known[KEY_COUNT], *elsewhere = NULL;
+    uint64_t *given = section == SECTION_MEMBER  ? &r->member[index]
+                      : section == SECTION_GROUP ? &r->group[index]
+                                                 : &r->cluster;
     size_t count = 0;
     for (unsigned i = 0; i < KEY_COUNT; i++) {
-        if (keys[i].section != section)
+        if (keys[i].section != section) {
+            elsewhere = strcmp(keys[i].word, word) == 0 ? places[keys[i].section] : elsewhere;
             continue;
+        }
         if (strcmp(keys[i].word, word) == 0) {
             bool again = (*given >> i & 1) != 0;
             *given |= UINT64_C(1) << i;
             return again ? config_complain(r->c, "key", word, " is set twice: remove one of both")
-                         : config_take_value(r->c, m, (enum config_key)i, value);
+                         : config_take_value(r->c, index, (enum config_key)i, value);
         }
         known[count++] = keys[i].word;
     }
-    return config_complain_unknown(r->c, "unknown key ", word, known, count);
+    return elsewhere != NULL ? config_complain(r->c, "key", word, elsewhere)
+                             : config_complain_unknown(r->c, "unknown key ", word, known, count);
 }
 
 static bool take_section(struct reader *r, const char *section)
@@ -131,27 +151,29 @@ static int take_key(void *reader, const char *section, const char *name, const c
         return config_complain(c, "a line before the first section", NULL,
                                ": expected such as [cluster]");
     if (strcmp(section, "cluster") == 0)
-        return take_line(r, SECTION_CLUSTER, NULL, name, word);
-    if (section[0] == SHORT && c->members > 0 && parse_number(section + 1, c->members - 1, &index))
-        return take_line(r, SECTION_MEMBER, &c->member[index], name, word);
-    if (strncmp(section, "group ", 6) == 0)
-        return config_complain(c, "unknown key", name, ": a group has none yet");
+        return take_line(r, SECTION_CLUSTER, 0, name, word);
+    if (section[0] == SHORT_MEMBER && c->members > 0 &&
+        parse_number(section + 1, c->members - 1, &index))
+        return take_line(r, SECTION_MEMBER, (unsigned)index, name, word);
+    if (section[0] == SHORT_GROUP && c->groups > 0 &&
+        parse_number(section + 1, c->groups - 1, &index))
+        return take_line(r, SECTION_GROUP, (unsigned)index, name, word);
     return config_complain(c, "section", section, " must be the first on its line");
 }
 
 /* ---- a text ---- */
 
-/* Replaces [member NAME] by [@N] in the text: inih truncates the names of long sections. */
-static void shorten(const struct config *c, const char *name, char *at, const char *end)
+/* Replaces [member NAME] by [@N] in the text, or [group NAME] by [%N]: inih truncates the names of
+ * long sections. */
+static void shorten(char kind, unsigned index, char *at, const char *end)
 {
-    char number[8];
-    int length = snprintf(number, sizeof number, "%c%u]", SHORT,
-                          (unsigned)(config_member(c, name) - c->member));
+    char number[16];
+    int length = snprintf(number, sizeof number, "%c%u]", kind, index);
     memset(at, ' ', (size_t)(end - at) + 1);
     memcpy(at, number, (size_t)length);
 }
 
-/* inih reports only sections that have keys, and a group has none, so the sections are read first.
+/* inih reports only sections that have keys, and a group may have none: sections are read first.
  * Returns the line of the first that is unknown, or 0. */
 static int take_sections(struct reader *r, char *text)
 {
@@ -170,7 +192,10 @@ static int take_sections(struct reader *r, char *text)
         if (!take_section(r, section))
             return line;
         if (strncmp(section, "member ", 7) == 0)
-            shorten(r->c, section + 7, at + 1, end);
+            shorten(SHORT_MEMBER, (unsigned)(config_member(r->c, section + 7) - r->c->member),
+                    at + 1, end);
+        else if (strncmp(section, "group ", 6) == 0)
+            shorten(SHORT_GROUP, group_index(r->c, section + 6), at + 1, end);
     }
     return 0;
 }
@@ -183,6 +208,7 @@ static void begin(struct config *c, const char *path)
     c->max_lease = 10 * SECOND;
     c->testament = true;
     c->hook_timeout = 10 * SECOND;
+    c->log_level = LEVEL_INFO;
     c->delay = 20 * MILLISECOND;
     c->rho = 10000;
     c->mandate = ELECT_MAJORITY;
@@ -204,6 +230,7 @@ static bool locate(struct config *c, const char *path, int line)
         text_add_number(&c->complaint, (uint64_t)line);
     }
     text_add(&c->complaint, ": ");
+    c->reason = c->complaint.length;
     text_add(&c->complaint,
              why.length > 0 ? why.bytes : "no key and value: expected such as lease = 1s");
     return false;
@@ -285,7 +312,7 @@ static bool take_file(struct reader *r, const char *path)
                         length > CONFIG_BYTES ? "too long a file"
                         : length >= 0         ? "no text"
                         : errno == EINVAL     ? "not a regular file: copy it to one"
-                                              : strerror(errno),
+                                              : access_text(errno, path, ACCESS_READ),
                         NULL, "");
         return locate(r->c, path, 0);
     }
@@ -319,5 +346,9 @@ bool config_load(struct config *c, const char *path)
     }
     if (count >= 0)
         free(entries);
+    else if (fine && errno != ENOENT) {
+        config_complain(c, access_text(errno, folder, ACCESS_READ), NULL, "");
+        return locate(c, folder, 0);
+    }
     return fine && finish(c);
 }

@@ -3,6 +3,7 @@
 #include "config_internal.h"
 
 #include "../base/parse.h"
+#include "level.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -166,12 +167,18 @@ static const char *not_an_address_of_a_member(const union elect_address *a)
     const uint32_t four = ntohl(a->four.sin_addr.s_addr);
     const struct in6_addr *six = &a->six.sin6_addr;
     bool is_six = a->any.sa_family == AF_INET6, is_four = a->any.sa_family == AF_INET;
+    if (is_six && IN6_IS_ADDR_V4MAPPED(six))
+        return " is an IPv4 address in IPv6 notation: write it as an IPv4 address";
     if ((is_four && four == INADDR_ANY) || (is_six && IN6_IS_ADDR_UNSPECIFIED(six)))
         return " is a wildcard: write the address at which the other members reach this one";
     if ((is_four && IN_MULTICAST(four)) || (is_six && IN6_IS_ADDR_MULTICAST(six)))
         return " is a multicast address: write the member's own address";
     if (is_four && four == INADDR_BROADCAST)
         return " is the broadcast address: write the member's own address";
+    if (is_six && IN6_IS_ADDR_LINKLOCAL(six))
+        return " is a link-local address, which needs an interface: write a routable address";
+    if (is_four && (IN_BADCLASS(four) || four >> 24 == 0))
+        return " is reserved: write the member's own address";
     return NULL;
 }
 
@@ -212,9 +219,9 @@ static bool take_name(struct config *c, const char *value, char to[CONFIG_NAME])
     return true;
 }
 
-bool config_take_value(struct config *c, struct config_member *m, enum config_key key,
-                       const char *value)
+bool config_take_value(struct config *c, unsigned index, enum config_key key, const char *value)
 {
+    struct config_member *m = &c->member[index];
     uint64_t number = 0;
     uint8_t choice = 0;
     bool fine;
@@ -250,6 +257,10 @@ bool config_take_value(struct config *c, struct config_member *m, enum config_ke
         return take_duration(c, value, &c->hook_timeout) &&
                (c->hook_timeout > 0 ||
                 config_complain(c, "no time", value, ": nothing can be that fast"));
+    case KEY_LOG_LEVEL:
+        fine = take_choice(c, "unknown log level ", value, level_words, LEVEL_COUNT, &choice);
+        c->log_level = (uint8_t)(LEVEL_FIRST + choice);
+        return fine;
     case KEY_MEMBER_ID:
         fine = take_number(c, value, ELECT_MAX_ID, &number);
         m->has_id = fine;
@@ -260,6 +271,10 @@ bool config_take_value(struct config *c, struct config_member *m, enum config_ke
     case KEY_PRIORITY:
         fine = take_number(c, value, UINT8_MAX, &number);
         m->priority = (uint8_t)number;
+        return fine;
+    case KEY_LEAD_ONLY_WITH_RUNNER:
+        fine = take_choice(c, "unknown ", value, no_yes, 2, &choice);
+        c->lead_only_with_runner[index] = choice == 1;
         return fine;
     case KEY_COUNT: break;
     }

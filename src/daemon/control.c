@@ -1,18 +1,29 @@
-/* Reads one line of JSON from each client of a control socket, and writes lines back. Limits keep a
- * client that is slow, or one user with many clients, from delaying the daemon. */
+/* Accepts clients of the control sockets within limits, reads a request from each, and writes lines
+ * back. No user can delay the daemon, or keep other users from being served. */
 #include "control.h"
+
+#include "../base/access.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 1000      /* milliseconds for a request */
-#define BACKLOG  (1 << 16) /* bytes that a watcher may be behind */
+#define PATIENCE 1000      /* milliseconds for a request, and to read its answer */
+#define BEHIND   (1 << 16) /* bytes that a watcher may be behind */
+#define BACKLOG  1024      /* connections that wait in the kernel to be accepted */
+#define OTHERS   512       /* descriptors of the process that are not for clients */
+
+#define EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
+
+static const char refusal[] =
+    "{\"ok\":false,\"error\":\"" CONTROL_TOO_MANY "this socket is full; try again later\"}\n";
 
 const char *control_name(enum control_which which)
 {
@@ -22,117 +33,176 @@ const char *control_name(enum control_which which)
 
 /* ---- the end of a conversation ---- */
 
-static void closed(uv_handle_t *handle)
+/* A client that has gone may still be in use further up the stack; it is freed in a later turn. */
+static void free_gone(struct control *c)
 {
-    struct control_client *client = handle->data;
-    if (--client->handles == 0)
+    for (struct control_client *client; (client = c->gone) != NULL;) {
+        c->gone = client->next;
+        free(client->rest);
         free(client);
+    }
 }
 
 static void let_go(struct control_client *client)
 {
-    struct control_client **at = &client->control->clients;
+    struct control *c = client->control;
+    struct control_client **at = &c->clients;
     if (client->closing)
         return;
     client->closing = true;
+    client->waits = false;
     while (*at != client)
         at = &(*at)->next;
     *at = client->next;
-    client->handles = 2;
-    uv_close((uv_handle_t *)&client->pipe, closed);
-    uv_close((uv_handle_t *)&client->patience, closed);
+    client->next = c->gone;
+    c->gone = client;
+    close(client->fd);
 }
 
-static void impatient(uv_timer_t *timer)
+static void overdue(uv_timer_t *timer);
+
+/* CONTROL_NEVER: it may take as long as it likes. */
+static void set_due(struct control_client *client, uint64_t patience)
 {
-    struct control_client *client = timer->data;
+    struct control *c = client->control;
+    bool never = patience == CONTROL_NEVER;
+    client->due = never ? CONTROL_NEVER : uv_now(c->loop) + patience;
+    if (!never &&
+        (!uv_is_active((uv_handle_t *)&c->late) || uv_timer_get_due_in(&c->late) > patience))
+        uv_timer_start(&c->late, overdue, patience, 0);
+}
+
+/* Returns true if a whole request has come: its first `length` bytes, without the newline. What
+ * follows it is never read. Otherwise `length` is how much has come. */
+static bool peek(const struct control_client *client, char text[CONTROL_REQUEST], size_t *length)
+{
+    ssize_t got = recv(client->fd, text, CONTROL_REQUEST, MSG_PEEK | MSG_DONTWAIT);
+    const char *end = got > 0 ? memchr(text, '\n', (size_t)got) : NULL;
+    *length = end != NULL ? (size_t)(end - text) : got > 0 ? (size_t)got : 0;
+    return end != NULL;
+}
+
+/* A client that has asked in time, and waits for its turn, goes on waiting. */
+static void end_patience(struct control_client *client)
+{
+    char text[CONTROL_REQUEST];
+    size_t length;
     if (client->waits)
         control_answer(client, json_pack("{s:b, s:s}", "ok", 0, "error", client->late));
+    else if (!client->asked && peek(client, text, &length))
+        set_due(client, PATIENCE);
     else
         let_go(client);
+}
+
+static void overdue(uv_timer_t *timer)
+{
+    struct control *c = timer->data;
+    uint64_t now = uv_now(c->loop), first = CONTROL_NEVER;
+    free_gone(c);
+    for (struct control_client *client = c->clients, *next; client != NULL; client = next) {
+        next = client->next;
+        if (client->due <= now)
+            end_patience(client);
+        if (!client->closing && client->due < first)
+            first = client->due;
+    }
+    if (first != CONTROL_NEVER)
+        uv_timer_start(timer, overdue, first - now, 0);
 }
 
 void control_wait(struct control_client *client, uint64_t patience, const char *late)
 {
     client->waits = true;
     client->late = late;
-    uv_timer_start(&client->patience, impatient, patience, 0);
+    set_due(client, patience);
 }
 
 /* ---- answers ---- */
 
-struct outgoing_line {
-    uv_write_t write;
-    char *text;
-    bool last;
-};
-
-static void written(uv_write_t *write, int status)
+/* Keeps what the kernel does not take now. False if the client cannot be told anything. */
+static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
-    struct outgoing_line *l = write->data;
-    struct control_client *client = write->handle->data;
-    if (l->last || status != 0)
-        let_go(client);
-    free(l->text);
-    free(l);
+    struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
+    char *rest = realloc(client->rest, client->length + length);
+    if (rest == NULL)
+        return false;
+    memcpy(rest + client->length, text, length);
+    client->rest = rest;
+    client->length += length;
+    return epoll_ctl(client->control->ready, EPOLL_CTL_MOD, client->fd, &e) == 0;
+}
+
+/* Returns how many bytes the kernel takes now; -1: the client has gone. */
+static ssize_t push(const struct control_client *client, const char *text, size_t length)
+{
+    ssize_t sent = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : sent;
 }
 
 static void send_line(struct control_client *client, json_t *line, bool last)
 {
-    struct outgoing_line *l = calloc(1, sizeof *l);
     char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    size_t length = text != NULL ? strlen(text) + 1 : 0;
     json_decref(line);
-    if (l == NULL || text == NULL || client->closing) {
-        free(l);
+    if (text == NULL || client->closing) {
         free(text);
         let_go(client);
         return;
     }
-    size_t length = strlen(text);
-    text[length] = '\n'; /* in place of the NUL */
-    *l = (struct outgoing_line){.text = text, .last = last};
-    l->write.data = l;
-    uv_buf_t all = uv_buf_init(text, (unsigned)(length + 1));
-    if (uv_write(&l->write, (uv_stream_t *)&client->pipe, &all, 1, written) != 0) {
-        free(text);
-        free(l);
+    text[length - 1] = '\n'; /* in place of the NUL */
+    ssize_t sent = client->rest == NULL ? push(client, text, length) : 0;
+    bool all = sent == (ssize_t)length;
+    client->last = last;
+    if (sent < 0 || (all && last) ||
+        (!all && !keep_rest(client, text + sent, length - (size_t)sent)))
         let_go(client);
+    free(text);
+}
+
+static void send_rest(struct control_client *client)
+{
+    struct epoll_event e = {.events = EVENTS, .data.ptr = client};
+    ssize_t sent = push(client, client->rest, client->length);
+    if (sent < 0) {
+        let_go(client);
+        return;
     }
+    client->length -= (size_t)sent;
+    memmove(client->rest, client->rest + sent, client->length);
+    if (client->length > 0)
+        return;
+    free(client->rest);
+    client->rest = NULL;
+    if (client->last || epoll_ctl(client->control->ready, EPOLL_CTL_MOD, client->fd, &e) != 0)
+        let_go(client);
 }
 
 void control_answer(struct control_client *client, json_t *answer)
 {
     client->waits = false;
-    uv_timer_start(&client->patience, impatient, PATIENCE, 0); /* to read it */
+    set_due(client, PATIENCE); /* to read it */
     send_line(client, answer, true);
 }
 
 void control_tell(struct control_client *client, json_t *line)
 {
-    if (uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) > BACKLOG) {
-        json_decref(line);
-        let_go(client);
+    if (client->length <= BEHIND) {
+        send_line(client, line, false);
         return;
     }
-    send_line(client, line, false);
+    json_decref(line);
+    let_go(client);
 }
 
 /* ---- requests ---- */
 
-static void room_for_request(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
-{
-    struct control_client *client = handle->data;
-    (void)wanted;
-    *buffer = uv_buf_init(client->request + client->length,
-                          (unsigned)(sizeof client->request - client->length));
-}
-
-static void take_request(struct control_client *client, size_t length)
+static void take_request(struct control_client *client, const char *text, size_t length)
 {
     json_error_t error;
-    json_t *request = json_loadb(client->request, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *request = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     client->asked = true;
-    uv_timer_stop(&client->patience);
+    set_due(client, CONTROL_NEVER);
     if (json_is_object(request))
         client->control->ask(client->control->context, client, request);
     else
@@ -140,71 +210,94 @@ static void take_request(struct control_client *client, size_t length)
     json_decref(request);
 }
 
-static void readable(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+static void look_for_request(struct control_client *client, bool ends)
 {
-    struct control_client *client = stream->data;
-    (void)buffer;
-    if (got < 0) {
+    char text[CONTROL_REQUEST];
+    size_t length;
+    if (peek(client, text, &length) && recv(client->fd, text, length + 1, MSG_DONTWAIT) > 0)
+        take_request(client, text, length);
+    else if (ends || length == sizeof text)
         let_go(client);
+}
+
+/* The request of a client that does not wait for its answer is not taken. */
+static void serve(uv_poll_t *poll, int status, int events)
+{
+    struct control *c = poll->data;
+    struct epoll_event e;
+    (void)status;
+    (void)events;
+    free_gone(c);
+    if (epoll_wait(c->ready, &e, 1, 0) != 1)
         return;
-    }
-    if (client->asked) /* only one request is taken */
-        return;
-    size_t before = client->length;
-    client->length += (size_t)got;
-    const char *end = memchr(client->request + before, '\n', (size_t)got);
-    if (end != NULL)
-        take_request(client, (size_t)(end - client->request));
-    else if (client->length == sizeof client->request)
+    struct control_client *client = e.data.ptr;
+    if ((e.events & (EPOLLHUP | EPOLLERR)) != 0)
         let_go(client);
-    if (client->asked)
-        client->length = 0; /* room to read on, and to notice that the client disconnects */
+    else if (client->rest != NULL)
+        send_rest(client);
+    else if (!client->asked)
+        look_for_request(client, (e.events & EPOLLRDHUP) != 0);
 }
 
 /* ---- accepting ---- */
 
-/* Clients that watch are counted apart from those that ask, because they stay. */
-static bool has_room(const struct control *c, enum control_which which, bool watches, uid_t user)
+struct crowd {
+    unsigned all, same; /* of a socket; of those, of one user */
+};
+
+/* Clients that watch stay, and are counted apart. */
+static struct crowd crowd_of(const struct control *c, enum control_which which, bool watches,
+                             uid_t user)
 {
-    unsigned all = 0, same = 0;
+    struct crowd crowd = {0};
     for (const struct control_client *x = c->clients; x != NULL; x = x->next) {
         bool alike = x->which == which && x->watches == watches;
-        all += alike;
-        same += alike && x->user == user;
+        crowd.all += alike;
+        crowd.same += alike && x->user == user;
     }
-    return all < CONTROL_CLIENTS && same < CONTROL_OF_USER;
+    return crowd;
 }
 
-static void welcome(struct control *c, enum control_which which, int fd, uid_t user)
+/* The last places are for users that have few clients: no user takes all. */
+static bool has_place(const struct control *c, enum control_which which, uid_t user)
+{
+    struct crowd crowd = crowd_of(c, which, false, user);
+    return crowd.all < c->most - CONTROL_RESERVED ||
+           (crowd.all < c->most && crowd.same < CONTROL_FEW);
+}
+
+bool control_watch(struct control_client *client)
+{
+    struct crowd crowd = crowd_of(client->control, client->which, true, client->user);
+    client->watches = crowd.all < CONTROL_WATCHERS && crowd.same < CONTROL_WATCHES;
+    return client->watches;
+}
+
+static void welcome(struct control *c, enum control_which which, int fd, const struct ucred *who)
 {
     struct control_client *client = calloc(1, sizeof *client);
-    if (client == NULL) {
+    struct epoll_event e = {.events = EVENTS, .data.ptr = client};
+    if (client == NULL || epoll_ctl(c->ready, EPOLL_CTL_ADD, fd, &e) != 0) {
+        free(client);
         close(fd);
         return;
     }
-    client->control = c;
-    client->which = which;
-    client->user = user;
-    client->next = c->clients;
+    *client = (struct control_client){.control = c,
+                                      .which = which,
+                                      .fd = fd,
+                                      .user = who->uid,
+                                      .pid = who->pid,
+                                      .next = c->clients};
     c->clients = client;
-    uv_pipe_init(c->loop, &client->pipe, 0);
-    uv_timer_init(c->loop, &client->patience);
-    client->pipe.data = client->patience.data = client;
-    if (uv_pipe_open(&client->pipe, fd) != 0) {
-        close(fd);
-        let_go(client);
-        return;
-    }
-    uv_timer_start(&client->patience, impatient, PATIENCE, 0);
-    uv_read_start((uv_stream_t *)&client->pipe, room_for_request, readable);
+    set_due(client, PATIENCE);
 }
 
-/* Accepts one connection in a turn of the loop, and allocates nothing for one that is too many. A
- * user who connects as fast as possible takes its turn like every other event, and cannot keep the
- * member from renewing its leases. (uv_listen accepts until there is none left.) */
+/* Allocates nothing for a connection that exceeds the limit. uv_listen() would accept until none is
+ * left: a user who connects as fast as possible would keep the member from renewing its leases. */
 static void connected(uv_poll_t *poll, int status, int events)
 {
     struct control_door *door = poll->data;
+    struct control *c = door->control;
     struct ucred who;
     socklen_t size = sizeof who;
     (void)events;
@@ -214,12 +307,14 @@ static void connected(uv_poll_t *poll, int status, int events)
             uv_poll_stop(poll); /* until control_tick() */
         return;
     }
-    enum control_which which = (enum control_which)(door - door->control->door);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-        has_room(door->control, which, false, who.uid))
-        welcome(door->control, which, fd, who.uid);
-    else
-        close(fd);
+    enum control_which which = (enum control_which)(door - c->door);
+    free_gone(c);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && has_place(c, which, who.uid)) {
+        welcome(c, which, fd, &who);
+        return;
+    }
+    (void)!send(fd, refusal, sizeof refusal - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
 }
 
 void control_tick(struct control *c)
@@ -227,12 +322,6 @@ void control_tick(struct control *c)
     for (unsigned i = 0; i < CONTROL_COUNT; i++)
         if (c->door[i].control != NULL && !uv_is_active((uv_handle_t *)&c->door[i].poll))
             uv_poll_start(&c->door[i].poll, UV_READABLE, connected);
-}
-
-bool control_watch(struct control_client *client)
-{
-    client->watches = has_room(client->control, client->which, true, client->user);
-    return client->watches;
 }
 
 /* ---- opening ---- */
@@ -266,17 +355,47 @@ int control_bind(const char *path, int type, mode_t mode, struct text *complaint
         return fd;
     if (fd >= 0)
         close(fd);
-    text_complain(complaint, path, strerror(error),
-                  error == EACCES || error == ENOENT
-                      ? ": run-dir must exist, and this user must be able to write there"
-                      : "");
+    text_complain(complaint, path, access_text(error, path, ACCESS_MAKE),
+                  error == ENOENT ? ": run-dir must exist" : "");
     return -1;
+}
+
+/* Returns how many clients a socket may have: fewer than CONTROL_CLIENTS if the process may not
+ * open so many descriptors. */
+static unsigned most_clients(void)
+{
+    const rlim_t wanted = OTHERS + CONTROL_COUNT * CONTROL_CLIENTS, least = 2 * CONTROL_RESERVED;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return least;
+    if (limit.rlim_cur < wanted) {
+        struct rlimit more = {wanted < limit.rlim_max ? wanted : limit.rlim_max, limit.rlim_max};
+        limit = setrlimit(RLIMIT_NOFILE, &more) == 0 ? more : limit;
+    }
+    rlim_t most = limit.rlim_cur > OTHERS ? (limit.rlim_cur - OTHERS) / CONTROL_COUNT : 0;
+    return (unsigned)(most < least ? least : most < CONTROL_CLIENTS ? most : CONTROL_CLIENTS);
+}
+
+/* Before the first socket is opened. */
+static bool prepare(struct control *c)
+{
+    if (c->most != 0)
+        return true;
+    c->ready = epoll_create1(EPOLL_CLOEXEC);
+    if (c->ready < 0 || uv_poll_init(c->loop, &c->poll, c->ready) != 0)
+        return false;
+    uv_timer_init(c->loop, &c->late);
+    c->poll.data = c->late.data = c;
+    c->most = most_clients();
+    return uv_poll_start(&c->poll, UV_READABLE, serve) == 0;
 }
 
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint)
 {
     struct control_door *door = &c->door[which];
+    if (!prepare(c))
+        return text_complain(complaint, path, strerror(errno), "");
     int fd = control_bind(path, SOCK_STREAM, which == CONTROL_STATUS ? 0660 : 0600, complaint);
     if (fd < 0)
         return false;
@@ -284,7 +403,7 @@ bool control_open(struct control *c, enum control_which which, const char *path,
     snprintf(door->path, sizeof door->path, "%s", path);
     uv_poll_init(c->loop, &door->poll, fd);
     door->poll.data = door;
-    if (listen(fd, CONTROL_CLIENTS) == 0 && uv_poll_start(&door->poll, UV_READABLE, connected) == 0)
+    if (listen(fd, BACKLOG) == 0 && uv_poll_start(&door->poll, UV_READABLE, connected) == 0)
         return true;
     return text_complain(complaint, path, strerror(errno), "");
 }
@@ -293,6 +412,13 @@ void control_close(struct control *c)
 {
     while (c->clients != NULL)
         let_go(c->clients);
+    free_gone(c);
+    if (c->most != 0) {
+        uv_close((uv_handle_t *)&c->poll, NULL);
+        uv_close((uv_handle_t *)&c->late, NULL);
+        close(c->ready);
+        c->most = 0;
+    }
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         struct control_door *door = &c->door[i];
         if (door->control == NULL)

@@ -1,7 +1,12 @@
 /*
  * The control sockets. A client sends one request, a line of JSON, and gets a line back; a client
- * that watches gets one line after another. Clients that are slow, or too many, are disconnected;
- * nothing here waits for a client.
+ * that watches gets one line after another. A client beyond the limit gets a refusal; a slow
+ * client is disconnected. Nothing here waits for a client.
+ *
+ * In a turn of the loop one connection of each socket is accepted, and one client is served, so
+ * that a thousand clients at once delay the member no longer than one does. A request stays in the
+ * kernel until all of it has come: a client that has not asked yet costs a descriptor and the
+ * struct below.
  *
  *     status    0660    queries; for the group that the daemon runs as
  *     admin     0600    changes; for its user and root
@@ -18,33 +23,38 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#define CONTROL_REQUEST 4096 /* bytes */
-#define CONTROL_CLIENTS 16   /* of a socket */
-#define CONTROL_OF_USER 4    /* of those */
+#define CONTROL_REQUEST  4096 /* bytes */
+#define CONTROL_CLIENTS  1280 /* of a socket, besides those that watch */
+#define CONTROL_RESERVED 256  /* of those, for users with less than CONTROL_FEW clients */
+#define CONTROL_FEW      16
+#define CONTROL_WATCHERS 64 /* of a socket */
+#define CONTROL_WATCHES  16 /* of those, of one user */
+#define CONTROL_NEVER    UINT64_MAX
+
+/* Begins every refusal after which the same request may succeed later. */
+#define CONTROL_TOO_MANY "too many clients: "
 
 enum control_which { CONTROL_STATUS, CONTROL_ADMIN, CONTROL_COUNT };
 
 struct control;
 
 struct control_client {
-    uv_pipe_t pipe;
-    uv_timer_t patience;
     struct control *control;
     enum control_which which;
+    int fd;
     uid_t user;
-    size_t length;
-    char request[CONTROL_REQUEST];
-    bool asked, closing, watches;
-    uint8_t handles;
+    pid_t pid;
+    bool asked, last, closing, watches;
+    uint64_t due;  /* until then it must have asked, have its answer, or have read it: uv_now() */
+    char *rest;    /* what the kernel has not taken yet of the lines for it; NULL: nothing */
+    size_t length; /* of that */
     struct control_client *next;
     /* If the answer comes later: */
     bool waits;
-    unsigned group;
-    uint64_t term;
-    const char *whom; /* who is to lead; NULL: anybody */
     const char *late; /* what is said if there is none */
-    uint32_t asks;    /* another member (inquiry.c); 0: for a change of leader */
-    uint16_t peer;    /* that one */
+    uint32_t asks;    /* the number of a question to another member (inquiry.c); or */
+    uint64_t order;   /* of an order to hand over (orders.c) */
+    uint16_t peer;    /* asks: that member */
     int64_t since;    /* when that was */
 };
 
@@ -59,7 +69,11 @@ struct control_door {
 struct control {
     uv_loop_t *loop;
     struct control_door door[CONTROL_COUNT];
-    struct control_client *clients;
+    unsigned most; /* clients of a socket; 0: no socket was opened yet */
+    int ready;     /* an epoll of all clients */
+    uv_poll_t poll;
+    uv_timer_t late;
+    struct control_client *clients, *gone; /* gone: freed in a later turn */
     /* Answers a request, or calls control_wait(). */
     void (*ask)(void *context, struct control_client *client, json_t *request);
     void *context;
@@ -82,7 +96,7 @@ bool control_watch(struct control_client *client);
 void control_tell(struct control_client *client, json_t *line);
 /* The answer comes later. If there is none within this time, in milliseconds, it is `late`. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
-/* Every second: accepts again, if there were no descriptors left. */
+/* Every second: accepts again if there were no descriptors left. */
 void control_tick(struct control *c);
 void control_close(struct control *c);
 

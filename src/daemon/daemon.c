@@ -5,6 +5,7 @@
 
 #include "../base/exit.h"
 #include "../base/clock.h"
+#include "hooks.h"
 #include "run_socket.h"
 #include "service.h"
 
@@ -21,22 +22,46 @@
 
 /* ---- what is said ---- */
 
-static void log_entry(struct daemon *d, struct journal_entry e, int group, const char *text)
+static void copy(char *to, size_t room, const char *from)
 {
-    if (group >= 0) {
-        const struct elect_news *news = &d->group[group].news;
-        snprintf(e.group, sizeof e.group, "%s", d->config.group[group]);
-        if (news->known)
-            snprintf(e.leader, sizeof e.leader, "%s", config_name(&d->config, news->leader));
+    snprintf(to, room, "%s", from != NULL ? from : "");
+}
+
+static struct journal_entry entry_of(const struct daemon *d, const struct journal_note *note)
+{
+    struct journal_entry e = {.event = (uint8_t)note->event,
+                              .level = (uint8_t)note->level,
+                              .at = note->at,
+                              .user = note->user};
+    if (note->group >= 0) {
+        const struct elect_news *news = &d->group[note->group].news;
+        copy(e.group, sizeof e.group, d->config.group[note->group]);
+        copy(e.leader, sizeof e.leader, news->known ? config_name(&d->config, news->leader) : NULL);
         e.term = news->known ? news->term : 0;
     }
-    snprintf(e.text, sizeof e.text, "%.*s", JOURNAL_TEXT - 1, text);
+    copy(e.text, sizeof e.text, note->text);
+    copy(e.cause, sizeof e.cause, note->cause);
+    copy(e.peer, sizeof e.peer, note->peer);
+    return e;
+}
+
+void daemon_note(struct daemon *d, const struct journal_note *note)
+{
+    struct journal_entry e = entry_of(d, note);
     journal_write(&d->journal, &e);
 }
 
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text)
 {
-    log_entry(d, (struct journal_entry){.event = (uint8_t)event}, group, text);
+    daemon_note(d, &(struct journal_note){.event = event, .group = group, .text = text});
+}
+
+void daemon_log_warning(struct daemon *d)
+{
+    char warning[CONFIG_WARNING];
+    config_warning(&d->config, warning);
+    if (warning[0] != '\0')
+        daemon_log(d, JOURNAL_CONFIG, -1, warning);
 }
 
 static void tell_service(const struct daemon *d)
@@ -69,17 +94,53 @@ static void announced(void *context, const struct elect_news *news)
     work_turn(&d->work, news->group);
 }
 
+/* With the term of the office that is over, which is still shown. */
+static void log_end_of_office(struct daemon *d, unsigned group)
+{
+    const struct watched *w = &d->group[group];
+    daemon_note(
+        d, &(struct journal_note){.event = JOURNAL_LEADS_NO_MORE,
+                                  .group = (int)group,
+                                  .at = d->config.mandate == ELECT_MAJORITY ? w->news.until : 0,
+                                  .text = "leads no more",
+                                  .cause = w->because});
+}
+
+static void log_leader(struct daemon *d, unsigned group, const struct elect_news *before)
+{
+    const struct watched *w = &d->group[group];
+    const struct elect_news *news = &w->news, *other = news->known ? news : before;
+    const char *peer =
+        other->known && !other->leads ? config_name(&d->config, other->leader) : NULL;
+    char text[JOURNAL_TEXT], term[64] = "", number[ELECT_TERM_TEXT];
+    if (news->term != 0)
+        snprintf(term, sizeof term, " in term %s", elect_term_text(news->term, number));
+    if (news->leads)
+        snprintf(text, sizeof text, "leads%s", term);
+    else if (news->known)
+        snprintf(text, sizeof text, "follows %s%s", peer, term);
+    else
+        snprintf(text, sizeof text, "knows of no leader");
+    daemon_note(d, &(struct journal_note){.event = news->leads   ? JOURNAL_LEADS
+                                                   : news->known ? JOURNAL_FOLLOWS
+                                                                 : JOURNAL_NO_LEADER,
+                                          .group = (int)group,
+                                          .text = text,
+                                          .cause = w->because,
+                                          .peer = peer});
+}
+
 /* Logs what has changed in what is shown of a group, and tells those who wait for it. */
 static void show(void *context, unsigned group)
 {
     struct daemon *d = context;
     struct watched *w = &d->group[group];
     struct elect_news shown = work_shown(&d->work, group), before = w->news, *news = &w->news;
-    char text[JOURNAL_TEXT + 160];
-    w->news = shown;
-    if (news->known == before.known && news->leads == before.leads &&
-        news->leader == before.leader && news->term == before.term)
+    if (shown.known == before.known && shown.leads == before.leads &&
+        shown.leader == before.leader && shown.term == before.term) {
+        *news = shown;
         return;
+    }
     w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
     if (w->because[0] == '\0' && before.leads) /* found in a step that has another reason */
@@ -87,35 +148,47 @@ static void show(void *context, unsigned group)
     else if (w->because[0] ==
              '\0') /* found in a heartbeat, or in its absence: rules that have no words */
         snprintf(w->because, sizeof w->because, "%s %s",
-                 config_name(&d->config, news->known ? news->leader : before.leader),
-                 news->known ? "says that it leads" : "is not heard of any more");
-    if (before.leads && !news->leads) {
-        snprintf(text, sizeof text, "leads no more: %s", w->because);
-        log_entry(
-            d,
-            (struct journal_entry){.event = JOURNAL_LEADS_NO_MORE,
-                                   .at = d->config.mandate == ELECT_MAJORITY ? before.until : 0},
-            (int)news->group, text);
-    }
-    char term[64] = "", number[ELECT_TERM_TEXT];
-    if (news->term != 0)
-        snprintf(term, sizeof term, " in term %s", elect_term_text(news->term, number));
-    if (news->leads)
-        snprintf(text, sizeof text, "leads%s: %s", term, w->because);
-    else if (news->known)
-        snprintf(text, sizeof text, "follows %s%s: %s", config_name(&d->config, news->leader), term,
-                 w->because);
-    else
-        snprintf(text, sizeof text, "knows of no leader: %s", w->because);
+                 config_name(&d->config, shown.known ? shown.leader : before.leader),
+                 shown.known ? "says that it leads" : "is not heard of any more");
+    if (before.leads && !shown.leads)
+        log_end_of_office(d, group);
+    *news = shown;
     if (news->leads || news->known || !before.leads)
-        daemon_log(d,
-                   news->leads   ? JOURNAL_LEADS
-                   : news->known ? JOURNAL_FOLLOWS
-                                 : JOURNAL_NO_LEADER,
-                   (int)news->group, text);
+        log_leader(d, group, &before);
     tell_service(d);
-    answer_news(d, news);
+    order_news(d, news);
     work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
+}
+
+/* Returns the other member that a rule names; NULL if it names none. */
+static const char *peer_of(const struct daemon *d, const struct elect_rule *rule)
+{
+    uint8_t me = elect_rank(&d->elect, d->me->peer.id);
+    uint8_t other = rule->a < d->elect.n && rule->a != me ? rule->a : rule->b;
+    return other < d->elect.n && other != me ? d->name[other] : NULL;
+}
+
+/* The text of a rule is "cause -> consequence". */
+static void log_rule(struct daemon *d, unsigned group, const struct elect_rule *rule,
+                     const struct text *words)
+{
+    static const char arrow[] = " -> ";
+    bool hands_over = rule->number == ELECT_RULE_HANDS_OVER || rule->number == ELECT_RULE_RELEASES;
+    if (!hands_over && !journal_prints(&d->journal, LEVEL_DEBUG))
+        return;
+    struct text cause = *words;
+    const char *at = strstr(words->bytes, arrow);
+    text_cut(&cause, at != NULL ? (size_t)(at - words->bytes) : 0);
+    struct journal_note note = {.event = hands_over ? JOURNAL_WORK : JOURNAL_STEP,
+                                .group = (int)group,
+                                .text = at != NULL ? at + strlen(arrow) : words->bytes,
+                                .cause = cause.bytes,
+                                .peer = peer_of(d, rule)};
+    struct journal_entry e = entry_of(d, &note);
+    if (hands_over)
+        journal_write(&d->journal, &e);
+    else
+        journal_print(&d->journal, &e, e.text, NULL);
 }
 
 static void stepped(void *context, unsigned group, const struct elect_input *in,
@@ -127,18 +200,22 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
                   d->member != NULL ? elect_member_node(d->member, group) : NULL);
     if (d->member != NULL &&
         elect_paused(elect_member_node(d->member, group)) != d->group[group].paused) {
+        char text[JOURNAL_TEXT];
         d->group[group].paused = !d->group[group].paused;
-        daemon_log(d, JOURNAL_ADMIN, (int)group,
-                   d->group[group].paused ? "elections are paused" : "elections are resumed");
+        snprintf(text, sizeof text, "elections are %s (pause counter %u)",
+                 d->group[group].paused ? "paused" : "resumed",
+                 elect_member_node(d->member, group)->saved.pause);
+        daemon_log(d, JOURNAL_ADMIN, (int)group, text);
     }
     text_clear(&t);
     if (!elect_rule_quiet((enum elect_rule_number)out->rule.number))
         words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), &out->rule, &in->message, &t);
-    if (out->rule.number == ELECT_RULE_HANDS_OVER || out->rule.number == ELECT_RULE_RELEASES)
-        daemon_log(d, JOURNAL_WORK, (int)group, t.bytes);
+    if (t.length > 0)
+        log_rule(d, group, &out->rule, &t);
     if (!out->announced || d->member == NULL)
         return;
-    snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.150s", t.bytes);
+    snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.*s", JOURNAL_TEXT - 1,
+             t.bytes);
 }
 
 /* Returns true if the same refusal of a peer was logged less than a minute ago: a peer, or an
@@ -164,12 +241,19 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
 #undef X
     };
     struct daemon *d = context;
+    const char *name = config_name(&d->config, id), *what = texts[news];
+    const char *cause = strstr(what, ": "); /* behind it */
     char text[JOURNAL_TEXT];
     if (is_repeated(d, id, news))
         return;
     recorder_heard(&d->recorder, elect_rank(&d->elect, id), (uint8_t)news, elect_uv_now());
-    snprintf(text, sizeof text, "member %s %s", config_name(&d->config, id), texts[news]);
-    daemon_log(d, JOURNAL_MEMBER, -1, text);
+    snprintf(text, sizeof text, "member %s %.*s", name, (int)strcspn(what, ":"), what);
+    daemon_note(d, &(struct journal_note){.event = JOURNAL_MEMBER,
+                                          .level = news == ELECT_PEER_OPENED ? LEVEL_INFO : 0,
+                                          .group = -1,
+                                          .text = text,
+                                          .cause = cause != NULL ? cause + 2 : NULL,
+                                          .peer = name});
 }
 
 static void end(struct daemon *d, int status)
@@ -182,22 +266,25 @@ static void end(struct daemon *d, int status)
 static void failed(void *context, bool forbidden, const char *why)
 {
     struct daemon *d = context;
-    char text[JOURNAL_TEXT];
-    snprintf(text, sizeof text, "stops: %s%s", why,
+    char cause[JOURNAL_TEXT];
+    snprintf(cause, sizeof cause, "%s%s", why,
              forbidden ? "; move the state file away, then run elect readmit" : "");
-    daemon_log(d, JOURNAL_STOPPED, -1, text);
+    daemon_note(d, &(struct journal_note){.event = JOURNAL_STOPPED,
+                                          .level = LEVEL_ERROR,
+                                          .group = -1,
+                                          .text = "stops",
+                                          .cause = cause});
     end(d, forbidden ? EXIT_CONFIG : EXIT_IO);
 }
 
 /* ---- what the work calls ---- */
 
-static void log_of_work(void *context, enum journal_event event, int group, uid_t user,
-                        const char *text)
+static void log_of_work(void *context, const struct journal_note *note)
 {
-    log_entry(context, (struct journal_entry){.event = (uint8_t)event, .user = user}, group, text);
+    daemon_note(context, note);
 }
 
-static void work_failed(void *context, const char *why) { failed(context, false, why); }
+static void stop(void *context, const char *why);
 
 static const char *reason(void *context, unsigned group)
 {
@@ -211,11 +298,8 @@ static void set_reason(void *context, unsigned group, const char *text)
     snprintf(w->cause, sizeof w->cause, "%s", text);
 }
 
-static const struct work_calls calls = {.log = log_of_work,
-                                        .fail = work_failed,
-                                        .show = show,
-                                        .reason = reason,
-                                        .set_reason = set_reason};
+static const struct work_calls calls = {
+    .log = log_of_work, .stop = stop, .show = show, .reason = reason, .set_reason = set_reason};
 
 static void deposited(void *context, const struct elect_testament *testament)
 {
@@ -232,13 +316,17 @@ static void look_at_links(struct daemon *d)
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         for (unsigned link = 0; link < p.links; link++) {
             bool up = p.link[link].heard != ELECT_UNSET && p.link[link].heard > since;
+            const char *name = config_name(&d->config, p.id);
             char text[JOURNAL_TEXT];
             if (up == d->link_up[i][link])
                 continue;
             d->link_up[i][link] = up;
-            snprintf(text, sizeof text, "link %u to %s is %s", link + 1,
-                     config_name(&d->config, p.id), up ? "up" : "down");
-            daemon_log(d, JOURNAL_LINK, -1, text);
+            snprintf(text, sizeof text, "link %u to %s is %s", link + 1, name, up ? "up" : "down");
+            daemon_note(d, &(struct journal_note){.event = JOURNAL_LINK,
+                                                  .level = up ? 0 : LEVEL_WARNING,
+                                                  .group = -1,
+                                                  .text = text,
+                                                  .peer = name});
         }
 }
 
@@ -252,6 +340,8 @@ static void ticks(uv_timer_t *timer)
     work_tick(&d->work);
     journal_sum_up(&d->journal, false);
     look_at_links(d);
+    doctor_tick(d);
+    order_tick(d);
     if (d->ticks % 10 == 1 || d->resolver.failed)
         resolve_all(d);
 }
@@ -275,10 +365,10 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends when every office was handed over, or its lease is over. */
+/* Ends when every office was handed over, or its lease is over, and no hook is to be undone. */
 static void leave(struct daemon *d)
 {
-    bool holds = false;
+    bool holds = hooks_reap(&d->work);
     for (unsigned i = 0; i < d->config.groups; i++) {
         const struct elect_node *node = elect_member_node(d->member, i);
         holds = holds || (node->mandated && elect_in_office(node, elect_uv_now()));
@@ -289,14 +379,19 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-static void stop(struct daemon *d)
+/* Hands over every office, and seeks no other one meanwhile. */
+static void stop(void *context, const char *why)
 {
+    struct daemon *d = context;
     if (d->stopping)
         return;
     d->stopping = true;
-    daemon_log(d, JOURNAL_STOPPED, -1, "stops: it was told to");
+    daemon_note(d, &(struct journal_note){
+                       .event = JOURNAL_STOPPED, .group = -1, .text = "stops", .cause = why});
     service_say("STOPPING=1");
+    d->work.leaves = true;
     for (unsigned i = 0; i < d->config.groups; i++) {
+        work_turn(&d->work, i);
         if (d->work.group[i].office)
             work_resign(&d->work, i);
     }
@@ -318,7 +413,7 @@ static void signalled(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     struct text done, complaint;
     if (number != SIGHUP) {
-        stop(d);
+        stop(d, "asked to by a signal");
         return;
     }
     say_reloading();
@@ -376,6 +471,7 @@ static void prepare_work(struct daemon *d)
     d->work.config = &d->config;
     d->work.me = d->me;
     d->work.words = &d->words;
+    d->work.journal = &d->journal;
     d->work.calls = &calls;
     d->work.context = d;
 }
@@ -404,7 +500,7 @@ static void begin(struct daemon *d, const struct config *config, const struct co
     uv_check_init(&d->loop, &d->awake);
     d->tick.data = d->awake.data = d;
     prepare_work(d);
-    d->journal.written = answer_watchers;
+    d->journal.written = query_watchers;
     d->journal.context = d;
 }
 
@@ -433,18 +529,19 @@ static void close_all(struct daemon *d)
 }
 
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
-               struct enrolment *e, const struct guard *guard, bool json, bool quiet)
+               struct enrolment *e, const struct guard *guard, const struct journal_options *log)
 {
     struct text complaint;
     char text[JOURNAL_TEXT];
     bool forbidden;
     text_clear(&complaint);
-    journal_begin(&d->journal, json, quiet);
+    journal_begin(&d->journal, log, me->name);
+    d->journal.shared = &guard->page->log;
     begin(d, config, me);
     work_begin(&d->work, guard);
     bool open = open_member(d, e, &forbidden, &complaint);
     if (!open || !open_sockets(d, &complaint)) {
-        fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
+        journal_complain(log, me->name, complaint.bytes);
         d->status = open || forbidden ? EXIT_CONFIG : EXIT_NOT_NOW;
         close_all(d);
         return d->status;
@@ -452,6 +549,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     snprintf(text, sizeof text, "member %s (%u) starts, incarnation %u", d->me->name,
              d->me->peer.id, elect_member_incarnation(d->member));
     daemon_log(d, JOURNAL_STARTED, -1, text);
+    daemon_log_warning(d);
     uv_timer_start(&d->tick, ticks, 0, TICK + TICK_SLACK);
     uv_check_start(&d->awake, awake);
     uint64_t every = service_watchdog() / 2 / MILLISECOND;

@@ -2,8 +2,11 @@
  * `elect daemon`: one member, its log, its control sockets, its service manager.
  *
  *     daemon.c     begins, runs and ends it
- *     answers.c    what clients of the control sockets ask
- *     inquiry.c    what other members ask of the flight recorder
+ *     answers.c    what clients of the control sockets ask for
+ *     queries.c    what they ask about
+ *     inquiry.c    what other members ask: the flight recorder, the settings
+ *     orders.c     orders to hand over, from here to the leader
+ *     doctor.c     what is wrong, and what to do
  *     reload.c     reads the configuration again
  *     resolve.c    looks up the names of other members
  *
@@ -14,8 +17,10 @@
 
 #include "config.h"
 #include "control.h"
+#include "doctor.h"
 #include "enrolment.h"
 #include "journal.h"
+#include "orders.h"
 #include "recorder.h"
 #include "work.h"
 
@@ -34,6 +39,7 @@ struct resolver {
     bool busy, failed; /* failed: some name was not found */
     unsigned place;    /* member and link */
     char name[CONFIG_NAME];
+    bool unknown[SESSION_PEERS * ELECT_UV_LINKS]; /* by place: the last lookup failed */
 };
 
 struct daemon {
@@ -50,6 +56,7 @@ struct daemon {
     struct journal journal;
     struct recorder recorder;
     struct control control;
+    struct orders orders;
     uint32_t inquiries;
     struct {
         unsigned tick, count;
@@ -62,6 +69,7 @@ struct daemon {
         unsigned tick;
         enum elect_peer_news news;
     } refused[SESSION_PEERS]; /* what was logged last of a peer that is refused, and when */
+    struct doctor doctor;
     elect_time began;
     unsigned ticks;
     struct work work;
@@ -72,17 +80,29 @@ struct daemon {
 /* Runs the member until it is told to stop. Returns the exit status of the process. Wipes the keys
  * in the enrolment. */
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
-               struct enrolment *e, const struct guard *guard, bool json, bool quiet);
+               struct enrolment *e, const struct guard *guard, const struct journal_options *log);
 
-/* `group`: -1 if it is about none. */
+/* Logs an entry with its group (-1: none), its leader and its term. */
+void daemon_note(struct daemon *d, const struct journal_note *note);
+/* The same for an entry that has only a text. */
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
+/* Logs a warning if the configuration is valid but unwise. */
+void daemon_log_warning(struct daemon *d);
+
+/* ---- queries.c ---- */
+
+/* HOST:PORT, or "not known". */
+#define DAEMON_ADDRESS 64
+void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS]);
 
 /* ---- answers.c ---- */
 
 void answer_request(void *context, struct control_client *client, json_t *request);
-/* Another leader is shown: clients that wait for one are answered. */
-void answer_news(struct daemon *d, const struct elect_news *news);
-void answer_watchers(void *context, const struct journal_entry *e);
+
+/* ---- queries.c ---- */
+
+/* Sends the entry to clients that watch. */
+void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
 
@@ -91,8 +111,25 @@ json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q
 /* Asks another member for what its flight recorder has. The client hears its answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
-/* Takes in a note in which another member asks, or answers. */
+/* Sends a note to another member; it may be lost. Takes the reference. */
+void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
+/* Takes in a note in which another member asks, answers, or passes on an order. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
+
+/* Asks another member for its settings, beginning with number `from`; differences are kept in
+ * `doctor`. */
+void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from);
+/* Asks another member for the time of its clock. The answer repeats `now`. */
+void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now);
+
+/* ---- doctor.c ---- */
+
+/* Every second: evaluates the findings, and logs those that are new or gone. */
+void doctor_tick(struct daemon *d);
+/* Peer `i`, in the order of elect_member_peer(), was asked for its clock at that time. */
+void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading);
+/* Returns the worst finding of the last second; null if there is none. */
+json_t *doctor_worst(const struct daemon *d);
 
 /* ---- reload.c ---- */
 

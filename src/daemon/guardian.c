@@ -8,7 +8,6 @@
 #include "enrolment.h"
 #include "guardian_channel.h"
 #include "hook.h"
-#include "journal.h"
 #include "service.h"
 
 #include <errno.h>
@@ -66,12 +65,15 @@ struct guardian {
     struct journal journal;
 };
 
-static void say(struct guardian *g, int group, const char *text)
+/* `level`: 0: that of the event. */
+static void say(struct guardian *g, enum level level, int group, const char *text,
+                const char *cause)
 {
-    struct journal_entry e = {.event = JOURNAL_GUARDIAN};
+    struct journal_entry e = {.event = JOURNAL_GUARDIAN, .level = (uint8_t)level};
     if (group >= 0)
         snprintf(e.group, sizeof e.group, "%s", g->config->group[group]);
     snprintf(e.text, sizeof e.text, "%s", text);
+    snprintf(e.cause, sizeof e.cause, "%s", cause);
     journal_write(&g->journal, &e);
 }
 
@@ -96,7 +98,8 @@ static void hear_holder(struct guardian *g, unsigned i)
         return;
     if (got != 1 || word != TALK_IS_EMPTY) { /* it may work for a lease, at most */
         g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
-        say(g, h->group, "what worked under it ended without a word: its testament is burnt");
+        say(g, LEVEL_WARNING, h->group, "testament voided",
+            "its run ended without saying that the work has stopped");
     }
     close(h->fd);
     *h = g->holder[--g->holders];
@@ -141,7 +144,7 @@ static void start_hook(struct guardian *g, const struct guard_note *note)
     }
     e->hook = *note;
     e->cancelled = false;
-    e->hook_parent = hook_start(g->config, g->me, note);
+    e->hook_parent = hook_start(g->config, g->me, note, &g->journal);
     if (note->hook == HOOK_ON_LEADER) {
         e->led = true;
         e->ended = *note;
@@ -192,8 +195,10 @@ static void drop(struct guardian *g, uint32_t serial)
 
 static void cancel(struct estate *e)
 {
-    if (e->hook_parent > 0 && !e->cancelled)
+    if (e->hook_parent > 0 && !e->cancelled) {
         kill(e->hook_parent, SIGTERM);
+        kill(e->hook_parent, SIGCONT); /* a stopped process does not take signals */
+    }
     e->cancelled = true;
 }
 
@@ -425,7 +430,7 @@ static bool execute(struct guardian *g, elect_time *next)
         if (at != ELECT_UNSET && at <= now) {
             send_testament(g, &e->testament);
             if (e->sent++ == 0)
-                say(g, (int)i, "nothing of it works any more: its testament is sent");
+                say(g, 0, (int)i, "testament sent", "all work has stopped");
             at = next_of(g, i, now);
         }
         *next = *next == ELECT_UNSET || (at != ELECT_UNSET && at < *next) ? at : *next;
@@ -487,8 +492,8 @@ static int be_member(const struct guardian *g, int channel, const sigset_t *mask
 }
 
 int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
-                 bool json, bool quiet, int (*member)(const struct guard *guard, void *context),
-                 void *context)
+                 const struct journal_options *log,
+                 int (*member)(const struct guard *guard, void *context), void *context)
 {
     static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT};
     static struct guardian g;
@@ -500,11 +505,13 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     g.links = me->peer.links;
     memcpy(g.guard.sockets, sockets, sizeof g.guard.sockets);
     text_clear(&complaint);
-    journal_begin(&g.journal, json, quiet);
+    journal_begin(&g.journal, log, me->name);
     if (!make_guard(&g, &channel, &complaint)) {
-        fprintf(stderr, "elect daemon: %s\n", complaint.bytes);
+        journal_complain(log, me->name, complaint.bytes);
         return EXIT_NOT_NOW;
     }
+    g.guard.page->log.level = log->level;
+    g.journal.shared = &g.guard.page->log;
     service_be_discreet();
     tree_adopt();
     sigemptyset(&signals);
@@ -517,7 +524,9 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     if (g.member == 0)
         return be_member(&g, channel, &before, member, context);
     if (g.member < 0) {
-        fprintf(stderr, "elect daemon: no second process: %s\n", strerror(errno));
+        text_add(&complaint, "cannot start the process of the member: ");
+        text_add(&complaint, strerror(errno));
+        journal_complain(log, me->name, complaint.bytes);
         return EXIT_NOT_NOW;
     }
     close(channel);
@@ -525,10 +534,10 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     watch(&g);
     status = g.status;
     if (WIFSIGNALED(status)) {
-        char text[96];
-        snprintf(text, sizeof text, "the member was killed by signal %d (%s)", WTERMSIG(status),
+        char cause[96];
+        snprintf(cause, sizeof cause, "signal %d: %s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-        say(&g, -1, text);
+        say(&g, LEVEL_ERROR, -1, "the member was killed", cause);
     }
     settle(&g);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

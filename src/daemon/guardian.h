@@ -12,13 +12,14 @@
  *  5. the deadlines that clients were given must be over;
  *  6. then it sends the testament, on all links, three times, unless the lease is over by then.
  *
- * A member that is stopped is not dead. If the guardian dies, the member goes on without
- * testaments, unless there are hooks, which only a guardian can run.
+ * A member that is stopped is not dead. If the guardian dies, the member runs on-follower where it
+ * is due, hands over and ends.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
 #define ELECT_DAEMON_GUARDIAN_H
 
 #include "config.h"
+#include "journal.h"
 
 #include <stdatomic.h>
 
@@ -28,6 +29,7 @@ struct guard_page {
     _Atomic uint64_t office[STORE_GROUPS];    /* its first term */
     _Atomic int64_t not_before[STORE_GROUPS]; /* what was promised to clients is over then */
     _Atomic int64_t delay, lease;             /* as configured, in microseconds */
+    struct journal_shared log;
 };
 
 /* What the member says, and what the guardian answers. */
@@ -62,7 +64,7 @@ struct guard {
 /* Forks a child that calls `member`, and becomes its guardian. Returns, in both processes, what
  * `member` returned. */
 int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
-                 bool json, bool quiet, int (*member)(const struct guard *guard, void *context),
-                 void *context);
+                 const struct journal_options *log,
+                 int (*member)(const struct guard *guard, void *context), void *context);
 
 #endif

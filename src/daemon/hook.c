@@ -4,21 +4,23 @@
 #include "../base/clock.h"
 #include "../run/environment.h"
 #include "../run/tree.h"
+#include "hook_output.h"
 #include "trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define VARIABLES 12
-#define SECOND    1000000
+#define VARIABLES   12
+#define MILLISECOND 1000
 
 const char *hook_name(enum hook hook)
 {
@@ -78,46 +80,83 @@ static void fill(struct variables *v, const struct config *c, const struct confi
                      add, v);
 }
 
-static _Noreturn void become(const struct config *c, const struct config_member *me,
-                             const struct guard_note *note, const sigset_t *mask)
+/* The arguments of a hook parent and its hook. */
+struct launch {
+    const struct config *c;
+    const struct config_member *me;
+    const struct guard_note *note;
+    struct hook_output output;
+};
+
+static _Noreturn void fail(struct launch *l, int outcome, const char *why)
+{
+    struct journal_entry e = l->output.about;
+    char text[64];
+    snprintf(text, sizeof text, "%s cannot be run", l->output.hook);
+    e.event = JOURNAL_HOOK;
+    e.level = LEVEL_ERROR;
+    snprintf(e.cause, sizeof e.cause, "%.*s", JOURNAL_TEXT - 1, why);
+    text_clean(e.cause);
+    journal_print(l->output.journal, &e, text, NULL);
+    _exit(outcome);
+}
+
+static _Noreturn void become(struct launch *l, int out)
 {
     static struct variables e;
     struct text complaint;
-    const char *path = c->hook[note->hook];
+    const char *path = l->c->hook[l->note->hook];
     char *argv[] = {(char *)path, NULL};
+    sigset_t none;
     text_clear(&complaint);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int log = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (l->output.journal->stream.fd == STDERR_FILENO)
+        l->output.journal->stream.fd = log;
     dup2(nothing, STDIN_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    fill(&e, c, me, note);
+    dup2(out, STDOUT_FILENO);
+    dup2(out, STDERR_FILENO);
+    fill(&e, l->c, l->me, l->note);
     int fd = trusted_open(path, &complaint);
-    if (fd < 0) {
-        fprintf(stderr, "elect: %s: %s\n", hook_name((enum hook)note->hook), complaint.bytes);
-        _exit(HOOK_NOT_TRUSTED);
-    }
+    if (fd < 0)
+        fail(l, HOOK_NOT_TRUSTED, complaint.bytes);
     int error = trusted_exec(fd, argv, e.all);
-    fprintf(stderr, "elect: %s: %s: %s\n", hook_name((enum hook)note->hook), path, strerror(error));
-    _exit(HOOK_FAILED);
+    text_complain(&complaint, path, strerror(error), "");
+    fail(l, HOOK_FAILED, complaint.bytes);
 }
 
 /* ---- the hook parent ---- */
 
 int hook_outcome(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : HOOK_FAILED; }
 
-static int watch(pid_t hook, int64_t end, const sigset_t *signals)
+static bool is_told_to_end(int signals)
 {
+    struct signalfd_siginfo s;
+    bool told = false;
+    while (read(signals, &s, sizeof s) == sizeof s)
+        told = told || s.ssi_signo == SIGTERM;
+    return told;
+}
+
+static int watch(pid_t hook, int64_t end, int signals, struct hook_output *output)
+{
+    struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+                           {.fd = output->pipe, .events = POLLIN}};
     int status;
     while (waitpid(hook, &status, WNOHANG) != hook) {
         int64_t left = end - boottime_now();
-        struct timespec rest = {left / SECOND, left % SECOND * 1000};
         if (left <= 0)
             return HOOK_TIMED_OUT;
-        if (sigtimedwait(signals, NULL, &rest) == SIGTERM)
+        if (poll(fds, 2, (int)(left / MILLISECOND) + 1) <= 0)
+            continue;
+        if (fds[1].revents != 0 && !hook_output_take(output))
+            fds[1].fd = -1; /* it has closed its end, and may go on */
+        if (fds[0].revents != 0 && is_told_to_end(signals))
             return HOOK_CANCELLED;
     }
     return hook_outcome(status);
@@ -130,33 +169,66 @@ static void gone(void *context, pid_t child, int status)
     (void)status;
 }
 
-static _Noreturn void be_parent(const struct config *c, const struct config_member *me,
-                                const struct guard_note *note, pid_t guardian)
+/* Returns a descriptor for signals that end the hook, or may mean its end. */
+static int take_signals(void)
 {
-    sigset_t signals, none;
-    sigemptyset(&none);
+    sigset_t signals;
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN); /* the reader of the log may have gone */
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_SETMASK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void begin_output(struct launch *l, struct journal *journal)
+{
+    struct hook_output *o = &l->output;
+    *o = (struct hook_output){.journal = journal, .hook = hook_name((enum hook)l->note->hook)};
+    snprintf(o->about.group, sizeof o->about.group, "%s", l->c->group[l->note->group]);
+    snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
+    o->about.term = l->note->term;
+    log_stream_open(&journal->stream, journal->options.json); /* that of the starter is closed */
+}
+
+static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t starter)
+{
+    int64_t end = boottime_now() + l->c->hook_timeout;
+    int pair[2], outcome = HOOK_FAILED;
     setsid(); /* signals of a terminal are not for hooks */
     tree_adopt();
-    closefrom(STDERR_FILENO + 1); /* descriptors of the guardian must end with the guardian */
+    closefrom(STDERR_FILENO + 1); /* they must end with the process that started the hook */
+    int signals = take_signals();
+    begin_output(l, journal);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    pid_t hook = getppid() == guardian ? fork() : -1;
+    if (getppid() != starter || signals < 0 || pipe2(pair, O_CLOEXEC) != 0)
+        _exit(HOOK_FAILED);
+    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    l->output.pipe = pair[0];
+    pid_t hook = l->output.pid = fork();
     if (hook == 0)
-        become(c, me, note, &none);
-    int outcome = hook > 0 ? watch(hook, boottime_now() + c->hook_timeout, &signals) : HOOK_FAILED;
+        become(l, pair[1]);
+    close(pair[1]);
+    if (hook > 0)
+        outcome = watch(hook, end, signals, &l->output);
     tree_let_reap(true);
     tree_kill(&(struct tree){0}, gone, NULL);
+    hook_output_end(&l->output);
     _exit(outcome);
 }
 
 pid_t hook_start(const struct config *c, const struct config_member *me,
-                 const struct guard_note *note)
+                 const struct guard_note *note, struct journal *journal)
 {
-    pid_t guardian = getpid(), parent = fork();
+    struct launch l = {.c = c, .me = me, .note = note};
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before); /* the child must not run a handler of this process */
+    pid_t starter = getpid(), parent = fork();
     if (parent == 0)
-        be_parent(c, me, note, guardian);
+        be_parent(&l, journal, starter);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return parent;
 }

@@ -1,8 +1,9 @@
 /*
- * One hook, as the guardian runs it. Its parent is a process of its own, the hook parent, which
- * waits for the hook, ends it at its timeout, and kills every process that it leaves. So no process
- * of a hook outlives it; work that goes on belongs to elect run. A hook is started without a shell,
- * with a new environment, from a path that only root or this user can change (see trusted.h).
+ * One hook, as the guardian runs it, or the member if its guardian is dead. Its parent is a process
+ * of its own, the hook parent, which waits for the hook, ends it at its timeout, and kills every
+ * process that it leaves. So no process of a hook outlives it; work that goes on belongs to elect
+ * run. A hook is started without a shell, with a new environment, from a path that only root or
+ * this user can change (see trusted.h).
  */
 #ifndef ELECT_DAEMON_HOOK_H
 #define ELECT_DAEMON_HOOK_H
@@ -26,9 +27,9 @@ const char *hook_name(enum hook hook);
 bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
 
 /* Returns the hook parent, whose exit status is the outcome; -1: it could not be forked. SIGTERM
- * cancels the hook. */
+ * cancels the hook. What the hook prints is logged. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
-                 const struct guard_note *note);
+                 const struct guard_note *note, struct journal *journal);
 int hook_outcome(int status); /* of waitpid() */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define TRIES       5
 #define FIRST_DELAY 100000 /* microseconds before the second try; then twice as long each time */
@@ -33,6 +34,8 @@ static enum hook next(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
     bool leads = g->office && g->agreed;
+    if (!work_is_guarded(w))
+        return !leads && g->hooks.led ? HOOK_ON_FOLLOWER : HOOK_COUNT;
     if (g->office && !g->agreed)
         return HOOK_PRE_LEADER;
     if (leads && !g->hooks.served && has(w, HOOK_ON_LEADER))
@@ -51,6 +54,16 @@ static bool is_late(const struct work *w, unsigned group)
            (hook == HOOK_ON_LEADER && !(g->office && g->agreed));
 }
 
+/* Asks the guardian to run a hook; without a guardian the member runs it. */
+static bool run(struct work *w, const struct guard_note *note)
+{
+    if (work_is_guarded(w))
+        return work_tell_guardian(w, note, -1);
+    pid_t parent = hook_start(w->config, w->me, note, w->journal);
+    w->group[note->group].hooks.parent = parent > 0 ? parent : 0;
+    return parent > 0;
+}
+
 static void start(struct work *w, unsigned group, enum hook hook)
 {
     struct group_hooks *h = &w->group[group].hooks;
@@ -66,7 +79,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++w->serials;
-    if (!work_tell_guardian(w, &note, -1)) { /* the guardian is stopped, or too busy */
+    if (!run(w, &note)) { /* the guardian is stopped, or too busy */
         h->again = elect_uv_now() + FIRST_DELAY;
         work_wake(w, h->again);
         return;
@@ -138,7 +151,8 @@ static void log_outcome(struct work *w, unsigned group, enum hook hook, int outc
                  then);
     else
         snprintf(text, sizeof text, "%s exits with %d%s", hook_name(hook), outcome, then);
-    w->calls->log(w->context, JOURNAL_HOOK, (int)group, 0, text);
+    w->calls->log(w->context,
+                  &(struct journal_note){.event = JOURNAL_HOOK, .group = (int)group, .text = text});
 }
 
 static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
@@ -173,8 +187,10 @@ void hooks_done(struct work *w, const struct guard_note *note)
     if (note->serial != h->serial)
         return;
     bool late = is_late(w, note->group);
-    bool again = (note->outcome == 1 || note->outcome == HOOK_TIMED_OUT) &&
-                 hook != HOOK_PRE_LEADER && ++h->tries < TRIES && !late;
+    /* Without a guardian any failure is retried: a signal to all processes of a service ends both
+     * the guardian and the hook. */
+    bool retry = note->outcome == 1 || note->outcome == HOOK_TIMED_OUT || !work_is_guarded(w);
+    bool again = retry && hook != HOOK_PRE_LEADER && ++h->tries < TRIES && !late;
     h->serial = 0;
     if (note->outcome == 0 || late) {
         h->tries = 0;
@@ -195,4 +211,35 @@ void hooks_done(struct work *w, const struct guard_note *note)
     } else {
         give_up(w, note->group, hook, note->outcome);
     }
+}
+
+/* ---- without a guardian ---- */
+
+void hooks_unguarded(struct work *w)
+{
+    for (unsigned i = 0; i < w->config->groups; i++) {
+        struct group_work *g = &w->group[i];
+        /* The hook that ran is ended by its own parent. Nothing says when: the others wait. */
+        if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE)
+            g->last = g->until > g->last ? g->until : g->last;
+        g->hooks.serial = 0;
+    }
+}
+
+bool hooks_reap(struct work *w)
+{
+    bool some = false;
+    for (unsigned i = 0; i < w->config->groups && !work_is_guarded(w); i++) {
+        struct group_hooks *h = &w->group[i].hooks;
+        struct guard_note note = {.group = (uint8_t)i, .hook = h->hook, .serial = h->serial};
+        int status;
+        if (h->parent > 0 && waitpid(h->parent, &status, WNOHANG) == h->parent) {
+            h->parent = 0;
+            note.outcome = hook_outcome(status);
+            hooks_done(w, &note);
+            work_turn(w, i);
+        }
+        some = some || !hooks_rest(w, i);
+    }
+    return some;
 }

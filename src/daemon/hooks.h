@@ -11,5 +11,10 @@ void hooks_turn(struct work *w, unsigned group);
 void hooks_done(struct work *w, const struct guard_note *note);
 /* Returns true if no hook runs that an office waits for, and none is to be undone. */
 bool hooks_rest(const struct work *w, unsigned group);
+/* The guardian is dead. From now on the member itself runs on-follower, where on-leader was run,
+ * and no other hook. */
+void hooks_unguarded(struct work *w);
+/* Takes in the hooks that the member itself ran. Returns true if one is still to be undone. */
+bool hooks_reap(struct work *w);
 
 #endif

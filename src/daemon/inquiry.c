@@ -1,16 +1,22 @@
 /*
- * Asks the flight recorder of this member, or of another. Members ask each other in notes, over
- * their sessions:
+ * Asks the flight recorder of this member, or of another, and other members for their settings.
+ * Members ask each other in notes, over their sessions:
  *
  *     {"ask": 7, "group": "main", "from": -200}
  *     {"answer": 7, "now_us": 1234567, "next": 210, "more": true, "messages": [...]}
+ *     {"settings_from": 0}
+ *     {"settings": {"lease": "1000 ms", ...}, "from": 0, "next": 12}     next: null at the end
+ *     {"clock_from": 1234567}
+ *     {"clock": 1234567, "now_us": 7654321}
  *
  * Each is one datagram, which may be lost: then the client asks again. The clocks of two members
  * differ, so the answer has the time of the member that answers, and the client is told when it was
- * asked and when it answered by the clock of this one.
+ * asked and when it answered by the clock of this one. Orders come in notes, too: see orders.h.
  */
 #include "daemon.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +24,7 @@
 #define MARGIN   160 /* bytes around the entries of a note */
 
 #define MOST_A_SECOND 500
+#define MOST_SETTINGS (16 + STORE_GROUPS + SESSION_PEERS)
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
 {
@@ -30,7 +37,7 @@ json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q
                      "more", more, "messages", entries);
 }
 
-static void send_note(struct daemon *d, uint16_t to, json_t *note)
+void inquiry_send(struct daemon *d, uint16_t to, json_t *note)
 {
     char text[ELECT_UV_NOTE];
     size_t length = json_dumpb(note, text, sizeof text, JSON_COMPACT);
@@ -48,9 +55,9 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
     client->peer = whom;
     client->since = elect_uv_now();
     control_wait(client, PATIENCE, "it does not answer");
-    send_note(d, whom,
-              json_pack("{s:I, s:s, s:I}", "ask", (json_int_t)client->asks, "group",
-                        d->config.group[q->group], "from", (json_int_t)q->from));
+    inquiry_send(d, whom,
+                 json_pack("{s:I, s:s, s:I}", "ask", (json_int_t)client->asks, "group",
+                           d->config.group[q->group], "from", (json_int_t)q->from));
 }
 
 /* Returns true if this member has had all answers of this second: none can keep another busy. */
@@ -81,7 +88,7 @@ static void tell(struct daemon *d, uint16_t whom, const json_t *asked)
         json_dumpb(json_array_get(entries, 0), NULL, 0, JSON_COMPACT) > q.bytes)
         json_array_clear(entries);
     json_object_set(answer, "answer", json_object_get(asked, "ask"));
-    send_note(d, whom, answer);
+    inquiry_send(d, whom, answer);
 }
 
 static void hear(struct daemon *d, uint16_t from, json_t *answer)
@@ -98,6 +105,145 @@ static void hear(struct daemon *d, uint16_t from, json_t *answer)
     }
 }
 
+/* ---- settings ---- */
+
+static void add_setting(json_t *all, const char *key, const char *format, ...)
+{
+    char value[TEXT_MAX];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(value, sizeof value, format, values);
+    va_end(values);
+    json_object_set_new(all, key, json_string(value));
+}
+
+/* Returns the settings that all members must share, by the keys of elect.conf. None is secret. */
+static json_t *settings_of(const struct config *c)
+{
+    json_t *all = json_object();
+    char key[CONFIG_NAME + 16];
+    add_setting(all, "algorithm", "%s", elect_algorithm_name((enum elect_algorithm)c->algorithm));
+    add_setting(all, "mandate", "%s", c->mandate == ELECT_NO_MANDATE ? "none" : "majority");
+    add_setting(all, "lease", "%.10g ms", (double)c->lease / 1000);
+    add_setting(all, "renewal", "%.10g ms", (double)c->renewal / 1000);
+    add_setting(all, "max-lease", "%.10g ms", (double)c->max_lease / 1000);
+    add_setting(all, "delay", "%.10g ms", (double)c->delay / 1000);
+    add_setting(all, "rho", "%.10g %%", (double)c->rho / 1e4);
+    add_setting(all, "tell-lower", "%s", c->tell_lower ? "yes" : "no");
+    add_setting(all, "preempt", c->preempt ? "after %.10g ms" : "no",
+                (double)c->preempt_after / 1000);
+    for (unsigned i = 0; i < c->groups; i++) {
+        snprintf(key, sizeof key, "group %s", c->group[i]);
+        add_setting(all, key, "yes");
+    }
+    for (unsigned i = 0; i < c->members; i++) {
+        const struct config_member *m = &c->member[i];
+        snprintf(key, sizeof key, "member %s", m->name);
+        add_setting(all, key, "id %u, %s, priority %u", m->peer.id, config_role(m), m->priority);
+    }
+    return all;
+}
+
+void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from)
+{
+    inquiry_send(d, whom, json_pack("{s:I}", "settings_from", from));
+}
+
+/* Sends as many as fit into a note. */
+static void tell_settings(struct daemon *d, uint16_t whom, json_int_t from)
+{
+    json_t *all = settings_of(&d->config), *some = json_object(), *value, *next = json_null();
+    const char *key;
+    json_int_t place = 0;
+    if (is_too_often(d, whom)) {
+        json_decref(all);
+        json_decref(some);
+        return;
+    }
+    json_object_foreach(all, key, value)
+    {
+        size_t size =
+            json_dumpb(some, NULL, 0, JSON_COMPACT) + strlen(key) + json_string_length(value) + 8;
+        if (place >= from && size > ELECT_UV_NOTE - MARGIN) {
+            next = json_integer(place);
+            break;
+        }
+        if (place++ >= from)
+            json_object_set(some, key, value);
+    }
+    json_decref(all);
+    inquiry_send(d, whom,
+                 json_pack("{s:o, s:I, s:o}", "settings", some, "from", from, "next", next));
+}
+
+static void add_difference(char *differs, const char *key, const char *here, const char *there)
+{
+    size_t used = strlen(differs);
+    snprintf(differs + used, DOCTOR_TEXT - used, "%s%.64s (%.48s here, %.48s there)",
+             used > 0 ? ", " : "", key, here != NULL ? here : "missing",
+             there != NULL ? there : "missing");
+}
+
+/* Returns the index of the peer for elect_member_peer(). Only peers send notes. */
+static unsigned peer_with(const struct daemon *d, uint16_t id)
+{
+    struct elect_peer_info p;
+    unsigned i = 0;
+    while (elect_member_peer(d->member, i, &p) && p.id != id)
+        i++;
+    return i;
+}
+
+static void hear_settings(struct daemon *d, uint16_t from, json_t *note)
+{
+    json_t *theirs = json_object_get(note, "settings"), *own = settings_of(&d->config), *value;
+    json_int_t first = json_integer_value(json_object_get(note, "from"));
+    json_t *next = json_object_get(note, "next");
+    const char *key;
+    char *differs = d->doctor.peer[peer_with(d, from)].differs;
+    if (first == 0)
+        differs[0] = '\0';
+    json_object_foreach(theirs, key, value)
+    {
+        const char *here = json_string_value(json_object_get(own, key));
+        const char *there = json_string_value(value);
+        if (there != NULL && (here == NULL || strcmp(here, there) != 0))
+            add_difference(differs, key, here, there);
+    }
+    json_object_foreach(own, key, value)
+    {
+        bool whole = first == 0 && json_is_null(next);
+        if (whole && json_object_get(theirs, key) == NULL)
+            add_difference(differs, key, json_string_value(value), NULL);
+    }
+    text_clean(differs); /* it may have been cut in the middle of a character */
+    json_decref(own);
+    /* A member has few settings: one that always has more would keep both busy for ever. */
+    if (json_is_integer(next) && json_integer_value(next) > first &&
+        json_integer_value(next) < MOST_SETTINGS)
+        inquiry_ask_settings(d, from, json_integer_value(next));
+}
+
+/* ---- clocks ---- */
+
+void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now)
+{
+    inquiry_send(d, whom, json_pack("{s:I}", "clock_from", (json_int_t)now));
+}
+
+static void tell_clock(struct daemon *d, uint16_t whom, json_int_t asked)
+{
+    if (!is_too_often(d, whom))
+        inquiry_send(d, whom,
+                     json_pack("{s:I, s:I}", "clock", asked, "now_us", (json_int_t)elect_uv_now()));
+}
+
+static void hear_clock(struct daemon *d, uint16_t from, const json_t *note)
+{
+    doctor_hear_clock(d, peer_with(d, from), json_integer_value(json_object_get(note, "clock")),
+                      json_integer_value(json_object_get(note, "now_us")));
+}
+
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length)
 {
     struct daemon *d = context;
@@ -107,5 +253,17 @@ void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t len
         tell(d, from, note);
     else if (json_is_integer(json_object_get(note, "answer")))
         hear(d, from, note);
+    else if (json_is_integer(json_object_get(note, "settings_from")))
+        tell_settings(d, from, json_integer_value(json_object_get(note, "settings_from")));
+    else if (json_is_object(json_object_get(note, "settings")))
+        hear_settings(d, from, note);
+    else if (json_is_integer(json_object_get(note, "order")) && !is_too_often(d, from))
+        order_take(d, from, note);
+    else if (json_is_integer(json_object_get(note, "ordered")))
+        order_hear(d, from, note);
+    else if (json_is_integer(json_object_get(note, "clock_from")))
+        tell_clock(d, from, json_integer_value(json_object_get(note, "clock_from")));
+    else if (json_is_integer(json_object_get(note, "clock")))
+        hear_clock(d, from, note);
     json_decref(note);
 }

@@ -1,20 +1,12 @@
-/* The log: formats entries, writes them without ever blocking, keeps the latest in memory, and
- * sums up entries that local users repeat. */
+/* The log: decides what is printed, keeps the latest entries in memory, and sums up entries that
+ * local users repeat. */
 #include "journal.h"
 
 #include "../base/clock.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 void journal_date(int64_t date, char text[JOURNAL_DATE])
 {
@@ -25,59 +17,31 @@ void journal_date(int64_t date, char text[JOURNAL_DATE])
     snprintf(text + length, JOURNAL_DATE - length, ".%03uZ", (unsigned)(date / 1000 % 1000));
 }
 
-void journal_begin(struct journal *j, bool json, bool quiet)
+void journal_begin(struct journal *j, const struct journal_options *o, const char *member)
 {
     j->ring[JOURNAL_RING_OTHERS] = (struct journal_ring){0, JOURNAL_ENTRIES, j->others};
     j->ring[JOURNAL_RING_WORK] = (struct journal_ring){0, JOURNAL_WORK_ENTRIES, j->work};
-    j->json = json;
-    j->quiet = quiet;
-    j->stamped = getenv("JOURNAL_STREAM") == NULL; /* systemd's journal knows when it came */
-    j->fd = STDERR_FILENO;
-    if (isatty(STDERR_FILENO)) { /* opened anew: others who use it may wait */
-        int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        j->fd = own >= 0 ? own : j->fd;
-    }
+    j->options = *o;
+    j->shared = &j->own;
+    j->own.level = o->level;
+    snprintf(j->member, sizeof j->member, "%s", member);
+    log_stream_open(&j->stream, o->json);
 }
 
-/* All of it or nothing, and at once. Not every kernel can be told so for pipes: a line fits where
- * poll says that there is room. A file knows no other way; a terminal was opened so. */
-static bool write_at_once(const struct journal *j, const char *bytes, size_t length)
-{
-    struct stat is = {0};
-    struct iovec all = {(void *)bytes, length};
-    struct pollfd room = {.fd = j->fd, .events = POLLOUT};
-    fstat(j->fd, &is);
-    if (S_ISSOCK(is.st_mode))
-        return send(j->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)length;
-    ssize_t put = pwritev2(j->fd, &all, 1, -1, RWF_NOWAIT);
-    if (put < 0 && (errno == EOPNOTSUPP || S_ISREG(is.st_mode)) && poll(&room, 1, 0) == 1)
-        put = write(j->fd, bytes, length);
-    return put == (ssize_t)length;
-}
+/* ---- one line ---- */
 
-static void print(struct journal *j, const char *line, size_t length)
-{
-    char lost[64];
-    if (j->lost > 0) {
-        int said = snprintf(lost, sizeof lost, "elect: %llu lines of this log were lost\n",
-                            (unsigned long long)j->lost);
-        if (!write_at_once(j, lost, (size_t)said)) {
-            j->lost++;
-            return;
-        }
-        j->lost = 0;
-    }
-    j->lost += !write_at_once(j, line, length);
-}
-
-static const char *word_of(const struct journal_entry *e)
-{
-    static const char *const words[] = {
-#define X(name, word) word,
-        JOURNAL_EVENTS(X)
+static const struct {
+    const char *word;
+    uint8_t level;
+} events[] = {
+#define X(name, word, level) {word, LEVEL_##level},
+    JOURNAL_EVENTS(X)
 #undef X
-    };
-    return words[e->event];
+};
+
+static enum level level_of(const struct journal_entry *e)
+{
+    return e->level != 0 ? e->level : events[e->event].level;
 }
 
 #define LONG_TEXT (JOURNAL_TEXT + 64)
@@ -91,42 +55,87 @@ static void text_of(const struct journal_entry *e, char text[LONG_TEXT])
                  JOURNAL_WINDOW);
 }
 
-json_t *journal_json(const struct journal_entry *e)
+static json_t *known(const char *s) { return *s != '\0' ? json_string(s) : json_null(); }
+
+static json_t *line_of(const char *member, const struct journal_entry *e)
 {
     char date[JOURNAL_DATE], text[LONG_TEXT];
     journal_date(e->date, date);
     text_of(e, text);
-    json_t *o = json_pack("{s:s, s:I, s:s, s:s}", "time", date, "at_us", (json_int_t)e->at, "event",
-                          word_of(e), "text", text);
-    if (e->repeated > 0)
-        json_object_set_new(o, "repeated", json_integer((json_int_t)e->repeated));
-    if (e->group[0] != '\0')
-        json_object_set_new(o, "group", json_string(e->group));
-    if (e->leader[0] != '\0')
-        json_object_set_new(o, "leader", json_string(e->leader));
-    if (e->term != 0)
-        json_object_set_new(o, "term", json_integer((json_int_t)e->term));
-    return o;
+    return json_pack(
+        "{s:s, s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I}", "time", date, "level",
+        level_words[level_of(e) - LEVEL_FIRST], "group", known(e->group), "text", text, "cause",
+        known(e->cause), "event", events[e->event].word, "peer", known(e->peer), "leader",
+        known(e->leader), "term", e->term != 0 ? json_integer((json_int_t)e->term) : json_null(),
+        "member", known(member), "at_us", (json_int_t)e->at, "repeated", (json_int_t)e->repeated);
 }
 
-static void print_entry(struct journal *j, const struct journal_entry *e)
+json_t *journal_json(const struct journal *j, const struct journal_entry *e)
 {
-    char line[1024], date[JOURNAL_DATE], text[LONG_TEXT];
-    journal_date(e->date, date);
-    if (j->json) {
-        json_t *o = journal_json(e);
-        char *dumped = json_dumps(o, JSON_COMPACT);
-        int length = dumped != NULL ? snprintf(line, sizeof line, "%s\n", dumped) : 0;
-        free(dumped);
-        json_decref(o);
-        if (length > 0 && (size_t)length < sizeof line)
-            print(j, line, (size_t)length);
+    return line_of(j->member, e);
+}
+
+bool journal_prints(const struct journal *j, enum level level)
+{
+    return !j->options.quiet && level <= atomic_load(&j->shared->level);
+}
+
+/* Returns false if the stream does not take it now: the reader is told later how many are lost. */
+static bool say_how_many_are_lost(struct journal *j)
+{
+    struct journal_entry e = {.event = JOURNAL_LOST, .date = date_now(), .at = boottime_now()};
+    if (atomic_load(&j->shared->lost) == 0)
+        return true;
+    uint64_t lost = atomic_exchange(&j->shared->lost, 0);
+    snprintf(e.text, sizeof e.text, "%llu lines of this log were lost", (unsigned long long)lost);
+    json_t *line = journal_json(j, &e);
+    bool said = log_stream_put(&j->stream, level_of(&e), line);
+    json_decref(line);
+    if (!said)
+        atomic_fetch_add(&j->shared->lost, lost);
+    return said;
+}
+
+static void print(struct journal *j, enum level level, json_t *line)
+{
+    if (journal_prints(j, level) &&
+        !(say_how_many_are_lost(j) && log_stream_put(&j->stream, level, line)))
+        atomic_fetch_add(&j->shared->lost, 1);
+    json_decref(line);
+}
+
+void journal_print(struct journal *j, const struct journal_entry *e, const char *text, json_t *more)
+{
+    struct journal_entry now = *e;
+    now.date = date_now();
+    now.at = boottime_now();
+    json_t *line = journal_json(j, &now);
+    json_object_set_new(line, "text", json_string(text));
+    if (more != NULL)
+        json_object_update(line, more);
+    json_decref(more);
+    print(j, level_of(e), line);
+}
+
+#define LONG_COMPLAINT 1024
+
+void journal_complain(const struct journal_options *o, const char *member, const char *why)
+{
+    struct journal_entry e = {
+        .event = JOURNAL_NOT_STARTED, .date = date_now(), .at = boottime_now()};
+    struct log_stream stream;
+    char text[LONG_COMPLAINT];
+    snprintf(text, sizeof text, "%s", why);
+    text_clean(text); /* it may have been cut in the middle of a character */
+    log_stream_open(&stream, o->json);
+    if (!o->json && !stream.journal) {
+        fprintf(stderr, "elect daemon: %s\n", why);
         return;
     }
-    text_of(e, text);
-    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", j->stamped ? date : "",
-                          j->stamped ? " " : "", e->group, e->group[0] != '\0' ? ": " : "", text);
-    print(j, line, (size_t)length);
+    json_t *line = line_of(member, &e);
+    json_object_set_new(line, "text", json_string(text));
+    log_stream_put(&stream, LEVEL_ERROR, line);
+    json_decref(line);
 }
 
 /* ---- what is repeated ---- */
@@ -156,7 +165,8 @@ static struct journal_entry *latest_like(const struct journal_ring *r,
     uint64_t oldest = r->count > r->room ? r->count - r->room : 0;
     for (uint64_t i = r->count; i-- > oldest;) {
         struct journal_entry *x = &r->entry[i % r->room];
-        if (x->user == e->user && strcmp(x->group, e->group) == 0 && is_alike(x->text, e->text))
+        if (x->user == e->user && strcmp(x->group, e->group) == 0 && is_alike(x->text, e->text) &&
+            is_alike(x->cause, e->cause))
             return is_over(x, now) ? NULL : x;
     }
     return NULL;
@@ -164,8 +174,7 @@ static struct journal_entry *latest_like(const struct journal_ring *r,
 
 static void show(struct journal *j, const struct journal_entry *e)
 {
-    if (!j->quiet)
-        print_entry(j, e);
+    print(j, level_of(e), journal_json(j, e));
     if (j->written != NULL)
         j->written(j->context, e);
 }
@@ -195,7 +204,8 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* it may have been cut in the middle of a character */
+    text_clean(new.text); /* they may have been cut in the middle of a character */
+    text_clean(new.cause);
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {
         like->repeated++;

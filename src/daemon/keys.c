@@ -2,6 +2,7 @@
  * a new file replaces the old one in one step. */
 #include "keys.h"
 
+#include "../base/access.h"
 #include "../base/parse.h"
 
 #include <errno.h>
@@ -54,37 +55,30 @@ bool keys_parse(struct keys *k, char *text, struct text *complaint)
     return k->count > 0;
 }
 
-static bool is_secret(int fd, const char *path, enum keys_whose whose, struct text *complaint)
+static bool is_own(int fd, const char *path, enum keys_whose whose, struct text *complaint)
 {
     struct stat is;
     if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
-        return text_complain(complaint, path, "no plain file", "");
+        return text_complain(complaint, path, "not a regular file", "");
     bool roots = whose == KEYS_LOOKED_AFTER && geteuid() == 0;
     if (!roots && is.st_uid != geteuid() && is.st_uid != 0)
         return text_complain(complaint, path, "another user owns it",
                              ": it must belong to root or to the user that runs elect");
-    if ((is.st_mode & 077) != 0)
-        return text_complain(complaint, path, "others may read it", ": chmod 600 it");
     return true;
 }
 
-bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint)
+static bool is_private(int fd, const char *path, struct text *complaint)
+{
+    struct stat is;
+    return (fstat(fd, &is) == 0 && (is.st_mode & 077) == 0) ||
+           text_complain(complaint, path, "other users may read it", ": chmod 600 it");
+}
+
+static bool take_file(struct keys *k, int fd, const char *path, struct text *complaint)
 {
     char bytes[KEYS_BYTES];
     struct text why;
-    memset(k, 0, sizeof *k);
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return text_complain(complaint, path, errno == ELOOP ? "a symbolic link" : strerror(errno),
-                             errno == ENOENT  ? ": copy the key of the cluster there"
-                             : errno == ELOOP ? ": say where the key itself is"
-                                              : "");
-    if (!is_secret(fd, path, whose, complaint)) {
-        close(fd);
-        return false;
-    }
     ssize_t length = read(fd, bytes, sizeof bytes);
-    close(fd);
     text_clear(&why);
     bool fine = length >= 0 && (size_t)length < sizeof bytes;
     if (fine) {
@@ -95,6 +89,25 @@ bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct t
     }
     sodium_memzero(bytes, sizeof bytes);
     return fine || text_complain(complaint, path, why.bytes, "");
+}
+
+bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint)
+{
+    memset(k, 0, sizeof *k);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return text_complain(complaint, path,
+                             errno == ELOOP ? "a symbolic link"
+                                            : access_text(errno, path, ACCESS_READ),
+                             errno == ENOENT  ? ": copy the key of the cluster there"
+                             : errno == ELOOP ? ": say where the key itself is"
+                                              : "");
+    bool fine = is_own(fd, path, whose, complaint) && take_file(k, fd, path, complaint) &&
+                is_private(fd, path, complaint);
+    close(fd);
+    if (!fine)
+        keys_wipe(k);
+    return fine;
 }
 
 /* ---- writing ---- */
@@ -150,16 +163,25 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
     unlink(new);
     if (error == 0)
         sync_folder(path);
-    return error == 0 || text_complain(complaint, path, strerror(error), "");
+    return error == 0 || text_complain(complaint, path, access_text(error, new, ACCESS_MAKE), "");
+}
+
+static bool is_used(const struct keys *k, uint8_t id)
+{
+    bool used = false;
+    for (unsigned i = 0; i < k->count; i++)
+        used = used || k->key[i].id == id;
+    return used;
 }
 
 void keys_draw(const struct keys *k, struct elect_key *key)
 {
-    unsigned last = k->count;
-    key->id = 1;
-    for (unsigned i = 0; i < last; i++)
-        if (k->key[i].id >= key->id)
-            key->id = (uint8_t)(k->key[i].id + 1); /* 255 is followed by 0 */
+    unsigned highest = 0;
+    for (unsigned i = 0; i < k->count; i++)
+        highest = k->key[i].id > highest ? k->key[i].id : highest;
+    key->id = (uint8_t)(highest + 1);
+    while (is_used(k, key->id)) /* only after 255, which is followed by 0 */
+        key->id++;
     randombytes_buf(key->key, ELECT_UV_KEY);
 }
 

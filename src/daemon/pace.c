@@ -36,6 +36,17 @@ void pace_take(struct pace *p, uid_t user, unsigned turns, elect_time now)
     u->spent = (u->spent > now ? u->spent : now) + (elect_time)turns * PACE_PERIOD;
 }
 
+elect_time pace_fail(struct pace_failures *f, elect_time lasted, elect_time now)
+{
+    elect_time delay = PACE_FAILED;
+    f->count = lasted >= PACE_RAN_WELL ? 1 : f->count + 1;
+    for (unsigned i = 1; i < f->count && delay < PACE_LONGEST; i++)
+        delay *= 2;
+    delay = delay < PACE_LONGEST ? delay : PACE_LONGEST;
+    f->until = now + delay;
+    return delay;
+}
+
 unsigned pace_resign(struct pace *p, uid_t user, elect_time now)
 {
     struct pace_user *u = entry_of(p, user);

@@ -128,7 +128,19 @@ static void name_times(const struct config *a, const struct config *b, struct te
     add_changed(done, "preempt", a->preempt != b->preempt || a->preempt_after != b->preempt_after);
     add_changed(done, "tell-lower", a->tell_lower != b->tell_lower);
     add_changed(done, "testament", a->testament != b->testament);
+    add_changed(done, "lead-only-with-runner",
+                memcmp(a->lead_only_with_runner, b->lead_only_with_runner,
+                       sizeof a->lead_only_with_runner) != 0);
     add_changed(done, "testament-delay", a->testament_delay != b->testament_delay);
+}
+
+static void change_log_level(struct daemon *d, const struct config *new, struct text *done)
+{
+    bool fixed = d->journal.options.fixed;
+    add_changed(done, fixed ? "log-level (but --log-level was given)" : "log-level",
+                d->config.log_level != new->log_level);
+    if (!fixed)
+        d->journal.shared->level = new->log_level;
 }
 
 static bool reload(struct daemon *d, struct text *done, struct text *complaint)
@@ -156,6 +168,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
         return false;
     move_peers(d, &new, done);
     name_times(&d->config, &new, done);
+    change_log_level(d, &new, done);
     unsigned me = (unsigned)(d->me - d->config.member);
     d->config = new;
     d->me = &d->config.member[me];
@@ -163,7 +176,7 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
     elect_member_configure(d->member, &elect);
     work_configure(&d->work);
     if (done->length == 0)
-        text_add(done, "nothing that matters");
+        text_add(done, "nothing");
     return true;
 }
 
@@ -171,8 +184,13 @@ bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint)
 {
     char text[JOURNAL_TEXT];
     bool fine = reload(d, done, complaint);
-    snprintf(text, sizeof text, "%s%.140s",
-             fine ? "reloaded: " : "not reloaded: ", fine ? done->bytes : complaint->bytes);
-    daemon_log(d, JOURNAL_ADMIN, -1, text);
+    snprintf(text, sizeof text, "reloaded: %.*s", JOURNAL_TEXT - 12, done->bytes);
+    daemon_note(d, &(struct journal_note){.event = JOURNAL_ADMIN,
+                                          .level = fine ? 0 : LEVEL_ERROR,
+                                          .group = -1,
+                                          .text = fine ? text : "reload refused",
+                                          .cause = fine ? NULL : complaint->bytes});
+    if (fine)
+        daemon_log_warning(d);
     return fine;
 }

@@ -14,6 +14,25 @@ static const struct config_host *host_at(const struct daemon *d, unsigned place)
     return &d->config.member[place / ELECT_UV_LINKS].host[place % ELECT_UV_LINKS];
 }
 
+/* Logs a lookup that fails, and one that succeeds again, but not each attempt in between. */
+static void log_change(struct daemon *d, unsigned place, int status)
+{
+    const struct config_member *m = &d->config.member[place / ELECT_UV_LINKS];
+    char text[JOURNAL_TEXT];
+    if (d->resolver.unknown[place] == (status != 0))
+        return;
+    d->resolver.unknown[place] = status != 0;
+    snprintf(text, sizeof text, "%s %.80s, address %u of member %s",
+             status != 0 ? "cannot resolve" : "resolved", d->resolver.name,
+             place % ELECT_UV_LINKS + 1, m->name);
+    daemon_note(d, &(struct journal_note){.event = JOURNAL_LINK,
+                                          .level = status != 0 ? LEVEL_WARNING : 0,
+                                          .group = -1,
+                                          .text = text,
+                                          .cause = status != 0 ? uv_strerror(status) : NULL,
+                                          .peer = m->name});
+}
+
 static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct resolver *r = request->data;
@@ -31,6 +50,8 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
                           r->place % ELECT_UV_LINKS, &address);
     }
     uv_freeaddrinfo(found);
+    if (d->member != NULL && still)
+        log_change(d, r->place, status);
     r->failed = r->failed || status != 0;
     r->place++;
     if (d->member != NULL)

@@ -10,6 +10,10 @@
 
 int run_connection_pid(const struct run_connection *c) { return (int)c->who.pid; }
 
+int run_connection_command(const struct run_connection *c) { return (int)c->command; }
+
+int64_t run_connection_since(const struct run_connection *c) { return c->since; }
+
 const char *run_connection_containment(const struct run_connection *c)
 {
     return (c->contained & TALK_CGROUP) != 0      ? "control group"
@@ -19,12 +23,18 @@ const char *run_connection_containment(const struct run_connection *c)
 
 elect_term run_connection_term(const struct run_connection *c) { return c->term; }
 
-void run_connection_log(const struct run_connection *c, const char *what)
+void run_connection_log(const struct run_connection *c, enum level level, const char *what,
+                        const char *cause)
 {
     const struct work *w = c->work;
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "elect run (pid %d) %s", (int)c->who.pid, what);
-    w->calls->log(w->context, JOURNAL_WORK, (int)c->group, c->who.uid, text);
+    w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
+                                                     .level = level,
+                                                     .group = (int)c->group,
+                                                     .user = c->who.uid,
+                                                     .text = text,
+                                                     .cause = cause});
 }
 
 /* ---- what it is told ---- */
@@ -100,14 +110,17 @@ void run_connection_drop(struct run_connection *c)
 {
     struct work *w = c->work;
     struct group_work *g = &w->group[c->group];
-    bool held = c->stage == RUN_HOLDS, late = c->stage == RUN_LATE;
+    bool held = c->stage == RUN_HOLDS, late = c->stage == RUN_LATE, idle = c->stage == RUN_IDLE;
     if (c->closing)
         return;
     c->closing = true;
     if ((held || late) && !w->over)
-        run_connection_log(c, "disconnected without saying that its work has ended");
+        run_connection_log(c, LEVEL_WARNING, "disconnected without saying that its work has ended",
+                           NULL);
     if (held) /* a process of it may have survived, and may work as long as it was told */
         g->last = c->until > g->last ? c->until : g->last;
+    if (held && c->yields && !w->over)
+        run_queue_yield(c, true, "it was killed");
     if (!held && !late)
         run_queue_release_channel(c);
     run_queue_leave(c);
@@ -116,6 +129,6 @@ void run_connection_drop(struct run_connection *c)
     uv_poll_stop(&c->poll);
     close(c->fd);
     uv_close((uv_handle_t *)&c->poll, freed);
-    if (held)
+    if (!idle) /* the member may have to stand aside */
         work_wake(w, elect_uv_now());
 }

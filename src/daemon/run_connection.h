@@ -37,9 +37,13 @@ struct run_connection {
     bool voids;      /* therefore its group has no testament now */
     bool registered; /* the guardian has its channel, by this serial: */
     uint32_t serial;
-    bool reported;   /* it was logged that it is late */
-    bool worked;     /* in this group, and has not asked for a resignation since */
-    elect_time told; /* when it was told to stop; 0: it was not */
+    bool reported;    /* it was logged that it is late */
+    bool healthy;     /* it has no health check, or the last one has passed */
+    bool yields;      /* the member hands over if it dies while it works */
+    elect_time told;  /* when it was told to stop; 0: it was not */
+    elect_time began; /* when it began to work */
+    uint32_t command; /* the process that it started; 0: it is not known */
+    int64_t since;    /* when it began to work, microseconds since 1970 */
     unsigned group;
     elect_term term;                   /* that it works under */
     elect_time until;                  /* until then it may work, as far as it was told */
@@ -50,6 +54,10 @@ struct run_connection {
 /* ---- for status and work ---- */
 
 int run_connection_pid(const struct run_connection *c);
+/* The command that it runs; 0: it is not known. */
+int run_connection_command(const struct run_connection *c);
+/* When it began to work, in microseconds since 1970. */
+int64_t run_connection_since(const struct run_connection *c);
 /* How the processes of its work are held together, in words. */
 const char *run_connection_containment(const struct run_connection *c);
 elect_term run_connection_term(const struct run_connection *c);
@@ -64,7 +72,8 @@ struct talk run_connection_words(const struct work *w, enum talk_word word, unsi
 void run_connection_send(struct run_connection *c, const struct talk *t);
 void run_connection_tell(struct run_connection *c, enum talk_word word, const char *why);
 
-void run_connection_log(const struct run_connection *c, const char *what);
+void run_connection_log(const struct run_connection *c, enum level level, const char *what,
+                        const char *cause);
 
 /* Writes into the page of the guardian until when clients of a group were promised something. To be
  * called before they hear it. */

@@ -11,6 +11,8 @@
 #include "guardian_channel.h"
 #include "run_connection.h"
 
+#include "../base/clock.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -88,6 +90,96 @@ void run_queue_leave(struct run_connection *c)
     c->stage = RUN_IDLE;
 }
 
+/* ---- handing over ---- */
+
+elect_time run_queue_backs_off(const struct work *w, unsigned group)
+{
+    elect_time left = w->group[group].failures.until - elect_uv_now();
+    return left > 0 ? left : 0;
+}
+
+static void back_off(struct run_connection *c, elect_time lasted)
+{
+    struct pace_failures *f = &c->work->group[c->group].failures;
+    char text[JOURNAL_TEXT];
+    elect_time delay = pace_fail(f, lasted, elect_uv_now());
+    snprintf(text, sizeof text, "failed: this member backs off for %lld s (failure %u in a row)",
+             (long long)(delay / 1000000), f->count);
+    run_connection_log(c, LEVEL_WARNING, text, NULL);
+}
+
+void run_queue_yield(struct run_connection *c, bool failed, const char *why)
+{
+    struct work *w = c->work;
+    struct group_work *g = &w->group[c->group];
+    elect_time now = elect_uv_now();
+    run_connection_log(c, LEVEL_NOTICE, "hands leadership over", why);
+    run_queue_take_turns(c, c->group, pace_resign(&g->pace, c->who.uid, now));
+    if (failed)
+        back_off(c, c->stage == RUN_HOLDS ? now - c->began : 0);
+    g->yields = true;
+}
+
+/* Returns true if a run of this group works, or waits and may work. */
+static bool has_healthy(const struct work *w, unsigned group)
+{
+    bool has = w->group[group].holder != NULL;
+    for (const struct run_connection *c = w->connections; c != NULL; c = c->next)
+        has = has || (is_waiting(c, group) && c->healthy);
+    return has;
+}
+
+const char *run_queue_why_aside(const struct work *w, unsigned group)
+{
+    bool has_run = w->group[group].holder != NULL || run_queue_waiting(w, group) > 0;
+    if (w->leaves)
+        return "it stops";
+    if (run_queue_backs_off(w, group) > 0)
+        return "its work failed here";
+    if (has_run && !has_healthy(w, group))
+        return "no elect run here is healthy";
+    if (!has_run && w->config->lead_only_with_runner[group])
+        return "no elect run is connected here";
+    return NULL;
+}
+
+void run_queue_fail(struct run_connection *c, const char *what, const char *why)
+{
+    run_queue_take_turns(c, c->group, PACE_FAILURE);
+    run_connection_log(c, LEVEL_WARNING, what, why);
+}
+
+void run_queue_take_health(struct run_connection *c, bool healthy, const char *why)
+{
+    const struct work *w = c->work;
+    if (!is_waiting(c, c->group))
+        return;
+    elect_time now = elect_uv_now();
+    if (!healthy && run_queue_next_turn(c, c->group, now) <= now)
+        run_queue_fail(c, "is unhealthy", why);
+    else if (healthy && !c->healthy)
+        run_connection_log(c, 0, "is healthy", NULL);
+    c->healthy = healthy;
+    if (!healthy && w->group[c->group].office && !has_healthy(w, c->group) &&
+        run_queue_backs_off(w, c->group) == 0)
+        run_queue_yield(c, true, why);
+}
+
+void run_queue_resign(struct work *w, unsigned group)
+{
+    struct group_work *g = &w->group[group];
+    elect_time now = elect_uv_now();
+    g->yields = g->yields && g->office; /* an office that was lost meanwhile is over anyway */
+    if (!g->yields || g->holder != NULL)
+        return;
+    if (now < g->last) { /* a process of the run may be left */
+        work_wake(w, g->last);
+        return;
+    }
+    g->yields = false;
+    work_resign(w, group);
+}
+
 /* ---- waiting ---- */
 
 /* The run gets its end of the channel to the guardian with WAIT, so that it can report there that
@@ -135,22 +227,24 @@ const char *run_queue_why_not_now(const struct run_connection *c)
     return g->holder != NULL                ? is_held
            : !work_shown(w, c->group).leads ? ""
            : now < g->last                  ? "what worked under it here may not have stopped yet"
+           : w->leaves                      ? "this member stops"
+           : now < g->failures.until        ? "the last run here failed: this member backs off"
            : !is_fresh(w, c->group)         ? "its lease is not being renewed"
            : run_queue_next_turn(c, c->group, now) > now ? is_paced
            : run_queue_waiting(w, c->group) > 0          ? ""
                                                          : NULL;
 }
 
-/* Returns whose turn it is: the run that the guardian was told of, so that it is never told of
- * two; else the first that waits and whose user may start work now. NULL: none yet; then `when` is
- * when one may, if any waits. */
+/* Returns whose turn it is: the healthy run that the guardian was told of; else the first that
+ * waits, is healthy, and whose user may start work now. NULL: none yet; then `when` is when one
+ * may, if any is healthy. */
 static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
 {
     struct run_connection *first = NULL;
     elect_time now = elect_uv_now();
     *when = INT64_MAX;
     for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
-        if (!is_waiting(c, group))
+        if (!is_waiting(c, group) || !c->healthy)
             continue;
         bool chosen = c->channel < 0; /* the guardian has it */
         elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
@@ -170,13 +264,15 @@ static void let_work(struct run_connection *c)
     struct work *w = c->work;
     c->stage = RUN_HOLDS;
     c->told = 0;
+    c->began = elect_uv_now();
     c->reported = false;
-    c->worked = true;
+    c->command = 0;
+    c->since = date_now();
     c->term = work_shown(w, c->group).term;
     c->until = 0;
     w->group[c->group].holder = c;
     run_queue_take_turns(c, c->group, 1);
-    run_connection_log(c, "works under it");
+    run_connection_log(c, 0, "starts its work", NULL);
     run_connection_tell(c, TALK_GO, "");
 }
 
@@ -247,16 +343,18 @@ void run_queue_turn(struct work *w, unsigned group)
     struct run_connection *c = first_in_line(w, group, &when);
     if (g->holder != NULL && !leads)
         stop_holder(w, group);
-    if (g->holder != NULL || !leads || when == INT64_MAX ||
+    if (g->holder != NULL || !leads || w->leaves || when == INT64_MAX || g->yields ||
         (c != NULL && c->stage == RUN_REGISTERS))
         return;
     if (now < g->last) /* earlier work may not have stopped yet */
         work_wake(w, g->last);
+    else if (now < g->failures.until)
+        work_wake(w, g->failures.until);
     else if (!is_fresh(w, group))
         work_wake(w, now + elect_member_config(w->member, group)->renewal / 3);
     else if (c == NULL)
         work_wake(w, when);
-    else if (c->channel >= 0 && work_is_guarded(w))
+    else if (c->channel >= 0)
         register_run(c);
     else
         let_work(c);
@@ -278,8 +376,9 @@ void run_queue_report_late(struct run_connection *c, bool at_once)
         (!at_once && elect_uv_now() < c->told + PATIENCE))
         return;
     c->reported = true;
-    run_connection_log(
-        c, "has not said that its work has ended; its lease is over, so it is not waited for");
+    run_connection_log(c, LEVEL_WARNING,
+                       "has not said that its work has ended, and is not waited for",
+                       "its lease is over");
 }
 
 void run_queue_give_up_late(struct work *w, unsigned group)

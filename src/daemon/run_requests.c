@@ -1,4 +1,4 @@
-/* Answers each packet of a run or a client: HOLD, ASK, EMPTY, RESIGN and LEASE of talk.h. */
+/* Answers each packet of a run or a client: HOLD, ASK, EMPTY, HEALTH, RESIGN, LEASE of talk.h. */
 #include "run_requests.h"
 
 #include "run_queue.h"
@@ -34,7 +34,6 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     if (group < 0)
         return;
     c->group = (unsigned)group;
-    c->worked = false;
     if (!config_may_lead(w->me) && !w->group[group].office) { /* it would wait for ever */
         char why[sizeof((struct talk){0}.why)];
         snprintf(why, sizeof why, "%.63s never leads: its role is %s", w->me->name,
@@ -48,6 +47,8 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
         return;
     }
     c->loose = (asked->flags & TALK_LOOSE) != 0;
+    c->yields = (asked->flags & TALK_YIELDS) != 0;
+    c->healthy = (asked->flags & TALK_UNHEALTHY) == 0;
     c->contained = asked->flags;
     run_queue_join(c);
 }
@@ -63,6 +64,7 @@ static void take_ask(struct run_connection *c, const struct talk *asked)
     answer.term = c->term;
     if (may)
         c->until = until;
+    c->command = asked->pid;
     run_connection_send(c, &answer);
 }
 
@@ -87,13 +89,29 @@ static void take_lease(struct run_connection *c, const struct talk *asked)
     run_connection_send(c, &answer);
 }
 
-static void take_empty(struct run_connection *c)
+/* The reason comes from a local user: only printable characters reach the log. */
+static void copy_reason(const struct talk *asked, char why[TALK_WHY])
+{
+    snprintf(why, TALK_WHY, "%.*s", TALK_WHY - 1, asked->why);
+    for (char *at = why; *at != '\0'; at++)
+        *at = (char)(*at >= ' ' && *at <= '~' ? *at : '?');
+}
+
+static void take_empty(struct run_connection *c, const struct talk *asked)
 {
     struct work *w = c->work;
     unsigned group = c->group;
+    char why[TALK_WHY];
+    copy_reason(asked, why);
     if (c->stage == RUN_HOLDS || c->stage == RUN_LATE)
-        w->calls->log(w->context, JOURNAL_WORK, (int)group, c->who.uid,
-                      "nothing works under it any more");
+        w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
+                                                         .group = (int)group,
+                                                         .user = c->who.uid,
+                                                         .text = "all work has stopped"});
+    if (c->stage == RUN_HOLDS && (asked->flags & TALK_YIELDS) != 0)
+        run_queue_yield(c, (asked->flags & TALK_FAILED) != 0, why);
+    else if (c->stage == RUN_HOLDS && (asked->flags & TALK_FAILED) != 0)
+        run_queue_fail(c, "failed", why);
     run_queue_release_channel(c);
     run_queue_leave(c);
     for (unsigned i = 0; i < w->config->groups; i++) {
@@ -101,6 +119,13 @@ static void take_empty(struct run_connection *c)
         run_connection_update_promises(w, i);
     }
     work_turn(w, group);
+}
+
+static void take_health(struct run_connection *c, const struct talk *asked)
+{
+    char why[TALK_WHY];
+    copy_reason(asked, why);
+    run_queue_take_health(c, (asked->flags & TALK_UNHEALTHY) == 0, why);
 }
 
 /* Makes the member resign, and answers with the reason if it does not. */
@@ -123,6 +148,10 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
     int group = group_of(c, asked);
     if (group < 0)
         return;
+    if (c->stage == RUN_HOLDS || c->stage == RUN_LATE) {
+        run_connection_tell(c, TALK_REFUSED, "its work has not ended: send EMPTY with YIELDS");
+        return;
+    }
     /* A resignation that would change nothing causes no step: otherwise a local user could fill the
      * flight recorder with such steps. */
     const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
@@ -131,25 +160,21 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
                             office->leader.token == 0 ? "this member does not lead" : "");
         return;
     }
-    /* A run resigns at its end, and does not hear the answer: it is never refused, but the next
-     * turn of its user comes later. */
-    bool ran = c->worked && c->group == (unsigned)group;
     elect_time now = elect_uv_now(), next = run_queue_next_turn(c, (unsigned)group, now);
-    if (!ran && next > now) {
+    if (next > now) {
         char refusal[64];
         snprintf(refusal, sizeof refusal, "this user resigns too often; retry in %lld s",
                  (long long)((next - now) / 1000000 + 1));
         run_connection_tell(c, TALK_REFUSED, refusal);
         return;
     }
-    c->worked = c->worked && !ran;
     run_queue_take_turns(c, (unsigned)group, pace_resign(&w->group[group].pace, c->who.uid, now));
     resign(c, (unsigned)group);
 }
 
 bool run_request_is_valid(const struct talk *t, size_t length)
 {
-    return length == sizeof *t && t->magic == TALK_MAGIC && t->word <= TALK_LEASE &&
+    return length == sizeof *t && t->magic == TALK_MAGIC && t->word <= TALK_HEALTH &&
            t->group[TALK_NAME - 1] == '\0' && (t->flags & ~TALK_FLAGS) == 0;
 }
 
@@ -158,9 +183,10 @@ void run_request(struct run_connection *c, const struct talk *asked)
     switch ((enum talk_word)asked->word) {
     case TALK_HOLD: take_hold(c, asked); break;
     case TALK_ASK: take_ask(c, asked); break;
-    case TALK_EMPTY: take_empty(c); break;
+    case TALK_EMPTY: take_empty(c, asked); break;
     case TALK_RESIGN: take_resign(c, asked); break;
     case TALK_LEASE: take_lease(c, asked); break;
+    case TALK_HEALTH: take_health(c, asked); break;
     case TALK_REFUSED:
     case TALK_NO:
     case TALK_WAIT:

@@ -17,7 +17,10 @@
 #define CONNECTIONS 256
 #define OF_USER     (CONNECTIONS / 2)
 #define AT_ONCE     2 /* packets of a connection that are taken in a turn of the loop */
-#define BACKLOG     64
+#define BACKLOG     1024
+
+static const char too_many[] =
+    "too many clients: at most 128 of one user, and 256 of all, are connected at a time";
 
 /* ---- reading ---- */
 
@@ -79,7 +82,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     c->next = w->connections;
     w->connections = c;
     if (!fine)
-        run_connection_tell(c, TALK_REFUSED, "too many talk to this daemon already");
+        run_connection_tell(c, TALK_REFUSED, too_many);
     if (!fine || uv_poll_start(&c->poll, UV_READABLE, readable) != 0)
         run_connection_drop(c);
 }

@@ -4,6 +4,7 @@
 
 #include "../base/parse.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +14,30 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-void service_say(const char *lines)
+int service_send(const char *path, const char *bytes, size_t size)
 {
-    const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    size_t length = path != NULL ? strlen(path) : 0;
+    size_t length = strlen(path);
     if (length < 2 || length >= sizeof at.sun_path || (path[0] != '/' && path[0] != '@'))
-        return;
+        return EINVAL;
     memcpy(at.sun_path, path, length);
     if (path[0] == '@')
         at.sun_path[0] = '\0'; /* in the abstract namespace */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return;
-    (void)!sendto(fd, lines, strlen(lines), MSG_NOSIGNAL, (struct sockaddr *)&at,
-                  (socklen_t)(sizeof at.sun_family + length));
+        return errno;
+    ssize_t sent = sendto(fd, bytes, size, MSG_NOSIGNAL, (struct sockaddr *)&at,
+                          (socklen_t)(sizeof at.sun_family + length));
+    int error = sent < 0 ? errno : 0;
     close(fd);
+    return error;
+}
+
+void service_say(const char *lines)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (path != NULL)
+        service_send(path, lines, strlen(lines));
 }
 
 void service_be_discreet(void)

@@ -4,7 +4,11 @@
 #define ELECT_DAEMON_SERVICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Sends a datagram to that socket without waiting. Returns 0, or the error number. */
+int service_send(const char *path, const char *bytes, size_t size);
 
 /* Sends these lines, if a service manager has asked for notifications. */
 void service_say(const char *lines);

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define HEAD 256 /* bytes of a program that are looked at */
 
 /* How far the walk has come. */
 struct walk {
@@ -63,7 +66,7 @@ static bool check_owner(struct walk *w)
 static bool check_program(const struct walk *w, bool folder_is_shared)
 {
     if (!S_ISREG(w->is.st_mode))
-        return refuse(w, "no plain file", "");
+        return refuse(w, "not a regular file", "");
     if (folder_is_shared)
         return refuse(w, "it is in a folder where others may put files",
                       ": move it into a folder of its own");
@@ -73,6 +76,9 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
     if (w->user == geteuid() && faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 &&
         errno == EACCES)
         return refuse(w, "the user that runs elect may not execute it", "");
+    mode_t others = S_IXGRP | S_IXOTH; /* or an access list, which shows in the mode of the group */
+    if (w->user != 0 && w->user != w->is.st_uid && (w->is.st_mode & others) == 0)
+        return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
     return true;
 }
 
@@ -140,12 +146,54 @@ int trusted_open(const char *path, struct text *complaint)
     return open_for(path, geteuid(), complaint);
 }
 
+/* ---- what is in it ---- */
+
+/* Returns false if the program is not readable, which it need not be. */
+static bool read_head(int program, char head[HEAD])
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", program);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = fd >= 0 ? read(fd, head, HEAD - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    head[got > 0 ? got : 0] = '\0';
+    return got >= 0;
+}
+
+static bool is_text(const char *s)
+{
+    while ((*s >= ' ' && *s < 0x7f) || *s == '\t' || *s == '\n' || *s == '\r')
+        s++;
+    return *s == '\0';
+}
+
+/* Finds scripts without "#!", or whose interpreter is missing: the kernel would refuse them only
+ * when they are run. */
+static bool check_script(const char *path, int program, struct text *complaint)
+{
+    char head[HEAD];
+    if (!read_head(program, head))
+        return true;
+    if (strncmp(head, "#!", 2) != 0)
+        return !is_text(head) || text_complain(complaint, path, "a script without an interpreter",
+                                               ": begin it with #!/bin/sh");
+    char *name = head + 2 + strspn(head + 2, " \t");
+    name[strcspn(name, " \t\n")] = '\0';
+    if (access(name, F_OK) == 0 || errno != ENOENT)
+        return true;
+    text_clean(name); /* a carriage return of another system, perhaps */
+    text_complain(complaint, path, "its interpreter ", name);
+    return text_refuse(complaint, " is missing: install it, or correct the first line");
+}
+
 bool trusted_check(const char *path, uid_t user, struct text *complaint)
 {
     int fd = open_for(path, user, complaint);
+    bool fine = fd >= 0 && check_script(path, fd, complaint);
     if (fd >= 0)
         close(fd);
-    return fd >= 0;
+    return fine;
 }
 
 int trusted_exec(int fd, char *const argv[], char *const environment[])

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MILLISECOND 1000
+#define MILLISECOND  1000
+#define READY_PERIOD 1000000 /* microseconds: the least time between two times of standing ready */
 
 /* ---- the guardian ---- */
 
@@ -50,6 +51,7 @@ void work_configure(struct work *w)
         else if (!work_tell_guardian(w, &note, -1) && work_is_guarded(w))
             w->deposits_again = true;
     }
+    work_wake(w, elect_uv_now()); /* lead-only-with-runner may have changed */
 }
 
 void work_tick(struct work *w)
@@ -61,19 +63,17 @@ void work_tick(struct work *w)
     }
 }
 
-/* Only a guardian can run hooks. A member that has any ends without handing over, because on-leader
- * could not be undone: the others wait until its lease is over. */
+/* A member without a guardian would lead unsupervised, and keep its address from the next daemon.
+ * It hands over as if it was told to stop. If work does not stop, or on-follower fails, it ends
+ * without a RELEASE, and the others wait until its lease is over. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
     close(w->guard.channel);
     w->guard.channel = -1;
     run_queue_unguarded(w);
-    if (config_has_hooks(w->config))
-        w->calls->fail(w->context, "its guardian is dead, and nobody else can run its hooks");
-    else
-        w->calls->log(w->context, JOURNAL_GUARDIAN, -1, 0,
-                      "the guardian is dead: it goes on, without testaments");
+    hooks_unguarded(w);
+    w->calls->stop(w->context, "its guardian is dead");
 }
 
 static void guardian_speaks(uv_poll_t *poll, int status, int events)
@@ -207,12 +207,46 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
+/* Tells the member to stand aside, or to be ready again, if that has changed. It stands ready once
+ * in a READY_PERIOD at most: runs that come and go, or whose health changes all the time, must not
+ * fill the flight recorder. */
+static void stand_aside_or_ready(struct work *w, unsigned group)
+{
+    struct group_work *g = &w->group[group];
+    const struct elect_node *node = elect_member_node(w->member, group);
+    const char *why = run_queue_why_aside(w, group);
+    uint8_t me = elect_rank(elect_member_config(w->member, group), w->me->peer.id);
+    bool aside = (elect_aside(node) >> me & 1) != 0;
+    elect_time now = elect_uv_now(), rest = run_queue_backs_off(w, group);
+    if (rest > 0)
+        work_wake(w, now + rest);
+    if (!node->mandated || aside == (why != NULL))
+        return;
+    if (aside && now < g->ready) {
+        work_wake(w, g->ready);
+        return;
+    }
+    g->ready = aside ? now + READY_PERIOD : g->ready;
+    struct elect_input in = elect_happens(why != NULL ? ELECT_ASIDE : ELECT_READY, now);
+    elect_member_tell(w->member, group, &in);
+    if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0))
+        return; /* a member that only follows has nothing to stand aside from */
+    w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
+                                                     .level = LEVEL_NOTICE,
+                                                     .group = (int)group,
+                                                     .text = why != NULL ? "stands aside"
+                                                                         : "stands ready again",
+                                                     .cause = why});
+}
+
 void work_turn(struct work *w, unsigned group)
 {
     if (w->member == NULL || w->over)
         return;
+    stand_aside_or_ready(w, group);
     w->calls->show(w->context, group);
     hooks_turn(w, group);
+    run_queue_resign(w, group);
     run_queue_turn(w, group);
     report_stopped(w, group);
 }

@@ -29,6 +29,7 @@ struct run_connection;
 /* The hooks of a group. One runs at a time: it ends before the next begins. */
 struct group_hooks {
     uint32_t serial; /* of the one that runs; 0: none */
+    pid_t parent;    /* its hook parent, if the member itself runs it; else 0 */
     uint8_t hook, tries;
     uint8_t failures; /* offices in a row that a hook declined or failed in */
     bool served;      /* on-leader was run for this office, or runs */
@@ -45,17 +46,19 @@ struct group_work {
     elect_time until; /* end of its latest office */
     elect_time last;  /* until then work may go on that did not report its end */
     struct run_connection *holder; /* the run that works; NULL: none */
-    bool is_void; /* the group has no testament, because a connection of it has `voids` */
+    bool yields; /* the run that worked last hands over, as soon as nothing of it can be left */
+    elect_time ready; /* the member does not stand ready again before this */
+    bool is_void;     /* the group has no testament, because a connection of it has `voids` */
     struct group_hooks hooks;
-    struct pace pace; /* of the users whose runs work here */
+    struct pace pace;              /* of the users whose runs work here */
+    struct pace_failures failures; /* of the runs of this group */
 };
 
 /* What the work calls in the daemon. */
 struct work_calls {
-    /* `group`: -1 if it is about none; `user`: whose run it is about, else 0. */
-    void (*log)(void *context, enum journal_event event, int group, uid_t user, const char *text);
-    /* The member cannot go on, and does not end in good order. */
-    void (*fail)(void *context, const char *why);
+    void (*log)(void *context, const struct journal_note *note);
+    /* The member hands over what it leads, and ends. */
+    void (*stop)(void *context, const char *why);
     /* What work_shown() returns for this group may have changed. */
     void (*show)(void *context, unsigned group);
     /* Why the group is shown as it is; and the reason for what is shown next. */
@@ -69,11 +72,13 @@ struct work {
     const struct config *config;    /* a reload changes the struct, not the pointer */
     const struct config_member *me; /* its place in the configuration, which a reload keeps */
     const struct words *words;      /* with the configuration of the election */
+    struct journal *journal;        /* for what hooks print that the member runs */
     const struct work_calls *calls;
     void *context;
     /* And what it sets later. */
     struct elect_member *member; /* NULL: it has not started yet, or has stopped */
     bool over;                   /* the daemon ends: nothing is started any more */
+    bool leaves;                 /* it hands over, and ends then: it seeks no office */
 
     struct guard guard; /* channel -1: the guardian is dead */
     uv_poll_t guard_poll;
@@ -100,7 +105,8 @@ void work_news(struct work *w, const struct elect_news *news);
 struct elect_news work_shown(const struct work *w, unsigned group);
 /* The daemon has shown and logged a change of this group: hooks and clients hear of it. */
 void work_changed(struct work *w, unsigned group, bool another_leader);
-/* Passes on the configured testaments, or that there are none, and their delay. */
+/* Passes on the configured testaments, or that there are none, and their delay; stands aside, or
+ * ready, as configured. */
 void work_configure(struct work *w);
 void work_deposit(struct work *w, const struct elect_testament *testament);
 /* Returns true if the guardian has a testament that it may send when the member dies. */

@@ -1,6 +1,7 @@
 /* The loop of the demonstration: takes in signals, keys and answers of the members, draws the
  * view, and carries out what the keys ask for. */
 #include "demo.h"
+#include "guide.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,8 +11,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define TICK   100000 /* microseconds: how often everybody is asked, and drawn */
-#define OTHERS 2      /* descriptors besides those of the monitor, and the keyboard */
+#define TICK              100000 /* microseconds: how often everybody is asked, and drawn */
+#define COLUMNS_OF_A_HINT 80
+#define OTHERS            2 /* descriptors besides those of the monitor, and the keyboard */
 
 /* ---- beginning and end ---- */
 
@@ -143,13 +145,42 @@ static void take_signal(struct demo *d)
     }
 }
 
+/* Until the user chooses a process, the leader is chosen, whichever that is. */
+static void choose_leader(struct demo *d)
+{
+    unsigned leader[CLUSTER_MEMBERS];
+    if (!d->by_hand && monitor_leaders(&d->monitor, leader) == 1)
+        d->chosen = leader[0];
+}
+
+static unsigned tried(char key)
+{
+    switch (key) {
+    case 'k': return TRIED_KILL;
+    case 'K': return TRIED_CRASH;
+    case 'x': return TRIED_CUT;
+    case 's': return TRIED_STOP;
+    case 'r': return TRIED_RESIGN;
+    case 'a': return TRIED_ALGORITHM;
+    default: return 0;
+    }
+}
+
 static void press(struct demo *d, char key)
 {
     unsigned number = (unsigned)(key - '1'), c = d->chosen;
+    if (key == '?')
+        d->help = d->help < screen_help_pages(&d->cluster) ? d->help + 1 : 0;
+    else if (d->help != 0 && key != 'q')
+        key = ' '; /* it leaves the help, and does nothing else */
+    if (key != '?')
+        d->help = 0;
     if (d->changing && key != 'q')
         return;
+    d->tried |= tried(key);
     bool off = atomic_load(&d->cluster.page->part[c]) != 0;
     switch (key) {
+    case 'l': d->by_hand = false; break;
     case 'k': demo_order(d, ORDER_KILL, c); break;
     case 'K': demo_order(d, ORDER_CRASH, c); break;
     case 's': demo_order(d, ORDER_STOP, c); break;
@@ -160,8 +191,10 @@ static void press(struct demo *d, char key)
     case 'a': d->next_algorithm = true; break;
     case 'q': d->quits = true; break;
     default:
-        if (number < d->cluster.members)
+        if (number < d->cluster.members) {
             d->chosen = number;
+            d->by_hand = true;
+        }
     }
 }
 
@@ -206,7 +239,11 @@ bool demo_turn(struct demo *d)
     if (boottime_now() >= d->next) {
         d->next = boottime_now() + TICK;
         monitor_look(&d->monitor);
-        const struct view view = {&d->cluster, &d->monitor, d->chosen, d->began, d->colour};
+        char hint[COLUMNS_OF_A_HINT];
+        choose_leader(d);
+        guide_hint(&d->monitor, d->tried, hint, sizeof hint);
+        const struct view view = {&d->cluster, &d->monitor, d->chosen, d->began,
+                                  d->colour,   d->help,     hint};
         if (d->cluster.terminal >= 0 && !screen_draw(&view))
             d->ended = SIGHUP;
     }

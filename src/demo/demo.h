@@ -9,6 +9,9 @@ struct demo {
     struct cluster cluster;
     struct monitor monitor;
     unsigned chosen;
+    bool by_hand;        /* the user has chosen it; else the leader is chosen */
+    unsigned tried;      /* enum guide_tried */
+    unsigned help;       /* see struct view */
     int64_t began, next; /* next: when everybody is asked again */
     int signals;
     int ended;        /* by this signal; 0: not */

@@ -136,6 +136,7 @@ static void open_office(struct monitor *e, unsigned member, int64_t from)
 {
     if (e->offices == MONITOR_OFFICES)
         memmove(&e->office[0], &e->office[1], --e->offices * sizeof e->office[0]);
+    e->opened++;
     e->office[e->offices++] = (struct office){.member = member, .from = from};
 }
 
@@ -187,8 +188,8 @@ static void take_status(struct monitor *e, unsigned member, const json_t *o)
     s->leader = member_called(e, field_text(g, "leader"));
     s->term = (uint64_t)field_integer(g, "term");
     s->until = s->at;
-    if (s->leads && json_object_get(g, "lease_left_ms") != NULL)
-        s->until += (int64_t)(json_real_value(json_object_get(g, "lease_left_ms")) * 1000);
+    if (s->leads)
+        s->until += (int64_t)(field_number(g, "lease_left_ms") * 1000);
     snprintf(s->state, sizeof s->state, "%s", field_text(g, "state"));
     count_traffic(s, json_object_get(o, "traffic"), s->at);
 }
@@ -248,9 +249,11 @@ static void take_answer(struct monitor *e, unsigned member, const json_t *o)
 {
     char text[MONITOR_TEXT];
     const char *why = field_text(o, "error");
-    snprintf(text, sizeof text, "%u %s%s%s", member + 1,
-             *why != '\0' ? "does not resign: " : "has handed over to ", why,
-             *why != '\0' ? "" : field_text(o, "leader"));
+    if (*why != '\0')
+        snprintf(text, sizeof text, "%u refuses: %s", member + 1, why);
+    else
+        snprintf(text, sizeof text, "%s has handed over to %s", field_text(o, "from"),
+                 field_text(o, "leader"));
     monitor_note(e, boottime_now(), text);
 }
 
@@ -402,6 +405,31 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
             (first == NULL || e->office[i].from < first->from))
             first = &e->office[i];
     return first;
+}
+
+/* The end of the latest office that began before `time`; INT64_MIN if there is none. */
+static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
+{
+    int64_t latest = INT64_MIN;
+    for (unsigned i = 0; i < e->offices; i++) {
+        const struct office *o = &e->office[i];
+        int64_t end = o->until != 0 ? o->until : now;
+        if (o->from < time && end > latest)
+            latest = end;
+    }
+    return latest;
+}
+
+int64_t monitor_longest_gap(const struct monitor *e, int64_t now)
+{
+    int64_t longest = 0;
+    for (unsigned i = 0; i <= e->offices; i++) {
+        int64_t from = i < e->offices ? e->office[i].from : now;
+        int64_t before = led_until(e, from, now);
+        if (before != INT64_MIN && from - before > longest)
+            longest = from - before;
+    }
+    return longest;
 }
 
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now)

@@ -59,6 +59,7 @@ struct monitor {
     struct seen seen[CLUSTER_MEMBERS];
     int64_t story_next[CLUSTER_MEMBERS];
     unsigned lines, offices;
+    uint64_t opened; /* offices ever, also those that are not kept */
     struct line line[MONITOR_LINES];
     struct office office[MONITOR_OFFICES];
 };
@@ -94,6 +95,8 @@ unsigned monitor_agreed(const struct monitor *e, unsigned part);
 bool monitor_told(const struct monitor *e, int64_t time);
 /* The first office of anybody (or of `member`) that began after `since`; NULL: none yet. */
 const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since);
+/* Returns how long there was no leader, at most, between two offices or since the last one. */
+int64_t monitor_longest_gap(const struct monitor *e, int64_t now);
 /* For how long two led at once, in microseconds, since then. */
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now);
 

@@ -1,5 +1,6 @@
 /* Draws the live view into a canvas of characters and styles, and writes it to the terminal as
  * one frame. */
+#include "guide.h"
 #include "screen.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ROWS        24 /* at least; a smaller terminal shows a part */
+#define ROWS        24 /* unless the terminal says otherwise */
 #define COLUMNS     80
+#define RING_ROWS   20 /* a smaller terminal shows no ring, and the keys without words */
 #define RING_MIDDLE 17
 #define RING_WIDTH  14
 #define RING_TOP    7 /* its middle */
@@ -23,6 +25,7 @@
 #define STORY       14
 #define STORY_TEXT  10
 #define KEYS        2 /* lines */
+#define HELP_MARGIN 1
 #define LEASE_WIDTH 20
 #define SECOND      1000000
 
@@ -224,34 +227,32 @@ static void draw_ring(const struct view *v, struct canvas *c)
     }
 }
 
-static void draw_table(const struct view *v, struct canvas *c)
+static void draw_member(const struct view *v, struct canvas *c, unsigned row, unsigned column,
+                        unsigned i)
 {
+    const struct seen *s = &v->monitor->seen[i];
     char text[64];
-    put(c, 2, TABLE, FAINT, "process                       sends takes/s");
-    for (unsigned i = 0; i < v->cluster->members; i++) {
-        const struct seen *s = &v->monitor->seen[i];
-        bool there = runs(v, i) && !stands(v, i);
-        describe(v, i, text, sizeof text);
-        put(c, 3 + i, TABLE, style_of(v, i), "%c%u %.27s", i == v->chosen ? '>' : ' ', i + 1, text);
-        put(c, 3 + i, TABLE + 31, PLAIN, "%5.0f %5.0f", there ? s->sends : 0, there ? s->takes : 0);
-    }
+    bool there = runs(v, i) && !stands(v, i);
+    describe(v, i, text, sizeof text);
+    put(c, row, column, style_of(v, i), "%c%u %.27s", i == v->chosen ? '>' : ' ', i + 1, text);
+    put(c, row, column + 31, PLAIN, "%5.0f %5.0f", there ? s->sends : 0, there ? s->takes : 0);
 }
 
-static void draw_lease(const struct view *v, struct canvas *c)
+static void draw_lease(const struct view *v, struct canvas *c, unsigned row, unsigned column)
 {
     static const char full[] = "####################";
-    unsigned row = 3 + v->cluster->members, leader[CLUSTER_MEMBERS];
+    unsigned leader[CLUSTER_MEMBERS];
     int64_t now = boottime_now();
     if (monitor_leaders(v->monitor, leader) != 1 || v->cluster->mandate == ELECT_NO_MANDATE)
         return;
     const struct seen *s = &v->monitor->seen[leader[0]];
     double left = s->until > now ? (double)(s->until - now) / SECOND : 0;
     int width = left < 1 ? (int)(left * LEASE_WIDTH) : LEASE_WIDTH;
-    put(c, row, TABLE, PLAIN, " lease [%.*s%*s] %.2f s", width, full, LEASE_WIDTH - width, "",
+    put(c, row, column, PLAIN, " lease [%.*s%*s] %.2f s", width, full, LEASE_WIDTH - width, "",
         left);
 }
 
-static void draw_state(const struct view *v, struct canvas *c)
+static void draw_state(const struct view *v, struct canvas *c, unsigned row)
 {
     unsigned leader[CLUSTER_MEMBERS], count = monitor_leaders(v->monitor, leader);
     char text[COLUMNS] = "nobody leads";
@@ -268,7 +269,7 @@ static void draw_state(const struct view *v, struct canvas *c)
     } else if (count > 1) {
         snprintf(text + length, sizeof text - length, " LEAD AT ONCE: split brain");
     }
-    put(c, 1, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
+    put(c, row, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
 }
 
 /* How many lines of the screen it takes; drawn from that row on, if it is there. */
@@ -294,10 +295,10 @@ static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
     return lines;
 }
 
-static void draw_story(const struct view *v, struct canvas *c)
+/* The latest lines that fit between two rows. */
+static void draw_story(const struct view *v, struct canvas *c, unsigned row, unsigned end)
 {
-    unsigned room = c->rows > STORY + KEYS + 1 ? c->rows - STORY - KEYS - 1 : 0;
-    unsigned first = v->monitor->lines, used = 0, row = STORY;
+    unsigned room = end > row ? end - row : 0, first = v->monitor->lines, used = 0;
     while (first > 0) {
         unsigned lines = draw_line(c, c->rows, v, &v->monitor->line[first - 1]);
         if (used + lines > room)
@@ -309,38 +310,115 @@ static void draw_story(const struct view *v, struct canvas *c)
         row += draw_line(c, row, v, &v->monitor->line[first]);
 }
 
-static void draw_keys(const struct view *v, struct canvas *c)
+/* ---- two layouts, and the help ---- */
+
+static void draw_title(const struct view *v, struct canvas *c)
 {
-    unsigned row = c->rows - KEYS;
-    put(c, row, 0, BAR,
-        " 1-%u choose  k kill -9  K kill -9, and its guardian  s stop  c continue, start %20s",
+    put(c, 0, 0, BAR, " elect demo: %u processes, %s, mandate %s %60s", v->cluster->members,
+        elect_algorithm_name((enum elect_algorithm)v->cluster->algorithm),
+        cluster_mandate(v->cluster), "");
+}
+
+static void draw_large(const struct view *v, struct canvas *c)
+{
+    unsigned keys = c->rows - KEYS;
+    draw_title(v, c);
+    draw_state(v, c, 1);
+    draw_ring(v, c);
+    put(c, 2, TABLE, FAINT, "process                       sends takes/s");
+    for (unsigned i = 0; i < v->cluster->members; i++)
+        draw_member(v, c, 3 + i, TABLE, i);
+    draw_lease(v, c, 3 + v->cluster->members, TABLE);
+    draw_story(v, c, STORY, keys - 1);
+    put(c, keys - 1, 1, BOLD, "%s", v->hint);
+    put(c, keys, 0, BAR,
+        " 1-%u choose  l leader  k kill -9  K kill -9, and its guardian  s stop%30s",
         v->cluster->members, "");
-    put(c, row + 1, 0, BAR, " x cut off  h heal  r resign  a algorithm  q quit %*s%u is chosen  ",
-        15, "", v->chosen + 1);
+    put(c, keys + 1, 0, BAR,
+        " c continue, start  x cut off  h heal  r resign  a algorithm  ? help  q quit%30s", "");
+}
+
+/* Without the ring. Of a table that does not fit, the part with the chosen process. */
+static void draw_small(const struct view *v, struct canvas *c)
+{
+    unsigned row = 0, keys = c->rows - 1, members = v->cluster->members;
+    bool title = c->rows > members + 3, hint = c->rows > members + 4;
+    if (title)
+        draw_title(v, c);
+    row += title;
+    draw_state(v, c, row++);
+    unsigned end = keys - hint, room = end > row ? end - row : 1;
+    unsigned shown = room < members ? room : members;
+    unsigned first = v->chosen < shown ? 0 : v->chosen + 1 - shown;
+    for (unsigned i = 0; i < shown; i++)
+        draw_member(v, c, row++, 0, first + i);
+    if (row < end)
+        draw_lease(v, c, row++, 0);
+    draw_story(v, c, row, end);
+    if (hint)
+        put(c, end, 1, BOLD, "%.*s",
+            (int)(strlen(v->hint) < c->columns ? strlen(v->hint) : strcspn(v->hint, ";")), v->hint);
+    put(c, keys, 0, BAR,
+        c->columns < 2 * STORY_TEXT + 10 ? "1-%ulkKscxhra?q%80s"
+                                         : " 1-%u l k K s c x h r a ? q%80s",
+        members, "");
+}
+
+/* Draws the help from its line `first` on, if the canvas has cells. Returns the number of all its
+ * lines. */
+static unsigned draw_help(struct canvas *c, unsigned first, unsigned rows)
+{
+    unsigned line = 0;
+    for (unsigned i = 0; guide_help[i] != NULL; i++) {
+        const char *rest = guide_help[i];
+        do {
+            size_t length = text_fits(rest, c->columns - 2 * HELP_MARGIN);
+            if (c->cell != NULL && line >= first && line - first < rows)
+                put(c, line - first, HELP_MARGIN, PLAIN, "%.*s", (int)length, rest);
+            line++;
+            rest += length;
+            rest += *rest == ' ';
+        } while (*rest != '\0');
+    }
+    return line;
+}
+
+static struct canvas measure(const struct cluster *g)
+{
+    struct winsize size = {0};
+    struct canvas c = {.rows = ROWS, .columns = COLUMNS};
+    if (ioctl(g->terminal, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+        c.rows = size.ws_row > KEYS ? size.ws_row : KEYS + 1;
+        c.columns = size.ws_col > 2 * STORY_TEXT ? size.ws_col : 2 * STORY_TEXT;
+    }
+    return c;
+}
+
+unsigned screen_help_pages(const struct cluster *g)
+{
+    struct canvas c = measure(g);
+    unsigned rows = c.rows - 1;
+    return (draw_help(&c, 0, rows) + rows - 1) / rows;
 }
 
 bool screen_draw(const struct view *v)
 {
-    struct winsize size = {0};
-    struct canvas c = {.rows = ROWS, .columns = COLUMNS};
-    if (ioctl(v->cluster->terminal, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
-        c.rows = size.ws_row > KEYS ? size.ws_row : KEYS + 1;
-        c.columns = size.ws_col > 2 * STORY_TEXT ? size.ws_col : 2 * STORY_TEXT;
-    }
+    struct canvas c = measure(v->cluster);
     c.cell = malloc((size_t)c.rows * c.columns);
     c.style = calloc(c.rows, c.columns);
     bool fine = c.cell != NULL && c.style != NULL;
     if (fine) {
         memset(c.cell, ' ', (size_t)c.rows * c.columns);
-        put(&c, 0, 0, BAR, " elect demo: %u processes, %s, mandate %s %60s", v->cluster->members,
-            elect_algorithm_name((enum elect_algorithm)v->cluster->algorithm),
-            cluster_mandate(v->cluster), "");
-        draw_state(v, &c);
-        draw_ring(v, &c);
-        draw_table(v, &c);
-        draw_lease(v, &c);
-        draw_story(v, &c);
-        draw_keys(v, &c);
+        if (v->help > 0) {
+            draw_help(&c, (v->help - 1) * (c.rows - 1), c.rows - 1);
+            unsigned pages = screen_help_pages(v->cluster);
+            put(&c, c.rows - 1, 0, BAR, " %u/%u  %s%80s", v->help, pages,
+                v->help < pages ? "?: more" : "?: back", "");
+        } else if (c.rows >= RING_ROWS && c.columns >= COLUMNS) {
+            draw_large(v, &c);
+        } else {
+            draw_small(v, &c);
+        }
         fine = show(&c, v->colour, v->cluster->terminal);
     }
     free(c.cell);

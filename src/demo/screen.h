@@ -10,11 +10,16 @@ struct view {
     unsigned chosen;
     int64_t began;
     bool colour;
+    unsigned help; /* page of the help that is shown, from 1; 0: the view */
+    const char *hint;
 };
 
 /* The terminal becomes ours, and as it was before. */
 void screen_enter(struct cluster *g);
 void screen_leave(struct cluster *g);
+
+/* How many pages the help has on this terminal. */
+unsigned screen_help_pages(const struct cluster *g);
 
 /* False: there is nobody to look at it any more. */
 bool screen_draw(const struct view *v);

@@ -1,6 +1,7 @@
 /* The demonstration without a user: a fixed script of faults. It prints what happened, and how long
  * each change took. */
 #include "demo.h"
+#include "guide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -266,29 +267,22 @@ bool demo_script(struct demo *d, bool quiet, struct demo_measured *m, struct tex
 
 /* ---- what was measured ---- */
 
-static void print_row(const char *what, int64_t took, const char *never)
-{
-    if (took < 0)
-        printf("%-66s %10s\n", what, never);
-    else
-        printf("%-66s %7.1f ms\n", what, (double)took / 1000);
-}
-
 void demo_print(const struct demo *d, const struct demo_measured *m)
 {
     bool mandate = d->cluster.mandate != ELECT_NO_MANDATE;
     printf("\nMeasured, with %u processes, %s, mandate %s:\n", d->cluster.members,
            elect_algorithm_name((enum elect_algorithm)d->cluster.algorithm),
            cluster_mandate(&d->cluster));
-    print_row("from the start until somebody leads", m->started, "");
-    print_row("from the loss of the leader's machine until another one leads", m->crashed, "");
-    print_row("from its start again until it agrees with the others", m->recovered, "");
-    print_row("from kill -9 of the leader's process until another one leads", m->killed, "");
-    print_row("from the partition until the old leader, cut off, has stopped", m->stopped,
-              "it did not");
-    print_row("from the partition until the majority has a new leader", m->parted, "");
-    print_row("from the end of the partition until all agree", m->healed, "");
-    print_row("two led at once, for", m->two > 0 ? m->two : -1, "never");
+    guide_print_row("from the start until somebody leads", m->started, "");
+    guide_print_row("from the loss of the leader's machine until another one leads", m->crashed,
+                    "");
+    guide_print_row("from its start again until it agrees with the others", m->recovered, "");
+    guide_print_row("from kill -9 of the leader's process until another one leads", m->killed, "");
+    guide_print_row("from the partition until the old leader, cut off, has stopped", m->stopped,
+                    "it did not");
+    guide_print_row("from the partition until the majority has a new leader", m->parted, "");
+    guide_print_row("from the end of the partition until all agree", m->healed, "");
+    guide_print_row("two led at once, for", m->two > 0 ? m->two : -1, "never");
     if (!mandate)
         puts("\nWithout a mandate two may lead at once: see --mandate majority.");
 }

@@ -67,7 +67,7 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
     const struct history *h = s->h;
     const json_t *ago = json_object_get(history_member_json(h, member), "heard_ms_ago");
     int64_t here = h->asked - (int64_t)(json_number_value(ago) * HISTORY_MILLISECOND);
-    int64_t last = ago != NULL && here < until && here > since ? here : since;
+    int64_t last = json_is_number(ago) && here < until && here > since ? here : since;
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool missed = r->rule == ELECT_RULE_MISSES && is_named(s, r->a, member);
         int64_t at = missed ? r->at - 3 * s->f->renewal : is_named(s, r->from, member) ? r->at : 0;
@@ -135,6 +135,8 @@ static void add_told(struct search *s, const struct history_step *r)
         add_of(s, r->at, FAULT_PAUSE_ELECTIONS, r->member);
     else if (r->rule == ELECT_RULE_RESUMES && r->event == ELECT_RESUME)
         add_of(s, r->at, FAULT_RESUME_ELECTIONS, r->member);
+    else if (r->event == ELECT_ASIDE || r->event == ELECT_READY)
+        add_of(s, r->at, r->event == ELECT_ASIDE ? FAULT_ASIDE : FAULT_READY, r->member);
 }
 
 /* ---- cuts ---- */

@@ -65,7 +65,7 @@ static void write_preempt(const struct scenario_writer *w, const json_t *setting
     double after = field_number(settings, "preempt_ms");
     char text[32];
     snprintf(text, sizeof text, "%.0f", after);
-    if (json_object_get(settings, "preempt_ms") != NULL)
+    if (json_is_number(json_object_get(settings, "preempt_ms")))
         scenario_write_setting(w, SETTING_PREEMPT, after > 0 ? text : "yes");
 }
 

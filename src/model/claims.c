@@ -24,3 +24,13 @@ unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
     }
     return broken;
 }
+
+unsigned claims_note_order(struct claims *c, elect_term token, elect_term named,
+                           const struct elect_output *out)
+{
+    if (out->rule.number != ELECT_RULE_RESIGNS)
+        return 0;
+    bool wrong = token != named || named <= c->ordered;
+    c->ordered = named > c->ordered ? named : c->ordered;
+    return wrong ? CLAIMED_ORDER : 0;
+}

@@ -138,8 +138,20 @@ static void tell_host(struct world *w, const struct fault *f, struct happening *
         f->kind == FAULT_TRANSFER ? elect_rank(&w->config, (uint32_t)f->amount) : ELECT_NOBODY;
     struct elect_input in = f->kind == FAULT_PAUSE_ELECTIONS    ? elect_happens(ELECT_PAUSE, now)
                             : f->kind == FAULT_RESUME_ELECTIONS ? elect_happens(ELECT_RESUME, now)
+                            : f->kind == FAULT_ASIDE            ? elect_happens(ELECT_ASIDE, now)
+                            : f->kind == FAULT_READY            ? elect_happens(ELECT_READY, now)
                                                                 : elect_resigns(to, now);
     world_step(w, f->rank, &in, h);
+}
+
+/* An order may come late, more than once, or to a process that does not lead. */
+static void give_order(struct world *w, const struct fault *f, struct happening *h)
+{
+    elect_term named = elect_term_make((uint64_t)f->amount, w->config.id[f->rank]);
+    elect_term token = elect_token(&w->node[f->rank]);
+    struct elect_input in = elect_ordered(ELECT_NOBODY, named, world_clock(w, f->rank));
+    world_step(w, f->rank, &in, h);
+    w->broken |= claims_note_order(&w->claims[f->rank], token, named, &h->output);
 }
 
 static void change_lease(struct world *w, uint32_t lease)
@@ -162,8 +174,11 @@ static bool possible(const struct world *w, const struct fault *f)
     case FAULT_WIN:
     case FAULT_RESIGN:
     case FAULT_TRANSFER:
+    case FAULT_ORDER:
     case FAULT_PAUSE_ELECTIONS:
     case FAULT_RESUME_ELECTIONS:
+    case FAULT_ASIDE:
+    case FAULT_READY:
     case FAULT_CLONE: return up;
     case FAULT_RECOVER:
     case FAULT_READMIT:
@@ -224,7 +239,10 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_RESIGN:
     case FAULT_TRANSFER:
     case FAULT_PAUSE_ELECTIONS:
-    case FAULT_RESUME_ELECTIONS: tell_host(w, fault, h); break;
+    case FAULT_RESUME_ELECTIONS:
+    case FAULT_ASIDE:
+    case FAULT_READY: tell_host(w, fault, h); break;
+    case FAULT_ORDER: give_order(w, fault, h); break;
     case FAULT_ADD:
     case FAULT_REMOVE: change_members(w, fault, h); break;
     case FAULT_READMIT: readmit(w, fault->rank, h); break;
@@ -263,9 +281,10 @@ const char *world_fault_name(enum fault_kind kind)
 bool world_fault_steps(const struct fault *f)
 {
     return f->kind == FAULT_RECOVER || f->kind == FAULT_WIN || f->kind == FAULT_RESIGN ||
-           f->kind == FAULT_TRANSFER || f->kind == FAULT_PAUSE_ELECTIONS ||
-           f->kind == FAULT_RESUME_ELECTIONS || f->kind == FAULT_ADD || f->kind == FAULT_REMOVE ||
-           f->kind == FAULT_READMIT || f->kind == FAULT_TESTAMENT ||
+           f->kind == FAULT_TRANSFER || f->kind == FAULT_ORDER ||
+           f->kind == FAULT_PAUSE_ELECTIONS || f->kind == FAULT_RESUME_ELECTIONS ||
+           f->kind == FAULT_ASIDE || f->kind == FAULT_READY || f->kind == FAULT_ADD ||
+           f->kind == FAULT_REMOVE || f->kind == FAULT_READMIT || f->kind == FAULT_TESTAMENT ||
            (f->kind == FAULT_DUE && f->amount != ELECT_EXPIRES);
 }
 

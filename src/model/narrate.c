@@ -147,6 +147,8 @@ static const char *what_happens(enum fault_kind kind)
         [FAULT_READMIT] = " comes back without its state\n",
         [FAULT_PAUSE_ELECTIONS] = " is told to pause elections\n",
         [FAULT_RESUME_ELECTIONS] = " is told to resume elections\n",
+        [FAULT_ASIDE] = " is told to stand aside\n",
+        [FAULT_READY] = " is told to stand ready\n",
         [FAULT_BACKUP] = "'s disk is copied\n",
         [FAULT_RESTORE] = "'s disk is what it was when it was copied\n",
         [FAULT_WIPE] = "'s disk is lost\n",
@@ -166,6 +168,7 @@ static const char *const *what_changes(enum fault_kind kind)
         [FAULT_FREEZE] = {" and its clock stand still for ", "\n"},
         [FAULT_HEARS] = {" hears of term ", "\n"},
         [FAULT_TRANSFER] = {" is told to hand over to ", "\n"},
+        [FAULT_ORDER] = {" receives an order to resign in its term ", "\n"},
         [FAULT_TICK] = {"'s clock goes on by ", "\n"},
     };
     return words[kind];

@@ -66,6 +66,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
     case PROPERTY_RISING_GRANTS:
     case PROPERTY_RISING_TOKENS:
     case PROPERTY_RELEASED_LAST:
+    case PROPERTY_ORDERED_ONCE:
     case PROPERTY_COUNT: break;
     }
     return false;
@@ -75,10 +76,9 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
 static bool claims_broken(const struct world *w, enum property p, struct violation *v)
 {
     static const unsigned breaks_it[PROPERTY_COUNT] = {
-        [PROPERTY_ONE_PER_TERM] = CLAIMED_TWICE,
-        [PROPERTY_RISING_GRANTS] = CLAIMED_FALLING,
-        [PROPERTY_RISING_TOKENS] = CLAIMED_LATE,
-        [PROPERTY_RELEASED_LAST] = CLAIMED_OVER,
+        [PROPERTY_ONE_PER_TERM] = CLAIMED_TWICE, [PROPERTY_RISING_GRANTS] = CLAIMED_FALLING,
+        [PROPERTY_RISING_TOKENS] = CLAIMED_LATE, [PROPERTY_RELEASED_LAST] = CLAIMED_OVER,
+        [PROPERTY_ORDERED_ONCE] = CLAIMED_ORDER,
     };
     if ((w->broken & breaks_it[p]) == 0)
         return false;
@@ -109,7 +109,8 @@ bool property_broken_at_rest(const struct world *w, struct violation *v)
         return property_broken(w, PROPERTY_ONE_LEADER, v) ||
                property_broken(w, PROPERTY_ONE_PER_TERM, v) ||
                property_broken(w, PROPERTY_RISING_GRANTS, v) ||
-               property_broken(w, PROPERTY_RELEASED_LAST, v);
+               property_broken(w, PROPERTY_RELEASED_LAST, v) ||
+               property_broken(w, PROPERTY_ORDERED_ONCE, v);
     return property_broken(w, PROPERTY_NO_STUCK, v) ||
            (promised && (property_broken(w, PROPERTY_HIGHEST_WINS, v) ||
                          property_broken(w, PROPERTY_AGREEMENT, v)));

@@ -19,7 +19,9 @@
     X(RISING_GRANTS, "rising-grants", "mandate: no voter grants a smaller term than before")       \
     X(RISING_TOKENS, "rising-tokens",                                                              \
       "mandate: every office has a larger token than those before")                                \
-    X(RELEASED_LAST, "released-last", "mandate: nobody releases a term while it leads or works")
+    X(RELEASED_LAST, "released-last", "mandate: nobody releases a term while it leads or works")   \
+    X(ORDERED_ONCE, "ordered-once",                                                                \
+      "mandate: an order is carried out at most once, and only in the term that it names")
 
 enum property {
 #define X(name, word, text) PROPERTY_##name,

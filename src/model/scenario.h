@@ -29,6 +29,7 @@
  *                                      look, election, claim or decay
  *     resign ID [at TIME]              it hands its office over, to whoever comes next
  *     transfer ID TO [at TIME]         it hands its office over, to that one
+ *     order ID COUNTER [at TIME]       an order to resign in that term of its own reaches it
  *     testament ID [at TIME]           it crashes, and its guardian says so
  *     pause-elections ID [at TIME]     it is told that no leader is to change by itself
  *     resume-elections ID [at TIME]    and that it may again

@@ -467,10 +467,12 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     bool slow = amount != NULL && *amount == '-' && fault->kind == FAULT_RATE;
     uint64_t limit = fault->kind == FAULT_RATE ? 999999 : SETUP_MAX_TIME;
     if (amount == NULL || !parse_number(amount + slow, limit, &number))
-        return text_refuse(complaint, fault->kind == FAULT_RATE
-                                          ? "expected a process and millionths, below a "
-                                            "million: 2 -10000"
-                                          : "expected a process and ticks: 2 30");
+        return text_refuse(complaint,
+                           fault->kind == FAULT_RATE ? "expected a process and millionths, below a "
+                                                       "million: 2 -10000"
+                           : fault->kind == FAULT_ORDER
+                               ? "expected a process and the counter of a term: order 2 1"
+                               : "expected a process and ticks: 2 30");
     fault->amount = slow ? -(int64_t)number : (int64_t)number;
     return fault_rank(c, text, &fault->rank, complaint);
 }
@@ -512,7 +514,8 @@ enum setup_form setup_fault_form(enum fault_kind kind)
         [FAULT_STALL] = SETUP_AMOUNT,  [FAULT_RATE] = SETUP_AMOUNT,
         [FAULT_DISK] = SETUP_AMOUNT,   [FAULT_TICK] = SETUP_AMOUNT,
         [FAULT_FREEZE] = SETUP_AMOUNT, [FAULT_LEASE] = SETUP_LEASE,
-        [FAULT_HEARS] = SETUP_COUNTER, [FAULT_DUE] = SETUP_TIME,
+        [FAULT_ORDER] = SETUP_AMOUNT,  [FAULT_HEARS] = SETUP_COUNTER,
+        [FAULT_DUE] = SETUP_TIME,
     };
     return (enum setup_form)forms[kind];
 }
@@ -599,7 +602,9 @@ static bool can_be_copied(const struct world *w, const struct fault *fault, stru
         return text_refuse_number(complaint, w->config.id[fault->rank], " is up: crash it before");
     bool host = fault->kind == FAULT_WIN || fault->kind == FAULT_TESTAMENT ||
                 fault->kind == FAULT_RESIGN || fault->kind == FAULT_TRANSFER ||
-                fault->kind == FAULT_PAUSE_ELECTIONS || fault->kind == FAULT_RESUME_ELECTIONS;
+                fault->kind == FAULT_ORDER || fault->kind == FAULT_PAUSE_ELECTIONS ||
+                fault->kind == FAULT_RESUME_ELECTIONS || fault->kind == FAULT_ASIDE ||
+                fault->kind == FAULT_READY;
     if ((fault->kind == FAULT_CLONE || fault->kind == FAULT_SWAP || host) && !up)
         return text_refuse_number(complaint, w->config.id[fault->rank], " is down");
     if ((fault->kind == FAULT_RESTORE && (w->backed_up & who) == 0) ||

@@ -62,11 +62,14 @@ struct flight {
     /* Told to a process by its host. */                                                           \
     X(RESIGN, "resign")                                                                            \
     X(TRANSFER, "transfer") /* to this number */                                                   \
+    X(ORDER, "order")       /* an order to resign in the term with this counter reaches it */      \
     X(ADD, "add")           /* the leader is told to let this one vote and lead */                 \
     X(REMOVE, "remove")     /* the leader is told that this one votes no more */                   \
     X(READMIT, "readmit")   /* a process that is down comes back without its state */              \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \
     X(RESUME_ELECTIONS, "resume-elections")                                                        \
+    X(ASIDE, "aside") /* it is told to vote without seeking an office */                           \
+    X(READY, "ready") /* it is told to seek one again */                                           \
     /* Outside of what a mandate assumes. */                                                       \
     X(FREEZE, "freeze")   /* the process stands still for so long, and so does its clock */        \
     X(BACKUP, "backup")   /* a copy of its disk is kept */                                         \
@@ -81,7 +84,7 @@ enum fault_kind {
 #undef X
         FAULT_KINDS,
     FAULT_FIRST_MANDATE = FAULT_WIN,
-    FAULT_LAST_MANDATE = FAULT_RESUME_ELECTIONS
+    FAULT_LAST_MANDATE = FAULT_READY
 };
 
 struct fault {

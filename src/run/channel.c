@@ -102,11 +102,12 @@ bool channel_say(const struct channel *c, struct talk *t, enum talk_word word)
     return c->daemon >= 0 && packet_send(c->daemon, t, sizeof *t, NULL);
 }
 
-void channel_say_empty(const struct channel *c, const char *group)
+void channel_say_empty(const struct channel *c, const char *group, uint8_t flags, const char *why)
 {
     static const char word = TALK_IS_EMPTY;
-    struct talk t = {0};
+    struct talk t = {.flags = flags};
     snprintf(t.group, sizeof t.group, "%s", group);
+    snprintf(t.why, sizeof t.why, "%s", why);
     if (c->holder >= 0)
         packet_send(c->holder, &word, 1, NULL);
     channel_say(c, &t, TALK_EMPTY);

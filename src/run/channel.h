@@ -23,8 +23,8 @@ void channel_close(struct channel *c);
 
 /* False if it could not be said. */
 bool channel_say(const struct channel *c, struct talk *t, enum talk_word word);
-/* Nothing works any more: to both. */
-void channel_say_empty(const struct channel *c, const char *group);
+/* Nothing works any more: to both. `flags` and `why`: what this means for leadership. */
+void channel_say_empty(const struct channel *c, const char *group, uint8_t flags, const char *why);
 
 enum heard { HEARD_NOTHING, HEARD_WORD, HEARD_END };
 /* Names are made to end; what is no word of a daemon is passed over. With WAIT the holder channel

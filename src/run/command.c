@@ -228,7 +228,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     return 0;
 }
 
-pid_t command_start_check(const char *line)
+pid_t command_start_check(const char *line, int output)
 {
     pid_t waiter = tree_fork(0);
     if (waiter == 0) {
@@ -242,6 +242,8 @@ pid_t command_start_check(const char *line)
         if (geteuid() != 0)
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         be_ordinary();
+        if (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+            _exit(EXIT_RUN_FAILED);
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(EXIT_NOT_FOUND);
     }

@@ -14,8 +14,9 @@ struct command_failure {
  * started, errno says why. `report`: a descriptor from which a command_failure can be read if it
  * comes to nothing, and which ends when the command is there. */
 pid_t command_start(const struct keeper_job *job, int *report, int loss);
-/* A line of the shell, with nothing of ours but the environment. */
-pid_t command_start_check(const char *line);
+/* A line of the shell, with nothing of ours but the environment, and `output`, to which it
+ * writes. */
+pid_t command_start_check(const char *line, int output);
 
 /* To what the waiter waits for, or to all of its process group. The waiter is not reaped yet. */
 void command_signal(pid_t waiter, int number, bool group);

@@ -5,6 +5,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,19 +44,23 @@ static int open_notify(int64_t every)
     return -1;
 }
 
-bool health_begin(struct health *s, const struct run_options *o, int64_t now)
+void health_begin(struct health *s, const struct run_options *o, int64_t first)
 {
-    *s = (struct health){.options = o, .notify = -1};
-    if (o->watchdog > 0 && (s->notify = open_notify(o->watchdog)) < 0)
-        return false;
-    health_again(s, now);
-    return true;
+    *s = (struct health){
+        .options = o, .looking = true, .next_check = first, .output = -1, .notify = -1};
+}
+
+bool health_listen(struct health *s, int64_t now)
+{
+    s->heard = now;
+    return s->options->watchdog == 0 || (s->notify = open_notify(s->options->watchdog)) >= 0;
 }
 
 void health_again(struct health *s, int64_t now)
 {
     s->looking = true;
     s->failures = 0;
+    s->reported = false;
     s->next_check = now + s->options->health_every;
     s->heard = now;
 }
@@ -69,11 +74,67 @@ int64_t health_next(const struct health *s)
     return check < silence ? check : silence;
 }
 
+/* ---- one check ---- */
+
+void health_read(struct health *s)
+{
+    char rest[1024];
+    ssize_t got;
+    if (s->output < 0)
+        return;
+    while ((got = read(s->output, rest, sizeof rest)) > 0) {
+        size_t room = sizeof s->said - 1 - s->length;
+        size_t more = (size_t)got < room ? (size_t)got : room;
+        memcpy(s->said + s->length, rest, more);
+        s->length += more;
+    }
+    if (got == 0) { /* it writes nothing more */
+        close(s->output);
+        s->output = -1;
+    }
+}
+
+static void forget_check(struct health *s)
+{
+    if (s->output >= 0)
+        close(s->output);
+    s->output = -1;
+    s->check = 0;
+}
+
+static void start_check(struct health *s)
+{
+    int ends[2];
+    s->length = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    s->output = ends[0];
+    s->check = command_start_check(s->options->health, ends[1]);
+    close(ends[1]);
+    if (s->check == 0)
+        forget_check(s);
+}
+
 static void end_check(struct health *s)
 {
     if (s->check > 0)
         command_signal(s->check, SIGKILL, true);
-    s->check = 0; /* whoever reaps it need not know */
+    forget_check(s);
+}
+
+/* Logs a failed check, with the first line that it wrote, until the run counts as unhealthy. */
+static void fail(struct health *s, const char *how)
+{
+    health_read(s);
+    s->said[s->length] = '\0';
+    s->said[strcspn(s->said, "\n")] = '\0';
+    snprintf(s->why, sizeof s->why, "its health check %s%s%s", how, s->said[0] != '\0' ? ": " : "",
+             s->said);
+    s->passed = false;
+    s->failures++;
+    if (!s->reported && !s->options->quiet)
+        channel_report("%s; failure %u of %u", s->why, s->failures, s->options->health_tries);
 }
 
 int health_look(struct health *s, int64_t now)
@@ -81,30 +142,42 @@ int health_look(struct health *s, int64_t now)
     const struct run_options *o = s->options;
     if (s->looking && o->health != NULL && now >= s->next_check) {
         if (s->check > 0) {
+            fail(s, "timed out");
             end_check(s);
-            s->failures++;
         }
         s->next_check = now + o->health_every;
-        s->check = command_start_check(o->health);
-        s->failures += s->check == 0;
+        start_check(s);
+        if (s->check == 0)
+            fail(s, "could not be started");
     }
     if (s->looking && s->failures >= o->health_tries) {
         s->failures = 0;
-        return HEALTH_CHECK_FAILED;
+        s->reported = true;
+        return UNHEALTHY_CHECK;
     }
     if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
         s->heard = now; /* said once in a while */
-        return HEALTH_SILENT;
+        snprintf(s->why, sizeof s->why, "its command gave no sign of life (--watchdog)");
+        return UNHEALTHY_SILENT;
     }
     return HEALTH_FINE;
 }
 
 void health_ended(struct health *s, pid_t child, int status)
 {
+    char how[32];
     if (s->check == 0 || child != s->check)
         return;
-    s->check = 0;
-    s->failures = command_status(status) == 0 ? 0 : s->failures + 1;
+    int ended = command_status(status);
+    snprintf(how, sizeof how, "exited with status %d", ended);
+    if (ended != 0) {
+        fail(s, how);
+    } else {
+        s->failures = 0;
+        s->passed = true;
+        s->reported = false;
+    }
+    forget_check(s);
 }
 
 static bool says(const char *text, const char *word)

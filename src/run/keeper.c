@@ -3,10 +3,12 @@
  *
  * 1. Nothing is forked before it is a subreaper and knows that A lives.
  * 2. Whatever happens to A is seen on the pair between them, and ends the work.
- * 3. PHASE_EMPTY is written, and said, only when no child is left. */
+ * 3. PHASE_EMPTY is written, and said, only when no child is left.
+ * 4. Leadership is handed over with the packet that says so, never before it. */
 #include "command.h"
 #include "environment.h"
 #include "health.h"
+#include "outcome.h"
 #include "scheduling.h"
 
 #include <errno.h>
@@ -23,6 +25,12 @@
 #define SECOND     1000000
 #define LOOK_AGAIN (2 * SECOND) /* at the latest, at a waiter that may have been stopped */
 
+/* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s; if it fails once
+ * more, leadership is handed over. A command that ran for RAN_WELL has all restarts again. */
+#define RESTARTS  3
+#define RAN_WELL  (60 * SECOND)
+#define TRY_AGAIN (SECOND / 10) /* if the lease is too short at that moment */
+
 struct keeper {
     struct keeper_job *job;
     const struct run_options *o;
@@ -36,6 +44,9 @@ struct keeper {
     int loss;           /* our end of what the command watches; -1: told */
     int timer, signals; /* descriptors */
     bool alone;         /* A is gone */
+    unsigned restarts;  /* of --on-exit restart, in a row */
+    int64_t began;      /* when the command was started */
+    int64_t again;      /* when it is started again; DEADLINE_NEVER: it is not */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -79,7 +90,9 @@ static void ended(void *context, pid_t child, int status)
 
 static void say_empty(struct keeper *k)
 {
-    channel_say_empty(&k->job->channel, k->job->go.group);
+    struct outcome is =
+        outcome_of(k->o, k->page, k->alone ? ENDED_RUNNER : ENDED_COMMAND, k->status);
+    channel_say_empty(&k->job->channel, k->job->go.group, is.flags, is.why);
     atomic_store(&k->page->said, 1);
 }
 
@@ -92,6 +105,18 @@ static void tell_why_not(struct keeper *k)
                        f.error == EPERM && k->o->isolate ? "not permitted here"
                                                          : strerror(f.error));
     }
+    if (k->report >= 0)
+        close(k->report);
+    k->report = -1;
+}
+
+/* The terminal sends the signals of its keys to the command alone: a command that they end was told
+ * to end by the user. */
+static bool was_ended_by_keys(const struct keeper *k)
+{
+    return k->job->terminal &&
+           (k->status == EXIT_SIGNAL + SIGINT || k->status == EXIT_SIGNAL + SIGQUIT ||
+            k->status == EXIT_SIGNAL + SIGHUP);
 }
 
 static _Noreturn void finish(struct keeper *k)
@@ -103,11 +128,10 @@ static _Noreturn void finish(struct keeper *k)
         tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     if (k->alone)
         cgroup_remove(k->job->cgroup);
+    if (was_ended_by_keys(k))
+        atomic_store(&k->page->ending, 1);
     atomic_store(&k->page->status, k->status);
     atomic_store(&k->page->phase, PHASE_EMPTY);
-    if (k->o->resign && k->status != RUN_NOTHING && !atomic_load(&k->page->lost) && !counted &&
-        !k->alone)
-        channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
     if (!counted)
         say_empty(k);
     _exit(0);
@@ -180,15 +204,21 @@ static void look_at_clock(struct keeper *k)
         last_moment(k, now);
 }
 
-/* `heard`: all signs of life and ended checks before that time have been taken in. A keeper that
+/* Stops the command, in its own grace; leadership is handed over when nothing of it is left.
+ * `heard`: all signs of life and ended checks before that time have been taken in. A keeper that
  * was delayed itself must not hold that delay against the command. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
-    if (found != HEALTH_FINE) {
-        note(k, NOTE_UNHEALTHY, found);
-        channel_say(&k->job->channel, &k->job->go, TALK_RESIGN);
-    }
+    if (found == HEALTH_FINE)
+        return;
+    note(k, NOTE_UNHEALTHY, found);
+    memcpy(k->page->complaint, k->health.why, sizeof k->page->complaint);
+    atomic_store(&k->page->unhealthy, found);
+    if (k->o->on_lose == LOSE_FREEZE)
+        freeze(k);
+    else
+        begin_to_stop(k, boottime_now());
 }
 
 static int64_t next_alarm(const struct keeper *k)
@@ -202,6 +232,7 @@ static int64_t next_alarm(const struct keeper *k)
         return first;
     first = term < first ? term : first;
     first = end < first ? end : first;
+    first = k->again < first ? k->again : first;
     return look < first ? look : first;
 }
 
@@ -220,6 +251,7 @@ static void thaw(struct keeper *k, const int channel[2])
         return;
     }
     atomic_store(&k->page->phase, PHASE_WORKING);
+    atomic_store(&k->page->unhealthy, 0);
     health_again(&k->health, now);
     tree_continue(&k->tree);
 }
@@ -253,7 +285,8 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_STOPPING:
     case NOTE_KILLING:
     case NOTE_FROZEN:
-    case NOTE_UNHEALTHY: break; /* ours */
+    case NOTE_UNHEALTHY:
+    case NOTE_RESTARTS: break; /* ours */
     }
 }
 
@@ -299,10 +332,30 @@ static bool runner_lives(const struct keeper *k)
     return poll(&p, 1, 0) == 0; /* an end is an event that nobody has to ask for */
 }
 
+/* False if nothing could be started. */
+static bool start_command(struct keeper *k)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        channel_report("cannot start a process: %s", strerror(errno));
+        return false;
+    }
+    k->loss = ends[1];
+    set_environment(k->job, ends[0]);
+    k->began = boottime_now();
+    k->waiter = command_start(k->job, &k->report, ends[0]);
+    if (k->waiter == 0)
+        channel_report("%s: %s", k->o->isolate ? "--isolate" : "fork",
+                       errno == EPERM ? "not permitted here" : strerror(errno));
+    close(ends[0]);
+    k->tree.waiter = k->waiter;
+    atomic_store(&k->page->waiter, k->waiter);
+    return k->waiter > 0;
+}
+
 static void begin(struct keeper *k)
 {
     sigset_t set;
-    int ends[2];
     setpgid(0, 0); /* who kills a whole group (timeout -s KILL, kill %1) kills only one of us */
     scheduling_raise_again();
     tree_let_reap(true);
@@ -311,13 +364,12 @@ static void begin(struct keeper *k)
     k->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     k->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     k->status = EXIT_RUN_FAILED;
-    if (!tree_adopt() || k->timer < 0 || k->signals < 0 || pipe2(ends, O_CLOEXEC) != 0 ||
-        !health_begin(&k->health, k->o, boottime_now())) {
-        channel_report("nothing can be started: %s", strerror(errno));
+    health_begin(&k->health, k->o, boottime_now() + k->o->health_every);
+    if (!tree_adopt() || k->timer < 0 || k->signals < 0 ||
+        !health_listen(&k->health, boottime_now())) {
+        channel_report("cannot start a process: %s", strerror(errno));
         finish(k);
     }
-    k->loss = ends[1];
-    set_environment(k->job, ends[0]);
     k->alone = !runner_lives(k);
     look_at_page(k);
     if (k->alone || !deadline_may_start(&k->d, boottime_now())) {
@@ -325,15 +377,51 @@ static void begin(struct keeper *k)
         finish(k);
     }
     atomic_store(&k->page->phase, PHASE_WORKING);
-    k->waiter = command_start(k->job, &k->report, ends[0]);
-    if (k->waiter == 0) {
-        channel_report("%s: %s", k->o->isolate ? "--isolate" : "fork",
-                       errno == EPERM ? "not permitted here" : strerror(errno));
+    if (!start_command(k))
         finish(k);
-    }
-    close(ends[0]);
-    k->tree.waiter = k->waiter;
-    atomic_store(&k->page->waiter, k->waiter);
+}
+
+/* ---- --on-exit restart ---- */
+
+/* Returns true if the command, which has ended, is to be started again here. */
+static bool restarts(const struct keeper *k)
+{
+    return k->o->on_exit == EXIT_RESTARTS && k->restarts < RESTARTS && k->status != 0 &&
+           is(k, PHASE_WORKING) && k->d.since == DEADLINE_NEVER && !was_ended_by_keys(k) &&
+           !atomic_load(&k->page->ending);
+}
+
+/* Nothing of the command is left when it is started again. */
+static void plan_restart(struct keeper *k)
+{
+    int64_t delay = (int64_t)SECOND << k->restarts;
+    health_end(&k->health);
+    tell_command(k);
+    tree_kill(&k->tree, ended, k);
+    tell_why_not(k);
+    k->tree.waiter = 0;
+    atomic_store(&k->page->waiter, 0);
+    k->restarts++;
+    k->again = boottime_now() + delay;
+    note(k, NOTE_RESTARTS, (int)(delay / SECOND));
+}
+
+/* Not while the run is frozen: another member may lead, and nothing of the command is left to
+ * freeze. */
+static void start_again(struct keeper *k)
+{
+    int64_t now = boottime_now();
+    if (now < k->again || !is(k, PHASE_WORKING))
+        return;
+    look_at_page(k);
+    k->again = now + TRY_AGAIN;
+    if (!deadline_may_start(&k->d, now))
+        return;
+    k->again = DEADLINE_NEVER;
+    k->status = EXIT_RUN_FAILED;
+    health_again(&k->health, now);
+    if (!start_command(k))
+        finish(k);
 }
 
 /* A waiter that the command has stopped (kill -STOP $PPID) does not see the command end. The kernel
@@ -341,11 +429,21 @@ static void begin(struct keeper *k)
  * the waiter, each time it looks. */
 static void look_at_command(struct keeper *k)
 {
+    bool waits = k->again != DEADLINE_NEVER; /* to be started again */
     tree_reap(ended, k);
-    if (k->waiter == 0)
+    if (k->waiter > 0) {
+        if (!is(k, PHASE_FROZEN))
+            kill(k->waiter, SIGCONT);
+        return;
+    }
+    if (!waits && boottime_now() - k->began >= RAN_WELL)
+        k->restarts = 0;
+    if (waits ? k->d.since != DEADLINE_NEVER || atomic_load(&k->page->ending) : !restarts(k))
         finish(k);
-    if (!is(k, PHASE_FROZEN))
-        kill(k->waiter, SIGCONT);
+    if (waits)
+        start_again(k);
+    else
+        plan_restart(k);
 }
 
 _Noreturn void keeper_run(struct keeper_job *job)
@@ -357,13 +455,15 @@ _Noreturn void keeper_run(struct keeper_job *job)
     k.tree.cgroup = job->cgroup;
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
+    k.again = DEADLINE_NEVER;
     int64_t heard = boottime_now(); /* before the command begins: it cannot be late yet */
     begin(&k);
     for (;;) {
         struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
                              {.fd = k.signals, .events = POLLIN},
                              {.fd = job->runner, .events = POLLIN},
-                             {.fd = k.health.notify, .events = POLLIN}};
+                             {.fd = k.health.notify, .events = POLLIN},
+                             {.fd = k.health.output, .events = POLLIN}};
         look_at_clock(&k); /* first: no check begins when the time is over */
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));
@@ -375,6 +475,7 @@ _Noreturn void keeper_run(struct keeper_job *job)
         look_at_clock(&k);
         heard = boottime_now();
         hear_runner(&k);
+        health_read(&k.health);
         if (k.health.notify >= 0)
             health_hear(&k.health, boottime_now());
         look_at_command(&k);

@@ -19,14 +19,16 @@
 #include <stdatomic.h>
 
 enum on_lose { LOSE_STOP, LOSE_SIGNAL, LOSE_FREEZE };
+enum on_exit { EXIT_YIELDS_ON_FAILURE, EXIT_YIELDS, EXIT_HOLDS, EXIT_RESTARTS };
 
 struct run_options {
     const char *group;         /* empty: the only one */
     const char *socket;        /* member-N.run */
     const char *status_socket; /* what the command is told */
     char *const *command;      /* ends in NULL */
-    bool now, respawn, shell, resign, isolate, cgroup, quiet;
+    bool now, respawn, shell, isolate, cgroup, quiet;
     enum on_lose on_lose;
+    enum on_exit on_exit;
     int signal;            /* the first one */
     int lost;              /* exit status */
     int64_t max_wait;      /* DEADLINE_NEVER */
@@ -55,13 +57,17 @@ struct page {
     _Atomic int64_t until;
     _Atomic int64_t grace, margin; /* as the lease allows; it may be configured anew */
     _Atomic int phase;
-    _Atomic int lost;   /* its end was our doing */
-    _Atomic int status; /* exit status; RUN_NOTHING: it was too late to begin */
-    _Atomic int waiter; /* its process group is that of W */
-    _Atomic int said;   /* of what is held now, B has said the end */
-    _Atomic int steps;  /* of killing, or stopping, that B has taken */
+    _Atomic int lost;         /* its end was our doing */
+    _Atomic int unhealthy;    /* and this was the reason; 0: it is healthy */
+    _Atomic int ending;       /* elect run was told to end */
+    _Atomic int status;       /* exit status; RUN_NOTHING: it was too late to begin */
+    _Atomic int waiter;       /* its process group is that of W */
+    _Atomic int said;         /* of what is held now, B has said the end */
+    _Atomic int steps;        /* of killing, or stopping, that B has taken */
+    char complaint[TALK_WHY]; /* what the health check said; written before `unhealthy` */
 };
 enum { RUN_NOTHING = -1 };
+enum { UNHEALTHY_CHECK = 1, UNHEALTHY_SILENT };
 
 enum note_kind {
     /* A to B */
@@ -73,7 +79,8 @@ enum note_kind {
     NOTE_STOPPING, /* not renewed in time */
     NOTE_KILLING,  /* value: milliseconds of grace that were not enough */
     NOTE_FROZEN,
-    NOTE_UNHEALTHY /* value: 0 health, 1 watchdog */
+    NOTE_UNHEALTHY, /* value: UNHEALTHY_CHECK, UNHEALTHY_SILENT */
+    NOTE_RESTARTS   /* value: seconds until the command is started again */
 };
 struct note {
     enum note_kind kind;

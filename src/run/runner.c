@@ -3,13 +3,19 @@
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
- * HELD: B was started. For every HOLD that was sent EMPTY is sent, by B or, if it cannot, by A. */
+ * WAITING: A runs the health check and tells the daemon whether it passes; no turn comes before.
+ * HELD: B was started, and runs the check. For every HOLD that was sent EMPTY is sent, by B or, if
+ * it cannot, by A. */
 #include "run.h"
+
+#include "../base/access.h"
+#include "../base/standard.h"
 #include "elect.h"
+#include "health.h"
+#include "outcome.h"
 #include "scheduling.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +52,9 @@ struct runner {
     int64_t patience; /* until when it is at work, for all we know */
     int pair;         /* our end */
     int timer, signals;
-    bool terminal; /* B has it, or gives it to the command */
+    struct health health;              /* checked while it waits */
+    bool told_healthy, told_unhealthy; /* the daemon, since HOLD */
+    bool terminal;                     /* B has it, or gives it to the command */
     bool tried, told_away, told_wait, told_lost, frozen, leaving;
     bool started; /* once at least */
     bool broken;  /* the keeper had to be replaced */
@@ -79,12 +87,11 @@ static bool is_still(const struct runner *r) /* whatever B keeps */
 
 /* ---- the daemon: to find it, and to ask for the office ---- */
 
-static const char *why_no_daemon(int error)
+/* Returns true if the check must pass before the turn of this run comes. It does not delay a run
+ * that must not wait, and says nothing about a command that is frozen. */
+static bool is_checked(const struct runner *r)
 {
-    return error == ECONNREFUSED || error == ENOENT ? "no daemon runs here: elect daemon starts it"
-           : error == EACCES
-               ? "this user may not: be of group elect-run, or whoever runs the daemon"
-               : strerror(error);
+    return r->o->health != NULL && r->keeper == 0 && !(r->o->now && !r->started);
 }
 
 static void hold(struct runner *r)
@@ -97,6 +104,10 @@ static void hold(struct runner *r)
         t.flags |= TALK_CGROUP;
     if (r->o->isolate)
         t.flags |= TALK_NAMESPACE;
+    if (outcome_yields_if_killed(r->o))
+        t.flags |= TALK_YIELDS;
+    if (is_checked(r))
+        t.flags |= TALK_UNHEALTHY;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
     channel_renew(&r->channel);
     if (r->channel.daemon < 0)
@@ -106,29 +117,52 @@ static void hold(struct runner *r)
     r->state = error == 0 ? WAITING : AWAY;
     r->retry = error == 0 ? DEADLINE_NEVER : boottime_now() + RETRY;
     r->asks = 0;
+    r->told_healthy = r->told_unhealthy = false;
+    health_end(&r->health);
+    health_begin(&r->health, r->o, boottime_now());
     if (error != 0)
         channel_close(&r->channel);
     if (error != 0 && error != EAGAIN && !r->tried) {
-        channel_report("%s: %s", r->o->socket, why_no_daemon(error));
+        channel_report("%s: %s", r->o->socket, access_socket_text(error, r->o->socket));
         r->result = EXIT_RUN_FAILED;
     }
     r->tried = true;
 }
 
-/* What we hold, or wait for, without anything that works. */
-static void give_back(struct runner *r)
+/* What we hold, or wait for, without anything that works; and what that means for leadership. */
+static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
     while (r->state == WAITING && r->channel.holder < 0 &&
            channel_hear(&r->channel, &unused) == HEARD_WORD) { /* the channel may just have come */
     }
     if (r->state != AWAY)
-        channel_say_empty(&r->channel, group_of(r));
+        channel_say_empty(&r->channel, group_of(r), is->flags, is->why);
+}
+
+static void give_back(struct runner *r) { give_back_as(r, &(struct outcome){0}); }
+
+/* The command cannot be started, which is a failure of it: see --on-exit. */
+static void fail_to_start(struct runner *r)
+{
+    *r->page = (struct page){.phase = PHASE_EMPTY, .status = EXIT_RUN_FAILED};
+    struct outcome is = outcome_of(r->o, r->page, ENDED_COMMAND, EXIT_RUN_FAILED);
+    give_back_as(r, &is);
+    r->result = EXIT_RUN_FAILED;
+}
+
+/* 0: it is not known. The waiter has joined the process group of the command, whose number is that
+ * of the command; in a process namespace it has not. */
+static uint32_t command_pid(const struct runner *r)
+{
+    pid_t waiter = r->state == HELD ? atomic_load(&r->page->waiter) : 0;
+    pid_t group = waiter > 0 ? getpgid(waiter) : 0;
+    return group > 0 && group != waiter ? (uint32_t)group : 0;
 }
 
 static void ask(struct runner *r, int64_t now)
 {
-    struct talk t = {.stamp = now, .term = r->go.term};
+    struct talk t = {.stamp = now, .term = r->go.term, .pid = command_pid(r)};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
     /* twice in a renewal: what was just not renewed when asked is when asked again */
@@ -175,9 +209,9 @@ static void start(struct runner *r)
         keeper_run(&job);
     }
     if (child < 0) {
-        channel_report("fork: %s", strerror(error != 0 ? error : errno));
-        give_back(r);
-        r->result = EXIT_RUN_FAILED;
+        channel_report("%s: cannot be started: %s", r->o->command[0],
+                       strerror(error != 0 ? error : errno));
+        fail_to_start(r);
         return;
     }
     close(pair[1]);
@@ -231,10 +265,15 @@ static void conclude(struct runner *r)
     int status = atomic_load(&r->page->status);
     bool known = atomic_load(&r->page->phase) == PHASE_EMPTY;
     bool lost = atomic_load(&r->page->lost) != 0 || (!known && r->told_lost && !r->frozen);
+    struct outcome is = outcome_of(r->o, r->page, known ? ENDED_COMMAND : ENDED_KEEPER, status);
     close(r->pair);
     r->pair = -1;
+    if (lost && atomic_load(&r->page->unhealthy) == 0)
+        is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
-        give_back(r); /* B could not, or has heard of an earlier office only */
+        give_back_as(r, &is); /* B could not, or has heard of an earlier office only */
+    if ((is.flags & TALK_YIELDS) != 0)
+        TELL(r, "%s: hands over leadership of %s", is.why, group_of(r));
     if (r->broken && !known && !lost)
         channel_report("the process that keeps %s has died: everything is killed",
                        r->o->command[0]);
@@ -310,6 +349,7 @@ static void go(struct runner *r, const struct talk *t)
     }
     r->go = *t;
     r->state = READY;
+    health_end(&r->health);
     r->told_wait = false;
     if (t->lease < SHORT_LEASE && !r->started)
         TELL(r,
@@ -467,7 +507,12 @@ static void hear_note(struct runner *r, const struct note *n)
         hold(r);
         break;
     case NOTE_UNHEALTHY:
-        TELL(r, "%s: resigns", n->value == 0 ? "the check of its health fails" : "no sign of life");
+        TELL(r, "%s: stops %s",
+             n->value == UNHEALTHY_CHECK ? "the health check fails" : "no sign of life",
+             r->o->command[0]);
+        break;
+    case NOTE_RESTARTS:
+        TELL(r, "%s failed: restarts it in %d s", r->o->command[0], n->value);
         break;
     case NOTE_SIGNAL:
     case NOTE_STOP:
@@ -482,6 +527,33 @@ static void hear_keeper(struct runner *r)
     int none[2];
     while (r->pair >= 0 && packet_receive(r->pair, &n, sizeof n, none) == sizeof n)
         hear_note(r, &n);
+}
+
+/* ---- health, while it waits ---- */
+
+static void check_ended(void *context, pid_t child, int status)
+{
+    struct runner *r = context;
+    health_ended(&r->health, child, status);
+}
+
+static void look_at_health(struct runner *r)
+{
+    struct talk t = {0};
+    if (r->keeper == 0)
+        tree_reap(check_ended, r);
+    if (r->state != WAITING || !is_checked(r))
+        return;
+    bool fails = health_look(&r->health, boottime_now()) != HEALTH_FINE;
+    if (!(fails && !r->told_unhealthy) && !(r->health.passed && !r->told_healthy))
+        return;
+    r->told_unhealthy = fails;
+    r->told_healthy = !fails;
+    TELL(r, fails ? "the health check fails: waits until it passes" : "the health check passes");
+    t.flags = fails ? TALK_UNHEALTHY : 0;
+    snprintf(t.group, sizeof t.group, "%s", r->o->group);
+    snprintf(t.why, sizeof t.why, "%s", fails ? r->health.why : "");
+    channel_say(&r->channel, &t, TALK_HEALTH);
 }
 
 /* ---- signals ---- */
@@ -499,8 +571,12 @@ static void hear_signals(struct runner *r)
         if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
             number == SIGTTOU) /* a runner that stands still would guard nothing */
             continue;
+        if (number == TREE_ENDED && info.ssi_code > 0) /* of a health check, by the kernel */
+            continue;
         if (r->keeper > 0) {
             r->leaving |= r->told_lost && ends(number);
+            if (ends(number))
+                atomic_store(&r->page->ending, 1);
             note(r, NOTE_SIGNAL, number, NULL);
         } else if (ends(number)) {
             give_back(r);
@@ -586,6 +662,8 @@ static int64_t next_alarm(const struct runner *r)
     int64_t next = earlier(guard(r), r->give_up);
     if (asks(r))
         next = earlier(next, r->next_ask);
+    if (r->state == WAITING && is_checked(r))
+        next = earlier(next, health_next(&r->health));
     return r->state == AWAY ? earlier(next, r->retry) : next;
 }
 
@@ -597,32 +675,25 @@ static int loop(struct runner *r)
         struct pollfd p[] = {{.fd = r->timer, .events = POLLIN},
                              {.fd = r->signals, .events = POLLIN},
                              {.fd = r->pair, .events = POLLIN},
-                             {.fd = r->channel.daemon, .events = POLLIN}};
+                             {.fd = r->channel.daemon, .events = POLLIN},
+                             {.fd = r->health.output, .events = POLLIN}};
         deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(r->timer, &times, sizeof times) > 0) { /* it is the clock that counts */
         }
         hear_daemon(r);
         hear_keeper(r);
+        health_read(&r->health);
         if (r->result == GOES_ON)
             hear_signals(r);
+        if (r->result == GOES_ON)
+            look_at_health(r);
         if (r->result == GOES_ON)
             look_at_keeper(r);
         if (r->result == GOES_ON)
             look_at_clock(r);
     }
     return r->result;
-}
-
-/* Nothing of ours may become the command's standard input. */
-static void fill_standard(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
-    if (fd >= 0)
-        close(fd);
 }
 
 static bool prepare(struct runner *r)
@@ -653,17 +724,21 @@ int run_command(const struct run_options *o)
     /* The command has the same user, who could take the channel out of either process otherwise
      * (pidfd_getfd, ptrace), and say EMPTY there. A program that is executed loses this again. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    fill_standard();
+    standard_fill();
     channel_open_report();
     scheduling_raise();
+    unsetenv("ELECT_TERM"); /* a health check finds it only while the command works */
+    unsetenv("ELECT_TOKEN");
     r = (struct runner){.o = o,
                         .channel = CHANNEL_NONE,
                         .cgroup = CGROUP_NONE,
                         .next_ask = DEADLINE_NEVER,
                         .retry = DEADLINE_NEVER,
                         .pair = -1,
+                        .health = {.output = -1},
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
+    health_end(&r.health);
     if (r.keeper > 0) { /* frozen, and will not go on */
         take_over(&r);
         give_back(&r);

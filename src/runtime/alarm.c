@@ -17,6 +17,18 @@ static void arm(const struct alarm *c, const struct itimerspec *spec)
     timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
 }
 
+/* After a stall the packets that have come meanwhile may be taken first, and set the alarm again:
+ * so this is also called there. */
+static void note_stall(struct alarm *c, elect_time now)
+{
+    elect_time late = now - c->due;
+    if (c->set == ELECT_UNSET || c->patience == 0 || late <= c->patience)
+        return;
+    c->stalls.count++;
+    c->stalls.longest = late > c->stalls.longest ? late : c->stalls.longest;
+    c->stalls.last = now;
+}
+
 /* Setting the timer clears its expirations, so that no read is needed: ring() usually sets it, and
  * otherwise it is disarmed here. */
 static void rings(uv_poll_t *poll, int status, int events)
@@ -28,8 +40,10 @@ static void rings(uv_poll_t *poll, int status, int events)
         c->broken(c->context, -status);
         return;
     }
-    if (c->set == ELECT_UNSET || c->set > elect_uv_now())
+    elect_time now = elect_uv_now();
+    if (c->set == ELECT_UNSET || c->set > now)
         return; /* another callback of this turn of the loop has set it again */
+    note_stall(c, now);
     c->set = ELECT_UNSET;
     c->ring(c->context);
     if (c->set == ELECT_UNSET)
@@ -55,7 +69,10 @@ void alarm_set(struct alarm *c, elect_time when)
     struct itimerspec spec = {.it_value = {.tv_sec = at / SECOND, .tv_nsec = at % SECOND * 1000}};
     if (when == c->set)
         return;
+    elect_time now = elect_uv_now();
+    note_stall(c, now);
     c->set = when;
+    c->due = when > now ? when : now;
     if (when == ELECT_UNSET)
         spec = (struct itimerspec){0};
     arm(c, &spec);

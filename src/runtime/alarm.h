@@ -9,7 +9,10 @@ struct alarm {
     uv_poll_t poll;
     bool open;
     int fd;
-    elect_time set; /* ELECT_UNSET: it is not set */
+    elect_time set;      /* ELECT_UNSET: it is not set */
+    elect_time due;      /* the same, but not before the moment at which it was set */
+    elect_time patience; /* a ring that is later than this shows that the process stood still */
+    struct elect_stalls stalls;
     void (*ring)(void *context);
     void (*broken)(void *context, int error);
     void *context;

@@ -1,6 +1,8 @@
 /* The state file: opening and locking it, making it so that it is never half there, and its I/O. */
 #include "file.h"
 
+#include "../base/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +60,30 @@ static int write_all(void *context, const void *bytes, size_t length, uint64_t o
 /* Never tried again: a failed fdatasync may have dropped pages that a second one does not write. */
 static int sync_all(void *context)
 {
-    const struct file *f = context;
-    return fdatasync(f->fd) == 0 ? 0 : errno;
+    struct file *f = context;
+    int64_t began = boottime_now();
+    int error = fdatasync(f->fd) == 0 ? 0 : errno;
+    uint64_t took = (uint64_t)(boottime_now() - began);
+    unsigned place = took == 0 ? 0 : 64 - (unsigned)__builtin_clzll(took);
+    f->syncs[place < FILE_SYNCS ? place : FILE_SYNCS - 1]++;
+    return error;
+}
+
+uint64_t file_syncs(const struct file *f)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < FILE_SYNCS; i++)
+        all += f->syncs[i];
+    return all;
+}
+
+uint64_t file_sync_time(const struct file *f, unsigned percent)
+{
+    uint64_t all = file_syncs(f), seen = 0;
+    unsigned place = 0;
+    while (place < FILE_SYNCS - 1 && (seen += f->syncs[place]) * 100 < all * percent)
+        place++;
+    return place == 0 ? 0 : (uint64_t)1 << (place - 1);
 }
 
 struct store_file file_store(struct file *f)
@@ -101,6 +125,16 @@ enum file_error file_open(struct file *f, const char *path)
     if (is.st_size != STORE_SIZE)
         return failed(f, FILE_SIZE);
     return lock(f->fd) ? FILE_FINE : failed(f, FILE_LOCKED);
+}
+
+bool file_is_locked(const char *path)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool locked = fd >= 0 && fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    return locked;
 }
 
 void file_close(struct file *f)

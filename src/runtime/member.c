@@ -73,6 +73,7 @@ void elect_member_configure(struct elect_member *m, const struct elect_config *c
 {
     for (unsigned i = 0; i < m->groups; i++)
         m->group[i].config = *config;
+    m->clock.patience = config->renewal;
     sessions_configure(m->sessions, member_digest(m),
                        config->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER]);
     member_turn(m);

@@ -1,8 +1,8 @@
 /*
  * What a member consists of, and what its files call in each other. start.c puts it together,
- * receive.c takes what comes in, timers.c wakes it up, turn.c performs the output of its steps with
- * outbox.c and testament.c, address.c knows where its peers are; member.c, member_status.c and
- * member_keys.c are the functions for its host.
+ * receive.c takes what comes in, reject.c counts what it rejects, timers.c wakes it up, turn.c
+ * performs the output of its steps with outbox.c and testament.c, address.c knows where its peers
+ * are; member.c, member_status.c and member_keys.c are the functions for its host.
  */
 #ifndef ELECT_RUNTIME_MEMBER_H
 #define ELECT_RUNTIME_MEMBER_H
@@ -53,6 +53,14 @@ struct candidate {
     unsigned packets;        /* newest ones, in a row; 0 means no candidate */
 };
 
+/* Packets of a peer that failed since its last authentic one. */
+struct rejections {
+    uint32_t count;
+    uint8_t reason; /* enum elect_rejection */
+    union elect_address from;
+    elect_time last;
+};
+
 struct elect_member {
     struct elect_member_options options;
     struct elect_peer peer[SESSION_PEERS];
@@ -60,6 +68,12 @@ struct elect_member {
     uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
     elect_time link_heard[SESSION_PEERS][ELECT_UV_LINKS];
     struct candidate candidate[SESSION_PEERS][ELECT_UV_LINKS];
+    struct rejections rejected[SESSION_PEERS];
+    struct {
+        elect_time since; /* when its second began */
+        unsigned known;   /* samples from configured addresses that were taken in it */
+        unsigned strange; /* samples from other addresses */
+    } samples;
     struct group group[STORE_GROUPS];
     unsigned groups;
     struct sessions *sessions; /* apart from the member: its keys are never swapped out or dumped */
@@ -131,8 +145,27 @@ void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
 void member_take(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
 void member_rested(void *context);
-/* The sockets let packets of the present sessions and keys pass, and no others. */
+/* The sockets let packets of the present sessions and keys pass and, at a bounded rate, samples of
+ * what was rejected. */
+void member_filter_sockets(struct elect_member *m);
+/* The same after a session or a key has changed, with which testaments were sealed. */
 void member_filter(struct elect_member *m);
+
+/* ---- reject.c ---- */
+
+/* Counts a packet that is not authentic. Only fixed bytes of its head are looked at. */
+void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
+                   const uint8_t *bytes, size_t length);
+/* An authentic packet of the peer came in. */
+void member_accept(struct elect_member *m, unsigned peer);
+/* Which samples may pass the filter now. */
+enum filter_samples member_samples(const struct elect_member *m);
+/* When the filter is to be opened again; ELECT_UNSET: it is open. */
+elect_time member_samples_due(const struct elect_member *m);
+/* Opens the filter again if it is time. */
+void member_sample(struct elect_member *m, elect_time now);
+/* Returns why packets of the peer are rejected, if enough were to tell. */
+struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer);
 
 /* ---- timers.c ---- */
 

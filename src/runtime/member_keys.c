@@ -86,6 +86,18 @@ bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, cha
     return true;
 }
 
+unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
+                                unsigned room)
+{
+    uint8_t slot = sessions_slot(m->sessions, id);
+    uint64_t now = (uint64_t)elect_uv_now();
+    unsigned count = 0;
+    for (unsigned i = 0; i < m->sessions->count && slot < SESSION_KEYS && count < room; i++)
+        if (!sessions_lives(m->sessions, i, now) && !sessions_accepts(m->sessions, i, slot))
+            ids[count++] = m->sessions->peer[i].id;
+    return count;
+}
+
 unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS])
 {
     unsigned count = 0;

@@ -51,7 +51,8 @@ bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_pe
                                      .same = p->digest == m->sessions->digest,
                                      .same_keys = true,
                                      .incarnation = p->known.incarnation,
-                                     .heard = heard != 0 ? (elect_time)heard : ELECT_UNSET};
+                                     .heard = heard != 0 ? (elect_time)heard : ELECT_UNSET,
+                                     .rejected = member_rejected(m, at)};
     for (uint8_t slot = 0; slot < SESSION_KEYS; slot++)
         info->same_keys = info->same_keys && (!m->sessions->key[slot].there ||
                                               sessions_accepts(m->sessions, session, slot));
@@ -67,6 +68,16 @@ struct elect_traffic elect_member_traffic(const struct elect_member *m)
     traffic.writes = m->writes;
     return traffic;
 }
+
+struct elect_disk elect_member_disk(const struct elect_member *m)
+{
+    return (struct elect_disk){.syncs = file_syncs(&m->file),
+                               .median = file_sync_time(&m->file, 50),
+                               .p90 = file_sync_time(&m->file, 90),
+                               .p99 = file_sync_time(&m->file, 99)};
+}
+
+struct elect_stalls elect_member_stalls(const struct elect_member *m) { return m->clock.stalls; }
 
 uint32_t elect_member_incarnation(const struct elect_member *m) { return m->state.incarnation; }
 

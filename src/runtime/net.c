@@ -186,12 +186,20 @@ void net_flush(struct net *n)
     n->queued = 0;
 }
 
-void net_filter(struct net *n, const uint32_t *tags, unsigned count)
+/* A filter that cannot be attached is detached: it only saves work, but the old one would drop new
+ * sessions. */
+void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
+                const struct elect_peer *peer, unsigned peers)
 {
-    for (unsigned link = 0; link < n->links; link++)
-        if (!filter_attach(n->fd[link], tags, count))
-            filter_detach(
-                n->fd[link]); /* it only saves work, but the old one would drop new sessions */
+    union elect_address from[SESSION_PEERS];
+    for (unsigned link = 0; link < n->links; link++) {
+        unsigned addresses = 0;
+        for (unsigned i = 0; i < peers; i++)
+            if (link < peer[i].links && peer[i].link[link].any.sa_family != AF_UNSPEC)
+                from[addresses++] = peer[i].link[link];
+        if (!filter_attach(n->fd[link], tags, count, samples, from, addresses))
+            filter_detach(n->fd[link]);
+    }
 }
 
 void net_close(struct net *n, uv_close_cb closed)

@@ -3,7 +3,8 @@
 #define ELECT_RUNTIME_NET_H
 
 #include "elect-uv.h"
-#include "seal.h"
+#include "filter.h"
+#include "session.h"
 
 #define NET_AT_ONCE 16 /* packets that one call takes in */
 #define NET_QUEUE   32 /* packets that one call sends */
@@ -40,7 +41,9 @@ int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_flush(struct net *n);
-void net_filter(struct net *n, const uint32_t *tags, unsigned count);
+/* Lets packets with these tags pass, and samples of others. */
+void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
+                const struct elect_peer *peer, unsigned peers);
 void net_close(struct net *n, uv_close_cb closed); /* the data of the handles is the context then */
 bool net_same(const union elect_address *a, const union elect_address *b);
 

@@ -148,20 +148,24 @@ void member_take(void *context, unsigned link, const union elect_address *from,
 {
     struct elect_member *m = context;
     struct packet head;
-    if (m->over || !seal_head(bytes, length, &head))
+    if (m->over)
         return;
-    unsigned peer = member_peer_with(m, head.from);
-    if (peer == m->peers || peer == m->me || link >= m->peer[peer].links)
+    unsigned peer = seal_head(bytes, length, &head) ? member_peer_with(m, head.from) : m->peers;
+    bool fits = peer != m->peers && peer != m->me && link < m->peer[peer].links;
+    bool known = fits && net_same(from, &m->peer[peer].link[link]);
+    if (!fits || (!known && !m->peer[peer].dynamic)) {
+        member_reject(m, link, from, bytes, length);
         return;
-    bool known = net_same(from, &m->peer[peer].link[link]);
-    if (!known && !m->peer[peer].dynamic)
-        return;
+    }
     sessions_take(m->sessions, (uint64_t)elect_uv_now(), known ? link : SESSION_LINKS, bytes,
                   length, &m->event);
-    if (m->event.news == SESSION_NOTHING)
+    if (m->event.news == SESSION_NOTHING) {
         m->net.traffic.ignored++;
-    else
-        take_event(m, peer, link, from);
+        member_reject(m, link, from, bytes, length);
+        return;
+    }
+    member_accept(m, peer);
+    take_event(m, peer, link, from);
 }
 
 void member_rested(void *context)
@@ -172,10 +176,15 @@ void member_rested(void *context)
     member_turn(m);
 }
 
-void member_filter(struct elect_member *m)
+void member_filter_sockets(struct elect_member *m)
 {
     uint32_t tags[SESSION_PEERS * SESSION_TAGS];
     unsigned count = sessions_tags(m->sessions, tags, sizeof tags / sizeof tags[0]);
-    net_filter(&m->net, tags, count);
+    net_filter(&m->net, tags, count, member_samples(m), m->peer, m->peers);
+}
+
+void member_filter(struct elect_member *m)
+{
+    member_filter_sockets(m);
     member_deposit_anew(m);
 }

@@ -57,7 +57,7 @@ static struct state_peer *least_of_the_gone(struct state *state, const uint16_t 
 const char *saved_begin(struct state *state, const uint16_t *id, unsigned count)
 {
     if (ELECT_LAST_START(state->incarnation))
-        return "it was used for too many starts: elect readmit makes a new one";
+        return "it was used for too many starts: move it away, then run elect readmit";
     for (unsigned i = 0; i < count; i++) {
         if (id[i] == state->node || find(state, id[i]) != NULL)
             continue;

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <sodium.h>
 
-#define MAGIC      0x31454c45u /* "ELE1" */
 #define WIRE_MAJOR 1
 
 /* ---- keys: BLAKE2b over a word and fields of fixed widths ---- */
@@ -136,7 +135,7 @@ size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
     uint8_t nonce[crypto_aead_xchacha20poly1305_ietf_NPUBBYTES];
     struct bytes b = {out, out + SALT_AT, true};
     assert(length <= SEAL_MAX_CONTENT && head->tag != 0);
-    put_number(&b, MAGIC, 4);
+    put_number(&b, SEAL_MAGIC, 4);
     put_number(&b, head->type, 1);
     put_number(&b, head->key, 1);
     put_number(&b, head->from, 2);
@@ -168,7 +167,7 @@ bool seal_head(const uint8_t *bytes, size_t length, struct packet *head)
     uint64_t says = take_number(&b, 2);
     head->tag = (uint32_t)take_number(&b, 4);
     head->counter = take_number(&b, 8);
-    return magic == MAGIC && says == length && head->type >= PACKET_HELLO &&
+    return magic == SEAL_MAGIC && says == length && head->type >= PACKET_HELLO &&
            head->type <= PACKET_TESTAMENT && head->tag != 0 && head->from != head->to;
 }
 

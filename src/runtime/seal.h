@@ -26,6 +26,8 @@
 #define SEAL_PROOF       16
 #define SEAL_MAX_PACKET  1200 /* never fragmented */
 #define SEAL_MAX_CONTENT (SEAL_MAX_PACKET - SEAL_HEAD - SEAL_PROOF)
+#define SEAL_MAGIC       0x31454c45u /* "ELE1" */
+#define SEAL_TYPE_OFFSET 4
 #define SEAL_TAG_OFFSET  12
 
 enum packet_type { PACKET_HELLO = 1, PACKET_DATA, PACKET_REJECT, PACKET_TESTAMENT };

@@ -258,6 +258,15 @@ unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room)
     return count;
 }
 
+bool sessions_knows_hello(const struct sessions *s, unsigned peer, uint32_t tag)
+{
+    bool knows = false;
+    for (unsigned k = 0; k < SESSION_KEYS; k++)
+        knows = knows || (s->key[k].there && (tag == s->peer[peer].hello[k].tag_mine ||
+                                              tag == s->peer[peer].hello[k].tag_none));
+    return knows;
+}
+
 bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now)
 {
     return session_life_is_heard(s, &s->peer[peer].now, now);

@@ -56,9 +56,10 @@ static bool order_group(struct elect_member *m, unsigned i, char *why, size_t ro
     struct state_group *s = group_of(&m->state, name), swap;
     if (s == NULL) {
         snprintf(why, room,
-                 "no room for group %s: the state keeps what it promised in %d others; elect "
-                 "readmit makes a new one",
-                 name, STORE_GROUPS);
+                 "%s: no room for the promises of group %s, because it holds those of %d other "
+                 "groups: move it away, "
+                 "then run elect readmit",
+                 m->options.state, name, STORE_GROUPS);
         return false;
     }
     swap = m->state.group[i];
@@ -94,9 +95,9 @@ static bool begin_group(struct elect_member *m, unsigned i, char *why, size_t ro
         elect_init(&g->config, &g->node, me, ELECT_NOBODY, &saved, now, &out);
     } else {
         snprintf(why, room,
-                 "the state counts with member %u, which the configuration does not know: put it "
-                 "back, or remove it by a leader first",
-                 whom);
+                 "%s: its membership includes member %u, which the configuration lacks: put that "
+                 "member back, and let the leader remove it first",
+                 m->options.state, whom);
         return false;
     }
     g->news.until = g->node.mandate.time[ELECT_UNTIL];
@@ -134,10 +135,11 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
         return false;
     }
     if (m->state.condemned != 0) {
-        snprintf(
-            why, room,
-            "%s: the other members have told it to stop (%s): move it away, then elect readmit",
-            m->options.state, session_refusal_text((enum session_refusal)(m->state.condemned - 1)));
+        snprintf(why, room,
+                 "%s: the other members have told it to stop (%s): move it away, then run elect "
+                 "readmit",
+                 m->options.state,
+                 session_refusal_text((enum session_refusal)(m->state.condemned - 1)));
         return false;
     }
     if (!begin_groups(m, why, room))
@@ -159,13 +161,18 @@ static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, siz
     *forbidden = error != FILE_IO;
     if (error != FILE_MISSING) {
         file_close(&there);
-        snprintf(why, room, error == FILE_IO ? "%s: %s" : "%s is there: %s", m->options.state,
-                 error == FILE_IO ? strerror(there.error) : "if it is damaged, move it away first");
+        snprintf(why, room, error == FILE_IO ? "%s: %s" : "%s exists: %s", m->options.state,
+                 error == FILE_IO ? strerror(there.error)
+                                  : "if it is damaged, move it away and try again; if not, elect "
+                                    "daemon can use it");
         return false;
     }
     for (unsigned i = 0; i < m->options.groups; i++)
         if (m->options.group[i].config.mandate == ELECT_NO_MANDATE) {
-            snprintf(why, room, "without a mandate nothing is promised: there is nothing to ask");
+            snprintf(why, room,
+                     "%s: with mandate = none there are no promises to recover: create a new state "
+                     "with elect init",
+                     m->options.state);
             return false;
         }
     return begin_groups(m, why, room);
@@ -277,7 +284,10 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
     m->peers = options->peers;
     m->file.fd = -1;
     memcpy(m->peer, options->peer, options->peers * sizeof m->peer[0]);
-    m->clock = (struct alarm){.ring = member_ring, .broken = member_broken, .context = m};
+    m->clock = (struct alarm){.ring = member_ring,
+                              .broken = member_broken,
+                              .context = m,
+                              .patience = options->group[0].config.renewal};
     int error = alarm_open(&m->clock, options->loop);
     if (error != 0 || !begin(m, forbidden, why, room)) {
         if (error != 0)

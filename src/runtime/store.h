@@ -66,10 +66,10 @@ struct state {
 #define STORE_ERRORS(X)                                                                            \
     X(FINE, "fine")                                                                                \
     X(IO, "reading or writing failed")                                                             \
-    X(EMPTY, "no record in it is whole")                                                           \
-    X(OTHER_CLUSTER, "it belongs to another cluster")                                              \
-    X(OTHER_NODE, "it belongs to another member")                                                  \
-    X(FORMAT, "it was written by a later version")
+    X(EMPTY, "it is damaged (it has no intact record): move it away, then run elect readmit")      \
+    X(OTHER_CLUSTER, "it belongs to another cluster: compare cluster id and state-dir")            \
+    X(OTHER_NODE, "it belongs to another member: compare the ids of the members")                  \
+    X(FORMAT, "it was written by a later version: install that version")
 
 enum store_error {
 #define X(name, text) STORE_##name,

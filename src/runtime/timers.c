@@ -33,6 +33,7 @@ void member_set_timer(struct elect_member *m)
     }
     for (unsigned i = 0; i < m->sessions->count; i++)
         next = sooner(next, (elect_time)sessions_next(m->sessions, i));
+    next = sooner(next, member_samples_due(m));
     alarm_set(&m->clock, next);
 }
 
@@ -57,6 +58,7 @@ void member_ring(void *context)
         if (alarm != ELECT_UNSET && alarm <= now)
             member_step(m, i, &in);
     }
+    member_sample(m, now);
     for (unsigned i = 0; i < m->sessions->count; i++)
         member_send(m, m->peer_of[i], packet,
                     sessions_hello(m->sessions, i, (uint64_t)now, packet));

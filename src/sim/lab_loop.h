@@ -2,7 +2,8 @@
 
 static void lab_deliver(struct lab *lab, const struct lab_message *m)
 {
-    const struct event e = {.type = m->type, .from = m->from, .origin = m->value};
+    const struct event e = {
+        .type = ELECT_FIRST_MESSAGE + m->type, .from = m->from, .origin = m->value};
     uint32_t end = lab->bully ? m->value : m->to + 1;
     for (uint32_t to = m->to; to < end; to++) {
         struct process p = {.lab = lab, .node = &lab->node[to]};

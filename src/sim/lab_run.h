@@ -19,7 +19,7 @@ struct lab_node {
 struct lab_message {
     uint32_t to;    /* a place on the ring; bully: the first of the numbers it goes to */
     uint32_t value; /* a ring's origin; bully: the end of the numbers it goes to */
-    uint32_t from : 28, type : 4;
+    uint32_t from : 28, type : 4; /* type: counted from ELECT_FIRST_MESSAGE */
 };
 
 /* The messages of one tick, in the order in which they were sent. */
@@ -113,7 +113,8 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
     }
     lab->sent[type]++;
     lab_post(lab, lab_due(lab, place),
-             (struct lab_message){.to = next, .value = origin, .type = type & 15});
+             (struct lab_message){
+                 .to = next, .value = origin, .type = (type - ELECT_FIRST_MESSAGE) & 15});
 }
 
 /* To all numbers from first to before end, but not to the sender. With one delay for all copies
@@ -121,7 +122,10 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
 static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
                             uint32_t end)
 {
-    struct lab_message m = {.to = first, .value = end, .from = from & 0xfffffff, .type = type & 15};
+    struct lab_message m = {.to = first,
+                            .value = end,
+                            .from = from & 0xfffffff,
+                            .type = (type - ELECT_FIRST_MESSAGE) & 15};
     lab->sent[type] += end - first - (from >= first && from < end);
     if (lab->last_due == NULL) {
         lab_post(lab, lab_due(lab, 0), m);

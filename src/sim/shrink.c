@@ -157,7 +157,7 @@ static enum property breaks(const struct world *w, enum storm_promise promise)
     } words[] = {
         {STORM_P1, PROPERTY_ONE_PER_TERM},  {STORM_P2, PROPERTY_RISING_GRANTS},
         {STORM_P2, PROPERTY_RISING_TOKENS}, {STORM_P3, PROPERTY_ONE_LEADER},
-        {STORM_P3, PROPERTY_RELEASED_LAST},
+        {STORM_P3, PROPERTY_RELEASED_LAST}, {STORM_P5, PROPERTY_ORDERED_ONCE},
     };
     struct violation v;
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)

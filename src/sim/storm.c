@@ -99,6 +99,8 @@ static void judge_claims(struct storm *s, uint8_t rank)
         broken(s, STORM_P1, rank, ELECT_NOBODY);
     if (wrong & CLAIMED_OVER)
         broken(s, STORM_P3, rank, ELECT_NOBODY);
+    if (wrong & CLAIMED_ORDER)
+        broken(s, STORM_P5, rank, ELECT_NOBODY);
     if (wrong & CLAIMED_FALLING || (wrong & CLAIMED_LATE && s->beyond == STORM_WITHIN))
         broken(s, STORM_P2, rank, ELECT_NOBODY);
 }
@@ -184,14 +186,31 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
-/* The leader gives its office to whoever comes next, or to somebody. */
+/* The leader gives its office to whoever comes next, or to somebody. If its work has failed, its
+ * host tells it to stand aside first. */
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
     struct fault f = {.kind = below(s, 2) == 0 ? FAULT_RESIGN : FAULT_TRANSFER, .rank = leader};
     f.amount = f.kind == FAULT_TRANSFER ? s->w->config.id[to] : 0;
-    if (leader != ELECT_NOBODY)
-        fault(s, STORM_RESIGN, &f);
+    if (leader == ELECT_NOBODY)
+        return;
+    if (has(s, STORM_ASIDE) && below(s, 2) == 0)
+        fault(s, STORM_ASIDE, &(struct fault){.kind = FAULT_ASIDE, .rank = leader});
+    fault(s, STORM_RESIGN, &f);
+}
+
+/* Mostly to a process that leads, and for its term or the one before; sometimes at once again. */
+static void order(struct storm *s, uint8_t rank)
+{
+    uint8_t leader = world_in_charge(s->w);
+    if (leader != ELECT_NOBODY && below(s, 4) > 0)
+        rank = leader;
+    uint64_t counter = elect_term_counter(s->w->node[rank].saved.used);
+    struct fault f = {.kind = FAULT_ORDER, .rank = rank};
+    f.amount = (int64_t)(counter - below(s, counter < 2 ? counter + 1 : 3));
+    for (uint64_t times = 1 + below(s, 2); times > 0 && f.amount > 0; times--)
+        fault(s, STORM_ORDER, &f);
 }
 
 /* It writes down what it has learned anew: if it crashes now that may be lost again. */
@@ -288,9 +307,11 @@ static void strike(struct storm *s)
     switch (kind) {
     case STORM_RECOVERY: recover(s, rank); return;
     case STORM_RESIGN: resign(s); return;
+    case STORM_ORDER: order(s, rank); return;
     case STORM_PAUSE_ELECTIONS:
         f.kind = below(s, 4) == 0 ? FAULT_PAUSE_ELECTIONS : FAULT_RESUME_ELECTIONS;
         break;
+    case STORM_ASIDE: f.kind = below(s, 2) == 0 ? FAULT_ASIDE : FAULT_READY; break;
     case STORM_MEMBERS: change_members(s, rank); return;
     case STORM_READMIT: lose_state(s, rank); return;
     case STORM_CUT: cut(s); return;
@@ -384,7 +405,7 @@ static elect_set survivors(struct storm *s)
     return enough ? chosen : everybody;
 }
 
-/* True if anybody held no elections because it was told not to. */
+/* Resumes elections where they are paused. Returns true if they were, anywhere. */
 static bool resume(struct storm *s)
 {
     bool paused = false;
@@ -395,6 +416,21 @@ static bool resume(struct storm *s)
             paused = true;
         }
     return paused;
+}
+
+/* P4 promises a leader only while a member that may lead stands ready. If none of the chosen does
+ * that has its state, all of them are told to. */
+static void stand_ready(struct storm *s, elect_set chosen)
+{
+    elect_set ready = chosen & ~lost(s);
+    for (elect_set rest = chosen; rest != 0; rest &= rest - 1) {
+        uint8_t rank = (uint8_t)__builtin_ctzll(rest);
+        ready &= s->w->disk[rank].saved.membership.members;
+        ready &= ~(elect_aside(&s->w->node[rank]) & (elect_set)1 << rank);
+    }
+    for (elect_set rest = ready == 0 ? chosen : 0; rest != 0; rest &= rest - 1)
+        fault(s, STORM_ASIDE,
+              &(struct fault){.kind = FAULT_READY, .rank = (uint8_t)__builtin_ctzll(rest)});
 }
 
 /* Everything that can be mended is, for whoever is chosen; clocks stay as wrong as they may be. */
@@ -419,6 +455,7 @@ static void mend(struct storm *s, elect_set chosen)
             fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
     }
     resume(s);
+    stand_ready(s, chosen);
     elect_set rest = elect_everyone(&s->w->config) & ~chosen;
     if (rest != 0)
         fault(s, STORM_CUT, &(struct fault){.kind = FAULT_CUT, .parts = 2, .part = {chosen, rest}});
@@ -463,6 +500,9 @@ static void lull(struct storm *s)
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
+    /* A pause that was forgotten with the disks returns with a late message. */
+    if (s->beyond == STORM_DISKS && resume(s))
+        return;
     if (token == 0 || token != token_in_force(s))
         broken(s, STORM_P4, ELECT_NOBODY, ELECT_NOBODY);
 }

@@ -25,7 +25,9 @@
     X(GARBLE, "garbled messages")                                                                  \
     X(TESTAMENT, "testament")                                                                      \
     X(RESIGN, "hand-over")                                                                         \
+    X(ORDER, "late order")                                                                         \
     X(PAUSE_ELECTIONS, "elections paused")                                                         \
+    X(ASIDE, "member aside")                                                                       \
     X(MEMBERS, "change of members")                                                                \
     X(READMIT, "readmission")                                                                      \
     X(FREEZE, "frozen clock")                                                                      \
@@ -47,8 +49,8 @@ enum storm_fault {
 /* Faults that a mandate does not assume: then only what survives is promised. */
 enum storm_beyond {
     STORM_WITHIN,
-    STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2 and P4 survive, but for the order
-                     of tokens */
+    STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2, P4 and P5 survive, but for the
+                     order of tokens */
     STORM_DISKS,  /* rolled back, lost or cloned: P4 survives */
     STORM_BEYONDS
 };
@@ -59,7 +61,8 @@ extern const char *const storm_beyond_words[STORM_BEYONDS];
     X(P1, "P1", "two leaders in one term")                                                         \
     X(P2, "P2", "a token that is not larger than the one before")                                  \
     X(P3, "P3", "two mandates at the same time, or one released too early")                        \
-    X(P4, "P4", "no leader in time after the storm, or one that does not last")
+    X(P4, "P4", "no leader in time after the storm, or one that does not last")                    \
+    X(P5, "P5", "an order carried out twice, or in a term that it does not name")
 
 enum storm_promise {
 #define X(name, word, text) STORM_##name,

@@ -55,6 +55,13 @@ const struct elect_node *elect_member_node(const struct elect_member *m, unsigne
     return &node;
 }
 
+const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group)
+{
+    (void)m;
+    assert(group < d.config.groups);
+    return &d.elect;
+}
+
 struct elect_news work_shown(const struct work *w, unsigned group)
 {
     (void)w;
@@ -87,6 +94,31 @@ struct elect_traffic elect_member_traffic(const struct elect_member *m)
 {
     (void)m;
     return (struct elect_traffic){0};
+}
+
+const char *elect_uv_rejection(enum elect_rejection reason)
+{
+    return reason == ELECT_REJECTED_NONE ? "" : "rejected";
+}
+
+struct elect_disk elect_member_disk(const struct elect_member *m)
+{
+    (void)m;
+    return (struct elect_disk){.syncs = 100, .p90 = 1 << 19, .p99 = 1 << 20};
+}
+
+struct elect_stalls elect_member_stalls(const struct elect_member *m)
+{
+    (void)m;
+    return (struct elect_stalls){.count = 1, .longest = 7, .last = 1};
+}
+
+unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
+                                unsigned room)
+{
+    (void)m;
+    ids[0] = 2;
+    return id == 1 && room > 0;
 }
 
 uint32_t elect_member_incarnation(const struct elect_member *m)
@@ -128,7 +160,21 @@ bool work_has_testament(const struct work *w, unsigned group) { return w != NULL
 
 unsigned run_queue_waiting(const struct work *w, unsigned group) { return w != NULL ? group : 0; }
 
+elect_time run_queue_backs_off(const struct work *w, unsigned group)
+{
+    return w != NULL ? (elect_time)group : 0;
+}
+
+const char *run_queue_why_aside(const struct work *w, unsigned group)
+{
+    return w != NULL && group == 0 ? "no elect run is connected here" : NULL;
+}
+
 int run_connection_pid(const struct run_connection *c) { return c != NULL; }
+
+int run_connection_command(const struct run_connection *c) { return c != NULL; }
+
+int64_t run_connection_since(const struct run_connection *c) { return c != NULL; }
 
 const char *run_connection_containment(const struct run_connection *c)
 {
@@ -143,6 +189,12 @@ bool daemon_reload(struct daemon *daemon, struct text *done, struct text *compla
     text_clear(done);
     text_clear(complaint);
     return true;
+}
+
+void daemon_note(struct daemon *daemon, const struct journal_note *note)
+{
+    (void)daemon;
+    assert(note->text != NULL);
 }
 
 void daemon_log(struct daemon *daemon, enum journal_event event, int group, const char *text)
@@ -175,11 +227,12 @@ static void begin(void)
     }
 }
 
-/* What another member says: a question, or an answer to whoever waits for one. */
+/* What another member says: a question, an order, or an answer to a client that waits for one. */
 static void note(const uint8_t *bytes, size_t length)
 {
-    struct control_client client = {.waits = true, .asks = 1, .peer = 2};
+    struct control_client client = {.waits = true, .asks = 1, .order = 7, .peer = 2};
     d.control.clients = &client;
+    d.orders.given[0] = (struct order){.number = 7, .term = 65538, .leader = 2};
     inquiry_note(&d, 2, bytes, length);
     d.control.clients = NULL;
 }
@@ -193,9 +246,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (int which = 0; which < CONTROL_COUNT && json_is_object(request); which++) {
         struct control_client client = {.which = (enum control_which)which};
         answers = 0;
+        d.control.clients = &client;
         answer_request(&d, &client, request);
+        d.control.clients = NULL;
         /* each question has one answer, at once or when another member has */
-        assert(client.asks != 0 ? answers == 0 : answers == 1 || client.watches);
+        assert(client.waits ? answers == 0 : answers == 1 || client.watches);
     }
     json_decref(request);
     note(bytes, length);

@@ -71,22 +71,24 @@ void work_wake(struct work *w, elect_time when)
     (void)when;
 }
 
-void work_turn(struct work *w, unsigned group) { run_queue_turn(w, group); }
+void work_turn(struct work *w, unsigned group)
+{
+    w->group[group].office = leads;
+    run_queue_resign(w, group);
+    run_queue_turn(w, group);
+}
 
 struct elect_rule work_resign(struct work *w, unsigned group)
 {
-    (void)w;
     assert(group < config.groups);
+    assert(w->group[group].holder == NULL && now >= w->group[group].last); /* nothing works */
     return (struct elect_rule){leads ? ELECT_RULE_RESIGNS : ELECT_RULE_HAS_NO_OFFICE, 0, 0};
 }
 
-static void log_entry(void *context, enum journal_event event, int group, uid_t user,
-                      const char *text)
+static void log_note(void *context, const struct journal_note *note)
 {
     (void)context;
-    (void)event;
-    (void)user;
-    assert(group < (int)config.groups && text != NULL);
+    assert(note->group < (int)config.groups && note->text != NULL);
 }
 
 static const char *reason(void *context, unsigned group)
@@ -96,7 +98,7 @@ static const char *reason(void *context, unsigned group)
     return "";
 }
 
-static const struct work_calls calls = {.log = log_entry, .reason = reason};
+static const struct work_calls calls = {.log = log_note, .reason = reason};
 
 int control_bind(const char *path, int type, mode_t mode, struct text *complaint)
 {
@@ -175,7 +177,7 @@ static size_t say(unsigned i, const uint8_t *bytes, size_t length)
     if (crowd[i] == NULL)
         return used;
     w.word = used > 0 ? bytes[0] % (TALK_WORD_COUNT + 1) : 0;
-    w.flags = used > 1 ? bytes[1] & 3 : 0;
+    w.flags = used > 1 ? bytes[1] & TALK_FLAGS : 0;
     w.left = used > 2 ? bytes[2] * 100 : 0;
     if (used > 3 && bytes[3] < 64)
         memcpy(w.group, bytes[3] < 32 ? "b" : "nowhere", 2);
@@ -214,7 +216,7 @@ static void happen(uint8_t what)
     default: node.mandate.time[ELECT_UNTIL] = now + what; break;
     }
     for (unsigned g = 0; g < config.groups; g++) {
-        run_queue_turn(&work, g);
+        work_turn(&work, g);
         run_socket_news(&work, g);
     }
 }

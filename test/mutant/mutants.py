@@ -4,7 +4,7 @@ A mutant is (file, text, what it becomes, killer), or several such edits and one
 "sim ARGUMENTS" reaches no agreement (faults that open one round after another have endless histories),
 "scenario NAME: WORDS" tells another story with these words in it, or is aborted with them, "storm ALGORITHM" fails and prints a
 command that shows the same failure, "storms OPTIONS" break a promise of the mandate, "unit SENTENCE" is the
-test of that name; "guardian CASE" and those of hooks, explain, run, run_faults and local_users are cases of test/system, with
+test of that name; "guardian CASE" and those of hooks, explain, orders, run, run_faults, work and local_users are cases of test/system, with
 real processes.
 """
 
@@ -149,7 +149,7 @@ MUTANTS = {
         "unit a shorter lease does not shorten what was promised"),
     "first grant starts no lease": (
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
-        "storms --processes 3"),
+        "storms --processes 3 --seed 2"),
     "grant during another's lease": (
         "voter.c", "    return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p)", "    return (in_office(p)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "grant to another incarnation of the holder": (
@@ -247,6 +247,25 @@ MUTANTS = {
         "unit a refusal lasts from when it was said"),
     "who is slower than T is never waited for": (
         "office.c", "        some *= 2;\n", "        break;\n", "unit a candidate waits longer at every attempt"),
+    "a run hands over before its work has stopped": (
+        "run/keeper.c", "    tree_kill(&k->tree, ended, k);\n    tell_why_not(k);\n    if (k->job->terminal)", "    atomic_store(&k->page->phase, PHASE_EMPTY);\n    say_empty(k);\n    tree_kill(&k->tree, ended, k);\n    tell_why_not(k);\n    if (k->job->terminal)",
+        "run yields-when-nothing-is-left"),
+    "a frozen run starts its command": (
+        "run/keeper.c", "    if (now < k->again || !is(k, PHASE_WORKING))", "    if (now < k->again)", "run restarts-of-a-frozen-run"),
+    "a run that was killed hands over before its promise is over": (
+        "daemon/run_queue.c", "    if (now < g->last) { /* a process", "    if (false) { /* a process", "guardian yields-after-the-last-promise"),
+    "a run that works resigns": (
+        "daemon/run_requests.c", "    if (c->stage == RUN_HOLDS || c->stage == RUN_LATE) {\n        run_connection_tell", "    if (false) {\n        run_connection_tell",
+        "guardian resigns"),
+    "a member whose runs fail does not back off": (
+        "daemon/pace.c", "    f->until = now + delay;\n", "    f->until = now;\n", "work fails-everywhere"),
+    "a member stands ready as often as its runs like": (
+        "daemon/work.c", "    if (aside && now < g->ready) {", "    if (false) {", "local_users flood-of-health"),
+    "an unhealthy run works": (
+        "daemon/run_queue.c", "        if (!is_waiting(c, group) || !c->healthy)", "        if (!is_waiting(c, group))",
+        "work unhealthy-before-it-starts"),
+    "a run that disconnects while it waits still counts": (
+        "daemon/run_connection.c", "    if (!idle) /*", "    if (held) /*", "work only-with-a-runner"),
     "chosen while it worked, and forgotten": (
         "handover.c", "    if (candidate(p)->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
         "unit who is handed an office while it works waits until it has stopped"),
@@ -365,24 +384,28 @@ MUTANTS = {
         "handover.c", "    if (next != ELECT_NOBODY)\n        elect__say", "    if (false)\n        elect__say",
         "unit an office is handed to who is named"),
     "an office is handed to whoever is the heir": (
-        "handover.c", "leader(p)->successor != ELECT_NOBODY ? leader(p)->successor : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
+        "handover.c", "takes ? named : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
     "the lowest is the heir": (
         "presence.c", "    return of_a != of_b ? of_a < of_b : a > b;", "    return of_a != of_b ? of_a < of_b : a < b;",
         "unit who resigns does not lead but renews until its work stops"),
     "the heir is somebody who is gone": (
         "handover.c", "elect__lately(p, presence(p)->heard) & ~only(me(p));", "others(p);", "unit nobody to hand over to is no reason to stay"),
     "a hand is no nomination": (
-        "voter.c", "!in_office(p) && m->term >= voter(p)->granted)", "false)", "unit who is handed an office asks at once"),
+        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "false)", "unit who is handed an office asks at once"),
     "a late hand disturbs": (
-        "voter.c", "!in_office(p) && m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is none"),
+        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is none"),
     "the heir does nothing": (
         "voter.c", "    if (heir && has(everybody(p), me(p)))", "    if (false)", "unit a testament is the heirs turn and the others wait"),
     "the heir acts although elections are paused": (
-        "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p);", "m->heir == ELECT_NOBODY;", "unit a testament is the heirs turn and the others wait"),
+        "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p) &&", "m->heir == ELECT_NOBODY &&", "unit a testament is the heirs turn and the others wait"),
     "the heir acts although somebody is named": (
         "voter.c", "presence(p)->heir == me(p) && m->heir == ELECT_NOBODY &&", "presence(p)->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
     "a former life releases": (
         "node.c", " && elect__of_a_former_life(p, in->from, m->incarnation))", " && false)", "unit what a former life said is not about this one"),
+    "an order is carried out in any term": (
+        "handover.c", "ordered != 0 && ordered != leader(p)->token", "false", "storms --processes 3"),
+    "an order is carried out twice": (
+        "handover.c", "else if (leader(p)->handing)\n        because(p, RESIGNS_ALREADY);\n    else if (successor", "else if (successor", "storms --processes 3"),
     "resigning costs nothing": (
         "handover.c", "        elect__penalize(p, RESIGNATION);", "        ;", "unit penalties are forgotten by half"),
     "giving place costs": (
@@ -398,7 +421,7 @@ MUTANTS = {
     "place is claimed at once": (
         "presence.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
-        "presence.c", "        !elect__displaces(p, me(p), presence(p)->follows)) {", "        false) {", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "presence.c", " || !elect__displaces(p, me(p), presence(p)->follows)) {", ") {", "unit who outranks its leader says so when it has seen a majority long enough"),
     "a member that could not take the place keeps another from it": (
         "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a member that would take the place itself keeps another from it"),
     "a cluster that was never paused believes any pause": (
@@ -426,11 +449,32 @@ MUTANTS = {
     "sight never ends": (
         "presence.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
     "who sees no majority takes part": (
-        "presence.c", "           elect__sees_majority(p);\n}", "           true;\n}", "unit what was heard long ago is out of sight"),
+        "presence.c", "!stands_aside(p) && elect__sees_majority(p);\n}", "!stands_aside(p);\n}", "unit what was heard long ago is out of sight"),
+    "a process that is no member keeps the leader that it misses": (
+        "detector.c", "        p->node->leader = ELECT_NOBODY; /* no timer would end that wait once it is a member */\n", "",
+        "scenario mandate/added-while-others-stand-aside: no agreement"),
+    "a member that stands aside takes part": (
+        "presence.c", "!stands_aside(p) && elect__sees_majority(p);\n}", "elect__sees_majority(p);\n}", "unit a member that stands aside votes and takes no part"),
+    "a member that stands aside blocks those with more penalties": (
+        "presence.c", "presence(p)->able & ~presence(p)->aside;", "presence(p)->able;", "unit a member that stands aside is not fitter than another"),
+    "a member that stands aside claims an office": (
+        "presence.c", "elect__paused(p) || stands_aside(p) ||", "elect__paused(p) ||", "unit a member that stands aside claims no office"),
+    "a candidate that stands aside goes on": (
+        "presence.c", "    if (aside && !in_office(p)) {", "    if (false) {", "unit a candidate that is told to stand aside withdraws"),
+    "a member does not say that it stands aside": (
+        "office.c", "    m.aside = stands_aside(p);\n", "", "unit a member that stands aside votes and takes no part"),
+    "the heir may stand aside": (
+        "handover.c", "everybody(p) & ~presence(p)->aside,", "everybody(p),", "unit a leader names no successor that stands aside"),
+    "an office is handed to a member that stands aside": (
+        "handover.c", "named != ELECT_NOBODY && !has(presence(p)->aside, named);", "named != ELECT_NOBODY;", "unit a leader names no successor that stands aside"),
+    "a member that stands aside takes a hand": (
+        "voter.c", "else if (!stands_aside(p) && has(everybody(p), me(p))", "else if (has(everybody(p), me(p))", "unit a member that stands aside declines an office"),
+    "a member that stands aside inherits by testament": (
+        "voter.c", "!elect__paused(p) &&\n                !stands_aside(p);", "!elect__paused(p);", "unit a member that stands aside declines an office"),
     "penalties do not count": (
         "presence.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
-        "presence.c", "reachable(p) & others(p) & presence(p)->able;", "reachable(p) & others(p);", "unit the fewest penalties come first"),
+        "presence.c", "others(p) & presence(p)->able & ~presence(p)->aside;", "others(p) & ~presence(p)->aside;", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
         "presence.c", "    presence(p)->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
     "penalties have no end": (
@@ -618,7 +662,7 @@ MUTANTS = {
     "a clock that is not set again stays ready": (
         "runtime/alarm.c", "    if (c->set == ELECT_UNSET)\n        arm(c, &never);\n", "", "loop a clock rings once for each time that it is set"),
     "a clock rings for a time that is no more": (
-        "runtime/alarm.c", "c->set == ELECT_UNSET || c->set > elect_uv_now()", "false", "loop a clock that was set again meanwhile does not ring"),
+        "runtime/alarm.c", "c->set == ELECT_UNSET || c->set > now", "false", "loop a clock that was set again meanwhile does not ring"),
     "packets behind a bad one are lost": (
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),
@@ -740,7 +784,7 @@ MUTANTS = {
     "a testament is not deposited": (
         "runtime/turn.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
     "a testament is not written anew": (
-        "runtime/receive.c", "    net_filter(&m->net, tags, count);\n    member_deposit_anew(m);\n", "    net_filter(&m->net, tags, count);\n",
+        "runtime/receive.c", "    member_filter_sockets(m);\n    member_deposit_anew(m);\n", "    member_filter_sockets(m);\n",
         "member a testament is written anew for a member that restarts"),
     "a testament is not heard": (
         "runtime/testament.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
@@ -765,12 +809,21 @@ MUTANTS = {
         "daemon/guardian.c", "    if (!e->deposited || e->burnt ||", "    if (!e->deposited ||", "hooks member-killed-and-not-undone"),
     "a void testament is kept": (
         "daemon/guardian.c", "    case GUARD_VOID:\n        e->deposited = false;\n", "    case GUARD_VOID:\n", "guardian loose-holder"),
+    "an orphan releases before hooks are undone": (
+        "daemon/hooks.c", "    return !h->led && (h->serial == 0", "    return (!h->led || !work_is_guarded(w)) && (h->serial == 0",
+        "hooks guardian-killed-and-not-undone"),
+    "an orphan releases while a hook may still run": (
+        "daemon/hooks.c", "        if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE)", "        if (false)",
+        "hooks guardian-killed-and-not-undone"),
+    "an orphan releases while its work goes on": (
+        "daemon/work.c", "group)) || g->holder != NULL ||", "group)) || (g->holder != NULL && work_is_guarded(w)) ||",
+        "guardian guardian-killed-with-work-that-does-not-stop"),
     "hooks are not undone": (
         "daemon/guardian.c", "            start_hook(g, &g->estate[i].ended);\n", "            g->estate[i].led = false;\n", "hooks member-killed"),
     "hooks that failed are done": (
         "daemon/guardian.c", "g->estate[i].burnt || g->estate[i].led;", "g->estate[i].burnt;", "hooks member-killed-and-not-undone"),
     "go before the guardian knows": (
-        "daemon/run_queue.c", "    else if (c->channel >= 0 && work_is_guarded(w))\n        register_run(c);\n", "", "guardian killed-with-a-holder"),
+        "daemon/run_queue.c", "    else if (c->channel >= 0)\n        register_run(c);\n", "", "guardian killed-with-a-holder"),
     "who cannot be killed has a testament": (
         "daemon/run_queue.c", "    bool fine = !c->loose || work_tell_guardian(w, &note, -1);", "    bool fine = true;", "guardian loose-holder"),
     "who cannot be killed voids it for ever": (
@@ -780,7 +833,13 @@ MUTANTS = {
         "daemon/run_queue.c", "    if (g->is_void && !has_loose(w, c->group)) {", "    if (g->is_void) {",
         "guardian two-loose-runs"),
     "two holders at once": (
-        "daemon/run_queue.c", "    if (g->holder != NULL || !leads || when", "    if (!leads || when", "guardian holder"),
+        "daemon/run_queue.c", "    if (g->holder != NULL || !leads || w->leaves", "    if (!leads || w->leaves", "guardian holder"),
+    "a member that stops starts a run": (
+        "daemon/run_queue.c", " || !leads || w->leaves ||", " || !leads ||", "guardian guardian-dies-while-it-is-told"),
+    "an order that comes again is handled again": (
+        "daemon/orders.c", "    if (o->number > last->number) {", "    if (true) {", "orders an-order-that-arrives-late-and-often"),
+    "a leader without a successor resigns": (
+        "daemon/orders.c", "        return ORDER_NO_SUCCESSOR;", "        ;", "orders nobody-could-take-over"),
     "whoever follows does not wait": (
         "daemon/run_queue.c", "    if (now < g->last) /* earlier", "    if (false) /* earlier", "guardian holder-without-a-word"),
     "what works is not told to stop": (
@@ -791,10 +850,8 @@ MUTANTS = {
         "daemon/run_queue.c", "    c->reported = true;\n    run_connection_log(", "    c->reported = true;\n    (void)(", "guardian stands-still"),
     "a resignation that changes nothing is a step": (
         "daemon/run_requests.c", "    if (office->leader.token == 0 || office->leader.handing", "    if (false || office->leader.handing", "local_users flood-of-resignations"),
-    "a run resigns at the pace of its user": (
-        "daemon/run_requests.c", "    bool ran = c->worked &&", "    bool ran = false &&", "local_users many-groups-of-one-user"),
-    "a run that resigns does not pay for it": (
-        "daemon/run_requests.c", "    run_queue_take_turns(c, (unsigned)group, pace_resign(", "    (void)(pace_resign(", "local_users flood-of-hand-overs"),
+    "a run that hands over does not pay for it": (
+        "daemon/run_queue.c", "    run_queue_take_turns(c, c->group, pace_resign(", "    (void)(pace_resign(", "local_users flood-of-hand-overs"),
     "every resignation costs the same": (
         "daemon/pace.c", "    u->resigned = now;\n", "", "journal a resignation costs twice as much each time"),
     "a resignation is never forgotten": (
@@ -818,10 +875,16 @@ MUTANTS = {
     "a full ring forgets a sum": (
         "daemon/journal.c", "    sum_up(j, to);\n", "", "journal a full ring sums up"),
     "connections are accepted until there is none": (
-        "daemon/control.c", "    else\n        close(fd);\n}\n", "    else\n        close(fd);\n    connected(poll, 0, 0);\n}\n",
+        "daemon/control.c", "        welcome(c, which, fd, &who);\n", "        welcome(c, which, fd, &who);\n        connected(poll, 0, 0);\n",
         "control one connection is accepted in a turn"),
-    "a user may have any number of connections": (
-        "daemon/control.c", " && same < CONTROL_OF_USER;", ";", "control one connection is accepted in a turn"),
+    "requests are answered until there is none": (
+        "daemon/control.c", "        look_for_request(client, (e.events & EPOLLRDHUP) != 0);\n",
+        "        look_for_request(client, (e.events & EPOLLRDHUP) != 0);\n    serve(poll, 0, 0);\n",
+        "control one request is answered in a turn"),
+    "a user may take all places": (
+        "daemon/control.c", " && crowd.same < CONTROL_FEW", "", "control one too many is refused"),
+    "a client that waits for its turn is let go": (
+        "daemon/control.c", "!client->asked && peek(", "client->asked && peek(", "control who has asked waits for its turn"),
     "watchers are counted with those who ask": (
         "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted apart"),
     "a slow member takes the time of all": (

@@ -23,7 +23,7 @@ from lib.containment import contain  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import LIMIT, state, wait  # noqa: E402
 
-PACKET = struct.Struct("=IBB2xqqQII64s64s64s160s")  # struct talk
+PACKET = struct.Struct("=IBB2xqqQII4x4x64s64s64s160s")  # struct talk
 RENEWAL, TOKEN = 80000, 65537
 SHORT, LONG = 400000, 600000000  # leases: one that ends soon, and one that a busy machine does not lose
 

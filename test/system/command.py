@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import signal
 import subprocess
 import sys
 import tempfile
@@ -137,7 +138,9 @@ def bad_usage():
     complains(["sim", "--processes", "3", "-o", "json", "--trace", "text"], "--trace-file")
     complains(["sim", "--processes", "3", "--trace-file", "/nonexistent/x"], "/nonexistent/x")
     complains(["sim", SCENARIOS], "is a directory")
-    complains(["sim", "/nonexistent.elect"], "No such file")
+    for name in ("/nonexistent.elect", ""):
+        missing = run("sim", name)
+        check(f"no scenario {name!r}", missing.returncode == 74 and "No such file" in missing.stderr, missing)
     complains(["sim", SCENARIOS / "bully/best-case.elect", "--processes", "3"], "leave one of them out")
     complains(["sim", SCENARIOS / "bully/best-case.elect", SCENARIOS / "bully/late-ok.elect"], "one scenario at a time")
     complains(["sim", ELECT], "not a text file" if os.path.getsize(ELECT) < 1 << 20 else "too large")
@@ -156,7 +159,6 @@ def bad_usage():
     complains(["sim", "--processes", "5", "--begin", "0..4294967293"], "more than there are")
     complains(["sim", "--processes", "5", "--algorithm", "bu\nly\x1b[31m"], "bu?ly?[31m")
     complains(["sim", "--processes", "5", "--algorithm", "x" * 20000], "one of bully")
-    complains(["sim", ""], "No such file")
     mandate = ["sim", "--processes", 3, "--mandate", "majority"]
     complains([*mandate, "--lease", 4], "lease 4 leaves 2", "take 4")
     complains([*mandate, "--lease", 100, "--renewal", 40], "renewal 40 is more than a third of 97")
@@ -179,6 +181,13 @@ def bad_usage():
     check("a storm", stormy["violations"] == [] and stormy["simulated_seconds"] >= 86400 and stormy["speed"] > 0
           and all(stormy["faults"][kind] > 0 for kind in ("crash", "cut", "pause", "slow disk", "replay", "garbled messages"))
           and stormy["faults"]["lost disk"] == 0 and stormy["not_promised"] == {} and stormy["offices"] > 100, stormy)
+    child = subprocess.Popen([ELECT, "sim", "--processes", "3", "--mandate", "majority", "--storm", "--days", "10000"],
+                             stdout=subprocess.PIPE, text=True)
+    while int(pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) <= 20:
+        pass  # until it is at work
+    child.send_signal(signal.SIGINT)
+    told, _ = child.communicate(timeout=60)
+    check("a storm that is interrupted says so", child.returncode == 2 and told.endswith("the rest was not simulated\n"), told)
     for beyond, kinds in (("clocks", ("frozen clock", "clock beyond the bound", "clock that jumps")),
                           ("disks", ("rolled-back disk", "lost disk", "clone", "clone in its place"))):
         found = json.loads(run("sim", "--processes", 3, "--mandate", "majority", "--storm", "--days", 4, "--beyond", beyond, "-o", "json").stdout)

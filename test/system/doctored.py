@@ -18,12 +18,12 @@ def claims(member, token, start, end, left=300, every=5):
             for t in range(start, end, every)]
 
 
-def leads(term, text="leads in term: a majority has granted"):
-    return {"event": "leads", "text": text, "term": term}
+def leads(term):
+    return {"event": "leads", "text": "leads", "cause": "a majority has granted", "term": term}
 
 
-def no_more(text="leads no more: its lease has run out"):
-    return {"event": "leads-no-more", "text": text}
+def no_more(cause="its lease has run out"):
+    return {"event": "leads-no-more", "text": "leads no more", "cause": cause}
 
 
 RIGHT = {
@@ -116,7 +116,7 @@ def write_without_claim(e):
 
 
 def no_cause(e):
-    e["c.log"][2] = no_more("leads no more: ")
+    e["c.log"][2] = no_more(None)
 
 
 def no_word(e):
@@ -132,11 +132,11 @@ def succeeds_itself_with_less(e):
 
 
 def wrong_term_of_a_leader(e):
-    e["c.log"][3] = {"event": "follows", "text": "follows b in term 2.3: told so", "leader": "b", "term": T2 + 1}
+    e["c.log"][3] = {"event": "follows", "text": "follows b in term 2.3", "leader": "b", "term": T2 + 1}
 
 
 def no_term_of_a_leader(e):
-    e["c.log"][3] = {"event": "follows", "text": "follows b in term 0.0: told so", "leader": "b"}
+    e["c.log"][3] = {"event": "follows", "text": "follows b in term 0.0", "leader": "b"}
 
 
 WRONG = [(overlap, "P3: c in term 1.3 and b in term 2.2 both led for 44.9 ms"), (overlap_inside, "P3"), (overlap_of_three, "P3"), (yes_too_late, "P3: c said"),

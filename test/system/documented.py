@@ -56,7 +56,7 @@ CANNOT = {
 }
 SHOWN = {  # blocks without a command, by their first line
     "docs/operations.md": {
-        "stops: the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit":
+        "stops (the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit)":
             "it takes a state that went back: test/system/faults.py",
     },
 }
@@ -78,7 +78,7 @@ def term(found):
 
 
 VARIES = [(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "DATE"), (r"\b[0-9a-f]{32}\b", "ID"), (r"up for \d+ s", "up for N s"),
-          (r"[\d.]+ s ago", "N s ago"), (r"\bpid \d+", "pid N"),
+          (r"[\d.]+ s ago", "N s ago"), (r"\(\d+ s\)", "(N s)"), (r"lease left: \d+ ms", "lease left: N ms"), (r"\bpid \d+", "pid N"),
           (r'"left_us": \d+', '"left_us": N'), (r"(?<=term )\d+(?=\.\d)", "N"), (r"(?<=token )\d+", term),
           (r'(?<="term": )\d+', term), (r"^ +[\d.]+ ms", "N ms"), (r"  [\d.]+ ms$", " N ms"),
           (r"(?<= led for )[\d.]+(?= m?s)|(?<= led, for )[\d.]+(?= m?s)", "N"), (r" +", " ")]
@@ -558,7 +558,7 @@ WHEN = {  # when a command says so, something is done, or it is just waited for
     "README.md": {
         "build/elect daemon -c demo/elect.conf --id b": ("starts", b_leads),
         "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),
-        "build/elect watch -c demo/elect.conf --id a": ("follows b", kill_the_leader),
+        "build/elect watch -c demo/elect.conf --id a": ("b leads", kill_the_leader),
     },
     "examples/README.md": {
         "client demo/state/member-1.status": ("^works with token", None),
@@ -574,7 +574,7 @@ WHEN = {  # when a command says so, something is done, or it is just waited for
     },
 }
 AGAIN = {  # what a slow machine may do instead of what is shown: the command, and what is done before it is tried again
-    "README.md": {"build/elect resign -c demo/elect.conf --id c": b_is_next},
+    "README.md": {"build/elect resign -c demo/elect.conf --id a": b_is_next},
     "docs/operations.md": {"sudo -u elect elect init": take_state_away},
 }
 DIRECTIONS = {  # words of a document, and what a reader does there

@@ -3,6 +3,7 @@
 
 elect config, init and readmit, and files that are missing, damaged, unreadable or of another cluster."""
 
+import grp
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
-from lib.checks import expect, holds, is_root  # noqa: E402
+from lib.checks import expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT, Pulse, answered, refused_init, run  # noqa: E402
 from lib.local_cluster import LocalCluster, free_ports  # noqa: E402
 from lib.processes import LIMIT, signal_both, wait  # noqa: E402
@@ -53,11 +54,24 @@ def init_and_readmit(_):
             place = p.folder / "fresh" / "elect.conf"
             expect(repr(word), run("init", "-c", place, "--new-cluster", word), 64, err="elect init: ")
             holds("something is left of it", not place.exists() and not (place.parent / "key").exists(), word)
+        first = "a=127.0.0.1:7401"
+        for words, cited, why in (
+                ((first, "b=0.0.0.0:7402"), "b=0.0.0.0:7402", "is a wildcard"),
+                ((first, "a=127.0.0.1:7402"), "a=127.0.0.1:7402", "another member has this name"),
+                ((first, "b=127.0.0.1:7401"), "b=127.0.0.1:7401", "has an address of another one"),
+                ((first, "b=127.0.0.1:7402,x"), "b=127.0.0.1:7402,x", 'no address "x"'),
+                ((first, "b=127.0.0.1:7402,127.0.0.2:1"), "b=127.0.0.1:7402,127.0.0.2:1", "not as many addresses"),
+                (("../x=127.0.0.1:1", first), "../x=127.0.0.1:1", "no name"),
+                ((first, "-g", "x!"), "--group", 'no name "x!"')):
+            expect(" ".join(words), run("init", "-c", place, "--new-cluster", *words), 64, err=(f"elect init: {cited}: ", why))
+            holds("something is left of it", not place.exists(), words)
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
         p.kill(follower)
         expect("readmit whom", run("readmit", "-c", p.conf), 64, err="say which member")
-        expect("readmit of one with a state", p.elect(follower, "readmit"), 78, err="if it is damaged, move it away first")
+        expect("readmit of one with a state", p.elect(follower, "readmit"), 78, err=(str(p.state(follower)), "if it is damaged, move it away"))
+        p.state(follower).write_bytes(b"damaged")
+        p.refused("a damaged state", str(p.state(follower)), "is damaged", "move it away, then run elect readmit", name=follower)
         p.state(follower).unlink()
         p.refused("no state", "elect init", name=follower)
         expect("init", refused_init(p, follower), 1, err="others remember it (incarnation 1): it has lost its state; elect readmit")
@@ -69,6 +83,102 @@ def init_and_readmit(_):
         holds("a later life", incarnation > 1, incarnation)
 
 
+NOBODY = 65534
+# Verbs that need the configuration, and the sockets of a member that runs.
+ASKING = (["status"], ["is-leader"], ["leader"], ["members"], ["watch"], ["history"], ["explain"], ["doctor"], ["key", "list"])
+TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
+
+
+@case
+def permissions(_):
+    """What another user may not do: which object refuses, and which user or group it lets in."""
+    need_root()
+    group = next(g for g in grp.getgrall() if g.gr_gid not in (0, NOBODY))
+    with LocalCluster() as p:
+        command = p.folder.parent / f"{p.folder.name}-elect"  # where another user finds it
+        shutil.copy(ELECT, command)
+        os.chmod(command, 0o755)
+
+        def denied(words, obj, help_, code):
+            where = () if words[0] in ("sim", "config") else ("-c", p.conf)
+            done = subprocess.run([command, words[0], *where, *map(str, words[1:])],
+                                  capture_output=True, text=True, user=NOBODY, group=NOBODY, extra_groups=[], stdin=subprocess.DEVNULL, cwd="/")
+            expect(" ".join(map(str, words)), done, code, err=(f"{obj}: Permission denied: run this as user root", help_))
+            holds("no other advice", "init" not in done.stderr.replace("elect init: ", "", 1) and "chmod" not in done.stderr, done.stderr)
+        try:
+            p.begin()
+            member = ["--id", "a"]
+            for words in (*ASKING, *TELLING, ["daemon"], ["init"], ["readmit"], ["config", "check", p.conf]):
+                denied([*words, *(() if words[0] == "config" else member)], p.conf, f", which may search {p.folder}\n",
+                       3 if words == ["doctor"] else 78)
+            denied(["run", *member, "--", "true"], p.conf, f", which may search {p.folder}\n", 125)
+            denied(["sim", p.conf], p.conf, f", which may search {p.folder}\n", 74)
+            os.chmod(p.folder, 0o755)
+            os.chmod(p.conf, 0o640)
+            os.chown(p.conf, 0, group.gr_gid)
+            denied(["status"], p.conf, f", or in group {group.gr_name}, which may read {p.conf}\n", 78)
+            os.chmod(p.conf, 0o644)
+            (p.folder / "conf.d").mkdir(mode=0o700)
+            denied(["status"], p.folder / "conf.d", f", which may read {p.folder / 'conf.d'}\n", 78)
+            (p.folder / "conf.d").rmdir()
+            os.chmod(p.folder / "state", 0o700)
+            for words in (["status"], ["daemon"]):  # which member is not known
+                denied(words, p.folder / "state", f", which may search {p.folder / 'state'}\n", 3 if words == ["status"] else 78)
+            os.chmod(p.folder / "state", 0o755)
+            os.chown(p.socket("a"), 0, group.gr_gid)
+            for words in ASKING:
+                denied([*words, *member], p.socket("a"), f", or in group {group.gr_name}, which may connect to {p.socket('a')}\n", 3)
+            for words in TELLING:
+                denied([*words, *member], p.socket("a", "admin"), f"user root, which may connect to {p.socket('a', 'admin')}\n", 3)
+            denied(["run", *member, "--", "true"], p.socket("a", "run"), f"which may connect to {p.socket('a', 'run')}\n", 125)
+            denied(["daemon", *member], p.state("a"), f"which may write to {p.state('a')}\n", 78)
+            for words in (["init"], ["readmit", *member], ["key", "use", "1", *member], ["key", "new", "/tmp/x"]):
+                denied(words, p.folder / "key", f"which may read {p.folder / 'key'}\n", 78)
+            denied(["history", *member, "--export", p.folder / "x"], p.folder / "x", f"which may create files in {p.folder}\n", 64)
+        finally:
+            command.unlink()
+
+
+@case
+def sockets_by_path(_):
+    """What is given with -S is named, and one of the sockets of a member stands for all of them."""
+    with LocalCluster() as p:
+        p.begin()
+        for path in (p.conf, p.folder):
+            for words in (["status"], ["watch"], ["resign"], ["doctor"]):
+                expect(words[0], run(*words, "-S", path), 3, err=f"{path}: not a socket of elect: expected a path such as")
+            expect("run", run("run", "-S", path, "--", "true"), 125, err=f"{path}: not a socket of elect")
+        expect("nothing", run("status", "-S", ""), 64, err="--socket: expected the path of a socket")
+        for which in ("status", "admin", "run"):
+            expect(which, answered("leader", "-S", p.socket("a", which)), 0, lines=1)
+
+
+@case
+def states_and_doctor(_):
+    """Without a daemon, elect doctor says what is wrong with a state, and what to do; it changes nothing."""
+    with LocalCluster() as p:
+        state = p.state("a")
+        good = state.read_bytes()
+
+        def found(what, *text):
+            expect(what, p.elect("a", "doctor"), 2, out=(f"broken   state {state} ", *text, "no daemon runs here"))
+        expect("a good one", p.elect("a", "doctor"), 2, out="1 broken, 0 warnings")
+        holds("unchanged", state.read_bytes() == good)
+        state.write_bytes(b"damaged")
+        found("short", "it is damaged (its length is wrong): move it away, then run elect readmit")
+        state.write_bytes(bytes(len(good)))
+        found("zeros", "it is damaged (it has no intact record): move it away, then run elect readmit")
+        state.write_bytes(p.state("b").read_bytes())
+        found("of b", "it belongs to another member: compare the ids")
+        state.write_bytes(good)
+        os.chmod(state, 0o666)
+        found("writable", "other users may write to it: chmod 600 it")
+        state.unlink()
+        found("missing", "there is none: run elect init; if it was lost, elect readmit")
+        state.mkdir()
+        found("a folder", "it is not a regular file: move it away, then run elect readmit")
+
+
 @case
 def bad_keys(_):
     with LocalCluster() as p:
@@ -76,7 +186,7 @@ def bad_keys(_):
         good = key.read_bytes()
         for mode in (0o644, 0o640, 0o604):
             key.chmod(mode)
-            p.refused(oct(mode), "others may read it: chmod 600 it")
+            p.refused(oct(mode), "other users may read it: chmod 600 it")
         key.chmod(0o600)
         key.unlink()
         p.refused("missing", "No such file or directory: copy the key of the cluster there")
@@ -86,10 +196,10 @@ def bad_keys(_):
         p.refused("link", "a symbolic link")
         key.unlink()
         key.mkdir(0o700)
-        p.refused("folder", "no plain file")
+        p.refused("folder", "not a regular file")
         key.rmdir()
         os.mkfifo(key, 0o600)
-        p.refused("fifo", "no plain file")
+        p.refused("fifo", "not a regular file")
         key.unlink()
         for bad in (b"", b"1\n", b"1 zz\n", good * 2, b"256 " + good[2:], b"1 " + b"0" * 64 + b"\n", good[:-3] + b"\n", b"x" * 100000):
             key.write_bytes(bad)
@@ -126,7 +236,11 @@ def bad_states(_):
         wait("it runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
-        expect("a second one", run("daemon", "-c", moved, "--id", "a"), 75, err="member-1.state: ")
+        second = run("daemon", "-c", moved, "--id", "a")  # it waits for the first one, says so, and gives up
+        waits, *complaint = second.stderr.splitlines(keepends=True)
+        holds("it says for what it waits", "waits: " in waits and "member-1.state is in use by process" in waits, second.stderr)
+        second.stderr = "".join(complaint)
+        expect("a second one", second, 75, err=("member-1.state is in use by process", "stop that process first"))
         holds("the first one goes on", p.group("a") and p.daemons["a"].poll() is None)
 
 
@@ -186,7 +300,7 @@ def bad_files(_):
                 (good.replace("delay = ", "delay = 500ms\n# ", 1), "with a delay of 500 ms it must be longer than 4000 ms"),
                 (good.replace("id = 2\n", "id = 65536\n", 1), "no number \"65536\": expected 0 to 65535"),
                 (good.replace("id = 2\n", "", 1), "member \"b\" has no id"),
-                (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": a group has none yet"),
+                (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": one of lead-only-with-runner"),
                 (good.replace("[group main]", ""), "no [group NAME]"),
                 (good.replace("[group main]", "[group a b]"), "no name \"a b\""),
                 (good.replace("delay = 20ms", "algorithm = buly", 1), "did you mean bully?"),
@@ -217,7 +331,7 @@ def configurations_differ(_):
         p.start("b", "c")
         p.start("a", conf=odd)
         p.leader()
-        wait("it is shown by name", lambda: re.search(r"^  a  .*its configuration differs$", p.elect("c", "members").stdout, re.M))
+        wait("it is shown by name", lambda: re.search(r"^  a  .*\n    its configuration differs$", p.elect("c", "members").stdout, re.M))
         holds("of nobody else", p.elect("c", "members").stdout.count("differs") == 1)
         wait("it is logged", lambda: "member a has another configuration" in p.log("c"))
         odd.write_text(p.conf.read_text())
@@ -247,6 +361,21 @@ def names_are_looked_up(_):
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
         p.refused("its own name", "this member's own address cannot be found", code=75)
+
+
+@case
+def what_is_unwise_is_logged(_):
+    """Two voters, and a member whose address cannot be resolved."""
+    with LocalCluster("ab") as p:
+        p.conf.write_text(re.sub(r"(\[member b\](?:\n(?!\[).*)*?\naddress = )127.0.0.1:", r"\1no-such-host.invalid:",
+                                 p.conf.read_text()))
+        p.start("a")
+        wait("a warning", lambda: "with 2 voters, the failure of either leaves no majority: add a witness" in p.log("a"))
+        wait("the name", lambda: "cannot resolve no-such-host.invalid, address 1 of member b (" in p.log("a"))
+        p.conf.write_text(p.conf.read_text().replace("no-such-host.invalid", "localhost"))
+        expect("reload", p.elect("a", "reload"), 0, out="changed")
+        wait("it is found", lambda: "resolved localhost, address 1 of member b" in p.log("a"))
+        holds("each attempt is logged", p.log("a").count("cannot resolve") == 1, p.log("a"))
 
 
 @case

@@ -5,11 +5,15 @@ Whoever dies, in whatever order, at whatever moment: nobody leads while somethin
 so; and who is known to be dead is not waited for. The workers here are talkers of our own (talk.py), so that they
 can be as slow, silent or sudden as they like."""
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -20,13 +24,14 @@ from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import LIMIT, die_with_parent, member_of, signal_both, state, wait  # noqa: E402
-from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, Words, clock  # noqa: E402
+from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, UNHEALTHY, Words, YIELDS, clock  # noqa: E402
 from lib.status_socket import answer, ask  # noqa: E402
 
 LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # its end is not mistaken for a testament, however busy the machine is
 MIDDLE = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # for cases that wait for its end
 LEASE, MIDDLE_LEASE = 30_000_000, 8_000_000  # microseconds
 BURST, PERIOD = 20, 0.05  # pace.h
+F_OFD_SETLK = 37
 SHORT = "lease = 500ms\nrenewal = 150ms\nmax-lease = 1s\n"
 
 
@@ -89,14 +94,13 @@ def use_up_burst(t):
     holds("turns have a pace", lasted >= (1000 - BURST) * PERIOD, lasted)
 
 
-def resign_at_work(t, look):
-    """The run resigns until another member leads. Slow members may not take the office: then the first one leads again."""
+def yield_until_another_leads(t, look):
+    """The run yields until another member leads. Slow members may not take the office: then the first one leads again."""
     def another_leads():
         t.say("RESIGN", group="main")
-        said = t.until_hears("STOP", "REFUSED")
-        holds("a run that works may resign", said and said.word == "STOP", said)
-        holds("and is told that it is done", t.until_hears("DONE"))
-        t.empty()
+        said = t.until_hears("DONE", "REFUSED")
+        holds("a run that works may not resign", said and said.word == "REFUSED" and "has not ended" in said.why, said)
+        t.empty(flags=YIELDS)
         t.say("HOLD", group="main")
         wait("it leads again, or another one does", lambda: look.seen or t.until_hears("GO", patience=0.1))
         return look.seen
@@ -115,7 +119,7 @@ def member_killed(_):
         holds("another one leads", seen is not None)
         holds("by its testament", p.testament_came())
         holds("the exit status is the member's", p.daemons[p.first].wait(LIMIT) == 128 + signal.SIGKILL)
-        holds("it says what happened", "was killed by signal 9" in p.log(p.first) and "its testament is sent" in p.log(p.first))
+        holds("it says what happened", "the member was killed (signal 9" in p.log(p.first) and "testament sent" in p.log(p.first))
         p.start(p.first)
         p.leader()
 
@@ -132,23 +136,87 @@ def both_killed(_):
 
 
 @case
+def waits_for_the_lock(_):
+    """A daemon that waits asks once who has the state, and starts when it is free."""
+    with LocalCluster("a") as p, socket.socket(socket.AF_UNIX) as door, open(p.state("a"), "r+b") as held:
+        fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        door.bind(p.socket("a"))
+        door.listen(1024)
+        door.setblocking(False)
+        p.start("a")
+        wait("it waits", lambda: f"is in use by process {os.getpid()}" in p.log("a"))
+        since = time.monotonic()
+        wait("and waits", lambda: time.monotonic() > since + 0.3)
+        asked = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                door.accept()[0].close()
+                asked += 1
+        holds("it asked once", asked == 1, asked)
+        held.close()
+        p.leader()
+
+
+@case
 def guardian_killed(_):
+    """Its member hands over, once the work has stopped, and ends. A daemon that is started meanwhile waits for it."""
+    with Watched() as p:
+        p.begin()
+        member = p.pid(p.first)
+        try:
+            with Talker(p.run_socket()) as t:
+                holds("go", t.hold().word == "GO" and t.ask() > t.asked)
+                look, until = p.lookout(), p.leads_until()
+                p.daemons[p.first].kill()
+                p.daemons[p.first].wait()
+                holds("its work is to stop", t.until_hears("STOP"))
+                p.start(p.first)  # the next daemon
+                wait("it waits", lambda: f"member-{p.number(p.first)}.state is in use by process {member}" in p.log(p.first))
+                holds("no other leads while it works", look.seen is None and not is_dead(member), look.seen)
+                t.empty()
+                seen = look.wait()
+                holds("another one leads", seen is not None)
+                holds("no lease was waited for", seen[0] < until, seen[0] - until)
+            wait("the member has ended", lambda: is_dead(member))
+            wait("the next daemon runs", lambda: "starts, incarnation 2" in p.log(p.first))
+            holds("it handed over", "stops (its guardian is dead)" in p.log(p.first) and not p.testament_came(), p.log(p.first))
+            p.leader()
+        finally:
+            end(member)
+
+
+@case
+def guardian_killed_with_work_that_does_not_stop(_):
+    """Then no other member leads before the lease is over."""
     with Watched(MIDDLE) as p:
         p.begin()
         member = p.pid(p.first)
-        p.daemons[p.first].kill()
-        p.daemons[p.first].wait()
         try:
-            wait("it knows", lambda: "the guardian is dead: it goes on, without testaments" in p.log(p.first))
-            g = p.known(p.first)
-            holds("it goes on", g["leads"] and g["term"] == p.term and not g["testament"], g)
-            with Talker(p.run_socket()) as t:  # and others may work under it
+            with Talker(p.run_socket()) as t:
                 holds("go", t.hold().word == "GO" and t.ask() > t.asked)
-                look, until = p.lookout(), p.leads_until()
-                os.kill(member, signal.SIGKILL)
-                holds("its end", t.until_hears("GO") is None)
-                seen = look.wait()
-            holds("its lease was waited for", seen and seen[0] >= until and not p.testament_came())
+                look = p.lookout()
+                p.daemons[p.first].kill()
+                p.daemons[p.first].wait()
+                seen, until = look.wait(), t.until
+                holds("another one leads, after the lease that its work was told of", seen is not None and seen[0] >= until, seen, until)
+            wait("the member has ended", lambda: is_dead(member))
+        finally:
+            end(member)
+
+
+@case
+def guardian_of_a_follower_killed(_):
+    with Watched() as p:
+        p.begin()
+        name = next(n for n in p.names if n != p.first)
+        member = p.pid(name)
+        try:
+            p.daemons[name].kill()
+            p.daemons[name].wait()
+            wait("the member has ended", lambda: is_dead(member))
+            p.start(name)
+            wait("the next daemon runs", lambda: "starts, incarnation 2" in p.log(name))
+            holds("the leader is the same", p.known(p.first)["term"] == p.term)
         finally:
             end(member)
 
@@ -217,7 +285,7 @@ def holder(_):
             said = t.hold()
             holds("go", said.word == "GO" and said.term == p.term and said.node == p.first and said.group == "main", said)
             holds("a lease", 0 < t.ask() - t.asked <= LEASE)
-            holds("status", p.known(p.first)["holder_pid"] == os.getpid(), p.group(p.first))
+            holds("status", p.known(p.first)["work"]["runner_pid"] == os.getpid(), p.group(p.first))
             second.say("HOLD", group="main")
             holds("one at a time", second.until_hears("WAIT") and second.until_hears("GO", patience=0.2) is None)
             holds("who cannot wait is told", third.hold(flags=NOW).word == "NO")
@@ -270,7 +338,7 @@ def holder_without_a_word(_):
             t.close()
             seen = look.wait()
             holds("its lease is waited for", seen and seen[0] >= until and not p.testament_came(), seen, until)
-            holds("and that is said", "its testament is burnt" in p.log(p.first), p.log(p.first))
+            holds("and that is said", "testament voided" in p.log(p.first), p.log(p.first))
 
 
 @case
@@ -336,6 +404,32 @@ def two_loose_runs(_):
 
 
 @case
+def unhealthy_run_that_the_guardian_knows(_):
+    """It does not keep a healthy run from working."""
+    with Watched() as p:
+        p.begin()
+        guardian = p.daemons[p.first]
+        with Talker(p.run_socket()) as ill, Talker(p.run_socket()) as well:
+            guardian.send_signal(signal.SIGSTOP)
+            ill.say("HOLD", group="main")
+            holds("it waits", ill.until_hears("WAIT"))
+            well.say("HOLD", group="main")
+            holds("it waits", well.until_hears("WAIT"))
+            ill.say("HEALTH", flags=UNHEALTHY, group="main", why="no disk")
+            ill.ask()
+            guardian.send_signal(signal.SIGCONT)
+            holds("the healthy run works", well.until_hears("GO"))
+            look = p.lookout()
+            p.kill_member()
+            well.until_hears("LOST")  # or its end
+            ill.say_to_guardian()
+            time.sleep(0.3)
+            holds("what works is waited for", look.seen is None and not p.testament_came(), look.seen)
+            well.say_to_guardian()
+            holds("then another one leads", look.wait() and p.testament_came())
+
+
+@case
 def resigns(_):
     """Handed over when what works has stopped, and its lease is renewed until then."""
     with Watched(MIDDLE) as p:
@@ -363,10 +457,30 @@ def resigns(_):
         with Talker(p.run_socket()) as t:
             t.hold()
             look = p.lookout()
-            resign_at_work(t, look)
+            yield_until_another_leads(t, look)
             t.say("RESIGN", group="main")
             said = t.until_hears("DONE", "REFUSED")
             holds("who does not lead cannot", said.word == "REFUSED" and "does not lead" in said.why, said)
+
+
+@case
+def yields_after_the_last_promise(_):
+    """All processes of a run are killed, which may leave some of its work behind: the member leads on until the time that the
+    run was told is over, and hands over then. A run of --on-exit hold keeps leadership."""
+    for flags in (YIELDS, 0):
+        with Watched(MIDDLE) as p:
+            p.begin()
+            with Talker(p.run_socket()) as t:
+                t.hold(flags=flags)
+                until = t.ask()
+                look = p.lookout()
+            wait("it is noticed", lambda: "disconnected without saying that its work has ended" in p.log(p.first))
+            if flags:
+                wait("it leads no more", lambda: not p.group(p.first).get("leads"))
+                holds("not before", clock() >= until, until)
+                seen = look.wait()
+                holds("then a member leads", seen and seen[0] >= until, seen, until)
+            holds("it says so:", ("hands leadership over (it was killed" in p.log(p.first)) == bool(flags), p.log(p.first))
 
 
 @case
@@ -413,13 +527,13 @@ def run_loses_its_leader(disturb):
         try:
             wait("it works", lambda: "starts sleep" in p.log("run"))
             disturb(p)
-            wait("what became of it", lambda: re.search("nothing works under it any more|without", p.log(p.first)))
-            wait("it is let in again", lambda: p.group(p.first).get("waiting") or p.group(p.first).get("holder_pid"))
+            wait("what became of it", lambda: re.search("all work has stopped|without", p.log(p.first)))
+            wait("it is let in again", lambda: (w := p.known(p.first)["work"])["waiting"] or w["runner_pid"])
         finally:
             run.terminate()
             run.wait()
         said = p.log(p.first)
-        for false in ("stands still", "without a word", "without saying", f"leads no more: {p.first} is not"):
+        for false in ("stands still", "without a word", "without saying", f"leads no more ({p.first} is not"):
             holds("a false message of the daemon:", false not in said, said)
         holds("a false message of the run:", "the daemon has ended" not in p.log("run"), p.log("run"))
 
@@ -434,7 +548,7 @@ def run_of_a_leader_that_is_cut_off(_):
         office = p.log(p.first).split("leads no more")[0]
         for daemon in others:
             signal_both(daemon, signal.SIGCONT)
-        holds("nothing is started that must stop at once", office.count(") works under it") == 1, office)
+        holds("nothing is started that must stop at once", office.count(") starts its work") == 1, office)
     run_loses_its_leader(cut_off)
 
 
@@ -455,7 +569,7 @@ def told_when_its_lease_is_over(_):
             t.say("HOLD", group="main")
             said = t.until_hears("WAIT", patience=LIMIT)
             holds("it waits", said is not None, p.log(p.first))
-            holds("its end is heard", p.times_in_history("nothing works under it any more") == 1, p.log(p.first))
+            holds("its end is heard", p.times_in_history("all work has stopped") == 1, p.log(p.first))
 
 
 @case
@@ -471,19 +585,20 @@ def run_of_a_leader_that_is_paused(_):
 
 @case
 def guardian_dies_while_it_is_told(_):
-    """Who waited for its word works all the same: there are no testaments any more."""
-    with Watched(MIDDLE) as p:
+    """A run that the guardian does not know of yet never works: the member hands over."""
+    with Watched() as p:
         p.begin()
         member = p.pid(p.first)
         p.daemons[p.first].send_signal(signal.SIGSTOP)
         try:
-            with Talker(p.run_socket()) as t, Talker(p.run_socket()) as second:
+            with Talker(p.run_socket()) as t:
                 t.say("HOLD", group="main")
                 holds("it waits", t.until_hears("WAIT") and t.until_hears("GO", patience=0.3) is None)
+                look = p.lookout()
                 p.daemons[p.first].kill()
-                holds("go", t.until_hears("GO"))
-                t.empty()
-                holds("and the next one", second.hold().word == "GO")
+                holds("it does not work", t.until_hears("GO") is None)
+                holds("another one leads", look.wait())
+            wait("the member has ended", lambda: is_dead(member))
         finally:
             end(member)
 
@@ -501,7 +616,7 @@ def says_so_and_is_gone(_):
             t.empty()
             t.close()
             os.kill(p.pid(p.first), signal.SIGCONT)
-        wait("every one was heard", lambda: p.times_in_history("nothing works under it any more") == 20)
+        wait("every one was heard", lambda: p.times_in_history("all work has stopped") == 20)
         holds("and nothing else", "without saying" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
@@ -511,7 +626,7 @@ def says_so_and_is_gone(_):
             channels.append(t.channel)
             t.channel = None
             t.say("EMPTY")
-        wait("all are empty", lambda: p.times_in_history("nothing works under it any more") == 320)
+        wait("all are empty", lambda: p.times_in_history("all work has stopped") == 320)
         for t in kept + channels:
             t.close()
         look = p.lookout()
@@ -675,8 +790,9 @@ def refused(_):
             said = t.until_hears("TOLD")
             holds("who holds nothing may nothing", said.left == 0 and said.stamp == 5)
         good = Words("LEASE", group="main").pack()
+        group = good.index(b"main")  # where a name without an end is put
         for bad in (good[:-1], good + b"x", b"", b"x" * FORMAT.size, good[:4] + b"\x40" + good[5:], good[:4] + b"\x08" + good[5:],
-                    good[:40] + b"g" * 64 + good[104:], good[:5] + b"\xff" + good[6:], b"\0" * 60000):
+                    good[:group] + b"g" * 64 + good[group + 64:], good[:5] + b"\xff" + good[6:], b"\0" * 60000):
             with Talker(p.run_socket()) as t:
                 if bad:
                     t.socket.send(bad)

@@ -21,7 +21,7 @@ from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import children, member_of, state, wait  # noqa: E402
 from lib.run_socket import Lookout, Talker, clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
-from lib.times import LONG_TIMES  # noqa: E402
+from lib.times import LONG_TIMES, TIMES  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
 SCRIPT = """#!/bin/sh
@@ -348,17 +348,42 @@ def member_killed_and_not_undone(_):
 
 @case
 def guardian_killed(_):
-    """Nobody can undo what was begun: the member ends, and others wait for its lease."""
-    with Hooked() as p:
+    """The member itself undoes what on-leader began, then hands over, and ends."""
+    with Hooked(times=LONG_TIMES) as p:
         p.start()
-        leader, term = p.settled()
+        leader, term, until = p.promised()
         member = member_of(p.daemons[leader].pid)
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.daemons[leader].kill()
-        wait("it ends", lambda: not os.path.exists(f"/proc/{member}"))
-        holds("it says why", "its guardian is dead, and nobody else can run its hooks" in p.log(leader), p.log(leader))
-        holds("another one leads", look.wait())
-        holds("nobody was told", not any("leads no more" in line and "hands" in line for line in p.log(leader).splitlines()))
+        seen = look.wait()
+        holds("another one leads", seen is not None, p.log(leader))
+        holds("no lease was waited for", seen[0] < until, seen, until)
+        wait("the member has ended", lambda: not os.path.exists(f"/proc/{member}"))
+        wait("the next leader's hook was run", lambda: [n for n in p.notes() if n.hook == "on-leader" and int(n.token) > term])
+        p.undone_before(leader, term, [n for n in p.notes() if n.hook == "on-leader" and int(n.token) > term][0], until)
+        p.one_at_a_time()
+
+
+@case
+def guardian_killed_and_not_undone(_):
+    """If on-follower fails again and again, or a hook runs when the guardian dies, the others wait for the lease."""
+    for hook, does in (("on-follower", "status=2"), ("on-leader", "touch FOLDER/runs; sleep 1000")):
+        with Hooked(times=TIMES) as p:
+            p.does(hook, does.replace("FOLDER", str(p.hooks)))
+            p.start()
+            if hook == "on-follower":
+                leader, term, until = p.promised()
+            else:
+                wait("the hook runs", lambda: (p.hooks / "runs").exists())
+                leader, term = p.leader()
+                until = clock() + ask(p.socket(leader), {"verb": "is-leader"})["left_us"]
+            look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
+            p.does("on-leader", "true")
+            p.daemons[leader].kill()
+            seen = look.wait()
+            holds("its lease is waited for", seen and seen[0] >= until - 5000, hook, seen, until)
+            wait("it is undone, or tried", lambda: "on-follower" in p.hooks_of(leader))
+            wait("it is said", lambda: hook == "on-leader" or "others wait until its lease is over" in p.log(leader))
 
 
 @case
@@ -420,6 +445,24 @@ def hook_parent_killed(_):
         wait("it is gone", lambda: not is_sleep(pid, 654))
         wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader)[before:] or
              lost_its_lease(p, leader, before))
+
+
+@case
+def hook_parent_stopped(_):
+    """A hook that stops its parent is ended all the same, and the daemon does not wait for it for ever."""
+    with Hooked(("on-leader",), names="a") as p:
+        p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
+        p.start()
+        daemon = p.daemons["a"]
+        parent = wait("it is stopped", lambda: next((c for c in children(daemon.pid) if state(c) == "T"), None))
+        left = children(parent)
+        try:
+            daemon.terminate()
+            wait("the daemon ends", lambda: daemon.poll() == 0)
+            holds("nothing is left", not any(is_sleep(pid, 653) for pid in left), left)
+        finally:
+            if daemon.poll() is None:
+                os.kill(parent, signal.SIGCONT)
 
 
 @case
@@ -530,11 +573,11 @@ def hostile_paths(_):
             wait("it leads", lambda: p.group("a").get("leads"))
             count = len(p.notes())
             hurt(p)
-            p.elect("a", "resign", "--timeout", "1")  # it is under way: nobody else can lead
+            p.elect("a", "resign", "--force", "--timeout", "1")  # no other member can lead: there is none
             wait(f"{hurt.__name__}: it is said", lambda: "pre-leader is not to be trusted: it declines" in p.log("a") or
                  "pre-leader could not be run" in p.log("a"))
             holds("it does not lead", not p.group("a").get("leads"), hurt.__name__)
-            holds("why", "elect: pre-leader: /" in p.log("a"), p.log("a"))
+            holds("why", "error   main: pre-leader cannot be run (/" in p.log("a"), p.log("a"))
             holds("it was not run", not p.noted.exists() or len(p.notes()) == count)
             for words in (("config", "check"), ("daemon", "--id", "a")):
                 expect(f"{hurt.__name__}: {words[0]}", run(*words, "-c", p.conf), 78, err="pre-leader: /")

@@ -16,7 +16,7 @@ from lib.checks import holds, is_root  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, member_of, wait  # noqa: E402
-from lib.run_socket import NOW, Talker, clock  # noqa: E402
+from lib.run_socket import clock, FAILED, NOW, Talker, UNHEALTHY, YIELDS  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import STEADY_TIMES  # noqa: E402
 
@@ -24,6 +24,7 @@ CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
 USER, GROUP = 60001, 60000  # of the attacker, if this is run by root
 PEAK = 2048                # kB that an attack may add to the memory of a member
 SHOWN, WINDOW, BURST, PERIOD = 8, 60, 20, 0.05  # journal.h, pace.h
+TURN = ("starts its work", "all work has stopped")
 
 
 def peak_memory(pid):
@@ -46,13 +47,13 @@ def margins(path, questions):
     return f"least lease left {least / 1000:.0f} ms, longest answer {longest / 1000:.1f} ms"
 
 
-@case
-def crowd_of_askers(_):
-    """Eight threads with 32 connections each, of a user who is only in the daemon's group."""
+def crowd(what, *words):
+    """Threads with connections each, of a user who is only in the daemon's group: this user's other questions, and those of other
+    users, are answered meanwhile, and the member goes on as before."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         as_user = {}
-        if is_root("crowd-of-askers of another user"):
+        if is_root(f"a crowd that {what}, of another user"):
             as_user = {"user": USER, "group": GROUP, "extra_groups": []}
             os.chown(p.socket(leader), -1, GROUP)
             for folder in (p.folder, p.folder / "state"):
@@ -60,19 +61,30 @@ def crowd_of_askers(_):
         member, path = member_of(p.daemons[leader].pid), p.socket(leader, "run")
         print("measured: without the crowd:", margins(path, 300))
         before = peak_memory(member)
-        crowd = subprocess.Popen([CROWD, p.socket(leader), "8", "32", '{"verb": "status"}\n'], stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE, preexec_fn=die_with_parent, **as_user)
+        attack = subprocess.Popen([CROWD, p.socket(leader), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  preexec_fn=die_with_parent, **as_user)
         try:
             print("measured: with the crowd:", margins(path, 600))
             if as_user:  # another user is answered, too
                 wait("an answer", lambda: ask(p.socket(leader), {"verb": "is-leader"}))
         finally:
-            made = int(crowd.communicate()[0])
+            made = int(attack.communicate()[0])
         grown = peak_memory(member) - before
         print(f"measured: {made} connections were made; the member's peak grew by {grown} kB")
         holds("there was a crowd", made > 0)
         holds("bounded memory:", grown < PEAK, grown, "kB")
         holds("it leads as before", p.leader() == (leader, term), p.leader(), (leader, term))
+
+
+@case
+def crowd_of_askers(_):
+    crowd("asks", "8", "32", '{"verb": "status"}\n')
+
+
+@case
+def crowd_of_the_silent(_):
+    """More connections than there are places, each of which says nothing whole."""
+    crowd("is silent", "8", "200", '{"verb": ')
 
 
 def history(p, name):
@@ -99,16 +111,22 @@ def flood_of_turns(_):
         holds("turns have a pace:", lasted >= (turns - BURST) * PERIOD, lasted)
         missing = [text for text in first if text not in [e["text"] for e in history(p, leader)]]
         holds("nothing else is replaced:", not missing, missing)
-        wait("all ended", lambda: counted(history(p, leader), "nothing works under it any more") == turns)
+        wait("all ended", lambda: counted(history(p, leader), "all work has stopped") == turns)
         entries = history(p, leader)
-        holds("every turn is counted", counted(entries, "works under it") == 2 * turns, entries)
+        holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
-        lines, lasted = p.log(leader).count("works under it"), time.monotonic() - begun  # in this order
+        lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun  # in this order
         holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
         p.daemons[leader].terminate()
         p.daemons[leader].wait()
         said = p.log(leader)
-        holds("and summed up at the end", re.search(r"nothing works under it any more \(and \d+ similar entries within 60 s\)", said), said[-900:])
+        holds("and summed up at the end", re.search(r"all work has stopped \(and \d+ similar entries within 60 s\)", said), said[-900:])
+
+
+def recorded(p, name):
+    """How many steps the flight recorder of that member has seen."""
+    question = {"verb": "messages", "group": "main", "loud": True, "from": -1}
+    return wait("the recorder", lambda: ask(p.socket(name), question))["next"]
 
 
 @case
@@ -117,17 +135,48 @@ def flood_of_resignations(_):
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
-
-        def recorded():
-            question = {"verb": "messages", "group": "main", "loud": True, "from": -1}
-            return wait("the recorder", lambda: ask(p.socket(follower), question))["next"]
-        before = recorded()
+        before = recorded(p, follower)
         with Talker(p.socket(follower, "run")) as t:
             for _ in range(100):
                 t.say("RESIGN", group="main")
                 said = t.until_hears("REFUSED", "DONE")
                 holds("it is refused", said and said.word == "REFUSED" and "does not lead" in said.why, said)
-        holds("no step is recorded", recorded() - before < 100, before, recorded())
+        holds("no step is recorded", recorded(p, follower) - before < 100, before, recorded(p, follower))
+
+
+@case
+def failures_that_keep_leadership(_):
+    """A run of --on-exit hold that fails at once, and is started again at once, starts four times a second."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, _ = p.begin()
+        begun = time.monotonic()
+        with Talker(p.socket(leader, "run")) as t:
+            for i in range(12):
+                holds("its turn comes", t.hold().word == "GO", i)
+                t.empty(flags=FAILED, why="its command exited with status 1")
+        lasted = time.monotonic() - begun
+        holds("failures have a pace:", lasted >= 1.5, lasted)
+        holds("it leads", p.known(leader)["leads"] and "exited with status 1" in p.log(leader), p.log(leader))
+
+
+@case
+def flood_of_health(_):
+    """Now healthy, now not, with another reason each time: neither the flight recorder nor the log is filled."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, _ = p.begin()
+        follower = next(n for n in p.names if n != leader)
+        before, begun = recorded(p, follower), time.monotonic()
+        with Talker(p.socket(follower, "run")) as t:
+            t.say("HOLD", group="main")
+            t.until_hears("WAIT")
+            for i in range(1000):
+                t.say("HEALTH", flags=UNHEALTHY, group="main", why="".join(chr(ord("a") + int(d)) for d in str(i)))
+                t.say("HEALTH", group="main")
+                t.ask()
+        seconds = time.monotonic() - begun + 1
+        holds("steps are few:", recorded(p, follower) - before < 100 + 4 * seconds, before, recorded(p, follower), seconds)
+        lines = len(p.log(follower).splitlines())
+        holds("lines are few:", lines < 100 + 10 * seconds, lines, seconds)
 
 
 @case
@@ -143,8 +192,7 @@ def flood_of_hand_overs(_):
             with Talker(p.socket(leader, "run")) as t:
                 if t.hold().word != "GO":
                     continue
-                t.say("RESIGN", group="main")
-                t.empty()
+                t.empty(flags=YIELDS)
                 resigned += 1
                 wait("another one leads", lambda: not p.known(leader)["leads"])
         lasted = time.monotonic() - begun
@@ -158,8 +206,8 @@ def flood_of_hand_overs(_):
 
 @case
 def many_groups_of_one_user(_):
-    """After a fail-over the runs of one user start in all groups at once, and when they end at once all may resign: a run
-    says that it resigns once, and does not hear the answer."""
+    """After a fail-over the runs of one user start in all groups at once, and when they end at once all hand over: a run
+    yields once, and hears no answer."""
     groups = tuple(f"g{i}" for i in range(24))  # more than a burst
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()
@@ -180,23 +228,17 @@ def many_groups_of_one_user(_):
                 said = t.hold(group, flags=NOW)
                 holds("its start is not delayed:", said and "too often" not in said.why, group, said)
                 holds("it works", said.word == "GO" or t.hold(group).word == "GO", group, said)
-            for group, t in runs.items():
-                if group != groups[0]:
-                    t.say("RESIGN", group=group)
-                t.empty()
-            runs[groups[0]].say("RESIGN", group=groups[0])  # a run that has just ended may, too
-            for group, t in runs.items():
-                said = t.until_hears("DONE", "REFUSED")
-                holds("it may resign:", said and said.word == "DONE", group, said)
+            for t in runs.values():
+                t.empty(flags=YIELDS)
+            second, left = next(n for n in p.names if n != leader), set()
+
+            def all_left():
+                left.update(group for group, name in led(second).items() if name not in (None, leader))
+                return len(left) == len(groups)
+            wait("others lead", all_left)
         finally:
             for t in runs.values():
                 t.close()
-        second, left = next(n for n in p.names if n != leader), set()
-
-        def all_left():
-            left.update(group for group, name in led(second).items() if name not in (None, leader))
-            return len(left) == len(groups)
-        wait("others lead", all_left)
 
 
 if __name__ == "__main__":

@@ -251,9 +251,19 @@ def as_readme_says(m):
              lambda: int(m.unit(leader, "elect", "NRestarts")[0]) > restarts and m.unit(leader, "elect", "SubState") == ["running"])
         leader = m.leader()
     m.on(leader, f"sed -i 's/^lease = {LEASE}/lease = 9s/' /etc/elect/elect.conf && systemctl reload elect")
-    wait("reloaded", lambda: "lease" in m.on(leader, "journalctl -u elect -o cat --no-pager | grep reloaded | tail -1").stdout)
+    wait("reloaded", lambda: "lease" in m.on(leader, "journalctl -u elect -o cat --no-pager | grep ^reloaded | tail -1").stdout)
     m.on(leader, "echo nonsense >>/etc/elect/elect.conf && systemctl restart elect", check=False)
     wait("it is not tried again", lambda: m.unit(leader, "elect", "ActiveState", "ExecMainStatus") == ["failed", "78"])
+    office, refused = (wait(f"{event} is in the journal", lambda: journal_entries(m, leader, event))[-1] for event in ("leads", "not-started"))
+    holds("an office", re.fullmatch(r"main: leads in term \d+\.\d+ \(.+\)", office["MESSAGE"]) and office["ELECT_MEMBER"] == leader and
+          (office["PRIORITY"], office["ELECT_GROUP"], office["SYSLOG_IDENTIFIER"]) == ("5", "main", "elect"), office)
+    holds("a failed start", refused["PRIORITY"] == "3" and "/etc/elect/elect.conf:" in refused["MESSAGE"], refused)
+
+
+def journal_entries(m, name, event):
+    """Of a daemon, with their fields."""
+    said = m.on(name, f"journalctl -o json --no-pager ELECT_EVENT={event}", check=False).stdout
+    return [json.loads(line) for line in said.splitlines()]
 
 
 @case
@@ -263,7 +273,8 @@ def work_in_a_unit(m):
     [unit] = blocks("docs/operations.md", "Work that only a leader does", "ini")
     program = re.search(r"-- (\S+)", unit)[1]
     for name in m.names:
-        m.on(name, f"cat >{program} && chmod 755 {program}", text="#!/bin/sh\necho token $ELECT_TOKEN\nexec sleep 1000000\n")
+        m.on(name, f"cat >{program} && chmod 755 {program}", text="#!/bin/sh\ntrap 'sleep 1; exit' TERM\n"
+             "echo token $ELECT_TOKEN\nsleep 1000000 &\nwait\n")
         where = m.on(name, "command -v elect").stdout.strip()
         m.on(name, "cat >/etc/systemd/system/scheduler.service", text=unit.replace("/usr/bin/elect", where))
         m.on(name, "systemctl daemon-reload && systemctl enable --now scheduler")
@@ -297,9 +308,14 @@ def work_in_a_unit(m):
     m.on(first, "systemctl start elect")
     wait("it waits here", lambda: re.search("waits: . leads", m.on(first, "journalctl -u scheduler -n 1 -o cat --no-pager").stdout))
     m.on(second, "pkill -KILL -x elect-member")
-    third, _ = where_it_works(two)
-    m.on(third, "systemctl stop scheduler")
-    holds("nothing of it is left", not works(third))
+    third, three = where_it_works(two)
+    m.on(third, "pkill -KILL -x elect-guardian")
+    fourth, _ = where_it_works(three)
+    said = m.on(third, "journalctl -u elect -o cat --no-pager").stdout
+    holds("its member hands over when the work has stopped",
+          re.search(r"its guardian is dead.*scheduler: . hands its office to . \(its work has stopped\)", said, re.S), said)
+    m.on(fourth, "systemctl stop scheduler")
+    holds("nothing of it is left", not works(fourth))
 
 
 if __name__ == "__main__":

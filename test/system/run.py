@@ -20,7 +20,7 @@ from lib import evidence  # noqa: E402
 from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root, skip  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
-from lib.fake_daemon import CGROUP, Fake, LOOSE, MARGIN, NAMESPACE, NOW, SHORT, TERM, boottime  # noqa: E402
+from lib.fake_daemon import CGROUP, FAILED, Fake, LOOSE, MARGIN, NAMESPACE, NOW, SHORT, TERM, UNHEALTHY, YIELDS, boottime  # noqa: E402
 from lib.processes import LIMIT, state, wait  # noqa: E402
 from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, main, ran  # noqa: E402
 
@@ -38,9 +38,11 @@ def usage(_):
                 (["--frobnicate", "--", "true"], "unknown option"), (["--respwan", "--", "true"], "did you mean --respawn?"),
                 (["-o", "json", "--", "true"], "does not take that option"), (["-k", "soon", "--", "true"], "expected such as 200ms"),
                 (["-w", "5", "--", "true"], "expected such as 200ms"), (["--on-lose", "stpo", "--", "true"], "--on-lose"),
+                (["--on-exit", "yeild", "--", "true"], "did you mean yield?"),
+                (["--on-exit", "yield", "-n", "--", "true"], "cannot be used with --no-wait"), (["--resign", "--", "true"], "removed: a command that fails"),
                 (["-s", "TERMINATE", "--", "true"], "no signal"), (["-s", "STOP", "--", "true"], "no signal"),
-                (["-E", "256", "--", "true"], "from 0 to 255"), (["--once", "--respawn", "--", "true"], "does not go with --respawn"),
-                (["-n", "-w", "1s", "--", "true"], "does not go with --max-wait"), (["--shell", "--", "echo", "a"], "one word"),
+                (["-E", "256", "--", "true"], "from 0 to 255"), (["--once", "--respawn", "--", "true"], "cannot be used with --respawn"),
+                (["-n", "-w", "1s", "--", "true"], "cannot be used with --max-wait"), (["--shell", "--", "echo", "a"], "one word"),
                 (["--health-every", "1s", "--", "true"], "goes with --health"),
                 (["--health", "x", "--health-tries", "0", "--", "true"], "from 1 to"),
                 (["--kill-margin", "0s", "--", "true"], "more than 0"), (["--on-lose", "freeze", "-s", "INT", "--", "true"], "frozen"),
@@ -380,7 +382,7 @@ def respawn(_):
 @case
 def on_lose_signal(_):
     with Fake(**SHORT) as f, begin(f, STAYS, "--on-lose", "signal", "-s", "INT") as r:
-        holds("loose", f.client().heard[0].flags == LOOSE)
+        holds("loose", f.client().heard[0].flags == LOOSE | YIELDS)
         command = r.command()
         f.renews = False
         holds("told", r.process.stdout.readline().startswith(b"told 2"))
@@ -439,15 +441,119 @@ def on_lose_freeze(_):
         holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
 
 
+def last_empty(f, times=1):
+    """What the last EMPTY of the newest connection said, of so many."""
+    f.wait("EMPTY", lambda: f.client().empty == times)
+    return [said for said in f.client().heard if said.word == "EMPTY"][-1]
+
+
 @case
-def resign(_):
+def on_exit(_):
+    """Which end of a command hands leadership over, with the packet that says that nothing is left: none other does."""
+    hold, always, both = 0, YIELDS, YIELDS | FAILED
+    policies = ((), both), (("--on-exit", "yield-on-failure"), both), (("--on-exit", "yield"), both), (("--on-exit", "hold"), FAILED)
     with Fake() as f:
-        expect("resign", ran(f, "--resign", "--", "sh", "-c", "exit 4"), 4)
-        f.wait("EMPTY", lambda: f.words()[-1] == "EMPTY")
-        [said] = [said for said in f.clients[-1].heard if said.word == "RESIGN"]
-        holds("for its group", said.group == "main", said)
-        expect("else not", ran(f, "--", "true"), 0)
-        holds("else not", f.words().count("RESIGN") == 1)
+        for words, failed in policies:
+            fine = always if "yield" in words else hold
+            for command, flags, why in ((("true",), fine, "status 0"), (("sh", "-c", "exit 4"), failed, "exited with status 4"),
+                                        (("sh", "-c", "kill -9 $$"), failed, "killed by SIGKILL"),
+                                        (("/nowhere/at/all",), failed, "could not be started (status 127)"),
+                                        ((str(f.folder),), failed, "could not be started (status 126)")):
+                r = ran(f, *words, "--", *command)
+                said = last_empty(f)
+                holds("as the policy wants it:", said.flags == flags and why in said.why, words, command, said)
+                holds("it says so:", ("hands over leadership of main" in r.err) == bool(flags & YIELDS), words, r.err)
+            holds("the daemon knows what to do if all die:", bool(f.client().heard[0].flags & YIELDS) == ("hold" not in words), words)
+            how = as_ordinary_user(f)
+            expect("no further process", ran(f, *words, "--", "true", before=("prlimit", "--nproc=1:1"), **how), 125, err="cannot be started")
+            holds("a failure to start:", last_empty(f).flags == failed and "(status 125)" in last_empty(f).why, words, last_empty(f))
+            with begin(f, STAYS, *words) as r:  # its service manager ends it: it has not failed
+                r.signal(signal.SIGTERM)
+                holds("told", r.process.stdout.readline().startswith(b"told 15"))
+                os.kill(r.command(), signal.SIGKILL)
+                holds("ended", r.end() == 137, r.err)
+                holds("told to end:", last_empty(f).flags == fine, words, last_empty(f))
+            with begin(f, OBEYS, *words) as r:  # leadership is lost
+                f.client().say("STOP", why="again")
+                holds("lost", r.end() == 75 and last_empty(f).flags == 0, last_empty(f))
+
+
+@case
+def yields_when_nothing_is_left(_):
+    """A command fails, and leaves processes behind: leadership is handed over when all of them are dead, whichever of the
+    processes of elect run is killed meanwhile."""
+    seen = []
+
+    def look(client, said):
+        if said.word == "EMPTY":
+            seen.append((said.flags, said.why, r.workers()))
+        return False
+
+    def none(_):
+        pass
+
+    def runner(r):
+        r.signal(signal.SIGKILL)
+
+    def keeper(r):
+        os.kill(r.keeper(), signal.SIGKILL)
+    for end, why in ((none, "status 3"), (runner, "its runner was killed"), (keeper, "its keeper was killed")):
+        with Fake(answer=look) as f:
+            there = f.folder / "fail"
+            leaves = f"setsid {HOSTILE} BEAT tree 20 & until [ -e {there} ]; do sleep .01; done; exit 3"
+            with Run(f, "--", "sh", "-c", leaves) as r:
+                r.begun(20)
+                there.touch() if end is none else end(r)
+                r.end()
+                f.wait("EMPTY", lambda: seen)
+                flags, said, workers = seen.pop()
+                holds("it fails", flags == YIELDS | FAILED and why in said, flags, said)
+                holds("and nothing is left by then:", not workers, workers)
+
+
+@case
+def restarts(_):
+    """Three times, without anything left of the last one, and under the same term; then leadership is handed over."""
+    with Fake() as f:
+        starts = f.folder / "starts"
+        r = ran(f, "--on-exit", "restart", "--shell", "--", f"echo $ELECT_TERM $ELECT_LOSS_FD >>{starts}; exit 3")
+        holds("in the end", r.returncode == 3 and "hands over leadership of main" in r.err, r.err)
+        holds("it backs off", re.findall(r"restarts it in (\d) s", r.err) == ["1", "2", "4"], r.err)
+        lines = starts.read_text().splitlines()
+        holds("four starts", len(lines) == 4 and all(line.startswith("5.1 ") and line[-1].isdigit() for line in lines), lines)
+        holds("once", last_empty(f).flags == YIELDS | FAILED and f.words().count("HOLD") == 1, f.words())
+        expect("what ends well is not started again", ran(f, "--on-exit", "restart", "--", "true"), 0)
+        holds("and keeps leadership", last_empty(f).flags == 0, last_empty(f))
+        for end, status, flags in ((lambda r: r.signal(signal.SIGTERM), 3, 0), (lambda r: f.client().say("STOP", why="again"), 75, 0),
+                                   (lambda r: f.client().say("LOST", why="again"), 75, 0)):
+            with Run(f, "--on-exit", "restart", "--", "sh", "-c", "exit 3") as r:
+                while b"restarts it in 1 s" not in r.process.stderr.readline():
+                    pass
+                end(r)
+                holds("ends at once", r.end() == status and last_empty(f).flags == flags, r.process.returncode, r.err, last_empty(f))
+
+
+@case
+def restarts_of_a_frozen_run(_):
+    """A command that failed is not started again while its run is frozen, although the lease that it was told of still lasts."""
+    with Fake() as f:
+        starts = f.folder / "starts"
+        with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ >>{starts}; exit 3") as r:
+            while b"restarts it in 1 s" not in r.process.stderr.readline():
+                pass
+            since = boottime()
+            f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
+            f.client().say("STOP", why="again")
+            f.wait("it waits for its turn", lambda: f.words().count("HOLD") == 2)
+            while boottime() < since + 1_500_000:
+                r.signal(signal.SIGUSR1)  # which wakes the keeper
+                time.sleep(0.02)
+            holds("nothing starts", len(starts.read_text().split()) == 1, starts.read_text())
+            f.answer = None
+            f.client().say("GO")
+            wait("it is started again", lambda: len(starts.read_text().split()) == 2)
+            r.signal(signal.SIGTERM)
+            r.end()
 
 
 @case
@@ -458,17 +564,44 @@ def health(_):
         # a check that takes longer than a second fails, too: so many in a row do not by chance
         with begin(f, OBEYS, "--health", f"echo >>{checks}; test ! -e {sign}", "--health-every", "1s", "--health-tries", "15") as r:
             wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
-            holds("it goes on", "RESIGN" not in f.words())
+            holds("it goes on", "EMPTY" not in f.words())
             sign.touch()
-            holds("sick", r.end() == 75 and "the check of its health fails: resigns" in r.err and "handed over: it resigns" in r.err, r.err)
-        with begin(f, OBEYS, "--health", "sleep 1000", "--health-every", "300ms", "--health-tries", "2") as r:
-            holds("too slow", r.end() == 75 and "health" in r.err, r.err)
-        f.answer = lambda client, said: said.word == "RESIGN" and (client.say("REFUSED", why="nobody else is there") or True)
-        with begin(f, OBEYS, "--health", "exit 1", "--health-every", "20ms", "--health-tries", "1") as r:
-            f.wait("said more than once", lambda: f.words().count("RESIGN") >= 5)
-            r.signal(signal.SIGTERM)
-            holds("refused: it goes on", r.end() == 0 and "nobody else is there" in r.err, r.err)
+            holds("sick", r.end() == 75 and "the health check fails" in r.err and "hands over leadership of main" in r.err, r.err)
+            holds("leadership is handed over", last_empty(f).flags == YIELDS | FAILED and "health check" in last_empty(f).why, last_empty(f))
+        slow = f.folder / "slow"  # not before it works
+        with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
+            slow.touch()
+            holds("too slow", r.end() == 75 and "timed out" in r.err, r.err)
         holds("no check is left", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+
+
+@case
+def health_before_it_leads(_):
+    """A run whose check fails says so while it waits, with the exit status and the first line of the check; its command starts
+    only after a check that passes."""
+    with Fake() as f:
+        sign, started = f.folder / "well", f.folder / "started"
+        check = f"test -e {sign} || {{ echo 'no disk, no work'; echo more; exit 9; }}"
+        with Run(f, "--health", check, "--health-every", "500ms", "--health-tries", "2", "--", "touch", started) as r:
+            f.wait("it fails", lambda: "HEALTH" in f.words())
+            said = f.client().heard
+            holds("not checked yet", said[0].word == "HOLD" and said[0].flags & UNHEALTHY, said)
+            holds("it says why", said[1].flags == UNHEALTHY and said[1].why == "its health check exited with status 9: no disk, no work", said)
+            holds("nothing starts", not started.exists())
+            sign.touch()
+            holds("then it starts", r.end() == 0 and started.exists(), r.err)
+            holds("the user reads it", "exited with status 9: no disk, no work; failure 1 of 2" in r.err and "the health check passes" in r.err, r.err)
+            holds("once each", [s.flags for s in f.client().heard if s.word == "HEALTH"] == [UNHEALTHY, 0], f.client().heard)
+        terms = f.folder / "terms"
+        r = ran(f, "--health", f"echo ${{ELECT_TERM-none}} >>{terms}", "--health-every", "100ms", "--", "sh", "-c",
+                f"until grep -q 5.1 {terms}; do sleep .1; done", env={"ELECT_TERM": "9.9"})
+        holds("a check knows whether the command works", r.returncode == 0 and terms.read_text().startswith("none\n"), terms.read_text(), r.err)
+        with Run(f, "--health", "yes; exit 1", "--health-every", "60s", "--health-tries", "1", "--", "true") as r:
+            f.wait("HOLD", lambda: f.words()[-1] == "HOLD")
+            wait("a check that writes and writes is read", lambda: r.workers())
+            r.signal(signal.SIGTERM)
+            holds("ended", r.end() == 143, r.err)
+            wait("with its check", lambda: not r.alive())
 
 
 def say_as_nobody(name):
@@ -489,15 +622,15 @@ def watchdog(_):
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
         with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:  # which is less than it works for
-            holds("signs of life", r.end() == 6 and "RESIGN" not in f.words(), r.err)
+            holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
         with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:  # signs that wait for the keeper count
             keeper, since = r.keeper(), boottime()
             os.kill(keeper, signal.SIGSTOP)
             wait("longer than the watchdog", lambda: boottime() > since + 8_500_000)
             os.kill(keeper, signal.SIGCONT)
-            holds("signs of life that were late", r.end() == 6 and "RESIGN" not in f.words(), r.err)
+            holds("signs of life that were late", r.end() == 6 and "no sign of life" not in r.err, r.err)
         with begin(f, alive.format(3, ""), "--watchdog", "5s") as r:  # in which it begins
-            holds("silence", r.end() == 75 and "no sign of life: resigns" in r.err, r.err)
+            holds("silence", r.end() == 75 and "no sign of life: " in r.err, r.err)
         with begin(f, alive.format(1, "s.sendto(b'WATCHDOG=trigger', '\\0'+name[1:])"), "--watchdog", "100s") as r:
             holds("it says so itself", r.end() == 75 and "no sign of life" in r.err, r.err)
         silent = "import os,time\nprint('on',flush=True)\nprint(os.environ['NOTIFY_SOCKET'],flush=True)\ntime.sleep(1000)"
@@ -525,7 +658,7 @@ def isolated(_):
                 skip("isolated/as-another-user", "needs namespaces for that user")
                 continue  # it was said clearly, and nothing was started
             expect("isolated", r, 0)
-            holds("the daemon is told", f.client().heard[0].flags == NAMESPACE, f.client().heard[0].flags)
+            holds("the daemon is told", f.client().heard[0].flags == NAMESPACE | YIELDS, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())
             holds("alone in there, and itself", processes < 6 and user == how.get("user", os.geteuid()) and pid == 2, r.out)
     with Fake(**SHORT) as f, Run(f, "--isolate", "--", HOSTILE, "BEAT", "tree", "5") as r:
@@ -608,7 +741,7 @@ def control_groups(_):
     with Fake() as f, Cgroup(True) as given, Cgroup(False) as kept:
         r = expect("delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=given.enter), 0)
         holds("one of its own", f"0::/{given.path.name}/elect-run-" in r.out, r.out)
-        holds("the daemon is told", f.client().heard[0].flags == CGROUP, f.client().heard[0].flags)
+        holds("the daemon is told", f.client().heard[0].flags == CGROUP | YIELDS, f.client().heard[0].flags)
         r = expect("not delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
         holds("none", f"0::/{kept.path.name}\n" in r.out, r.out)
         r = expect("demanded", ran(f, "--cgroup", "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)

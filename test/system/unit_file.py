@@ -12,7 +12,7 @@ from lib.checks import skip  # noqa: E402
 
 UNIT = pathlib.Path(sys.argv[1])
 EXPOSURE = 1.5
-WANTED = ["Type=notify", "KillMode=mixed", "User=elect", "RuntimeDirectory=elect", "StateDirectory=elect"]
+WANTED = ["Type=notify", "KillMode=control-group", "User=elect", "RuntimeDirectory=elect", "StateDirectory=elect"]
 problems = []
 
 settings = [line for line in UNIT.read_text().splitlines() if line and not line.startswith(("#", "["))]

@@ -5,6 +5,7 @@ Each of three members has an elect run, as a service manager would keep it, of a
 grandchildren in sessions of their own, and writes down when each of them was last alive. Whatever happens to whom: work
 under a later token begins after the last sign of life under an earlier one. SECONDS and SEED are for `anything`."""
 
+import contextlib
 import os
 import random
 import re
@@ -22,6 +23,7 @@ from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import LIMIT, adopt_orphans, children, descendants, die_with_parent, member_of, state, wait  # noqa: E402
 from lib.run_socket import clock  # noqa: E402
 from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
 from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
 # Without a real-time priority, which root has, it takes longer on a busy machine to kill what must not outlive a lease.
@@ -239,7 +241,7 @@ def bad_input(_):
     def elect(name, *words):
         return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=10 * LIMIT)
     with LocalCluster(times=STEADY_TIMES, groups=("main", "other")) as p:
-        expect("no daemon", elect("a", "main", "--", "true"), 125, err="no daemon runs here: elect daemon starts it")
+        expect("no daemon", elect("a", "main", "--", "true"), 125, err="no daemon runs here: start it with elect daemon")
         p.start()
         leader, _ = p.leader()
         follower = next(n for n in p.names if n != leader)
@@ -249,7 +251,7 @@ def bad_input(_):
         expect("nothing behind it", elect(leader, "main", "--"), 125, err="elect run: ")
         expect("-n", is_told(elect, follower, "main", "-n", "--", "true"), 1, err=f"{leader} leads")
         for words, code in ((("/nowhere/at/all",), 127), ((str(p.conf),), 126), (("sh", "-c", "exit 7"), 7), (("sh", "-c", "kill -9 $$"), 137)):
-            done = is_told(elect, leader, "main", "-n", "--", *words)
+            done = is_told(elect, leader, "main", "-n", "--on-exit", "hold", "--", *words)
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
@@ -272,10 +274,124 @@ def containment(_):
     for words, container in ways:
         with Works(words=words, times=STEADY_TIMES) as p:  # it works on while it is looked at
             name, _ = p.begin()
-            group = p.known(name)
-            holds("status", group.get("containment") == container and group["holder_pid"] == p.runs[name].pid, group)
-            expect("in words", p.elect(name, "status"), 0,
-                   out=f"elect run works under it (pid {p.runs[name].pid}), contained in a {container}\n")
+            work = wait("the command is known", lambda: (w := p.known(name)["work"])["pid"] and w if not words else p.known(name)["work"])
+            holds("work", work["running"] and work["runner_pid"] == p.runs[name].pid and work["since"] and work["containment"] == container
+                  and work["waiting"] == 0 and work["backoff_seconds"] is None, work)
+            holds("its command", words or HOSTILE.encode() in cmdline(work["pid"]), work)
+            text = " ".join(p.elect(name, "status").stdout.split())  # as one line
+            holds("in words", f"(elect run: pid {p.runs[name].pid}), in a {container}" in text, text)
+
+
+@case
+def failed_command(_):
+    """A command that fails hands leadership over, and exits with its status; one that ends well does not."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, term = p.begin()
+        run = [ELECT, "run", "-c", str(p.conf), "--id", leader, "--"]
+        holds("it ends well", subprocess.run([*run, "true"], capture_output=True).returncode == 0)
+        holds("leadership is kept", p.leader() == (leader, term), p.log(leader))
+        failed = subprocess.run([*run, "sh", "-c", "exit 3"], capture_output=True, text=True)
+        holds("it fails", failed.returncode == 3 and "exited with status 3: hands over leadership of main" in failed.stderr, failed)
+        wait("the term is over", lambda: (p.known(leader)["term"] or 0) > term)
+        log = p.log(leader)
+        holds("in this order", 0 <= log.find("all work has stopped") <= log.rfind("hands leadership over (its command exited with status 3")
+              < log.find("leads no more"), log)
+
+
+def backed_off(log):
+    """The delays of a member, in seconds, as its log has them."""
+    return [int(s) for s in re.findall(r"this member backs off for (\d+) s", log)]
+
+
+@case
+def fails_everywhere(_):
+    """A command that fails on every member does not spin: each of them waits twice as long after each failure."""
+    with LocalCluster() as p:
+        p.start()
+        for name in p.names:
+            wait("its sockets", lambda: p.group(name))
+        runs = [subprocess.Popen(["sh", "-c", f"while :; do {ELECT} run -q -c {p.conf} --id {n} -- /bin/false; done"],
+                                 preexec_fn=die_with_parent, start_new_session=True) for n in p.names]
+        try:
+            wait("three failures of one member", lambda: any(len(backed_off(p.log(n))) >= 3 for n in p.names))
+        finally:
+            for run in runs:
+                os.killpg(run.pid, signal.SIGTERM)
+                run.wait()
+        for name in p.names:
+            log = p.log(name)
+            delays, earliest = backed_off(log), 0
+            holds("twice as long each time:", delays == [2 ** i for i in range(len(delays))], name, delays)
+            for entry in wait("the history", lambda: ask(p.socket(name), {"verb": "history"}))["history"]:
+                if entry["text"].endswith("starts its work"):
+                    holds("no start in the first half of a back-off:", entry["at_us"] >= earliest, name, entry, earliest)
+                for delay in backed_off(entry["text"]):
+                    earliest = entry["at_us"] + delay * 500_000  # it may be logged some time after it began
+
+
+@case
+def unhealthy_before_it_starts(_):
+    """A leader whose check fails before its command starts hands over once, stands aside, and starts nothing."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, term = p.begin()
+        started = p.folder / "started"
+        run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--health", "echo no disk; exit 4", "--health-every", "200ms",
+                                "--health-tries", "2", "--", "touch", started], stderr=subprocess.PIPE, preexec_fn=die_with_parent)
+        try:
+            wait("it hands over", lambda: (p.known(leader)["term"] or 0) > term)
+            log = p.log(leader)
+            holds("with the reason", "hands leadership over (its health check exited with status 4: no disk" in log, log)
+            holds("once", len(backed_off(log)) == 1 and not started.exists(), log)
+            holds("nothing works", not p.known(leader)["work"]["running"], p.known(leader))
+            holds("it stands aside", "main: stands aside (no elect run here is healthy)" in log, log)
+        finally:
+            run.kill()
+            run.communicate()
+
+
+@contextlib.contextmanager
+def running(p, name):
+    """An elect run of that member, which is killed in the end."""
+    run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", name, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
+                           preexec_fn=die_with_parent)
+    try:
+        yield
+    finally:
+        run.kill()
+        run.wait()
+
+
+@case
+def only_with_a_runner(_):
+    """Members without an elect run vote, but only the one that has one is elected. Without any there is no leader."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
+        p.start()
+        for name in p.names:
+            wait("it stands aside", lambda: "main: stands aside (no elect run is connected here)" in p.log(name))
+            wait("status says so", lambda: all(text in p.elect(name, "status").stdout for text in (
+                "no member can be elected, because none has a run", "none; this member stands aside")))
+        wait("elect doctor says so", lambda: "no member has a healthy elect run (lead-only-with-runner = yes), so none may lead"
+             in p.elect("c", "doctor").stdout)
+        for name in ("a", "b"):  # never the highest, which would be elected otherwise
+            with running(p, name):  # its keeper ends the work, and the member hands over
+                holds("it leads", p.leader()[0] == name, p.log(name))
+                wait("its work runs", lambda: p.known(name)["work"]["running"])
+                holds("one is ready", not p.known(name)["none_ready"] and p.known(name)["aside_because"] is None, p.known(name))
+            wait("it leads no more", lambda: not any(p.known(n)["leads"] for n in p.names))
+        with running(p, "a"):
+            holds("it leads", p.leader()[0] == "a", p.log("a"))
+            before = p.log("c").count("stands aside")
+            with running(p, "c"):
+                wait("it may follow", lambda: "stands ready again" in p.log("c"))
+            wait("it stands aside again, at once", lambda: p.log("c").count("stands aside") > before)
+            holds("the leader is the same", p.known("c").get("leader") == "a", p.log("c"))
+            holds("no other member ever led", not any("c leads" in p.log(n) for n in p.names))
+            before = p.log("c").count("stands ready again")
+            p.edit("lead-only-with-runner = yes", "lead-only-with-runner = no")
+            for name in p.names:
+                expect("reload", p.elect(name, "reload"), 0, out="lead-only-with-runner")
+            wait("it needs no run any more", lambda: p.log("c").count("stands ready again") > before)
 
 
 @case

@@ -152,6 +152,10 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     assert_rule(&v->a, COUNTS);
     assert_int_equal(v->a.out.sends, 0);
     struct voter alone = *v;
+    elect_time patient = elect_alarm(&v->a.node);
+    v->now++;
+    hears(v, 0, no); /* again: no reason to wait for longer */
+    assert_int_equal(elect_alarm(&v->a.node), patient);
     grants(v, 1);
     grants(v, 2);
     assert_true(elect_leads(&v->a.node, v->now));

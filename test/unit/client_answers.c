@@ -109,7 +109,7 @@ static void what_was_promised_outlives_the_daemon(void **state)
     asks(0, ELECT_CLIENT_NO_DAEMON);
     assert_memory_equal(&answer, &before, sizeof before);
     assert_string_equal(elect_client_why(client),
-                        PATH ": no daemon runs here: elect daemon starts it");
+                        PATH ": no daemon runs here: start it with elect daemon");
 }
 
 /* ---- late answers ---- */

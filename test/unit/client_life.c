@@ -143,6 +143,7 @@ static void forked_children_do_not_disturb(void **state)
     is_quiet(begin, RETRY);
 }
 
+/* A client that may wait does so, until there is room. */
 static void a_queue_before_the_door(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PATH};
@@ -155,6 +156,9 @@ static void a_queue_before_the_door(void **state)
         assert_int_equal(connect(others[i], (struct sockaddr *)&at, sizeof at), 0);
     }
     asks(0, ELECT_CLIENT_LATE);
+    int64_t begin = now();
+    asks(30 * MS, ELECT_CLIENT_LATE);
+    assert_true(now() - begin >= 30 * MS);
     for (unsigned i = 0; i < 2; i++) {
         accept_client();
         close(others[i]);

@@ -1,7 +1,9 @@
 /* The configuration: what it says, and what is said of what is wrong with it. */
 #include "../support.h"
 
+#include "../../src/daemon/keys.h"
 #include "../../src/daemon/config.h"
+#include "../../src/daemon/level.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +109,11 @@ static void guardians_and_hooks(void **state)
     assert_string_equal(c.run_group, "workers");
     assert_string_equal(c.hook[HOOK_ON_LEADER], "/a/b");
     assert_true(config_has_hooks(&c));
+    assert_int_equal(LEVEL_INFO, c.log_level);
+    assert_true(config_parse(&c, "x.conf", WITH("log-level = error\n")));
+    assert_int_equal(LEVEL_ERROR, c.log_level);
+    refused(WITH("log-level = high\n"), "x.conf:3: unknown log level \"high\": one of error, "
+                                        "warning, notice, info, debug");
     refused(WITH("on-leader = b\n"), "x.conf:3: no path \"b\": expected a program, from / on");
     refused(WITH("testament = maybe\n"), "x.conf:3: unknown \"maybe\": one of no, yes");
     refused(WITH("hook-timeout = 0s\n"), "x.conf:3: no time \"0s\": nothing can be that fast");
@@ -265,13 +272,17 @@ static void the_first_mistake_is_told_with_its_line(void **state)
             "x.conf:2: unknown \"perhaps\": expected no, yes or after 30s");
     refused("[cluster]\nrho = 60%\n",
             "x.conf:2: no percentage \"60%\": expected such as 1% or 0.05%, below 50%");
-    refused("[group g]\nlease = 1s\n", "x.conf:2: unknown key \"lease\": a group has none yet");
+    refused("[group g]\nlease = 1s\n", "x.conf:2: key \"lease\" belongs in the section [cluster]");
+    refused("[member w]\nlead-only-with-runner = yes\n",
+            "x.conf:2: key \"lead-only-with-runner\" belongs in a section [group NAME]");
+    refused("[group g]\nlead-only-with-runner = maybe\n",
+            "x.conf:2: unknown \"maybe\": one of no, yes");
     refused("[cluster]\n\x1b[31mid\x07 = 1\n",
             "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
             "state-dir, run-dir, profile, lease, renewal, max-lease, delay, rho, "
             "algorithm, tell-lower, mandate, preempt, testament, testament-delay, run-group, "
             "pre-leader, "
-            "on-leader, on-follower, on-leader-change, hook-timeout");
+            "on-leader, on-follower, on-leader-change, hook-timeout, log-level");
     refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
 }
 
@@ -307,6 +318,12 @@ static void an_address_is_that_of_one_member(void **state)
          " is a wildcard: write the address at which the other members reach this one"},
         {"224.0.0.251:7400", " is a multicast address: write the member's own address"},
         {"[ff02::1]:7400", " is a multicast address: write the member's own address"},
+        {"[::ffff:10.0.0.1]:7400",
+         " is an IPv4 address in IPv6 notation: write it as an IPv4 address"},
+        {"[fe80::1]:7400",
+         " is a link-local address, which needs an interface: write a routable address"},
+        {"0.1.2.3:7400", " is reserved: write the member's own address"},
+        {"240.0.0.1:7400", " is reserved: write the member's own address"},
         {"255.255.255.255:7400", " is the broadcast address: write the member's own address"},
     };
     (void)state;
@@ -349,6 +366,23 @@ static void what_is_missing_or_does_not_fit_is_told(void **state)
             "x.conf: nobody may lead: some role must be member");
 }
 
+static void a_new_key_has_a_number_of_its_own(void **state)
+{
+    static const struct {
+        uint8_t count, used[2], next;
+    } cases[] = {
+        {0, {0, 0}, 1}, {1, {1, 0}, 2}, {2, {7, 3}, 8}, {1, {255, 0}, 0}, {2, {0, 255}, 1}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct keys k = {.count = cases[i].count};
+        struct elect_key drawn;
+        for (unsigned j = 0; j < k.count; j++)
+            k.key[j].id = cases[i].used[j];
+        keys_draw(&k, &drawn);
+        assert_int_equal(drawn.id, cases[i].next);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +400,7 @@ int main(void)
         cmocka_unit_test(nothing_is_said_twice),
         cmocka_unit_test(an_address_is_that_of_one_member),
         cmocka_unit_test(what_is_missing_or_does_not_fit_is_told),
+        cmocka_unit_test(a_new_key_has_a_number_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

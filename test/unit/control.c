@@ -1,4 +1,5 @@
-/* The control sockets: what a user who connects as fast as possible can cost the member. */
+/* The control sockets: a turn of the loop does a bounded amount of work for clients, a user who
+ * connects as fast as possible leaves places for others, and each client is answered or refused. */
 #include "../support.h"
 
 #include "../../src/daemon/control.h"
@@ -10,7 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CROWD 12 /* more than a user may have at once, and fewer than may wait to be accepted */
+#define CROWD 20 /* more than a user with few clients may have, and than may watch */
+
+static const char question[] = "{\"verb\": \"anything\"}\n", fine[] = "{\"ok\":true}\n";
 
 struct place {
     uv_loop_t loop;
@@ -67,7 +70,7 @@ static void turn(struct place *p, unsigned times)
     for (; times > 0; times--) {
         uv_run(&p->loop, UV_RUN_NOWAIT);
         for (struct control_client *c = p->control.clients; c != NULL; c = c->next)
-            uv_timer_stop(&c->patience);
+            c->due = CONTROL_NEVER;
     }
 }
 
@@ -79,62 +82,149 @@ static unsigned accepted(const struct place *p)
     return count;
 }
 
-/* How many of the crowd were closed by the other end. */
-static unsigned closed(const struct place *p)
+/* How many of the crowd have heard a line that begins so. */
+static unsigned told(const struct place *p, const char *line)
 {
     unsigned count = 0;
-    char byte;
-    for (unsigned i = 0; i < CROWD; i++)
-        count += recv(p->client[i], &byte, 1, MSG_DONTWAIT) == 0;
+    char text[256];
+    for (unsigned i = 0; i < CROWD; i++) {
+        ssize_t got = recv(p->client[i], text, sizeof text, MSG_DONTWAIT | MSG_PEEK);
+        count += got >= (ssize_t)strlen(line) && memcmp(text, line, strlen(line)) == 0;
+    }
     return count;
+}
+
+static void all_connect(struct place *p)
+{
+    for (unsigned i = 0; i < CROWD; i++)
+        p->client[i] = connect_one(p);
+}
+
+static void ask(const struct place *p, unsigned i)
+{
+    assert_int_equal(sizeof question - 1, send(p->client[i], question, sizeof question - 1, 0));
 }
 
 static void one_connection_is_accepted_in_a_turn(void **state)
 {
     struct place *p = *state;
-    for (unsigned i = 0; i < CROWD; i++)
-        p->client[i] = connect_one(p);
+    all_connect(p);
     for (unsigned turns = 1; turns <= CROWD; turns++) {
         turn(p, 1);
-        assert_in_range(accepted(p) + closed(p), 0, turns);
+        assert_in_range(accepted(p), 0, turns);
     }
     turn(p, CROWD);
-    assert_int_equal(CONTROL_OF_USER, accepted(p));
-    assert_int_equal(CROWD - CONTROL_OF_USER, closed(p));
+    assert_int_equal(CROWD, accepted(p));
+}
+
+static void one_request_is_answered_in_a_turn(void **state)
+{
+    struct place *p = *state;
+    all_connect(p);
+    turn(p, 2 * CROWD);
+    for (unsigned i = 0; i < CROWD; i++)
+        ask(p, i);
+    for (unsigned turns = 1; turns <= CROWD; turns++) {
+        turn(p, 1);
+        assert_in_range(told(p, fine), 0, turns);
+    }
+    turn(p, CROWD);
+    assert_int_equal(CROWD, told(p, fine));
+}
+
+/* Behind the places that anybody may have are some for users with few clients. */
+static void one_too_many_is_refused(void **state)
+{
+    struct place *p = *state;
+    p->control.most = CONTROL_RESERVED + 4;
+    all_connect(p);
+    turn(p, 2 * CROWD);
+    assert_int_equal(CONTROL_FEW, accepted(p));
+    assert_int_equal(CROWD - CONTROL_FEW, told(p, "{\"ok\":false,\"error\":\"too many clients: "));
 }
 
 /* A client that has left makes room for the next one, which is answered. */
 static void there_is_room_again(void **state)
 {
-    static const char request[] = "{\"verb\": \"anything\"}\n";
     struct place *p = *state;
-    char answer[64] = "";
-    for (unsigned i = 0; i < CONTROL_OF_USER; i++)
+    p->control.most = CONTROL_RESERVED;
+    for (unsigned i = 0; i < CONTROL_FEW; i++)
         p->client[i] = connect_one(p);
-    turn(p, CROWD);
+    turn(p, 2 * CROWD);
     close(p->client[0]);
     turn(p, CROWD);
-    assert_int_equal(CONTROL_OF_USER - 1, accepted(p));
+    assert_int_equal(CONTROL_FEW - 1, accepted(p));
     p->client[0] = connect_one(p);
-    assert_int_equal(sizeof request - 1, send(p->client[0], request, sizeof request - 1, 0));
+    ask(p, 0);
     turn(p, CROWD);
-    assert_true(recv(p->client[0], answer, sizeof answer - 1, 0) > 0);
-    assert_string_equal("{\"ok\":true}\n", answer);
+    assert_int_equal(1, told(p, fine));
+}
+
+/* A request is taken when all of it has come, also from a client that says no more. */
+static void a_request_in_pieces_is_answered(void **state)
+{
+    struct place *p = *state;
+    p->client[0] = connect_one(p);
+    for (unsigned i = 0; i < sizeof question - 1; i++) {
+        assert_int_equal(0, told(p, fine));
+        assert_int_equal(1, send(p->client[0], &question[i], 1, 0));
+        if (question[i] == '\n')
+            shutdown(p->client[0], SHUT_WR);
+        turn(p, 3);
+    }
+    assert_int_equal(1, told(p, fine));
+}
+
+/* A client that asked in time is not let go because others are served first. */
+static void who_has_asked_waits_for_its_turn(void **state)
+{
+    struct place *p = *state;
+    p->client[0] = connect_one(p);
+    uv_run(&p->loop, UV_RUN_NOWAIT);
+    assert_int_equal(1, accepted(p));
+    ask(p, 0);
+    p->control.clients->due = 0;
+    uv_timer_start(&p->control.late, p->control.late.timer_cb, 0, 0);
+    turn(p, 3);
+    assert_int_equal(1, told(p, fine));
 }
 
 /* Who watches stays, and is counted apart. */
 static void watchers_are_counted_apart(void **state)
 {
     struct place *p = *state;
-    for (unsigned i = 0; i < CONTROL_OF_USER; i++)
+    p->control.most = CONTROL_RESERVED;
+    for (unsigned i = 0; i < CONTROL_WATCHES; i++)
         p->client[i] = connect_one(p);
-    turn(p, CROWD);
+    turn(p, 2 * CROWD);
     for (struct control_client *c = p->control.clients; c != NULL; c = c->next)
         assert_true(control_watch(c));
     p->client[CROWD - 1] = connect_one(p);
     turn(p, CROWD);
-    assert_int_equal(CONTROL_OF_USER + 1, accepted(p));
+    assert_int_equal(CONTROL_WATCHES + 1, accepted(p));
     assert_false(control_watch(p->control.clients));
+}
+
+/* More than the kernel takes at once comes whole, and a watcher that does not read is let go. */
+static void what_the_kernel_does_not_take_is_kept(void **state)
+{
+    struct place *p = *state;
+    static char text[1 << 20], read[1 << 16];
+    ssize_t all = 0, got;
+    memset(text, 'x', sizeof text - 1);
+    p->client[0] = connect_one(p);
+    turn(p, 3);
+    control_tell(p->control.clients, json_pack("[s]", text));
+    turn(p, 3);
+    while ((got = recv(p->client[0], read, sizeof read, MSG_DONTWAIT)) > 0) {
+        all += got;
+        turn(p, 3);
+    }
+    assert_int_equal(sizeof text + 4, all); /* in quotes and brackets, newline in place of NUL */
+    assert_int_equal(1, accepted(p));
+    control_tell(p->control.clients, json_pack("[s]", text));
+    control_tell(p->control.clients, json_pack("[s]", text));
+    assert_int_equal(0, accepted(p));
 }
 
 int main(void)
@@ -142,8 +232,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_connection_is_accepted_in_a_turn, open_place,
                                         close_place),
+        cmocka_unit_test_setup_teardown(one_request_is_answered_in_a_turn, open_place, close_place),
+        cmocka_unit_test_setup_teardown(one_too_many_is_refused, open_place, close_place),
         cmocka_unit_test_setup_teardown(there_is_room_again, open_place, close_place),
+        cmocka_unit_test_setup_teardown(a_request_in_pieces_is_answered, open_place, close_place),
+        cmocka_unit_test_setup_teardown(who_has_asked_waits_for_its_turn, open_place, close_place),
         cmocka_unit_test_setup_teardown(watchers_are_counted_apart, open_place, close_place),
+        cmocka_unit_test_setup_teardown(what_the_kernel_does_not_take_is_kept, open_place,
+                                        close_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,12 @@ static void resigns(struct voter *v, uint8_t to)
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
+static void is_ordered(struct voter *v, uint8_t to, elect_term in_term)
+{
+    struct elect_input in = elect_ordered(to, in_term, v->now);
+    elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
+}
+
 static void grants_again(struct voter *v, uint8_t from, uint8_t penalty, bool able)
 {
     hears(v, from,
@@ -40,6 +46,26 @@ static void grants_again(struct voter *v, uint8_t from, uint8_t penalty, bool ab
                                  .incarnation = 1,
                                  .penalty = penalty,
                                  .claims = able});
+}
+
+static void an_order_is_carried_out_once_and_only_in_its_term(void **state)
+{
+    struct voter *v = in_office(3);
+    elect_term own = elect_token(&v->a.node);
+    (void)state;
+    is_ordered(v, ELECT_NOBODY, own - (1 << 16));
+    assert_rule(&v->a, OTHER_TERM);
+    is_ordered(v, 0, own + (1 << 16));
+    assert_rule(&v->a, OTHER_TERM);
+    assert_true(elect_leads(&v->a.node, v->now));
+    is_ordered(v, 0, own);
+    assert_rule(&v->a, RESIGNS);
+    is_ordered(v, ELECT_NOBODY, own); /* names no successor: 0 stays the one */
+    assert_rule(&v->a, RESIGNS_ALREADY);
+    happens(v, ELECT_STOPPED);
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
+    is_ordered(v, ELECT_NOBODY, own);
+    assert_rule(&v->a, HAS_NO_OFFICE);
 }
 
 static void who_resigns_does_not_lead_but_renews_until_its_work_stops(void **state)
@@ -814,6 +840,7 @@ static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
 int test_handover(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(an_order_is_carried_out_once_and_only_in_its_term),
         TEST(who_resigns_does_not_lead_but_renews_until_its_work_stops),
         TEST(an_office_is_handed_to_who_is_named),
         TEST(an_office_is_handed_to_who_can_take_it),

@@ -24,7 +24,7 @@ static int begin(void **state)
 {
     (void)state;
     memset(&j, 0, sizeof j);
-    journal_begin(&j, false, true);
+    journal_begin(&j, &(struct journal_options){.quiet = true}, "a");
     j.written = count;
     shown = summed = 0;
     return 0;
@@ -41,9 +41,9 @@ static void write_entry(enum journal_event event, const char *group, const char 
 static void turn(const char *group, unsigned pid)
 {
     char text[JOURNAL_TEXT];
-    snprintf(text, sizeof text, "elect run (pid %u) works under it", pid);
+    snprintf(text, sizeof text, "elect run (pid %u) starts its work", pid);
     write_entry(JOURNAL_WORK, group, text);
-    write_entry(JOURNAL_WORK, group, "nothing works under it any more");
+    write_entry(JOURNAL_WORK, group, "all work has stopped");
 }
 
 static void turns_of_work_replace_nothing_else(void **state)
@@ -103,12 +103,12 @@ static void a_sum_says_how_often(void **state)
     const struct journal_entry *e, *last = NULL;
     (void)state;
     for (unsigned i = 0; i < JOURNAL_SHOWN + 3; i++)
-        write_entry(JOURNAL_WORK, "main", "nothing works under it any more");
+        write_entry(JOURNAL_WORK, "main", "all work has stopped");
     while ((e = journal_next(&j, &c)) != NULL)
         last = e;
     assert_int_equal(3, last->repeated);
-    json_t *o = journal_json(last);
-    assert_string_equal("nothing works under it any more (and 3 similar entries within 60 s)",
+    json_t *o = journal_json(&j, last);
+    assert_string_equal("all work has stopped (and 3 similar entries within 60 s)",
                         json_string_value(json_object_get(o, "text")));
     assert_int_equal(3, json_integer_value(json_object_get(o, "repeated")));
     json_decref(o);
@@ -121,7 +121,7 @@ static void only_the_same_is_a_repetition(void **state)
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
         snprintf(group, sizeof group, "g%u", i);
-        write_entry(JOURNAL_WORK, group, "nothing works under it any more");
+        write_entry(JOURNAL_WORK, group, "all work has stopped");
         snprintf(text, sizeof text, "%.*s: its work", (int)i, "abcdefghijklmnopqrstuvw");
         write_entry(JOURNAL_WORK, "main", text);
         write_entry(JOURNAL_ADMIN, "main", "key 7 is used");
@@ -136,7 +136,7 @@ static void each_user_is_shown(void **state)
     for (uid_t user = 1; user <= 3; user++)
         for (unsigned i = 0; i < JOURNAL_SHOWN + 1; i++)
             journal_write(&j, &(struct journal_entry){
-                                  .event = JOURNAL_WORK, .user = user, .text = "works under it"});
+                                  .event = JOURNAL_WORK, .user = user, .text = "starts its work"});
     assert_int_equal(3 * JOURNAL_SHOWN, shown);
 }
 
@@ -146,7 +146,7 @@ static void a_full_ring_sums_up(void **state)
     char text[JOURNAL_TEXT];
     (void)state;
     for (unsigned i = 0; i < JOURNAL_SHOWN + 1; i++)
-        write_entry(JOURNAL_WORK, "main", "nothing works under it any more");
+        write_entry(JOURNAL_WORK, "main", "all work has stopped");
     for (unsigned i = 0; i < JOURNAL_WORK_ENTRIES; i++) {
         snprintf(
             text, sizeof text, "%.*s", (int)i + 1,

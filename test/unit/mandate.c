@@ -1,8 +1,8 @@
-/* The mandate: voters, candidates and leaders, hand-over and presence. */
+/* The mandate: voters, candidates and leaders, hand-over, presence and standing aside. */
 #include "mandate.h"
 
 int main(void)
 {
     return test_voter() + test_office() + test_candidacy() + test_handover() + test_presence() +
-           test_embed();
+           test_embed() + test_aside();
 }

@@ -190,5 +190,6 @@ int test_candidacy(void);
 int test_handover(void);
 int test_presence(void);
 int test_embed(void);
+int test_aside(void);
 
 #endif

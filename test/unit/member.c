@@ -400,7 +400,7 @@ static void what_cannot_start_says_why(void **state)
     assert_non_null(strstr(why, "it belongs to another member"));
     options.state = "/nowhere";
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
-    assert_string_equal(why, "/nowhere: there is none: elect init makes it");
+    assert_string_equal(why, "/nowhere: there is none: create it with elect init");
     assert_true(c.forbidden);
     start(0);
     options.id = c.peer[0].id;
@@ -516,7 +516,7 @@ static void a_member_without_its_state_is_readmitted(void **state)
     stop(0);
     options.lost = true;
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
-    assert_non_null(strstr(why, "is there: if it is damaged, move it away first"));
+    assert_non_null(strstr(why, "exists: if it is damaged, move it away and try again"));
     unlink(c.path[0]);
     start_with(0, &options);
     printf("readmitted after %.1f ms (max-lease 2000)\n", (double)wait_for(is_readmitted) / 1000);

@@ -1,4 +1,5 @@
 /* Packets and the state file, rule by rule. */
+#include "../skip.h"
 #include "../support.h"
 
 #include "../../src/runtime/file.h"
@@ -192,7 +193,8 @@ static void the_state_of_somebody_else_is_refused(void **state)
     s->node = 7;
     s->cluster[5] = 1;
     assert_int_equal(store_open(&store, &file, s), STORE_OTHER_CLUSTER);
-    assert_string_equal(store_text(STORE_OTHER_CLUSTER), "it belongs to another cluster");
+    assert_string_equal(store_text(STORE_OTHER_CLUSTER),
+                        "it belongs to another cluster: compare cluster id and state-dir");
 }
 
 static void an_error_is_reported_and_nothing_is_acknowledged(void **state)
@@ -293,7 +295,7 @@ static void the_starts_of_an_era_do_not_run_into_the_next_one(void **state)
     assert_null(saved_begin(s, NULL, 0));
     s->incarnation++;
     assert_string_equal(saved_begin(s, NULL, 0),
-                        "it was used for too many starts: elect readmit makes a new one");
+                        "it was used for too many starts: move it away, then run elect readmit");
     s->incarnation++;
     assert_null(saved_begin(s, NULL, 0));
 }
@@ -436,7 +438,7 @@ static void only_known_tags_come_in(void **state)
     (void)state;
     assert_int_equal(bind(in, (struct sockaddr *)&here, sizeof here), 0);
     assert_int_equal(getsockname(in, (struct sockaddr *)&here, &length), 0);
-    assert_true(filter_attach(in, tags, 2));
+    assert_true(filter_attach(in, tags, 2, FILTER_NONE, NULL, 0));
     size_t size = packet(bytes);
     bytes[SEAL_TAG_OFFSET] ^= 1;
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
@@ -446,7 +448,7 @@ static void only_known_tags_come_in(void **state)
     assert_int_equal(recv(in, got, sizeof got, 0), size); /* the first that gets through */
     assert_memory_equal(bytes, got, size);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    assert_true(filter_attach(in, tags, 1)); /* another one in its place */
+    assert_true(filter_attach(in, tags, 1, FILTER_NONE, NULL, 0)); /* another one in its place */
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
     filter_detach(in); /* then all of them do */
@@ -454,6 +456,94 @@ static void only_known_tags_come_in(void **state)
     assert_int_equal(recv(in, got, sizeof got, 0), size);
     close(in);
     close(out);
+}
+
+static void samples_are_hellos_and_other_protocols(void **state)
+{
+    int in = socket(AF_INET, SOCK_DGRAM, 0), out = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof here;
+    uint32_t tag = 7;
+    uint8_t bytes[SEAL_MAX_PACKET], got[SEAL_MAX_PACKET];
+    (void)state;
+    assert_int_equal(bind(in, (struct sockaddr *)&here, sizeof here), 0);
+    assert_int_equal(getsockname(in, (struct sockaddr *)&here, &length), 0);
+    assert_true(filter_attach(in, &tag, 1, FILTER_ANY, NULL, 0));
+    size_t size = packet(bytes);
+    for (uint8_t type = 0; type <= PACKET_TESTAMENT + 1; type++) {
+        bytes[SEAL_TYPE_OFFSET] = type;
+        sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
+        bool comes = recv(in, got, sizeof got, MSG_DONTWAIT) == (ssize_t)size;
+        assert_int_equal(comes, type == PACKET_HELLO);
+    }
+    bytes[0] ^= 1;
+    sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
+    assert_int_equal(recv(in, got, sizeof got, 0), size);
+    close(in);
+    close(out);
+}
+
+static union elect_address loopback(int family)
+{
+    union elect_address a = {.any = {.sa_family = (sa_family_t)family}};
+    if (family == AF_INET6)
+        a.six.sin6_addr = in6addr_loopback;
+    else
+        a.four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return a;
+}
+
+/* Binds a socket, and fills in its port. */
+static int bound_to(union elect_address *a)
+{
+    socklen_t length = sizeof *a;
+    int fd = socket(a->any.sa_family, SOCK_DGRAM, 0);
+    if (bind(fd, &a->any, a->any.sa_family == AF_INET6 ? sizeof a->six : sizeof a->four) != 0) {
+        close(fd);
+        return -1;
+    }
+    assert_int_equal(getsockname(fd, &a->any, &length), 0);
+    return fd;
+}
+
+static void samples_come_from_configured_addresses(int family)
+{
+    union elect_address here = loopback(family), peer[3], strange = loopback(family);
+    uint8_t bytes[SEAL_MAX_PACKET], got[SEAL_MAX_PACKET];
+    const uint32_t tag = 7;
+    int in = bound_to(&here), other = bound_to(&strange), out[3];
+    if (in < 0) {
+        close(other);
+        SKIP_PART("IPv6", "needs ::1");
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        peer[i] = loopback(family);
+        out[i] = bound_to(&peer[i]);
+    }
+    assert_true(filter_attach(in, &tag, 1, FILTER_CONFIGURED, peer, 3));
+    size_t size = packet(bytes);
+    bytes[SEAL_TYPE_OFFSET] = PACKET_HELLO;
+    for (unsigned i = 0; i < 3; i++) {
+        sendto(out[i], bytes, size, 0, &here.any, sizeof here);
+        assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), size);
+    }
+    sendto(other, bytes, size, 0, &here.any, sizeof here);
+    assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
+    bytes[SEAL_TYPE_OFFSET] = PACKET_DATA;
+    sendto(out[0], bytes, size, 0, &here.any, sizeof here);
+    assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
+    for (unsigned i = 0; i < 3; i++)
+        close(out[i]);
+    close(other);
+    close(in);
+}
+
+static void samples_may_be_of_members_only(void **state)
+{
+    (void)state;
+    samples_come_from_configured_addresses(AF_INET);
+    samples_come_from_configured_addresses(AF_INET6);
 }
 
 int main(void)
@@ -476,6 +566,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_said_and_leaves_nothing_open,
                                         make_folder, remove_folder),
         cmocka_unit_test(only_known_tags_come_in),
+        cmocka_unit_test(samples_are_hellos_and_other_protocols),
+        cmocka_unit_test(samples_may_be_of_members_only),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,12 +182,12 @@ static void only_programs_are_programs(void **state)
     make_folder("folder", 0755);
     make_script("text", 0644);
     assert_int_equal(mkfifo(at("fifo"), 0700), 0);
-    refused_at("folder", "no plain file");
-    refused_at("fifo", "no plain file");
+    refused_at("folder", "not a regular file");
+    refused_at("fifo", "not a regular file");
     refused_at("text", "it is not executable: chmod +x it");
     refused("/dev/null", "/dev/null", WRITABLE);
     if (mknod(at("device"), S_IFCHR | 0700, makedev(1, 3)) == 0)
-        refused_at("device", "no plain file");
+        refused_at("device", "not a regular file");
     else
         SKIP_PART("a device", "needs root");
 }
@@ -319,6 +319,30 @@ static void another_user_trusts_itself_and_root(void **state)
         look_as_somebody();
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+/* A script that the kernel could not run is refused before it is needed. */
+static void scripts_have_an_interpreter(void **state)
+{
+    static const struct {
+        const char *bytes, *why;
+    } scripts[] = {
+        {"#!/bin/sh\n", NULL},
+        {"#! /bin/sh -e\n", NULL},
+        {"#!/no/such/interpreter -x\n", ": its interpreter /no/such/interpreter is missing"},
+        {"#!/bin/sh\r\n", ": its interpreter /bin/sh? is missing"},
+        {"exit 0\n", ": a script without an interpreter: begin it with #!/bin/sh"},
+        {"", ": a script without an interpreter"},
+        {"\177ELF", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+        static struct text why;
+        text_clear(&why);
+        write_file(at("hook"), scripts[i].bytes, strlen(scripts[i].bytes), 0755);
+        assert_int_equal(trusted_check(at("hook"), geteuid(), &why), scripts[i].why == NULL);
+        assert_true(scripts[i].why == NULL || strstr(why.bytes, scripts[i].why) != NULL);
+        assert_int_equal(unlink(at("hook")), 0);
+    }
 }
 
 /* ---- what is executed ---- */
@@ -533,6 +557,7 @@ int main(int argc, char **argv)
         TEST(sticky_folders_are_passed),
         TEST(no_other_file_system_in_a_sticky_folder),
         TEST(another_user_trusts_itself_and_root),
+        TEST(scripts_have_an_interpreter),
         TEST(what_was_opened_is_executed),
         TEST(nothing_foreign_is_executed),
         TEST(nothing_in_a_foreign_folder),

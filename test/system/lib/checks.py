@@ -77,8 +77,9 @@ def is_unanswered(done):
 def is_late(done):
     """A hand-over that slow members did not complete as asked: each is refused with its reason."""
     return done.returncode == 1 and any(text in done.stderr for text in (
-        "did not take it: ", "nobody else could take it", "it is under way, but not done yet", "does not lead",
-        "resigns already", "nothing is heard of"))
+        "did not hand over to ", "leads again, in term", "no other member leads yet", "does not answer", "no longer leads",
+        "leads in another term now", "is handing over already", "has not heard from the successor", "no leader is known",
+        "sees no member that could take over"))
 
 
 def skip(what, why):

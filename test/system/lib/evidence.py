@@ -91,7 +91,7 @@ def promised(talker, path):
     if answer.word == "REFUSED":
         said = ask(path, {"verb": "is-leader", "group": "main"})
         leads = said and said.get("leads")
-        return talker, Words("TOLD", stamp=stamp, left=said["left_us"], term=said["term"]) if leads else None
+        return talker, Words("TOLD", stamp=stamp, left=said["left_us"], term=said["term"] or 0) if leads else None
     if answer.left == 0:
         talker.say("EMPTY")
     return talker, answer

@@ -15,10 +15,10 @@ import time
 from .processes import LIMIT
 
 MAGIC = 0x31524c45
-WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "REFUSED", "NO", "WAIT", "GO", "TOLD", "STOP", "LOST", "NEWS", "DONE"]
-FORMAT = "=IBB2xqqQII64s64s64s160s"
+WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "HEALTH", "REFUSED", "NO", "WAIT", "GO", "TOLD", "STOP", "LOST", "NEWS", "DONE"]
+FORMAT = "=IBB2xqqQIII4x64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
-NOW, LOOSE, CGROUP, NAMESPACE = 1, 2, 4, 8
+NOW, LOOSE, CGROUP, NAMESPACE, YIELDS, FAILED, UNHEALTHY = 1, 2, 4, 8, 16, 32, 64
 # A case that waits for the end of a lease takes a short one, for which this process may stand still before it ends too soon.
 # Without a real-time priority, which root has, it takes longer on a busy machine to kill what must not outlive a lease.
 SHORT = {"lease": 5_000_000, "renewal": 200_000}
@@ -36,15 +36,15 @@ class Said(dict):
 
     @classmethod
     def of(cls, data):
-        magic, word, flags, stamp, left, term, lease, renewal, *names = struct.unpack(FORMAT, data)
+        magic, word, flags, stamp, left, term, lease, renewal, pid, *names = struct.unpack(FORMAT, data)
         group, node, leader, why = (n.split(b"\0")[0].decode() for n in names)
         assert magic == MAGIC and word < len(WORDS), data
-        return cls(word=WORDS[word], flags=flags, stamp=stamp, left=left, term=term, lease=lease, renewal=renewal, group=group,
+        return cls(word=WORDS[word], flags=flags, stamp=stamp, left=left, term=term, lease=lease, renewal=renewal, pid=pid, group=group,
                    node=node, leader=leader, why=why)
 
 
 def packet(word, flags=0, stamp=0, left=0, term=TERM, lease=0, renewal=0, group="main", node="a", leader="a", why=""):
-    return struct.pack(FORMAT, MAGIC, WORDS.index(word), flags, stamp, left, term, lease, renewal,
+    return struct.pack(FORMAT, MAGIC, WORDS.index(word), flags, stamp, left, term, lease, renewal, 0,
                        *(s.encode() for s in (group, node, leader, why)))
 
 
@@ -188,11 +188,11 @@ class Fake:
 
     def usual(self, client, said):
         if said.word == "HOLD":
+            client.say("WAIT" if said.flags & UNHEALTHY else "GO")
+        elif said.word == "HEALTH" and not said.flags & UNHEALTHY:
             client.say("GO")
         elif said.word == "ASK" and self.renews:
             self.grant(client, said.stamp)
-        elif said.word == "RESIGN":
-            client.say("STOP", why="it resigns")
 
     def grant(self, client, stamp, left=None):
         left = self.lease if left is None else left

@@ -11,6 +11,7 @@ import tempfile
 
 from .checks import expect, holds, is_late
 from .elect_command import ELECT, answered, run
+from .log_lines import prose
 from .processes import die_with_parent, signal_both, wait
 from .status_socket import answer, ask
 from .times import TIMES
@@ -91,7 +92,9 @@ class LocalCluster:
         return self.folder / "state" / f"member-{self.number(name)}.state"
 
     def log(self, name):
-        return (self.folder / f"{name}.log").read_text(errors="replace")
+        """What a daemon, or whatever else has that log, has said: entries as `elect history` prints them."""
+        text = (self.folder / f"{name}.log").read_text(errors="replace")
+        return "".join(prose(line) + "\n" for line in text.splitlines())
 
     def start(self, *names, env=None, conf=None, words=()):
         for name in names or self.names:

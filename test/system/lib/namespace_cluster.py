@@ -336,7 +336,7 @@ class NamespaceCluster:
     def view(self, name):
         """(leader, term) as that member sees it, or None."""
         g = self.group(name)
-        return (g["leader"], g.get("term", 0)) if "leader" in g else None
+        return (g["leader"], g["term"] or 0) if g.get("leader") else None
 
     def agreed(self, names):
         """Who leads, if all of them say the same, and it does."""

@@ -10,10 +10,10 @@ import time
 
 from .processes import LIMIT
 
-FORMAT = struct.Struct("=IBB2xqqQII64s64s64s160s")
+FORMAT = struct.Struct("=IBB2xqqQII4x4x64s64s64s160s")
 MAGIC = 0x31524C45
-WORDS = "HOLD ASK EMPTY RESIGN LEASE REFUSED NO WAIT GO TOLD STOP LOST NEWS DONE".split()
-NOW, LOOSE = 1, 2
+WORDS = "HOLD ASK EMPTY RESIGN LEASE HEALTH REFUSED NO WAIT GO TOLD STOP LOST NEWS DONE".split()
+NOW, LOOSE, YIELDS, FAILED, UNHEALTHY = 1, 2, 16, 32, 64
 
 
 def clock():
@@ -100,8 +100,8 @@ class Talker:
         self.say("HOLD", group=group, flags=flags)
         return self.until_hears("GO", "NO", "REFUSED")
 
-    def empty(self):
-        self.say("EMPTY")
+    def empty(self, flags=0, why=""):
+        self.say("EMPTY", flags=flags, why=why)
         self.say_to_guardian()
 
     def say_to_guardian(self):

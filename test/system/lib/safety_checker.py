@@ -91,7 +91,7 @@ def check_terms(evidence):
     for member, log in evidence.logs.items():
         for entry in log:
             if entry.get("event") == "leads":
-                owners.setdefault(entry.get("term", 0), set()).add(member)
+                owners.setdefault(entry.get("term") or 0, set()).add(member)
     for token, members in sorted(owners.items()):
         if len(members) > 1:
             problems.append(f"P1: {' and '.join(sorted(members))} both led in term {name(token)}")
@@ -102,7 +102,7 @@ def check_tokens(evidence):
     """P2: no token twice, and a later office has a larger one."""
     problems = []
     for member, log in evidence.logs.items():
-        led = [entry.get("term", 0) for entry in log if entry.get("event") == "leads"]
+        led = [entry.get("term") or 0 for entry in log if entry.get("event") == "leads"]
         for token in sorted({token for token in led if led.count(token) > 1}):
             problems.append(f"P2: {member} began to lead in term {name(token)} twice")
     before = None
@@ -150,9 +150,9 @@ def check_causes(evidence):
         term = None
         for entry in log:
             event, text = entry.get("event"), entry.get("text", "")
-            if event == "leads-no-more" and not text.partition("leads no more:")[2].strip():
+            if event == "leads-no-more" and not entry.get("cause"):
                 problems.append(f"no cause: {member} leads no more, and does not say why")
-            if term is not None and (event in ("follows", "no-leader") or (event == "leads" and entry.get("term", 0) <= term)):
+            if term is not None and (event in ("follows", "no-leader") or (event == "leads" and (entry.get("term") or 0) <= term)):
                 problems.append(f"no cause: {member} led in term {name(term)}, then: {text}")
             if event in ("leads", "leads-no-more", "started", "stopped", "follows", "no-leader"):
                 term = entry.get("term") if event == "leads" else None
@@ -165,11 +165,11 @@ def check_causes(evidence):
 def check_words(evidence):
     """Who is said to be followed in a term is the one whose term it is."""
     problems = []
-    owner = {entry.get("term", 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
+    owner = {(entry.get("term") or 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
              if entry.get("event") == "leads"}
     for member, log in evidence.logs.items():
         for entry in log:
-            term = entry.get("term", 0)
+            term = entry.get("term") or 0
             if entry.get("event") == "follows" and (" in term 0.0" in entry["text"] or (
                     term and owner.get(term & 0xffff, entry["leader"]) != entry["leader"])):
                 problems.append(f"wrong words: {member} {entry['text']}")

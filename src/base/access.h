@@ -1,0 +1,22 @@
+/* Explains a denied access: which file or folder denies it, and which user or group it permits. */
+#ifndef ELECT_BASE_ACCESS_H
+#define ELECT_BASE_ACCESS_H
+
+#include "text.h"
+
+/* MAKE: create a file with that path, which needs access to its folder. */
+enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
+
+/* Returns a text for the error number of a failed access to `path`; the next call overwrites it.
+ * For EACCES the text also names the file or folder that denies access, and a user or group that
+ * has it. */
+const char *access_text(int error, const char *path, enum access_wish wish);
+
+/* The same for a failed connection to the socket of a daemon. */
+const char *access_socket_text(int error, const char *path);
+
+/* Returns false, with a complaint, if this process lacks permission. Other errors count as success:
+ * the access itself reports them. */
+bool access_check(const char *path, enum access_wish wish, struct text *complaint);
+
+#endif

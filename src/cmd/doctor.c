@@ -1,0 +1,288 @@
+/* elect doctor: asks the daemon for its findings, adds those that need no daemon, and prints them
+ * all, the worst first. If no daemon runs, it checks what prevents a start. */
+#include "../base/access.h"
+#include "../base/json.h"
+#include "../daemon/doctor.h"
+#include "../daemon/keys.h"
+#include "../daemon/state_check.h"
+#include "member.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PATIENCE 2      /* seconds */
+#define PAUSE    200000 /* microseconds between two questions to a daemon that has just started */
+#define STARTING 20     /* of these questions at most */
+
+static bool is_broken(const json_t *finding)
+{
+    return strcmp(field_text(finding, "severity"), "broken") == 0;
+}
+
+/* Adds a finding. Broken ones come first; otherwise findings keep the order of their discovery. */
+static void add(json_t *all, enum doctor_severity severity, const char *area, const char *object,
+                const char *what, const char *remedy)
+{
+    json_t *f =
+        json_pack("{s:s, s:s, s:s, s:n, s:s, s:s}", "severity", doctor_severity_name(severity),
+                  "area", area, "object", object, "group", "what", what, "do", remedy);
+    size_t at = 0;
+    while (at < json_array_size(all) &&
+           (severity != DOCTOR_BROKEN || is_broken(json_array_get(all, at))))
+        at++;
+    json_array_insert_new(all, at, f);
+}
+
+/* ---- what can be seen without the daemon ---- */
+
+/* Skips a file or folder that this user may not stat. */
+static void check_mode(json_t *all, const char *path, mode_t wrong, const char *what,
+                       const char *remedy)
+{
+    struct stat is;
+    if (stat(path, &is) == 0 && (is.st_mode & wrong) != 0)
+        add(all, DOCTOR_WARNING, "permissions", path, what, remedy);
+}
+
+static void check_files(json_t *all, const struct config *c)
+{
+    check_mode(all, c->path, 002, "other users may write to the configuration", "chmod o-w");
+    check_mode(all, c->key_file, 077, "other users may access the key file",
+               "chmod 600, and replace the key with elect key new");
+    check_mode(all, c->state_dir, 022, "other users may write to the folder of the state",
+               "chmod go-w");
+}
+
+/* Returns false, and adds a warning, if this user may not read the file. */
+static bool may_look(json_t *all, const char *path)
+{
+    struct text why;
+    text_clear(&why);
+    bool may = access_check(path, ACCESS_READ, &why);
+    if (!may)
+        add(all, DOCTOR_WARNING, "permissions", path, "not checked",
+            access_text(EACCES, path, ACCESS_READ));
+    return may;
+}
+
+static void check_key(json_t *all, const struct config *c)
+{
+    struct keys keys;
+    struct text why;
+    text_clear(&why);
+    if (!may_look(all, c->key_file))
+        return;
+    if (keys_read(&keys, c->key_file, KEYS_LOOKED_AFTER, &why))
+        keys_wipe(&keys);
+    else
+        add(all, DOCTOR_BROKEN, "keys", c->key_file, why.bytes,
+            "copy the key file of another member, as the user that runs the daemon");
+}
+
+/* Checks that the address of the member is free and belongs to this machine. */
+static void check_address(json_t *all, const struct config *c, const struct config_member *m)
+{
+    struct elect_peer peer[SESSION_PEERS];
+    int fd[ELECT_UV_LINKS];
+    char why[256] = "";
+    for (unsigned i = 0; i < c->members; i++)
+        peer[i] = c->member[i].peer;
+    for (unsigned i = 0; i < m->peer.links; i++)
+        if (m->host[i].name[0] != '\0')
+            return; /* a name, which the daemon looks up */
+    if (!elect_member_bind(peer, c->members, m->peer.id, fd, why, sizeof why)) {
+        add(all, DOCTOR_BROKEN, "address", m->name, why,
+            "end the process that uses it, or correct the address in elect.conf");
+        return;
+    }
+    for (unsigned i = 0; i < m->peer.links; i++)
+        close(fd[i]);
+}
+
+/* Checks the state file for the owner of its folder, because the daemon runs as that user. */
+static void check_state(json_t *all, const struct config *c, const struct config_member *m)
+{
+    char path[CONFIG_FILE];
+    struct text why;
+    struct stat folder;
+    config_state_path(c, m->peer.id, path);
+    text_clear(&why);
+    uid_t user = stat(c->state_dir, &folder) == 0 ? folder.st_uid : geteuid();
+    if (!may_look(all, path) || state_check(c, m, user, &why))
+        return;
+    char *remedy = strstr(why.bytes, ": ");
+    if (remedy != NULL)
+        *remedy = '\0';
+    add(all, DOCTOR_BROKEN, "state", path, why.bytes,
+        remedy != NULL ? remedy + 2 : "check the disk");
+}
+
+static void check_without_daemon(json_t *all, const struct config *c, const struct config_member *m)
+{
+    char remedy[128];
+    check_address(all, c, m);
+    check_state(all, c, m);
+    check_key(all, c);
+    snprintf(remedy, sizeof remedy, "elect daemon --id %s, or systemctl start elect", m->name);
+    add(all, DOCTOR_BROKEN, "daemon", m->name, "no daemon runs here", remedy);
+}
+
+/* ---- which member ---- */
+
+/* Returns true if no process listens there. */
+static bool is_silent(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof at.sun_path)
+        return false;
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool silent = fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) != 0 &&
+                  (errno == ENOENT || errno == ECONNREFUSED);
+    if (fd >= 0)
+        close(fd);
+    return silent;
+}
+
+/* Asks again while the member has just started, because it may not have heard its peers yet. */
+static json_t *ask(struct asked_for *a, int *status)
+{
+    json_t *o = NULL;
+    for (unsigned i = 0; i < STARTING && (i == 0 || json_is_true(json_object_get(o, "starting")));
+         i++) {
+        if (i > 0)
+            usleep(PAUSE);
+        json_decref(o);
+        o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "doctor"), PATIENCE, status);
+    }
+    if (o == NULL)
+        *status = *status == EXIT_NO ? EXIT_USAGE : *status; /* no such group */
+    if (o == NULL || json_is_array(json_object_get(o, "findings")))
+        return o;
+    json_decref(o);
+    *status = ask_complain(a->verb, EXIT_NO_DAEMON,
+                           "the daemon answers without findings: check which program, in which "
+                           "version, listens on its status socket");
+    return NULL;
+}
+
+/* Returns a report without the values that only a daemon knows. */
+static json_t *report(const char *member, json_t *findings)
+{
+    return json_pack("{s:s?, s:n, s:n, s:o, s:n, s:n, s:n, s:n}", "member", member, "members",
+                     "groups", "findings", findings, "omitted", "disk", "stalls", "clocks");
+}
+
+/* Returns the findings, or NULL with an exit status after having complained. */
+static json_t *examine(struct asked_for *a, int *status)
+{
+    static struct config c;
+    char path[CONFIG_FILE];
+    bool by_socket =
+        a->socket != NULL || (a->config == NULL && a->id == NULL && getenv("ELECT_SOCKET") != NULL);
+    if (by_socket)
+        return ask(a, status);
+    json_t *all = json_array(), *o;
+    struct text why;
+    text_clear(&why);
+    if (!access_check(a->config != NULL ? a->config : ASK_CONFIG, ACCESS_READ, &why)) {
+        json_decref(all);
+        *status = ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
+        return NULL;
+    }
+    if (!config_load(&c, a->config != NULL ? a->config : ASK_CONFIG)) {
+        add(all, DOCTOR_BROKEN, "configuration", a->config != NULL ? a->config : ASK_CONFIG,
+            c.complaint.bytes,
+            "correct it or name another file with -c, then run elect config check");
+        return report(NULL, all);
+    }
+    const struct config_member *m = ask_self(a, &c);
+    if (m == NULL) {
+        json_decref(all);
+        *status = EXIT_USAGE;
+        return NULL;
+    }
+    config_socket_path(&c, m->peer.id, "status", path);
+    if (is_silent(path)) {
+        check_without_daemon(all, &c, m);
+        o = report(m->name, all);
+    } else {
+        o = ask(a, status);
+        json_array_extend(all, json_object_get(o, "findings"));
+        json_object_set_new(o, "findings", all);
+        if (o == NULL)
+            return NULL;
+    }
+    check_files(all, &c);
+    return o;
+}
+
+/* ---- printing ---- */
+
+/* Leaves the object out if the finding begins with it. */
+static void print_finding(const json_t *f)
+{
+    char where[CONFIG_FILE];
+    const char *object = field_text(f, "object"), *what = field_text(f, "what");
+    bool named = strncmp(what, object, strlen(object)) == 0;
+    snprintf(where, sizeof where, "%s %s", field_text(f, "area"), named ? "" : object);
+    printf("%-8s %-20s %s: %s\n", field_text(f, "severity"), where, what, field_text(f, "do"));
+}
+
+static void print_all(const json_t *o, size_t broken)
+{
+    const json_t *all = json_object_get(o, "findings");
+    size_t i, count = json_array_size(all);
+    json_t *f;
+    json_array_foreach(all, i, f) print_finding(f);
+    long long members = field_integer(o, "members"), groups = field_integer(o, "groups");
+    long long omitted = field_integer(o, "omitted");
+    if (omitted > 0)
+        printf("%lld more findings are not shown\n", omitted);
+    if (count == 0)
+        printf("healthy: member %s of %lld, %lld group%s\n", field_text(o, "member"), members,
+               groups, groups == 1 ? "" : "s");
+    else
+        printf("%zu broken, %zu warning%s\n", broken, count - broken,
+               count - broken == 1 ? "" : "s");
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    static const struct verb_spec spec = {
+        .name = "doctor",
+        .usage = "doctor [GROUP] [OPTIONS]",
+        .text = "Find out what is wrong with the member here and its cluster, and what to do: one "
+                "line for each finding, the worst first.\nExit: 0 healthy, 1 warnings, 2 broken; 3 "
+                "the daemon does not answer, or this user may not ask it, 64 bad usage.",
+        .max = 1};
+    struct asked_for a;
+    size_t i, broken = 0;
+    json_t *f;
+    int status = ask_parse(&a, &spec, argc, argv);
+    if (status < 0)
+        return ~status;
+    if (a.words == 1 && a.group != NULL)
+        return args_complain(a.verb, a.word[0], "the group is given twice");
+    a.group = a.words == 1 ? a.word[0] : a.group;
+    json_t *o = examine(&a, &status);
+    if (o == NULL)
+        return status;
+    const json_t *all = json_object_get(o, "findings");
+    json_array_foreach(all, i, f) broken += is_broken(f);
+    size_t count = json_array_size(all);
+    json_object_del(o, "ok");
+    json_object_del(o, "starting");
+    if (a.json && !a.quiet)
+        ask_print_json(o);
+    else if (!a.quiet)
+        print_all(o, broken);
+    json_decref(o);
+    return broken > 0 ? 2 : count > 0 ? 1 : EXIT_FINE;
+}

@@ -1,0 +1,64 @@
+/*
+ * Finds what is wrong with this member and its cluster, and what to do: `elect doctor`. Findings
+ * are evaluated every second. Each is logged when it has lasted for some seconds, and again when it
+ * is cleared; the status contains the worst one.
+ */
+#ifndef ELECT_DAEMON_DOCTOR_H
+#define ELECT_DAEMON_DOCTOR_H
+
+#include "config.h"
+#include "journal.h"
+
+#define DOCTOR_FINDINGS 96
+#define DOCTOR_TEXT     320
+
+enum doctor_severity { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_BROKEN };
+
+struct finding {
+    uint8_t severity; /* enum doctor_severity */
+    const char *area;
+    int group; /* -1: none */
+    char object[CONFIG_NAME];
+    char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
+};
+
+/* A finding of the last seconds: decides when the log reports it. */
+struct finding_seen {
+    const char *area;
+    int group;
+    char object[CONFIG_NAME];
+    uint8_t lasted, missed; /* evaluations */
+    bool logged;
+};
+
+/* Bounds for how far the clock of a peer was ahead of the clock here. */
+struct clock_reading {
+    elect_time at, least, most; /* at: by the clock here; 0: never */
+};
+
+/* By how much the clock of a peer runs faster than the clock here: between `least` and `most`. */
+struct clock_rate {
+    uint32_t incarnation;       /* of the peer */
+    elect_time asked;           /* when it was asked; 0: no answer is awaited */
+    struct clock_reading first; /* of this window */
+    bool known;
+    double least, most;
+};
+
+struct doctor {
+    unsigned count, seen;
+    unsigned omitted; /* findings for which there was no room */
+    bool starting;    /* the member has just started, and peers may not be heard yet */
+    struct finding finding[DOCTOR_FINDINGS], surplus;
+    struct finding_seen memory[DOCTOR_FINDINGS];
+    elect_time led[STORE_GROUPS];       /* when a leader was last known; 0: never */
+    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty: it can */
+    struct {
+        struct clock_rate clock;
+        char differs[DOCTOR_TEXT]; /* how they differ; empty: not known */
+    } peer[SESSION_PEERS];
+};
+
+const char *doctor_severity_name(enum doctor_severity severity);
+
+#endif

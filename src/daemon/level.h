@@ -1,0 +1,32 @@
+/* How serious an entry of the log is. The numbers are those of syslog(3): a smaller one is more
+ * serious. */
+#ifndef ELECT_DAEMON_LEVEL_H
+#define ELECT_DAEMON_LEVEL_H
+
+/* From the first one on, without a gap. */
+#define LEVEL_NAMES(X)                                                                             \
+    X(ERROR, "error")                                                                              \
+    X(WARNING, "warning")                                                                          \
+    X(NOTICE, "notice")                                                                            \
+    X(INFO, "info")                                                                                \
+    X(DEBUG, "debug")
+
+enum level {
+    LEVEL_BEFORE = 2,
+#define X(name, word) LEVEL_##name,
+    LEVEL_NAMES(X)
+#undef X
+        LEVEL_END
+};
+
+#define LEVEL_FIRST LEVEL_ERROR
+#define LEVEL_COUNT (LEVEL_END - LEVEL_FIRST)
+
+/* From LEVEL_FIRST on. */
+static const char *const level_words[LEVEL_COUNT] = {
+#define X(name, word) word,
+    LEVEL_NAMES(X)
+#undef X
+};
+
+#endif

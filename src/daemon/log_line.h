@@ -1,0 +1,28 @@
+/*
+ * One line of the log in its three forms. The line itself is a JSON object, whose keys are listed
+ * in docs/formats.md; the other two forms are made from it.
+ *
+ *     JSON     as it is                                  elect daemon -o json
+ *     pairs    level=notice group=main text="leads ..."  elect daemon
+ *     prose    main: leads in term 1.2 (the cause)       elect history, elect watch, journald
+ */
+#ifndef ELECT_DAEMON_LOG_LINE_H
+#define ELECT_DAEMON_LOG_LINE_H
+
+#include "../base/text.h"
+#include "level.h"
+
+#include <jansson.h>
+
+/* Adds key=value for each key that is not null; the time only with `dated`. A value is a JSON
+ * string unless it consists of letters, digits and . _ : / - alone. */
+void log_line_pairs(const json_t *line, bool dated, struct text *t);
+/* Adds "group: text (cause)". */
+void log_line_prose(const json_t *line, struct text *t);
+/* Adds the fields of a datagram to systemd's journal, NAME=value and a newline each: with `json`
+ * the message is the JSON object, otherwise its prose. */
+void log_line_fields(const json_t *line, enum level level, bool json, struct text *t);
+/* Adds the JSON object, in one line. */
+void log_line_json(const json_t *line, struct text *t);
+
+#endif

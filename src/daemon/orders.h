@@ -1,0 +1,82 @@
+/*
+ * Orders to hand an office over: `elect resign` and `elect transfer`. Any member accepts one and
+ * sends it to the leader, in notes over their session:
+ *
+ *     {"order": 8589934593, "group": "main", "term": 327681, "to": "b", "force": false,
+ *      "uid": 0, "pid": 4242}                                    to: null if none is named
+ *     {"ordered": 8589934593, "group": "main", "outcome": "accepted"}
+ *
+ * A note may be lost, so the order is sent again every second until its outcome is known. Two
+ * things keep the leader from carrying it out twice: the leader remembers the number of the last
+ * order that each member sent for each group, and an order names the term that it ends, which is
+ * never used again (handover.c). An outcome that is lost for good leaves one question open, whether
+ * the leader resigned; the term of the next leader answers it.
+ */
+#ifndef ELECT_DAEMON_ORDERS_H
+#define ELECT_DAEMON_ORDERS_H
+
+#include "config.h"
+#include "elect-uv.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+struct control_client;
+struct daemon;
+
+/* name, word on the wire, what a user is told */
+#define ORDER_OUTCOMES(X)                                                                          \
+    X(ACCEPTED, "accepted", "accepts the order")                                                   \
+    X(NO_GROUP, "no-group", "does not have that group in its configuration: see elect doctor")     \
+    X(NO_OFFICE, "no-office", "no longer leads: repeat the command")                               \
+    X(OTHER_TERM, "other-term", "leads in another term now: repeat the command")                   \
+    X(HANDING_OVER, "handing-over", "is handing over already")                                     \
+    X(NOT_HEARD, "not-heard", "has not heard from the successor lately: see elect doctor")         \
+    X(ASIDE, "aside", "refuses, because the successor stands aside: see elect status there")       \
+    X(CANNOT_LEAD, "cannot-lead", "refuses, because the successor may not lead: see its role")     \
+    X(NO_SUCCESSOR, "no-successor", "sees no member that could take over (--force: resign anyway)")
+
+enum order_outcome {
+#define X(name, word, text) ORDER_##name,
+    ORDER_OUTCOMES(X)
+#undef X
+        ORDER_OUTCOMES_COUNT
+};
+
+struct order {
+    uint64_t number; /* 0: none */
+    unsigned group;
+    elect_term term;
+    uint16_t leader;                       /* in that term */
+    const struct config_member *successor; /* NULL: the heir */
+    bool force, accepted;
+    uid_t uid; /* of the user who gave it */
+    pid_t pid;
+    char late[256]; /* what its client is told if nothing comes of it in time */
+};
+
+/* The last order of another member for a group. */
+struct order_handled {
+    uint64_t number;
+    uint8_t outcome; /* enum order_outcome */
+};
+
+struct orders {
+    uint64_t last; /* number of an order of this member */
+    struct order given[STORE_GROUPS];
+    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* by the place of their member */
+};
+
+/* Takes an order from a client. The answer comes when another member leads, or the order failed. */
+void order_give(struct daemon *d, struct control_client *client, unsigned group,
+                const struct config_member *successor, bool force);
+/* Takes an order from another member, and answers with its outcome. */
+void order_take(struct daemon *d, uint16_t from, const json_t *note);
+/* Takes the outcome of an order that was sent to that member. */
+void order_hear(struct daemon *d, uint16_t from, const json_t *note);
+/* Takes note that a group has another leader, or none. */
+void order_news(struct daemon *d, const struct elect_news *news);
+/* Every second: sends orders again whose outcome is not known. */
+void order_tick(struct daemon *d);
+
+#endif

@@ -1,0 +1,16 @@
+/* The previous daemon of this member may still be ending, because a member whose guardian was
+ * killed hands over first. It keeps the state file locked until it has ended. */
+#ifndef ELECT_DAEMON_PREDECESSOR_H
+#define ELECT_DAEMON_PREDECESSOR_H
+
+#include "config.h"
+#include "journal.h"
+
+/* Waits until no other process uses the state of the member, for at most a lease and ten seconds,
+ * and then binds its sockets. Logs that it waits, and never breaks the lock. Returns false, with a
+ * complaint, if it cannot. */
+bool predecessor_succeed(const struct config *c, const struct config_member *me,
+                         const struct elect_peer *peers, int sockets[ELECT_UV_LINKS],
+                         struct journal *journal, struct text *complaint);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * Packets that are rejected, and why. A member with another key, or of another cluster, sends
+ * HELLOs that no other member can read. The socket filter lets some of them pass, so that both
+ * sides can name the reason. Nothing in such a packet is authentic: only its source address and
+ * fixed bytes of its head are compared. The result is only reported; nothing depends on it.
+ *
+ * A flood must not keep the member busy. When SAMPLES packets from addresses that are not
+ * configured were rejected within a second, the filter drops those for the rest of it; the same
+ * holds for configured addresses. What the flood costs is then at most two receive buffers a
+ * second. An attacker who wants to hide a wrong key has to forge the address of a member.
+ */
+#include "member.h"
+
+#define SECOND  1000000
+#define SAMPLES 16            /* a second */
+#define ENOUGH  4             /* on each link, in a row; a restarted peer sends one or two */
+#define RECENT  (10 * SECOND) /* HELLOs come once a second */
+
+const char *elect_uv_rejection(enum elect_rejection reason)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        ELECT_REJECTIONS(X)
+#undef X
+    };
+    return texts[reason];
+}
+
+/* The peer that is configured with this address, or m->peers. */
+static unsigned peer_at(const struct elect_member *m, unsigned link,
+                        const union elect_address *from)
+{
+    unsigned peer = 0;
+    while (peer < m->peers && (peer == m->me || link >= m->peer[peer].links ||
+                               !net_same(from, &m->peer[peer].link[link])))
+        peer++;
+    return peer;
+}
+
+/* As judge(), for a HELLO; `peer` is the peer that is configured with its source address. */
+static enum elect_rejection judge_hello(const struct elect_member *m, const struct packet *head,
+                                        unsigned *peer)
+{
+    unsigned at = *peer, named = member_peer_with(m, head->from);
+    bool is_peer = named < m->peers && named != m->me, dynamic = is_peer && m->peer[named].dynamic;
+    if (is_peer && head->to == m->options.id &&
+        sessions_knows_hello(m->sessions, m->session_of[named], head->tag)) {
+        *peer = named;
+        return at == named || dynamic ? ELECT_REJECTED_NONE : ELECT_REJECTED_ADDRESS;
+    }
+    if (at < m->peers && at == named && head->to != m->options.id &&
+        member_peer_with(m, head->to) < m->peers)
+        return ELECT_REJECTED_OTHER;
+    *peer = at < m->peers ? at : named;
+    return at < m->peers || dynamic ? ELECT_REJECTED_KEY : ELECT_REJECTED_NONE;
+}
+
+/* Finds the peer that sent the packet, and why it is rejected. Returns ELECT_REJECTED_NONE if the
+ * packet proves nothing: it may be late or repeated, or come from a process that is not a peer. */
+static enum elect_rejection judge(const struct elect_member *m, unsigned link,
+                                  const union elect_address *from, const uint8_t *bytes,
+                                  size_t length, unsigned *peer)
+{
+    struct packet head;
+    bool ours = seal_head(bytes, length, &head);
+    *peer = peer_at(m, link, from);
+    if (!ours)
+        return *peer < m->peers ? ELECT_REJECTED_PROTOCOL : ELECT_REJECTED_NONE;
+    if (head.type != PACKET_HELLO)
+        return ELECT_REJECTED_NONE;
+    return judge_hello(m, &head, peer);
+}
+
+enum filter_samples member_samples(const struct elect_member *m)
+{
+    return m->samples.known >= SAMPLES     ? FILTER_NONE
+           : m->samples.strange >= SAMPLES ? FILTER_CONFIGURED
+                                           : FILTER_ANY;
+}
+
+static void count_rejection(struct elect_member *m, enum elect_rejection reason, unsigned peer,
+                            const union elect_address *from)
+{
+    elect_time now = elect_uv_now();
+    struct rejections *r = &m->rejected[peer];
+    r->count = now - r->last > RECENT ? 1 : r->count + (r->count < UINT32_MAX);
+    r->reason = (uint8_t)reason;
+    r->from = *from;
+    r->last = now;
+}
+
+void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
+                   const uint8_t *bytes, size_t length)
+{
+    elect_time now = elect_uv_now();
+    unsigned peer, *taken;
+    if (now - m->samples.since >= SECOND) {
+        m->samples.since = now;
+        m->samples.known = m->samples.strange = 0;
+    }
+    taken = peer_at(m, link, from) < m->peers ? &m->samples.known : &m->samples.strange;
+    if (*taken >= SAMPLES)
+        return;
+    enum elect_rejection reason = judge(m, link, from, bytes, length, &peer);
+    if (reason != ELECT_REJECTED_NONE)
+        count_rejection(m, reason, peer, from);
+    if (++*taken == SAMPLES) {
+        member_filter_sockets(m);
+        member_set_timer(m);
+    }
+}
+
+void member_accept(struct elect_member *m, unsigned peer) { m->rejected[peer].count = 0; }
+
+elect_time member_samples_due(const struct elect_member *m)
+{
+    return member_samples(m) != FILTER_ANY ? m->samples.since + SECOND : ELECT_UNSET;
+}
+
+void member_sample(struct elect_member *m, elect_time now)
+{
+    if (member_samples(m) == FILTER_ANY || now < member_samples_due(m))
+        return;
+    m->samples.known = m->samples.strange = 0;
+    member_filter_sockets(m);
+}
+
+struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer)
+{
+    const struct rejections *r = &m->rejected[peer];
+    bool told = r->count >= ENOUGH * m->peer[peer].links && elect_uv_now() - r->last <= RECENT;
+    return (struct elect_rejected){.reason =
+                                       told ? (enum elect_rejection)r->reason : ELECT_REJECTED_NONE,
+                                   .count = told ? r->count : 0,
+                                   .from = r->from};
+}

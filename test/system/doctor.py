@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""elect doctor with real daemons on loopback: doctor.py ELECT [CASE ... | --list] [--jobs N]
+
+Healthy and broken clusters: what is found, what the log says of it, and the exit status."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+from lib.cases import case, main  # noqa: E402
+from lib.checks import NotHere, expect, holds  # noqa: E402
+from lib.elect_command import ELECT, run  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import member_of, wait  # noqa: E402
+from lib.status_socket import answer  # noqa: E402
+
+# A disk or a process that is slow under load is no finding with these.
+CALM = "lease = 30s\nrenewal = 6s\ndelay = 1s\nmax-lease = 40s\n"
+MACHINE = pathlib.Path(ELECT).parent / "test" / "libmachine.so"
+QUICK = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
+
+
+def findings(p, name, *words):
+    done = p.elect(name, "doctor", "-o", "json", *words)
+    return json.loads(done.stdout)["findings"] if done.stdout else []
+
+
+def found(p, name, area, obj, text=""):
+    return [f for f in findings(p, name) if f["area"] == area and f["object"] == obj and text in f["what"]]
+
+
+@case
+def healthy(_):
+    with LocalCluster(times=CALM) as p:
+        p.begin()
+        wait("healthy", lambda: all(p.elect(n, "doctor").returncode == 0 for n in p.names))
+        expect("doctor", p.elect("a", "doctor"), 0, out="healthy: member a of 3, 1 group\n", lines=1)
+        expect("quiet", p.elect("a", "doctor", "-q"), 0, lines=0)
+        said = json.loads(expect("json", p.elect("a", "doctor", "-o", "json", "main"), 0).stdout)
+        holds("json", said["findings"] == [] and said["disk"]["syncs"] > 0 and [c["member"] for c in said["clocks"]] == ["b", "c"] and "starting" not in said and said["stalls"]["count"] == 0, said)
+        expect("group", p.elect("a", "doctor", "mian"), 64, err="did you mean main?")
+        expect("twice", p.elect("a", "doctor", "main", "-g", "main"), 64, err="the group is given twice")
+
+
+@case
+def just_started(_):
+    """The first seconds of a member show nothing that is wrong; elect doctor waits until they are over."""
+    with LocalCluster(times=QUICK) as p:
+        p.start("a")
+        said = answer(p.socket("a"), {"verb": "doctor"})
+        early = [f for f in said["findings"] if f["area"] in ("quorum", "peers", "leader", "links")]
+        uptime = answer(p.socket("a"), {"verb": "status"})["up_seconds"]
+        holds("no alarm", (said["starting"] and not early) or uptime > 3, said, uptime)
+        expect("it waits", p.elect("a", "doctor"), 2, out=("broken   quorum main", "never heard since", "1 broken, 2 warnings"))
+
+
+@case
+def stalls(_):
+    """Packets that have come meanwhile do not hide that the process stood still."""
+    with LocalCluster(times=QUICK) as p:
+        p.begin()
+        for name in p.names:
+            member = member_of(p.daemons[name].pid)
+            os.kill(member, signal.SIGSTOP)
+            time.sleep(2.5)  # longer than a renewal after the time of any timer
+            os.kill(member, signal.SIGCONT)
+            wait(f"{name} notices", lambda name=name: found(p, name, "stalls", name, "the daemon stalled"))
+
+
+@case
+def addresses_mixed_up(_):
+    """In the file of a, b and c have each other's address."""
+    with LocalCluster(times=QUICK) as p:
+        other = p.folder / "other.conf"
+        b, c = f"127.0.0.1:{p.ports['b']}", f"127.0.0.1:{p.ports['c']}"
+        other.write_text(c.join(part.replace(c, b) for part in p.conf.read_text().split(b)))
+        p.start("b", "c")
+        p.start("a", conf=other)
+        for whom in "bc":
+            wait(f"a names {whom}", lambda whom=whom: found(p, "a", "packets", whom, "unknown address"))
+            wait(f"{whom} names a", lambda whom=whom: found(p, whom, "packets", "a", "meant for another member"))
+
+
+@case
+def wrong_clock(_):
+    """The clock of c runs 5 % too fast, and rho is 1 %."""
+    if not MACHINE.exists():
+        raise NotHere(f"needs {MACHINE.name}")
+    with LocalCluster(times=QUICK) as p:
+        p.start("a", "b")
+        p.start("c", env={"LD_PRELOAD": str(MACHINE), "CLOCK_RATE": "1.05"})
+        wait("a names c", lambda: found(p, "a", "clocks", "c", "faster than the clock here; rho allows 1 %"))
+        wait("c names b", lambda: found(p, "c", "clocks", "b", "slower"))
+        holds("broken", p.elect("a", "doctor").returncode == 2)
+        rates = {c["member"]: c for c in json.loads(p.elect("a", "doctor", "-o", "json").stdout)["clocks"]}
+        holds("rates", rates["c"]["least_percent"] <= 5 <= rates["c"]["most_percent"], rates)
+        holds("no other", rates["b"]["least_percent"] <= 0 <= rates["b"]["most_percent"] and not found(p, "a", "clocks", "b"), rates)
+
+
+@case
+def slow_disk(_):
+    if not MACHINE.exists():
+        raise NotHere(f"needs {MACHINE.name}")
+    with LocalCluster(times=QUICK.replace("delay = 20ms", "delay = 30ms")) as p:
+        p.start("a", "b")
+        p.start("c", env={"LD_PRELOAD": str(MACHINE), "SYNC_MS": "70"})
+        p.leader()
+
+        def is_slow():
+            slow = found(p, "c", "disk", str(p.folder / "state")[:63], "slow: 10 % of")
+            if not slow:
+                p.resign(p.leader()[0])
+            return slow
+        wait("c names its disk", is_slow)
+        disk = json.loads(p.elect("c", "doctor", "-o", "json").stdout)["disk"]
+        holds("percentiles", disk["syncs"] >= 10 and 60 < disk["median_ms"] <= disk["p90_ms"] <= disk["p99_ms"], disk)
+
+
+@case
+def one_of_three(_):
+    with LocalCluster(times=QUICK) as p:
+        p.start("a")
+        wait("quorum", lambda: found(p, "a", "quorum", "main", "1 of 3 voters reachable, 2 needed"))
+        expect("doctor", p.elect("a", "doctor"), 2, out=("broken   quorum main", "start or reconnect b, c", "never heard since"))
+        wait("the log", lambda: "main: quorum: 1 of 3 voters reachable, 2 needed (start or reconnect b, c)" in p.log("a"))
+        holds("once", p.log("a").count("voters reachable") == 1, p.log("a"))
+        worst = json.loads(p.elect("a", "status", "-o", "json").stdout)["worst"]
+        holds("worst", worst["severity"] == "broken" and worst["do"], worst)
+        p.start("b", "c")
+        wait("gone", lambda: "main: quorum: cleared" in p.log("a"))
+
+
+@case
+def another_key(_):
+    """c has another key: a and b name c, and c names a and b."""
+    with LocalCluster(times=QUICK) as p:
+        other = p.folder / "other"
+        other.mkdir()
+        expect("key", run("key", "new", other / "key", "-c", p.conf), 0)
+        (other / "elect.conf").write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
+        p.start("a", "b")
+        p.start("c", conf=other / "elect.conf")
+        for by, whom in (("a", "c"), ("b", "c"), ("c", "a"), ("c", "b")):
+            wait(f"{by} names {whom}", lambda by=by, whom=whom: found(p, by, "packets", whom, "wrong key or other cluster"))
+            wait(f"{by} logs {whom}", lambda by=by, whom=whom: f"packets {whom}: packets from 127.0.0.1:{p.ports[whom]} are rejected"
+                 in p.log(by))
+        expect("remedy", p.elect("a", "doctor"), 1 if p.leader(among=["a", "b"]) else 2, out="compare elect key list and the cluster id on both members")
+        members = json.loads(p.elect("a", "status", "-o", "json").stdout)["members"]
+        rejected = {m["member"]: m["rejected"] for m in members}
+        holds("status", rejected["b"] is None and rejected["c"]["reason"] == "wrong key or other cluster"
+              and rejected["c"]["count"] >= 4, rejected)
+
+
+@case
+def another_configuration(_):
+    with LocalCluster(times=QUICK) as p:
+        other = p.folder / "other.conf"
+        other.write_text(p.conf.read_text().replace("renewal = 300ms", "renewal = 310ms"))
+        p.start("a", "b")
+        p.start("c", conf=other)
+        wait("named by key", lambda: found(p, "a", "configuration", "c", "renewal (300 ms here, 310 ms there)"))
+        wait("and there", lambda: found(p, "c", "configuration", "a", "renewal (310 ms here, 300 ms there)"))
+
+
+@case
+def no_daemon(_):
+    with LocalCluster() as p:
+        expect("doctor", p.elect("a", "doctor"), 2, out=("broken   daemon a", "no daemon runs here: elect daemon --id a"))
+        os.chmod(p.folder / "key", 0o644)
+        expect("key", p.elect("a", "doctor"), 2, out=("keys ", "permissions "))
+        p.conf.write_text("[cluster]\nlaese = 1s\n")
+        expect("configuration", run("doctor", "-c", p.conf), 2, out=("broken   configuration", "elect config check"))
+        expect("nowhere", run("doctor", "-S", p.folder / "nowhere.status"), 3, err="no daemon runs here")
+
+
+@case
+def no_rights(_):
+    if os.geteuid() != 0:
+        raise NotHere("needs root")
+    with LocalCluster(times=CALM) as p:
+        p.begin()
+        os.chmod(p.folder, 0o755)
+        command = p.folder / "elect"  # where another user finds it
+        shutil.copy(ELECT, command)
+        os.chmod(command, 0o755)
+        done = subprocess.run([command, "doctor", "-S", p.socket("a")], capture_output=True, text=True, user=65534, group=65534,
+                              extra_groups=[], env={"PATH": os.environ["PATH"]})
+        holds("one line", done.returncode == 3 and done.stderr.count("\n") == 1 and p.socket("a") in done.stderr, done)
+
+
+@case
+def answers_without_findings(_):
+    """What answers on the status socket, but not with findings, is not taken for a healthy daemon."""
+    with LocalCluster(names="a") as p, socket.socket(socket.AF_UNIX) as door:
+        (p.folder / "state").mkdir(exist_ok=True)
+        door.bind(p.socket("a"))
+        door.listen()
+
+        def serve(line):
+            client = door.accept()[0]
+            client.recv(4096)
+            client.sendall(line)
+            client.close()
+        for line in b'{"ok": true}\n', b'{"ok": true, "findings": {}}\n':
+            server = threading.Thread(target=serve, args=(line,), daemon=True)
+            server.start()
+            expect(line, run("doctor", "-S", p.socket("a")), 3, err="answers without findings", lines=0)
+            server.join()
+
+
+@case
+def locked_out(_):
+    """c is down, and would be locked out by the removal of the only key that it has."""
+    with LocalCluster(names="abc", times=QUICK) as p:
+        confs = {}
+        for n in "abc":  # each has a key file of its own
+            folder = p.folder / f"of-{n}"
+            folder.mkdir()
+            shutil.copy(p.folder / "key", folder / "key")
+            confs[n] = folder / "elect.conf"
+            confs[n].write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
+            p.start(n, conf=confs[n])
+        p.leader()
+        p.kill("c")
+        new = p.folder / "new"
+        expect("new", run("key", "new", new, "-c", confs["a"]), 0)
+        for n in "ab":
+            expect("install", run("key", "install", new, "-c", confs[n], "--id", n), 0)
+        wait("c is missed", lambda: found(p, "a", "keys", "c", "would lock it out"))
+        wait("use", lambda: "warning: key 2 may be missing on c (down)" in run("key", "use", "2", "-c", confs["a"], "--id", "a").stderr)
+        expect("remove", run("key", "remove", "1", "-c", confs["a"], "--id", "a"), 1, err=("key 2 may be missing on c", "--force"))
+        done = run("key", "remove", "1", "-c", confs["a"], "--id", "a", "--force")
+        holds("by force, with a warning", done.returncode == 0 and "warning: " in done.stderr and "locked out" in done.stderr, done)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

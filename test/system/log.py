@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""The log of a daemon as an operator, a log collector and systemd's journal meet it: log.py ELECT [CASE ... | --list] [--jobs N]
+
+Every line can be parsed, whoever wrote it: the member, its guardian, a hook, or a start that failed. What a hook prints is
+logged, and no reader of the log, however slow, holds a hook up."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from lib.cases import case, main  # noqa: E402
+from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
+from lib.elect_command import ELECT, run  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.log_lines import parse, prose, written  # noqa: E402
+from lib.processes import die_with_parent, libc, member_of, wait  # noqa: E402
+from lib.status_socket import ask  # noqa: E402
+from lib.times import STEADY_TIMES  # noqa: E402
+
+KEYS = {"time", "level", "group", "text", "cause", "event", "peer", "leader", "term", "member", "at_us", "repeated"}
+LEVELS = ["error", "warning", "notice", "info", "debug"]
+STRANGE = 'größer "x" \\ a=b\t\x1b[1m '  # with a blank at its end
+HOOK = f"#!/bin/sh\ncat {{folder}}/strange\necho by $ELECT_HOOK >&2\n. {{folder}}/more\n"
+
+
+class Logging(LocalCluster):
+    """With a hook that prints."""
+
+    def __init__(self, names="a", options="", **more):
+        super().__init__(names, options, **more)
+        self.folder.chmod(0o755)
+        self.hook = self.folder / "hook"
+        (self.folder / "strange").write_text(STRANGE + "\n")
+        self.hook.write_text(HOOK.format(folder=self.folder))
+        self.hook.chmod(0o755)
+        self.does("")
+        self.edit("state-dir = state\n", f"state-dir = state\non-leader = {self.hook}\non-follower = {self.hook}\nhook-timeout = 600s\n")
+
+    def does(self, lines):
+        (self.folder / "more").write_text(lines + "\n")
+
+    def lines(self, name="a"):
+        return (self.folder / f"{name}.log").read_text().splitlines()
+
+    def entries(self, name="a", event=None):
+        found = [json.loads(line) if line.startswith("{") else parse(line) for line in self.lines(name)]
+        holds("every line can be parsed", all(found), self.lines(name))
+        return [entry for entry in found if event in (None, entry["event"])]
+
+    def stop(self, *names):
+        for name in names:
+            self.daemons[name].send_signal(signal.SIGTERM)
+        for name in names:
+            holds("it ends", self.daemons[name].wait() == 0, name)
+
+
+def make_events(p):
+    """A change of leader, a refused reload, and the end of all."""
+    leader, _ = p.begin()
+    wait("its hook has ended", lambda: len(p.entries(leader, "hook-output")) >= 2)
+    p.resign(leader)
+    p.edit("[member a]\n", "[member a]\npriority = 7\n")
+    expect("reload", p.elect(leader, "reload"), 1, err="the priority of a member")
+    p.stop(*p.names)
+    return leader
+
+
+@case
+def key_values(_):
+    """Every line is key=value and says the same when it is written anew; the cause and the other member are keys."""
+    with Logging("abc", times=STEADY_TIMES) as p:
+        leader = make_events(p)
+        for name in p.names:
+            for line in p.lines(name):
+                holds("the same line", parse(line) and written(parse(line)) == line, line)
+            holds("its own", all(entry["member"] == name for entry in p.entries(name)))
+            for entry in p.entries(name, "follows"):
+                holds("whom it follows", entry["peer"] == entry["leader"] and entry["text"] == f"follows {entry['peer']} in term {entry['term']}"
+                      and entry["cause"] and entry["level"] == "notice", entry)
+        office = p.entries(leader, "leads")[0]
+        holds("its office", office["text"] == f"leads in term {office['term']}" and office["cause"], office)
+        over = p.entries(leader, "leads-no-more")[0]
+        holds("the end of it", (over["term"], over["text"]) == (office["term"], "leads no more") and over["cause"].startswith(leader), over)
+        outputs = p.entries(leader, "hook-output")
+        holds("as it was printed", {"level": "info", "group": "main", "text": STRANGE, "hook": "on-leader", "term": office["term"]}.items()
+              <= outputs[0].items(), outputs)
+        holds("of standard error, too", outputs[1]["text"] == "by on-leader" and outputs[1]["pid"] == outputs[0]["pid"], outputs)
+        refused = [entry for entry in p.entries(leader, "admin") if entry["text"] == "reload refused"]
+        holds("why", len(refused) == 1 and refused[0]["level"] == "error" and "the priority of a member" in refused[0]["cause"], refused)
+
+
+@case
+def history_and_watch(_):
+    """They show the level and the cause of each entry, in JSON with the keys of the log."""
+    with Logging(times=STEADY_TIMES) as p:
+        p.start("a")
+        watch = subprocess.Popen(["sh", "-c", f"until {ELECT} watch -c {p.conf} --id a -o json 2>/dev/null; do :; done"], stdout=subprocess.PIPE,
+                                 text=True, preexec_fn=die_with_parent, start_new_session=True)
+        try:
+            wait("it leads", lambda: p.group("a").get("leads"))
+            logged = [prose(line) for line in p.lines() if parse(line)["event"] != "hook-output"]
+            shown = p.elect("a", "history").stdout.splitlines()
+            holds("as logged", shown[:len(logged)] == logged, shown, logged)
+            for entry in json.loads(p.elect("a", "history", "-o", "json").stdout):
+                holds("its keys", set(entry) == KEYS and entry["level"] in LEVELS and entry["member"] == "a", entry)
+            p.elect("a", "pause")
+            entry = next(entry for entry in map(json.loads, watch.stdout) if "elections are paused" in entry.get("text", ""))
+            holds("watch", set(entry) == KEYS and (entry["level"], entry["event"], entry["cause"]) == ("notice", "admin", None), entry)
+        finally:
+            os.killpg(watch.pid, signal.SIGKILL)
+            watch.communicate()
+
+
+@case
+def json_lines(_):
+    """With -o json every line is an object with the same keys: also of hooks, of the guardian, and of a start that fails."""
+    with Logging() as p:
+        p.start("a", words=("-o", "json"))
+        wait("its hook has ended", lambda: len(p.entries(event="hook-output")) == 2)
+        output = p.entries(event="hook-output")[0]
+        holds("the hook", (output["text"], output["hook"], output["group"]) == (STRANGE, "on-leader", "main") and output["pid"] > 0, output)
+        os.kill(member_of(p.daemons["a"].pid), signal.SIGKILL)
+        holds("it has ended", p.daemons["a"].wait() == 137)
+        killed = p.entries(event="guardian")[0]
+        holds("its guardian", (killed["level"], killed["text"], killed["cause"]) == ("error", "the member was killed", "signal 9: Killed"), killed)
+        holds("what it undid", p.entries(event="hook-output")[-1]["text"] == "by on-follower", p.lines())
+        for entry in p.entries():
+            holds("its keys", KEYS <= set(entry) <= KEYS | {"hook", "pid"} and (entry["term"] is None or entry["term"] > 0), entry)
+        p.hook.chmod(0o644)
+        fails(p, 78, "on-leader: /", "a")
+        fails(p, 64, "unknown", None, "--log-level", "loud")
+        p.edit("[group main]", "[grope main]")
+        fails(p, 78, "elect.conf:", None)
+
+
+def fails(p, code, why, member, *words):
+    done = run("daemon", "-c", p.conf, "--id", "a", "-o", "json", *words)
+    said = [json.loads(line) for line in done.stderr.splitlines()]
+    holds("one line", done.returncode == code and len(said) == 1 and set(said[0]) == KEYS, done)
+    holds("an error", (said[0]["level"], said[0]["event"], said[0]["member"]) == ("error", "not-started", member) and why in said[0]["text"], said)
+
+
+@case
+def levels(_):
+    """--log-level decides what is printed, before log-level in elect.conf, which a reload changes; the history has it all."""
+    with Logging(options="log-level = warning\n") as p:
+        p.start("a")
+        wait("it leads", lambda: p.group("a").get("leads"))
+        expect("pause", p.elect("a", "pause"))
+        expect("resume", p.elect("a", "resume"))
+        holds("nothing is serious", not p.lines(), p.lines())
+        history = json.loads(p.elect("a", "history", "-o", "json").stdout)
+        holds("the history has it", {"started", "leads", "admin"} <= {entry["event"] for entry in history}, history)
+        p.edit("log-level = warning", "log-level = debug")
+        expect("reload", p.elect("a", "reload"), out="log-level")
+        p.elect("a", "resign", "--force", "--timeout", "1")  # nobody else can lead
+        wait("every step", lambda: any(entry["level"] == "debug" for entry in p.entries(event="step")))
+        wait("and the hook of the guardian", lambda: p.entries(event="hook-output"))
+        holds("the reload", p.entries()[0]["text"] == "reloaded: log-level", p.lines())
+        p.stop("a")
+        before = len(p.lines())
+        p.start("a", words=("--log-level", "notice"))
+        wait("it leads", lambda: p.group("a").get("leads"))
+        holds("not as configured", all(entry["level"] in LEVELS[:3] for entry in p.entries()[before:]), p.lines()[before:])
+        p.edit("log-level = debug", "log-level = info")
+        expect("reload", p.elect("a", "reload"), out="log-level (but --log-level was given)")
+        p.stop("a")
+        before = len(p.lines())
+        p.start("a", words=("-q", "--log-level", "debug"))
+        wait("it leads", lambda: p.group("a").get("leads"))
+        p.stop("a")
+        holds("quiet", len(p.lines()) == before, p.lines()[before:])
+        expect("option", run("daemon", "-c", p.conf, "--id", "a", "--log-level", "notise"), 64, err="--log-level: unknown \"notise\": did you mean notice?")
+        p.edit("log-level = info", "log-level = loud")
+        expect("key", run("daemon", "-c", p.conf, "--id", "a"), 78, err='unknown log level "loud"')
+
+
+@case
+def chatty_hook(_):
+    """It is not held up, and does not flood the log: lines beyond the rate are counted."""
+    with Logging() as p:
+        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # once
+        p.start("a")
+        wait("it has ended", (p.folder / "ended").exists)
+        p.stop("a")
+        outputs = p.entries(event="hook-output")
+        chatter = sum(entry["text"] == "chatter" for entry in outputs)
+        counted = [int(entry["text"].split()[0]) for entry in outputs if "more lines are not logged" in entry["text"]]
+        holds("all are counted", counted and chatter + sum(counted) == 200_000, chatter, counted)
+
+
+def with_reader(p, reader):
+    """A daemon whose log goes into a pipe; `reader` has its other end."""
+    out, into = os.pipe()
+    reader(out)
+    daemon = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=into, preexec_fn=die_with_parent)
+    os.close(into)
+    p.daemons["a"] = daemon
+
+
+@case
+def nobody_reads(_):
+    """A hook that prints a megabyte ends well although the log is not read, or its reader has gone."""
+    for reader in (lambda out: None, os.close):
+        with Logging() as p:
+            p.does(f"head -c 1000000 /dev/zero | tr '\\0' '\\n'; echo more && echo $? > {p.folder}/$ELECT_HOOK")
+            with_reader(p, reader)
+            wait("it has ended", lambda: (p.folder / "on-leader").exists() and (p.folder / "on-leader").read_text() == "0\n")
+            wait("it leads", lambda: p.group("a").get("leads"))
+            os.kill(member_of(p.daemons["a"].pid), signal.SIGKILL)
+            p.daemons["a"].wait()
+            holds("and what the guardian runs", (p.folder / "on-follower").read_text() == "0\n")
+
+
+@case
+def closed_descriptors(_):
+    """A daemon that inherits no standard descriptor leads, and nothing of its own takes their place."""
+    need_root()  # to look at the descriptors of a process that is not dumpable
+    with Logging() as p:
+        p.daemons["a"] = daemon = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ELECT, "daemon", "-c", str(p.conf),
+                                                    "--id", "a"], preexec_fn=die_with_parent)
+        wait("it leads", lambda: p.group("a").get("leads"))
+        for pid in daemon.pid, member_of(daemon.pid):
+            standard = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)]
+            holds("nothing of its own", standard == ["/dev/null"] * 3, standard)
+        p.stop("a")
+
+
+# ---- systemd's journal ----
+
+def own_run_folder():
+    """This process and its children get a /run of their own, so that they meet no journal but that of the case."""
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(0x00020000 | (0 if user == 0 else 0x10000000)) != 0:  # CLONE_NEWNS, CLONE_NEWUSER
+        raise NotHere("needs root, or user namespaces")
+    if user != 0:
+        pathlib.Path("/proc/self/setgroups").write_text("deny")
+        pathlib.Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        pathlib.Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    if libc.mount(b"none", b"/", None, 0x44000, None) != 0 or libc.mount(b"tmpfs", b"/run", b"tmpfs", 0, None) != 0:  # MS_REC | MS_PRIVATE
+        raise NotHere("needs a mount namespace")
+    os.makedirs("/run/systemd/journal")
+
+
+def start_in_journal(p, *words):
+    """A daemon whose standard error is a pipe that is said to be the journal: its other end."""
+    out, into = os.pipe()
+    is_ = os.fstat(into)
+    p.daemons["a"] = subprocess.Popen(
+        [ELECT, "daemon", "-c", str(p.conf), "--id", "a", *words], stderr=into, preexec_fn=die_with_parent,
+        env=os.environ | {"JOURNAL_STREAM": f"{is_.st_dev}:{is_.st_ino}"})
+    os.close(into)
+    return open(out, "rb", buffering=0)
+
+
+def fields(journal):
+    """Of the entries that have come."""
+    found = []
+    while True:
+        try:
+            found.append(dict(line.split("=", 1) for line in journal.recv(65536).decode().splitlines()))
+        except BlockingIOError:
+            return found
+
+
+@case
+def systemd_journal(_):
+    """Entries come to the journal's socket with their priority and fields; without it, behind a priority on the stream."""
+    own_run_folder()
+    with Logging() as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
+        journal.bind("/run/systemd/journal/socket")
+        journal.setblocking(False)
+        stream, entries = start_in_journal(p), []
+        wait("its hook", lambda: entries.extend(fields(journal)) or sum(e["ELECT_EVENT"] == "hook-output" for e in entries) == 2)
+        p.stop("a")
+        entries += fields(journal)
+        found = {e["ELECT_EVENT"]: e for e in entries}
+        leads = found["leads"]
+        term = leads["ELECT_TERM"]
+        holds("an office", leads == {
+            "MESSAGE": f"main: leads in term {term} ({leads['ELECT_CAUSE']})", "PRIORITY": "5", "SYSLOG_IDENTIFIER": "elect", "ELECT_GROUP": "main",
+            "ELECT_EVENT": "leads", "ELECT_CAUSE": leads["ELECT_CAUSE"], "ELECT_LEADER": "a", "ELECT_TERM": term, "ELECT_MEMBER": "a"}, leads)
+        output = found["hook-output"]
+        holds("a hook", output["PRIORITY"] == "6" and output["MESSAGE"].startswith("main: on-") and int(output["ELECT_PID"]) > 0, output)
+        holds("nothing else", stream.read() == b"")
+        p.hook.chmod(0o644)
+        start_in_journal(p)
+        holds("it does not start", p.daemons["a"].wait() == 78)
+        refused = fields(journal)
+        holds("why", len(refused) == 1 and refused[0]["PRIORITY"] == "3" and "on-leader: /" in refused[0]["MESSAGE"], refused)
+        p.hook.chmod(0o755)
+    os.unlink("/run/systemd/journal/socket")
+    with Logging() as p:
+        stream = start_in_journal(p, "-o", "json")
+        wait("it leads", lambda: p.group("a").get("leads"))
+        p.stop("a")
+        for line in stream.read().decode().splitlines():
+            entry = json.loads(line[3:])
+            holds("behind its priority", line[:3] == f"<{3 + LEVELS.index(entry['level'])}>", line)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

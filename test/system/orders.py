@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Orders to hand over that reach the leader from any member: orders.py ELECT [CASE ... | --list] [--jobs N]
+
+What an order must not do, counting twice or in another term, is in test/scenario/mandate/late-orders.elect and in the storms, too."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from lib.cases import case, main  # noqa: E402
+from lib.checks import expect, holds, is_late  # noqa: E402
+from lib.elect_command import ELECT  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import wait  # noqa: E402
+from lib.status_socket import answer  # noqa: E402
+from lib.times import PATIENT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
+
+
+def audits(p, name, words):
+    """The numbers of the orders of which the log of this member says so."""
+    return re.findall(rf"order to .*{words}.* \(order (\d+), uid {os.getuid()}, pid \d+", p.log(name))
+
+
+def term_text(term):
+    return f"{term >> 16}.{term & 0xffff}"
+
+
+@contextlib.contextmanager
+def standing_still(p, name):
+    """The process of that member; its guardian goes on."""
+    member = answer(p.socket(name), {"verb": "status"})["pid"]
+    os.kill(member, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(member, signal.SIGCONT)
+
+
+@case
+def from_any_member(_):
+    """Both ends log who gave the order, under the same number. A slow member may not take the office in time: then it is asked again."""
+    with LocalCluster("abco", roles={"o": "observer"}, times=STEADY_TIMES) as p:
+        p.begin()
+        for to in ("follower", "observer"):
+            def ordered():
+                leader, term = p.leader()
+                by = "o" if to == "observer" else next(n for n in "abc" if n != leader)
+                heir = next(n for n in "abc" if n not in (leader, by))
+                words = ["resign"] if to == "observer" else ["transfer", heir]
+                done = p.elect(by, *words, "-o", "json")
+                holds(words, done.returncode == 0 or is_late(done), done.stdout, done.stderr)
+                return (leader, term, by, json.loads(done.stdout)) if done.returncode == 0 else None
+            leader, term, by, said = wait(f"the {to} is obeyed", ordered)
+            holds("what came of it", set(said) == {"group", "from", "from_term", "leader", "term", "confirmed"} and
+                  said["from"] == leader and said["from_term"] == term and said["term"] > term and said["confirmed"], said)
+            sent, received = audits(p, by, f"in term {re.escape(term_text(term))} sent to {leader}"), audits(p, leader, "received")
+            holds("both ends know", sent and sent[-1] == received[-1], sent, received)
+            holds("from whom", f", from {by})" in p.log(leader), p.log(leader)[-600:])
+        leader, _ = p.leader()
+        other = next(n for n in "abc" if n != leader)
+        expect("it leads already", p.elect(other, "transfer", leader), 1, err=f"{leader} leads already")
+        expect("an observer", p.elect(other, "transfer", "o"), 1, err=f"group main: {leader} refuses, because the successor may not lead")
+
+
+@case
+def an_order_that_arrives_late_and_often(_):
+    """The leader stands still while the order is sent to it again and again. It is carried out once."""
+    with LocalCluster(times=PATIENT_TIMES) as p:
+        leader, term = p.begin()
+        by = next(n for n in p.names if n != leader)
+        with standing_still(p, leader):
+            done = p.elect_briefly(by, "resign")
+        if f"handed over in term {term_text(term)}" not in done.stdout:  # it is so late on a busy machine that it was obeyed in time
+            expect("it is not known", done, 1, err=f"group main: {leader} does not answer; it may still carry the order out, in this term only")
+        wait("it resigns", lambda: not p.known(leader)["leads"])
+        p.leader()
+        holds("once", len(audits(p, leader, "received")) == 1 and len(audits(p, by, "sent")) == 1, p.log(leader))
+
+
+@case
+def an_order_for_an_office_that_is_over(_):
+    """The leader stands still until another one leads. The order does nothing when it arrives."""
+    with LocalCluster(times=TIMES) as p:
+        leader, term = p.begin()
+        by = next(n for n in p.names if n != leader)
+        with standing_still(p, leader):
+            sent = subprocess.Popen([ELECT, "transfer", next(n for n in p.names if n not in (leader, by)), "-c", str(p.conf), "--id", by],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            new = wait("another one leads", lambda: next((n for n in p.names if n != leader and p.group(n).get("leads")), None))
+            now = p.known(new)["term"]
+            sent.communicate(timeout=30)
+        wait("the order arrives", lambda: audits(p, leader, "refused: no-office"))
+        holds("it does nothing", p.leader() == (new, now) or p.leader()[1] > now, p.log(leader))
+        holds("nobody else was told", not audits(p, new, "received"), p.log(new))
+
+
+@case
+def nobody_could_take_over(_):
+    with LocalCluster(roles={"b": "witness", "c": "witness"}, times=STEADY_TIMES.replace("renewal = 3s", "renewal = 1s")) as p:
+        before = p.begin()
+        for by in "abc":
+            expect("refused", p.elect(by, "resign"), 1,
+                   err="group main: a sees no member that could take over (--force: resign anyway)")
+        holds("nothing has changed", p.leader() == before and "resigns" not in p.log("a"))
+        expect("it does", p.elect("b", "resign", "--force"), 1, err="group main: a leads again, in term")
+        holds("in another term", p.leader()[1] > before[1])
+        expect("it is for resign only", p.elect("b", "transfer", "a", "--force"), 64, err="--force: unknown option")
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))

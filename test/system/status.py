@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""What a member says of itself, to people and to programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
+
+import contextlib
+import json
+import re
+import resource
+import socket
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from lib.cases import case, main  # noqa: E402
+from lib.checks import NotHere, expect, holds  # noqa: E402
+from lib.elect_command import ELECT, ROOT, run  # noqa: E402
+from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.processes import LIMIT, die_with_parent, wait  # noqa: E402
+from lib.status_socket import answer  # noqa: E402
+from lib.times import STEADY_TIMES, TIMES  # noqa: E402
+
+
+# ---- JSON ----
+
+def documented_objects():
+    """The tables of docs/formats.md that describe objects: for each, the type of each key."""
+    parts = re.split(r"^##+ ", (ROOT / "docs" / "formats.md").read_text(), flags=re.M)
+    chapter = parts[next(i for i, part in enumerate(parts) if part.startswith("Journal entries\n")):]
+    chapter = chapter[:next(i for i, part in enumerate(chapter) if part.startswith("Notes about settings\n"))]
+    objects = {}
+    for part in chapter:
+        name = part.splitlines()[0].lower().replace(" ", "-")
+        table = re.search(r"^\| key \| type \| meaning \|\n\|.*\n((?:\|.*\n)+)", part, re.M)
+        if table:
+            objects[name] = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table[1], re.M))
+    return objects
+
+
+OBJECTS = documented_objects()
+PLAIN = {"string": lambda v: isinstance(v, str) and v != "", "boolean": lambda v: isinstance(v, bool),
+         "integer": lambda v: isinstance(v, int) and not isinstance(v, bool), "real": lambda v: isinstance(v, float)}
+
+
+def fits(value, written, where, seen):
+    """A value has the type that is written; what is seen of objects and keys is noted."""
+    if written.endswith(" or null"):
+        return value is None or fits(value, written.removesuffix(" or null"), where, seen)
+    if written.startswith("array of "):
+        return isinstance(value, list) and all(fits(v, written.removeprefix("array of "), where, seen) for v in value)
+    if written in PLAIN:
+        return PLAIN[written](value)
+    name = re.fullmatch(r"\[.*\]\(#(.*)\)", written)[1]
+    holds(f"{where}: keys of a {name}", isinstance(value, dict) and list(value) == list(OBJECTS[name]), value, list(OBJECTS[name]))
+    for key, one in value.items():
+        holds(f"{where}: {key} of a {name} is {OBJECTS[name][key]}", fits(one, OBJECTS[name][key], where, seen), value)
+        if one is not None:
+            seen.add((name, key))
+    return True
+
+
+def looked_at(p, name, where, seen):
+    """All answers of a member."""
+    for verb, written in (("status", "status-object"), ("is-leader", "leadership"), ("leader", "leadership"), ("doctor", "diagnosis")):
+        done = p.elect(name, verb, "-o", "json")
+        fits(json.loads(done.stdout), f"[](#{written})", f"{where}, {verb}", seen)
+    members = json.loads(p.elect(name, "members", "-o", "json").stdout)
+    fits(members, "array of [](#peer)", f"{where}, members", seen)
+    history = json.loads(p.elect(name, "history", "-o", "json").stdout)
+    fits(history, "array of [](#journal-entries)", f"{where}, history", seen)
+    watcher = subprocess.Popen([ELECT, "watch", "-S", p.socket(name), "-o", "json"], stdout=subprocess.PIPE, preexec_fn=die_with_parent)
+    fits(json.loads(watcher.stdout.readline()), "[](#group)", f"{where}, watch", seen)
+    watcher.terminate()
+    watcher.communicate()
+
+
+@case
+def documented_keys(_):
+    """Every key that is documented is in each answer, and no other; each is known in some situation, and null in others."""
+    seen = set()
+    with LocalCluster(times=TIMES) as p:
+        fits(json.loads(p.elect("a", "doctor", "-o", "json").stdout), "[](#diagnosis)", "no daemon", seen)
+        other = p.folder / "other"  # of c: it has another key
+        other.mkdir()
+        expect("key", run("key", "new", other / "key", "-c", p.conf), 0)
+        (other / "elect.conf").write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
+        p.start("a")
+        wait("it answers", lambda: p.group("a"))
+        looked_at(p, "a", "peers were never heard", seen)
+        p.start("b")
+        p.start("c", conf=other / "elect.conf")
+        leader, _ = p.leader(among=["a", "b"])
+        wait("c is rejected", lambda: (now := answer(p.socket(leader), {"verb": "status"}))["worst"] and any(
+            m["rejected"] for m in now["members"]))
+        looked_at(p, leader, "a leader, and another key", seen)
+    with LocalCluster(times=STEADY_TIMES, options="preempt = after 1h\n") as p:
+        leader, _ = p.begin()
+        wait("an heir", lambda: p.known(leader)["heir"])
+        looked_at(p, next(n for n in p.names if n != leader), "a follower", seen)
+        work = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
+                                preexec_fn=die_with_parent)
+        wait("work", lambda: p.known(leader)["work"]["pid"])
+        looked_at(p, leader, "work", seen)
+        work.terminate()
+        work.wait()
+        expect("pause", p.elect(leader, "pause"), 0)
+        looked_at(p, leader, "paused", seen)
+    with LocalCluster(times=TIMES, options="mandate = none\n") as p:
+        p.start()
+        wait("a leader", lambda: p.group("a").get("leader"))
+        looked_at(p, "a", "without a mandate", seen)
+    missing = {(name, key) for name, keys in OBJECTS.items() for key in keys} - seen
+    holds("never known:", missing <= {("stalls", "longest_ms"), ("work", "backoff_seconds"), ("group", "aside_because"),
+                                               ("clock", "least_percent"), ("clock", "most_percent")}, missing)
+
+
+# ---- people ----
+
+@case
+def screen(_):
+    """Five members and one group: one screen, which begins with who leads."""
+    with LocalCluster("abcde", times=STEADY_TIMES, roles={"a": "witness", "d": "observer", "e": "observer"}) as p:
+        p.start(*"abcd")
+        leader, term = p.leader()
+        heir = wait("an heir", lambda: p.known(leader)["heir"])
+        text = f"{term >> 16}.{term & 0xffff}"
+
+        def said(name, *patterns):
+            def found():
+                lines = expect("status", p.elect(name, "status"), 0).stdout.splitlines()
+                holds("one screen", len(lines) <= 24 and max(map(len, lines)) <= 80, lines)
+                holds("the answer first", re.fullmatch(rf"group main: {leader} leads in term {text} since \S+Z \(\d+ \w+\)", lines[0]), lines)
+                return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
+            return wait(f"{name}: {patterns}", found)
+        voter = r"member +0  yes   up     \d\.\d s ago +1/1"
+        said(leader, r"^  lease left: \d+ ms; quorum: 3 of 3 voters reachable, 2 needed; heir: " + heir, r"^  work here: none$",
+             rf"^  {leader} +\d  member +0  yes   here +leader$", rf"^  {heir} +\d  {voter} +heir$", r"^  a +1  witness +0  yes   up ", r"^  d +4  observer +0  no    up ",
+             r"^  e +5  observer +0  no    down   never +0/1$", r"^warning: peers e: never heard")
+        other = next(n for n in "bc" if n != leader)
+        said(other, r"^  quorum: 3 of 3 voters reachable, 2 needed", rf"^  {leader} +\d  {voter} +leader$")
+        expect("leader", p.elect(other, "leader"), 0, out=f"{leader}\n", lines=1)
+        expect("members", p.elect(other, "members"), 0, out=f"    127.0.0.1:{p.ports[leader]} up\n")
+
+
+# ---- clients ----
+
+@contextlib.contextmanager
+def asking(path, count):
+    """That many clients, which connect before the first one asks."""
+    with contextlib.ExitStack() as all_of_them:
+        clients = [all_of_them.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
+        for client in clients:
+            client.connect(path)
+            client.settimeout(LIMIT)
+        for client in clients:
+            with contextlib.suppress(OSError):  # it was disconnected
+                client.sendall(b'{"verb": "status"}\n')
+        yield clients
+
+
+def line_of(client):
+    """What one of them hears; {} if it is disconnected without a word."""
+    text = b""
+    try:
+        while not text.endswith(b"\n") and (more := client.recv(65536)):
+            text += more
+    except OSError:
+        pass
+    return json.loads(text or b"{}")
+
+
+@case
+def thousand_clients(_):
+    """Of one user, at once: all are answered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4096:
+        raise NotHere("needs 4096 descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, term = p.begin()
+        with asking(p.socket(leader), 1000) as clients:
+            said = [line_of(client) for client in clients]
+        unanswered = [s for s in said if s.get("member") != leader]
+        holds("all are answered, but", not unanswered, len(unanswered), unanswered[:3])
+        commands = [subprocess.Popen([ELECT, "status", "-S", p.socket(leader)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                    for _ in range(40)]
+        ended = [(*c.communicate(), c.returncode) for c in commands]
+        holds("forty commands", all(out.startswith("group main: ") and code == 0 for out, _, code in ended),
+              [e for e in ended if e[2] != 0][:1])
+        holds("it leads as before", p.leader() == (leader, term))
+
+
+if __name__ == "__main__":
+    sys.exit(main(__file__))
