@@ -350,8 +350,17 @@ def member_killed_and_not_undone(_):
 def guardian_killed(_):
     """The member itself undoes what on-leader began, then hands over, and ends."""
     with Hooked(times=LONG_TIMES) as p:
+        p.does("on-leader", "sleep 0.3")
         p.start()
-        leader, term, until = p.promised()
+
+        def begun():
+            """While on-leader runs, its lease would be waited for: a member runs on-leader-change for its own office only once it
+            knows that on-leader has ended."""
+            leader, term, until = p.promised()
+            notes = p.notes(leader)
+            on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
+            return (leader, term, until) if any(n.hook == "on-leader-change" for n in notes[on_leader:]) else None
+        leader, term, until = wait("on-leader has ended", begun)
         member = member_of(p.daemons[leader].pid)
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.daemons[leader].kill()
