@@ -99,7 +99,7 @@ struct elect_testament {
 
 /* name, what is said of the peer */
 #define ELECT_PEER_NEWS(X)                                                                         \
-    X(OPENED, "is there")                                                                          \
+    X(OPENED, "is up")                                                                             \
     X(LOST, "has lost its state, and asks what was promised")                                      \
     X(ROLLED_BACK, "is refused: its state file is older than the state remembered here")           \
     X(CLONED, "is refused: another process with its id is running")                                \

@@ -168,136 +168,149 @@ enum elect_event {
 #define ELECT_RULES(X)                                                                             \
     /* any algorithm */                                                                            \
     X(NOTHING, ELECT_QUIET, "nothing to do")                                                       \
-    X(MALFORMED, ELECT_LOUD, "no process that keeps the rules sends this -> %p ignores it")        \
-    X(STARTED, ELECT_LOUD, "%p has just started -> begins an election")                            \
-    X(SUSPECTS, ELECT_LOUD, "%p suspects %a -> begins an election")                                \
-    X(NO_LEADER, ELECT_LOUD, "%p notices that nobody leads -> begins an election")                 \
-    X(ALREADY_ELECTING, ELECT_LOUD, "%p is holding an election already -> does nothing")           \
-    X(LEADS_ITSELF, ELECT_LOUD, "%p leads, it cannot suspect itself -> does nothing")              \
+    X(MALFORMED, ELECT_LOUD, "no correct process sends this message -> %p ignores it")             \
+    X(STARTED, ELECT_LOUD, "%p has just started -> it begins an election")                         \
+    X(SUSPECTS, ELECT_LOUD, "%p suspects %a -> %p begins an election")                             \
+    X(NO_LEADER, ELECT_LOUD, "%p has no leader -> it begins an election")                          \
+    X(ALREADY_ELECTING, ELECT_LOUD, "%p is already holding an election -> it does nothing")        \
+    X(LEADS_ITSELF, ELECT_LOUD, "%p leads and cannot suspect itself -> it does nothing")           \
     X(LOWER_LEADS, ELECT_LOUD, "%a says that it leads but is lower -> %p begins an election")      \
     X(FOLLOWS_HEARTBEAT, ELECT_LOUD, "%a says that it leads and is higher -> %p follows %a")       \
-    X(TELLS_LOWER, ELECT_LOUD, "%a is lower and %p leads -> %p tells %a that it leads")            \
+    X(TELLS_LOWER, ELECT_LOUD, "%a is lower and %p leads -> %p announces itself to %a")            \
     X(HEARD_LEADER, ELECT_QUIET, "%a leads and is alive")                                          \
-    X(BEATS, ELECT_QUIET, "%p leads and says so")                                                  \
-    X(EARLIER_REIGN, ELECT_QUIET, "%a leads since an earlier round -> %p ignores it")              \
-    X(STILL_FOLLOWS, ELECT_QUIET, "%p follows %b, who is higher than %a -> ignores it")            \
-    X(ELECTION_IS_ON, ELECT_LOUD, "%p is holding an election, which %a will hear of")              \
+    X(BEATS, ELECT_QUIET, "%p leads and sends heartbeats")                                         \
+    X(EARLIER_REIGN, ELECT_QUIET, "%a has led since an earlier round -> %p ignores it")            \
+    X(STILL_FOLLOWS, ELECT_QUIET, "%p follows %b, which is higher than %a -> %p ignores %a")       \
+    X(ELECTION_IS_ON, ELECT_LOUD, "%p is holding an election -> %a will hear the outcome")         \
     /* bully */                                                                                    \
-    X(NOBODY_HIGHER, ELECT_LOUD, "nobody is higher than %p -> %p wins at once")                    \
+    X(NOBODY_HIGHER, ELECT_LOUD, "no process is higher than %p -> %p wins at once")                \
     X(CHALLENGED, ELECT_LOUD, "%a is lower -> %p answers OK and begins an election itself")        \
-    X(ANSWERS, ELECT_LOUD, "%a is lower -> %p answers OK; its own election is on already")         \
-    X(HELD_ONE, ELECT_LOUD, "%a is lower -> %p answers OK; it has held an election just now")      \
-    X(LEADER_ANSWERS, ELECT_LOUD, "%a is lower and %p leads -> %p answers OK and tells it so")     \
-    X(STEPS_BACK, ELECT_LOUD,                                                                      \
-      "%a is higher and alive -> %p's part is done, it waits for a leader")                        \
-    X(WAITS_ALREADY, ELECT_LOUD, "%a is alive too -> %p goes on waiting")                          \
-    X(OK_TOO_LATE, ELECT_LOUD, "the election that %a answers is over -> %p ignores it")            \
+    X(ANSWERS, ELECT_LOUD, "%a is lower -> %p answers OK; its own election is already under way")  \
+    X(HELD_ONE, ELECT_LOUD, "%a is lower -> %p answers OK; it has just held an election")          \
+    X(LEADER_ANSWERS, ELECT_LOUD,                                                                  \
+      "%a is lower and %p leads -> %p answers OK and announces itself")                            \
+    X(STEPS_BACK, ELECT_LOUD, "%a is higher and alive -> %p steps back and waits for a leader")    \
+    X(WAITS_ALREADY, ELECT_LOUD, "%a is alive, too -> %p keeps waiting")                           \
+    X(OK_TOO_LATE, ELECT_LOUD, "%a answers an election that is over -> %p ignores the answer")     \
     X(NOBODY_ANSWERED, ELECT_LOUD, "%h did not answer within T -> %p wins")                        \
-    X(NO_COORDINATOR, ELECT_LOUD, "whoever took over did not win within 2T -> %p begins again")    \
+    X(NO_COORDINATOR, ELECT_LOUD,                                                                  \
+      "the process that took over did not win within 2T -> %p begins again")                       \
     X(FOLLOWS, ELECT_LOUD, "%a is higher -> %p follows %a")                                        \
-    X(IS_NOTIFIED, ELECT_LOUD, "%a holds an election -> %p begins none for 2T")                    \
-    X(AWAITS_OUTCOME, ELECT_LOUD, "an election is on -> %p begins none, and waits for a leader")   \
+    X(IS_NOTIFIED, ELECT_LOUD, "%a is holding an election -> %p begins none for 2T")               \
+    X(AWAITS_OUTCOME, ELECT_LOUD,                                                                  \
+      "an election is under way -> %p begins none and waits for a leader")                         \
     /* all rings */                                                                                \
-    X(ACKED, ELECT_QUIET, "%a has taken the message")                                              \
-    X(LATE_ACK, ELECT_QUIET, "%a acknowledges what is no longer waited for")                       \
-    X(HOP_FAILED, ELECT_LOUD, "%a did not acknowledge within T -> %p passes it on to %b instead")  \
-    X(ROUND_IS_OVER, ELECT_LOUD, "an earlier round, a later one is under way -> %p drops it")      \
-    X(TELLS_ROUND, ELECT_LOUD, "that round is decided, or a later one -> %p tells %a so")          \
+    X(ACKED, ELECT_QUIET, "%a has acknowledged the message")                                       \
+    X(LATE_ACK, ELECT_QUIET, "%a acknowledges a message that %p no longer waits for")              \
+    X(HOP_FAILED, ELECT_LOUD,                                                                      \
+      "%a did not acknowledge within T -> %p sends the message to %b instead")                     \
+    X(ROUND_IS_OVER, ELECT_LOUD, "a later round is under way -> %p drops this message")            \
+    X(TELLS_ROUND, ELECT_LOUD, "that round or a later one is decided -> %p tells %a")              \
     X(BEHIND, ELECT_LOUD, "%a is in a later round -> %p begins again in a new one")                \
     X(RING_TIMEOUT, ELECT_LOUD, "no outcome within T_ring -> %p begins again in a new round")      \
-    X(PASSED_ON_BEFORE, ELECT_LOUD, "%p has passed this on before -> drops it")                    \
-    X(DECIDED_BEFORE, ELECT_LOUD, "%p has decided in this round already -> drops it")              \
-    X(LOWER_ANNOUNCED, ELECT_LOUD, "%a is announced but lower than %p -> %p begins an election")   \
-    X(FORGOTTEN, ELECT_LOUD, "%p sent this before it restarted -> begins anew")                    \
+    X(PASSED_ON_BEFORE, ELECT_LOUD, "%p has already passed this message on -> %p drops it")        \
+    X(DECIDED_BEFORE, ELECT_LOUD, "%p has already decided in this round -> it drops the message")  \
+    X(LOWER_ANNOUNCED, ELECT_LOUD,                                                                 \
+      "%a is announced but is lower than %p -> %p begins an election")                             \
+    X(FORGOTTEN, ELECT_LOUD, "%p sent this message before it restarted -> %p begins again")        \
     /* ring with a list */                                                                         \
     X(APPENDS, ELECT_LOUD, "%p adds itself to the list and passes it on")                          \
-    X(LIST_BACK, ELECT_LOUD, "its list %l has come back -> %p announces the highest, %b")          \
-    X(ORPHAN, ELECT_LOUD, "%a has died, its list %l is an orphan -> %p announces the highest, %b") \
-    X(ANNOUNCED_BEFORE, ELECT_LOUD, "%p has announced this before -> drops it")                    \
+    X(LIST_BACK, ELECT_LOUD, "%p's list %l has come back -> %p announces the highest, %b")         \
+    X(ORPHAN, ELECT_LOUD,                                                                          \
+      "%a has died and left the list %l behind -> %p announces the highest, %b")                   \
+    X(ANNOUNCED_BEFORE, ELECT_LOUD, "%p has already announced this -> it drops the message")       \
     X(ACCEPTS, ELECT_LOUD, "%b is the highest of the list -> %p follows %b")                       \
-    X(OUTRANKED, ELECT_LOUD, "%p follows %b, who is higher -> only passes it on")                  \
-    X(IS_HIGHEST, ELECT_LOUD, "%p is the highest of the list -> %p leads")                         \
-    X(ANNOUNCEMENT_BACK, ELECT_LOUD, "its announcement has come back -> %p removes it")            \
+    X(OUTRANKED, ELECT_LOUD, "%p follows %b, which is higher -> it only passes the message on")    \
+    X(IS_HIGHEST, ELECT_LOUD, "%p is the highest of the list -> it leads")                         \
+    X(ANNOUNCEMENT_BACK, ELECT_LOUD, "%p's announcement has come back -> %p removes it")           \
     /* ring with an active list */                                                                 \
-    X(JOINS, ELECT_LOUD, "the first number that %p sees -> sends its own, then %a")                \
-    X(ADDS, ELECT_LOUD, "%a is new to %p -> adds it and passes it on")                             \
-    X(KNOWS, ELECT_LOUD, "%a is on its active list already -> %p drops it")                        \
-    X(DECIDES, ELECT_LOUD, "its own number is back, the list is complete -> %p follows %b")        \
-    X(DECIDES_ITSELF, ELECT_LOUD, "its own number is back, the list is complete -> %p leads")      \
+    X(JOINS, ELECT_LOUD, "%a is the first number that %p sees -> %p sends its own, then %a")       \
+    X(ADDS, ELECT_LOUD, "%a is new to %p -> %p adds it and passes it on")                          \
+    X(KNOWS, ELECT_LOUD, "%a is already on the active list of %p -> %p drops it")                  \
+    X(DECIDES, ELECT_LOUD, "%p's number has come back, so its list is complete -> %p follows %b")  \
+    X(DECIDES_ITSELF, ELECT_LOUD,                                                                  \
+      "%p's number has come back, so its list is complete -> %p leads")                            \
     /* Chang & Roberts */                                                                          \
     X(PASSES_HIGHER, ELECT_LOUD, "%a is higher than %p -> %p passes it on")                        \
     X(REPLACES_LOWER, ELECT_LOUD, "%a is lower than %p -> %p sends its own number instead")        \
-    X(SWALLOWS_LOWER, ELECT_LOUD, "%a is lower and %p takes part already -> %p swallows it")       \
-    X(OWN_NUMBER_BACK, ELECT_LOUD, "its own number has come back -> %p leads")                     \
+    X(SWALLOWS_LOWER, ELECT_LOUD, "%a is lower and %p already takes part -> %p swallows it")       \
+    X(OWN_NUMBER_BACK, ELECT_LOUD, "%p's number has come back -> %p leads")                        \
     X(ELECTED_FOLLOWS, ELECT_LOUD, "%a is elected -> %p follows %a and passes it on")              \
-    X(ELECTED_BACK, ELECT_LOUD, "everybody has heard it -> %p removes it")                         \
+    X(ELECTED_BACK, ELECT_LOUD, "every process has seen the announcement -> %p removes it")        \
     /* the mandate: voters */                                                                      \
-    X(GRANTS, ELECT_LOUD, "%p has promised nobody else -> grants")                                 \
-    X(GRANTS_AGAIN, ELECT_QUIET, "%p grants %a again")                                             \
-    X(SAYS_AYE, ELECT_LOUD, "%p has promised nobody else -> would grant")                          \
-    X(REFUSES_CONFIG, ELECT_LOUD, "%a counts with other members, or asks too much -> %p refuses")  \
-    X(REFUSES_BOOT, ELECT_LOUD, "%p has just started and may have promised -> refuses")            \
+    X(GRANTS, ELECT_LOUD, "%p is bound by no other grant -> it grants")                            \
+    X(GRANTS_AGAIN, ELECT_QUIET, "%p renews its grant to %a")                                      \
+    X(SAYS_AYE, ELECT_LOUD, "%p is bound by no other grant -> it would grant")                     \
+    X(REFUSES_CONFIG, ELECT_LOUD,                                                                  \
+      "%a counts other voters or asks for too long a lease -> %p refuses")                         \
+    X(REFUSES_BOOT, ELECT_LOUD, "%p has just started and may have granted before -> it refuses")   \
     X(REFUSES_CLOSED, ELECT_LOUD, "that term is over -> %p refuses")                               \
-    X(REFUSES_STALE, ELECT_LOUD, "%p has promised a larger term -> refuses")                       \
-    X(REFUSES_HELD, ELECT_LOUD, "%p has promised %b and the lease runs -> refuses")                \
-    X(TERM_IS_OVER, ELECT_LOUD, "%p notes that this term of %a is over")                           \
-    X(OFFICE_RELEASED, ELECT_LOUD, "%a, whom %p followed, leads no more -> looks around")          \
+    X(REFUSES_STALE, ELECT_LOUD, "%p has granted a larger term -> it refuses")                     \
+    X(REFUSES_HELD, ELECT_LOUD, "%p has granted %b a lease that still runs -> %p refuses")         \
+    X(TERM_IS_OVER, ELECT_LOUD, "%a has released this term -> %p notes that it is over")           \
+    X(OFFICE_RELEASED, ELECT_LOUD, "%a has released its term -> %p looks for a leader")            \
     /* the mandate: who is there */                                                                \
-    X(MISSES, ELECT_LOUD, "%p hears nothing of %a -> looks around")                                \
-    X(LOOKS_AROUND, ELECT_LOUD, "%p knows of no leader -> looks around")                           \
-    X(STILL_LOOKS, ELECT_QUIET, "%p still knows of no leader")                                     \
-    X(SEES_MAJORITY, ELECT_LOUD, "%p sees a majority and no leader -> begins an election")         \
-    X(STANDS_BACK, ELECT_LOUD, "%p sees no majority, or somebody fitter -> takes no part")         \
+    X(MISSES, ELECT_LOUD, "%p hears nothing from %a -> %p looks for a leader")                     \
+    X(LOOKS_AROUND, ELECT_LOUD, "%p knows no leader -> it looks for one")                          \
+    X(STILL_LOOKS, ELECT_QUIET, "%p still knows no leader")                                        \
+    X(SEES_MAJORITY, ELECT_LOUD, "%p sees a majority and no leader -> it begins an election")      \
+    X(STANDS_BACK, ELECT_LOUD, "%p sees no majority or is not the fittest -> it takes no part")    \
     X(IS_PAUSED, ELECT_LOUD, "elections are paused -> %p takes no part")                           \
-    X(IS_ASIDE, ELECT_LOUD, "%p stands aside -> takes no part in the election")                    \
-    X(TELLS_LEADER, ELECT_QUIET, "%p follows %b -> tells %a so")                                   \
-    X(IS_TOLD, ELECT_LOUD, "%a follows %b -> %p follows %b, too, as long as it is told so")        \
-    X(LEADER_TELLS, ELECT_LOUD, "%a says that it leads -> %p follows it as long as it says so")    \
+    X(IS_ASIDE, ELECT_LOUD, "%p stands aside -> it takes no part in the election")                 \
+    X(TELLS_LEADER, ELECT_QUIET, "%p follows %b -> it tells %a")                                   \
+    X(IS_TOLD, ELECT_LOUD, "%a reports %b as the leader -> %p follows %b while it is told so")     \
+    X(LEADER_TELLS, ELECT_LOUD, "%a reports that it leads -> %p follows %a while it is told so")   \
     X(TOLD_AGAIN, ELECT_QUIET, "%a still follows %b")                                              \
-    X(SAYS_PRESENT, ELECT_QUIET, "%p is here")                                                     \
-    X(SEES, ELECT_QUIET, "%a is there")                                                            \
-    X(PAUSES, ELECT_LOUD, "%p is told to pause -> from now on no leader changes by itself")        \
-    X(RESUMES, ELECT_LOUD, "%p is told to go on -> elections are held again")                      \
+    X(SAYS_PRESENT, ELECT_QUIET, "%p reports that it is up")                                       \
+    X(SEES, ELECT_QUIET, "%a is up")                                                               \
+    X(PAUSES, ELECT_LOUD, "%p is told to pause elections -> it keeps its leader and elects none")  \
+    X(RESUMES, ELECT_LOUD, "%p is told to resume elections -> it takes part in them again")        \
     X(STANDS_ASIDE, ELECT_LOUD, "%p is told to stand aside -> it votes but seeks no office")       \
     X(STANDS_READY, ELECT_LOUD, "%p is told to stand ready -> it may be elected")                  \
     /* the mandate: candidates and leaders */                                                      \
-    X(PREVOTES, ELECT_LOUD, "%p is elected -> asks whether a majority would grant")                \
-    X(CONFIRMS, ELECT_LOUD, "a majority would -> %p asks for its mandate")                         \
-    X(CERTIFIED, ELECT_LOUD, "%p's predecessor says that it is over -> %p asks for its mandate")   \
+    X(PREVOTES, ELECT_LOUD, "%p is nominated -> it asks whether a majority would grant")           \
+    X(CONFIRMS, ELECT_LOUD, "a majority would grant -> %p asks for a mandate")                     \
+    X(CERTIFIED, ELECT_LOUD, "%p's predecessor has released its term -> %p asks for a mandate")    \
     X(TAKES_OFFICE, ELECT_LOUD, "a majority has granted -> %p leads")                              \
     X(COUNTS, ELECT_QUIET, "no majority yet")                                                      \
-    X(ANSWERED_TOO_LATE, ELECT_QUIET, "nobody waits for this answer any more")                     \
-    X(FORMER_LIFE, ELECT_LOUD, "%a has lost its state since it said so -> %p ignores it")          \
+    X(ANSWERED_TOO_LATE, ELECT_QUIET, "%p no longer waits for this answer")                        \
+    X(FORMER_LIFE, ELECT_LOUD, "%a has lost its state since it sent this -> %p ignores it")        \
     X(RENEWS, ELECT_QUIET, "%p asks for its next lease")                                           \
     X(RENEWED, ELECT_QUIET, "%p's lease is renewed")                                               \
-    X(REFUSED, ELECT_LOUD, "a majority cannot be had -> %p waits and asks again")                  \
-    X(NO_MAJORITY, ELECT_LOUD, "no majority has answered -> %p waits and asks again")              \
-    X(MANDATE_OVER, ELECT_LOUD, "its mandate has run out -> %p steps down")                        \
-    X(SUCCEEDS_ITSELF, ELECT_LOUD, "%a has promised more -> %p asks for a larger term")            \
+    X(REFUSED, ELECT_LOUD, "too many voters refused -> %p waits and asks again")                   \
+    X(NO_MAJORITY, ELECT_LOUD, "no majority answered -> %p waits and asks again")                  \
+    X(MANDATE_OVER, ELECT_LOUD, "the mandate of %p has expired -> %p steps down")                  \
+    X(SUCCEEDS_ITSELF, ELECT_LOUD,                                                                 \
+      "%a has granted a larger term -> %p asks for an even larger one")                            \
     X(CLOCKS_ARE_WRONG, ELECT_LOUD,                                                                \
-      "somebody else leads, or is promised to: a clock is wrong -> %p steps down")                 \
+      "another process leads or holds a grant: a clock is wrong -> %p steps down")                 \
     X(TESTAMENT_OF_THE_LIVING, ELECT_LOUD, "%a was told that %p is dead -> %p steps down")         \
-    X(RELEASES, ELECT_LOUD, "its work has stopped -> %p releases its terms")                       \
+    X(RELEASES, ELECT_LOUD, "the work of %p has stopped -> %p releases its terms")                 \
     /* the mandate: handing over */                                                                \
-    X(RESIGNS, ELECT_LOUD, "%p resigns -> its work stops, and its lease is renewed until then")    \
-    X(GIVES_PLACE, ELECT_LOUD, "%a is fitter, and asks for it -> %p resigns; its work stops")      \
-    X(HANDS_OVER, ELECT_LOUD, "its work has stopped -> %p hands its office to %b")                 \
-    X(RESIGNS_ALREADY, ELECT_LOUD, "%p resigns already -> does nothing")                           \
-    X(HAS_NO_OFFICE, ELECT_LOUD, "%p does not lead -> does nothing")                               \
+    X(RESIGNS, ELECT_LOUD, "%p resigns -> it renews its lease until its work has stopped")         \
+    X(GIVES_PLACE, ELECT_LOUD,                                                                     \
+      "%a is fitter and asks for the office -> %p resigns and stops its work")                     \
+    X(HANDS_OVER, ELECT_LOUD, "the work of %p has stopped -> %p hands its office to %b")           \
+    X(RESIGNS_ALREADY, ELECT_LOUD, "%p is already resigning -> it does nothing")                   \
+    X(HAS_NO_OFFICE, ELECT_LOUD, "%p does not lead -> it does nothing")                            \
     X(OTHER_TERM, ELECT_LOUD, "the order names another term -> %p keeps its office")               \
-    X(CANNOT_LEAD, ELECT_LOUD, "nobody but another member can lead -> %p does nothing")            \
+    X(CANNOT_LEAD, ELECT_LOUD,                                                                     \
+      "only another member that may lead can take over -> %p does nothing")                        \
     X(SUCCESSOR_ASIDE, ELECT_LOUD, "%a stands aside and would not lead -> %p keeps its office")    \
-    X(DECLINES, ELECT_LOUD, "%p stands aside -> declines the office that %a hands to it")          \
+    X(DECLINES, ELECT_LOUD, "%p stands aside -> it declines the office that %a hands over")        \
     /* the mandate: membership */                                                                  \
-    X(CHANGES_MEMBERS, ELECT_LOUD, "%p changes the membership -> asks for its lease with both")    \
+    X(CHANGES_MEMBERS, ELECT_LOUD,                                                                 \
+      "%p changes the membership -> it asks the old and the new majority")                         \
     X(MEMBERS_CHANGED, ELECT_LOUD, "both majorities have granted -> the membership has changed")   \
-    X(CHANGE_TOO_SOON, ELECT_LOUD, "the last change may not be known to all -> %p does nothing")   \
-    X(CHANGE_TOO_LARGE, ELECT_LOUD, "one voter at a time, and not %p itself -> %p does nothing")   \
-    X(HAS_FORGOTTEN, ELECT_LOUD, "%p has lost its state -> asks what others remember")             \
-    X(REMEMBERS_FOR, ELECT_LOUD, "%a has lost its state -> %p tells it what was promised")         \
+    X(CHANGE_TOO_SOON, ELECT_LOUD,                                                                 \
+      "the previous membership change is not confirmed yet -> %p does nothing")                    \
+    X(CHANGE_TOO_LARGE, ELECT_LOUD,                                                                \
+      "a change concerns one voter, and not %p itself -> %p does nothing")                         \
+    X(HAS_FORGOTTEN, ELECT_LOUD, "%p has lost its state -> it asks what the others remember")      \
+    X(REMEMBERS_FOR, ELECT_LOUD, "%a has lost its state -> %p tells it what %a had promised")      \
     X(LEARNS, ELECT_QUIET, "%p learns what %a remembers")                                          \
-    X(WAITS_IT_OUT, ELECT_LOUD, "%p may have promised -> waits for the longest lease")             \
-    X(READMITTED, ELECT_LOUD, "%p knows all that can matter -> votes again")
+    X(WAITS_IT_OUT, ELECT_LOUD, "%p may have granted before -> it waits for the longest lease")    \
+    X(READMITTED, ELECT_LOUD, "%p knows every promise that can still matter -> it votes again")
 
 enum elect_rule_number {
 #define X(name, quiet, text) ELECT_RULE_##name,

@@ -125,7 +125,7 @@ static void hand_over(struct process *p)
     elect__say(p, others, release(p, ELECT_RELEASE, next));
     if (next != ELECT_NOBODY)
         elect__say(p, only(next), release(p, ELECT_HAND, next));
-    because(p, HANDS_OVER);
+    because(p, next != ELECT_NOBODY ? HANDS_OVER : RELEASES);
     p->out->rule.b = next;
 }
 

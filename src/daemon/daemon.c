@@ -75,7 +75,7 @@ static void tell_service(const struct daemon *d)
         snprintf(lines, sizeof lines, "STATUS=%s: %s %s", d->config.group[0],
                  first->leads   ? "leads, as"
                  : first->known ? "follows"
-                                : "knows of no leader,",
+                                : "has no leader, says",
                  first->known && !first->leads ? config_name(&d->config, first->leader)
                                                : d->me->name);
     else
@@ -94,15 +94,25 @@ static void announced(void *context, const struct elect_news *news)
     work_turn(&d->work, news->group);
 }
 
+/* Writes "WHAT in term N", or WHAT alone where terms are not used. */
+static void add_term(char text[JOURNAL_TEXT], const char *what, elect_term term)
+{
+    char number[ELECT_TERM_TEXT];
+    snprintf(text, JOURNAL_TEXT, "%.*s%s%s", JOURNAL_NAME + 32, what, term != 0 ? " in term " : "",
+             term != 0 ? elect_term_text(term, number) : "");
+}
+
 /* With the term of the office that is over, which is still shown. */
 static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
+    char text[JOURNAL_TEXT];
+    add_term(text, "stopped leading", w->news.term);
     daemon_note(
-        d, &(struct journal_note){.event = JOURNAL_LEADS_NO_MORE,
+        d, &(struct journal_note){.event = JOURNAL_STOPPED_LEADING,
                                   .group = (int)group,
                                   .at = d->config.mandate == ELECT_MAJORITY ? w->news.until : 0,
-                                  .text = "leads no more",
+                                  .text = text,
                                   .cause = w->because});
 }
 
@@ -112,15 +122,13 @@ static void log_leader(struct daemon *d, unsigned group, const struct elect_news
     const struct elect_news *news = &w->news, *other = news->known ? news : before;
     const char *peer =
         other->known && !other->leads ? config_name(&d->config, other->leader) : NULL;
-    char text[JOURNAL_TEXT], term[64] = "", number[ELECT_TERM_TEXT];
-    if (news->term != 0)
-        snprintf(term, sizeof term, " in term %s", elect_term_text(news->term, number));
-    if (news->leads)
-        snprintf(text, sizeof text, "leads%s", term);
-    else if (news->known)
-        snprintf(text, sizeof text, "follows %s%s", peer, term);
-    else
-        snprintf(text, sizeof text, "knows of no leader");
+    char text[JOURNAL_TEXT], what[JOURNAL_NAME + 32];
+    const char *verb = news->leads    ? "became leader"
+                       : news->known  ? "follows "
+                       : peer != NULL ? "lost its leader "
+                                      : "has no leader";
+    snprintf(what, sizeof what, "%s%s", verb, peer != NULL ? peer : "");
+    add_term(text, what, news->known ? news->term : 0);
     daemon_note(d, &(struct journal_note){.event = news->leads   ? JOURNAL_LEADS
                                                    : news->known ? JOURNAL_FOLLOWS
                                                                  : JOURNAL_NO_LEADER,
@@ -147,9 +155,9 @@ static void show(void *context, unsigned group)
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
     else if (w->because[0] ==
              '\0') /* found in a heartbeat, or in its absence: rules that have no words */
-        snprintf(w->because, sizeof w->because, "%s %s",
+        snprintf(w->because, sizeof w->because, "%s%s%s", shown.known ? "" : "no heartbeat from ",
                  config_name(&d->config, shown.known ? shown.leader : before.leader),
-                 shown.known ? "says that it leads" : "is not heard of any more");
+                 shown.known ? " reports that it leads" : "");
     if (before.leads && !shown.leads)
         log_end_of_office(d, group);
     *news = shown;
@@ -168,21 +176,16 @@ static const char *peer_of(const struct daemon *d, const struct elect_rule *rule
     return other < d->elect.n && other != me ? d->name[other] : NULL;
 }
 
-/* The text of a rule is "cause -> consequence". */
 static void log_rule(struct daemon *d, unsigned group, const struct elect_rule *rule,
-                     const struct text *words)
+                     const char *cause, const char *effect)
 {
-    static const char arrow[] = " -> ";
     bool hands_over = rule->number == ELECT_RULE_HANDS_OVER || rule->number == ELECT_RULE_RELEASES;
     if (!hands_over && !journal_prints(&d->journal, LEVEL_DEBUG))
         return;
-    struct text cause = *words;
-    const char *at = strstr(words->bytes, arrow);
-    text_cut(&cause, at != NULL ? (size_t)(at - words->bytes) : 0);
     struct journal_note note = {.event = hands_over ? JOURNAL_WORK : JOURNAL_STEP,
                                 .group = (int)group,
-                                .text = at != NULL ? at + strlen(arrow) : words->bytes,
-                                .cause = cause.bytes,
+                                .text = effect != NULL ? effect : cause,
+                                .cause = effect != NULL ? cause : NULL,
                                 .peer = peer_of(d, rule)};
     struct journal_entry e = entry_of(d, &note);
     if (hands_over)
@@ -210,8 +213,9 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     text_clear(&t);
     if (!elect_rule_quiet((enum elect_rule_number)out->rule.number))
         words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), &out->rule, &in->message, &t);
+    const char *effect = words_cut_effect(&t);
     if (t.length > 0)
-        log_rule(d, group, &out->rule, &t);
+        log_rule(d, group, &out->rule, t.bytes, effect);
     if (!out->announced || d->member == NULL)
         return;
     snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.*s", JOURNAL_TEXT - 1,

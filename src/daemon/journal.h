@@ -31,7 +31,7 @@
     X(STARTED, "started", NOTICE)                                                                  \
     X(NOT_STARTED, "not-started", ERROR)                                                           \
     X(LEADS, "leads", NOTICE)                                                                      \
-    X(LEADS_NO_MORE, "leads-no-more", NOTICE)                                                      \
+    X(STOPPED_LEADING, "stopped-leading", NOTICE)                                                  \
     X(FOLLOWS, "follows", NOTICE)                                                                  \
     X(NO_LEADER, "no-leader", NOTICE)                                                              \
     X(MEMBER, "member", WARNING)                                                                   \

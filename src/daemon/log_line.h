@@ -2,9 +2,9 @@
  * One line of the log in its three forms. The line itself is a JSON object, whose keys are listed
  * in docs/formats.md; the other two forms are made from it.
  *
- *     JSON     as it is                                  elect daemon -o json
- *     pairs    level=notice group=main text="leads ..."  elect daemon
- *     prose    main: leads in term 1.2 (the cause)       elect history, elect watch, journald
+ *     JSON     the object                           elect daemon -o json
+ *     pairs    level=notice group=main text="..."   elect daemon
+ *     prose    main: became leader in term 1.2 (cause)  elect history, elect watch, journald
  */
 #ifndef ELECT_DAEMON_LOG_LINE_H
 #define ELECT_DAEMON_LOG_LINE_H

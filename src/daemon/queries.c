@@ -41,7 +41,7 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
         return "waits";
     return node->mandate.candidate.stage != ELECT_NO_CANDIDATE ? "asks for a mandate"
            : node->state != ELECT_NORMAL                       ? "holds an election"
-                                                               : "looks around";
+                                                               : "looks for a leader";
 }
 
 /* ---- what is known of the other members ---- */

@@ -41,7 +41,7 @@ static void note_change(struct recorder *r, unsigned group, const struct elect_n
 {
     bool leads = node != NULL && elect_leads(node, step->at), led = r->led[group].leads;
     if (leads != led)
-        step->change = leads ? RECORD_LEADS : RECORD_LEADS_NO_MORE;
+        step->change = leads ? RECORD_LEADS : RECORD_STOPPED_LEADING;
     if (led && !leads)
         step->over = step->at < r->led[group].until ? step->at : r->led[group].until;
     r->led[group].leads = leads;
@@ -169,7 +169,7 @@ static json_t *entry_json(const struct record *e, const struct words *words, uin
     json_object_set_new(o, "rule", json_string(rule_of(e)));
     if (e->change != RECORD_NO_CHANGE)
         json_object_set_new(o, "leads", json_boolean(e->change == RECORD_LEADS));
-    if (e->change == RECORD_LEADS_NO_MORE)
+    if (e->change == RECORD_STOPPED_LEADING)
         json_object_set_new(o, "over_us", json_integer(e->over));
     set_id(o, "a", words, e->rule.a);
     set_id(o, "b", words, e->rule.b);

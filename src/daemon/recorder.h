@@ -11,12 +11,12 @@
 #define RECORDER_LOUD    1024
 
 enum record_kind { RECORD_STEP, RECORD_SENT, RECORD_HEARD };
-enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_LEADS_NO_MORE };
+enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_STOPPED_LEADING };
 
 struct record {
     elect_time at;
     elect_set set;   /* whom it was sent to; or the list in what came in */
-    elect_time over; /* LEADS_NO_MORE: since when, at the latest */
+    elect_time over; /* STOPPED_LEADING: since when, at the latest */
     elect_term term;
     uint32_t round;
     uint8_t group, event, from, origin; /* of what came in, or went out */

@@ -240,7 +240,7 @@ static void take_change(struct monitor *e, unsigned member, const json_t *o)
     } else if (strcmp(event, "leads") == 0) {
         close_office(e, member, field_integer(o, "at_us"));
         open_office(e, member, field_integer(o, "at_us"));
-    } else if (strcmp(event, "leads-no-more") == 0) {
+    } else if (strcmp(event, "stopped-leading") == 0) {
         close_office(e, member, field_integer(o, "at_us"));
     }
 }

@@ -253,7 +253,7 @@ static void add_disagreement(const struct world *w, struct text *t)
 {
     const char *gap = "no agreement: ";
     if (w->up == 0)
-        text_add(t, "no agreement: nobody is up");
+        text_add(t, "no agreement: no process is up");
     for (unsigned i = 0; i <= w->config.n; i++) {
         uint8_t leader = i < w->config.n ? (uint8_t)i : ELECT_NOBODY;
         elect_set set = followers(w, leader, false);
@@ -261,11 +261,16 @@ static void add_disagreement(const struct world *w, struct text *t)
             continue;
         text_add(t, gap);
         add_ids(w, set, t);
-        text_add(t, (set & (set - 1)) == 0 ? " follows " : " follow ");
-        add_id(w, leader, t);
-        if (leader != ELECT_NOBODY && !world_up(w, leader))
-            text_add(t, ", which is down");
+        bool one = (set & (set - 1)) == 0;
         gap = "; ";
+        if (leader == ELECT_NOBODY) {
+            text_add(t, one ? " has no leader" : " have no leader");
+            continue;
+        }
+        text_add(t, one ? " follows " : " follow ");
+        add_id(w, leader, t);
+        if (!world_up(w, leader))
+            text_add(t, ", which is down");
     }
     elect_set electing = followers(w, 0, true);
     if (electing != 0) {

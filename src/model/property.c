@@ -49,7 +49,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
         return (node->state != ELECT_NORMAL || node->leader != w->node[top].leader ||
                 node->leader == ELECT_NOBODY || !world_up(w, node->leader)) &&
                broken(w, p, rank,
-                      node->leader == ELECT_NOBODY ? " follows nobody" : " does not agree with ",
+                      node->leader == ELECT_NOBODY ? " has no leader" : " does not agree with ",
                       node->leader == ELECT_NOBODY ? ELECT_NOBODY : top, v);
     case PROPERTY_HIGHEST_WINS:
         return world_leads(w, rank) && rank < top &&

@@ -6,7 +6,7 @@
 void words_id(const struct words *w, uint8_t rank, struct text *t)
 {
     if (rank >= w->config->n)
-        text_add(t, "nobody");
+        text_add(t, w->name != NULL ? "no member" : "no process");
     else if (w->name != NULL)
         text_add(t, w->name[rank]);
     else
@@ -97,7 +97,7 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
     text_add(t, ")");
 }
 
-/* These are about who is there, whatever the term. */
+/* These are about who is up, whatever the term. */
 static bool has_term(const struct elect_message *m)
 {
     return m->type != ELECT_PRESENT && m->type != ELECT_FORGOT && m->type != ELECT_REMEMBERS;
@@ -148,7 +148,7 @@ void words_message(const struct words *w, const struct elect_message *m, struct 
     text_add(t, ")");
 }
 
-/* Under a mandate an election only nominates: nobody leads or is followed because of it. */
+/* Under a mandate an election only nominates: its outcome makes no process a leader. */
 static const char *rule_text(const struct words *w, enum elect_rule_number rule)
 {
     static const struct {
@@ -156,12 +156,12 @@ static const char *rule_text(const struct words *w, enum elect_rule_number rule)
         const char *text;
     } nominations[] = {
         {ELECT_RULE_FOLLOWS, "%a is higher -> for %p, %a is nominated"},
-        {ELECT_RULE_TELLS_LOWER, "%a is lower and %p is nominated -> %p tells %a so"},
+        {ELECT_RULE_TELLS_LOWER, "%a is lower and %p is nominated -> %p announces itself to %a"},
         {ELECT_RULE_LEADER_ANSWERS,
-         "%a is lower and %p is nominated -> %p answers OK and tells it so"},
+         "%a is lower and %p is nominated -> %p answers OK and announces itself"},
         {ELECT_RULE_ACCEPTS, "%b is the highest of the list -> for %p, %b is nominated"},
         {ELECT_RULE_DECIDES,
-         "its own number is back, the list is complete -> for %p, %b is nominated"},
+         "%p's number has come back, so its list is complete -> for %p, %b is nominated"},
         {ELECT_RULE_ELECTED_FOLLOWS, "%a is elected -> %p passes it on"},
     };
     for (unsigned i = 0; i < sizeof nominations / sizeof nominations[0]; i++)
@@ -186,4 +186,15 @@ void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rul
         }
     }
     text_add(t, s);
+}
+
+const char *words_cut_effect(struct text *t)
+{
+    static const char arrow[] = " -> ";
+    char *at = strstr(t->bytes, arrow);
+    if (at == NULL)
+        return NULL;
+    t->length = (size_t)(at - t->bytes);
+    *at = '\0';
+    return at + strlen(arrow);
 }

@@ -20,8 +20,10 @@ void words_ids(const struct words *w, elect_set set, struct text *t);
 void words_message(const struct words *w, const struct elect_message *m, struct text *t);
 /* So that no two messages of a mandate read alike. */
 void words_exactly(const struct words *w, const struct elect_message *m, struct text *t);
-/* The rule of a step, filled in; about: what came in. */
+/* The rule of a step, "cause -> effect", filled in; about: what came in. */
 void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rule,
                 const struct elect_message *about, struct text *t);
+/* Cuts the text of a rule down to its cause, and returns the effect; NULL if there is none. */
+const char *words_cut_effect(struct text *t);
 
 #endif

@@ -62,7 +62,7 @@ MUTANTS = {
     "foreign number first, as in the notes": (
         "active_ring.c", "    forward(p, ELECT, me(p));\n    forward(p, ELECT, j);\n",
         "    forward(p, ELECT, j);\n    forward(p, ELECT, me(p));\n",
-        "scenario active-ring/notes-order: its own number is back, the list is complete -> 1 leads"),
+        "scenario active-ring/notes-order: 1's number has come back, so its list is complete -> 1 leads"),
     "number passed on but not added": (
         "active_ring.c", "        become_active(p, j);\n        forward(p, ELECT, j);",
         "        forward(p, ELECT, j);", "verify --algorithm active-ring --processes 3"),
@@ -497,7 +497,7 @@ MUTANTS = {
     "who works stands in the way": (
         "presence.c", " && !leader(p)->working &&", " &&", "unit who works takes no part"),
     "who is heard need not acknowledge": (
-        "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 follow nobody"),
+        "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 have no leader"),
     "who has said yes to a round of a ring stands back": (
         "presence.c", "(stays(p, m) || !somebody_is_fitter(p))", "!somebody_is_fitter(p)",
         "unit who has said yes to a round of a ring stays"),

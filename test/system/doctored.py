@@ -23,7 +23,7 @@ def leads(term):
 
 
 def no_more(cause="its lease has run out"):
-    return {"event": "leads-no-more", "text": "leads no more", "cause": cause}
+    return {"event": "stopped-leading", "text": "stopped leading", "cause": cause}
 
 
 RIGHT = {
@@ -144,7 +144,7 @@ WRONG = [(overlap, "P3: c in term 1.3 and b in term 2.2 both led for 44.9 ms"), 
          (hand_over_of_a_former_life, "P3"), (hand_over_of_another_member, "P3"), (one_term_two_members, "P1: b and c"),
          (one_term_two_logs, "P1: b and c"), (reuse, "P2: c began"), (smaller_token, "P2: the office of b"),
          (stale_write, "stale write: c wrote with 1.3 after 2.2"), (write_without_claim, "stale write: a wrote"),
-         (no_cause, "no cause: c leads no more"), (no_word, "no cause: c led in term 1.3"),
+         (no_cause, "no cause: c stopped leading"), (no_word, "no cause: c led in term 1.3"),
          (claim_unknown_to_the_log, "no cause: b claimed term 2.2"), (succeeds_itself_with_less, "no cause: b led in term 2.2"),
          (wrong_term_of_a_leader, "wrong words: c follows b"), (no_term_of_a_leader, "wrong words: c follows b")]
 

@@ -533,7 +533,7 @@ def run_loses_its_leader(disturb):
             run.terminate()
             run.wait()
         said = p.log(p.first)
-        for false in ("stands still", "without a word", "without saying", f"leads no more ({p.first} is not"):
+        for false in ("stands still", "without a word", "without saying", f"stopped leading ({p.first} is not"):
             holds("a false message of the daemon:", false not in said, said)
         holds("a false message of the run:", "the daemon has ended" not in p.log("run"), p.log("run"))
 
@@ -544,8 +544,8 @@ def run_of_a_leader_that_is_cut_off(_):
         others = [p.daemons[n] for n in p.names if n != p.first]
         for daemon in others:
             signal_both(daemon, signal.SIGSTOP)
-        wait("it leads no more", lambda: "leads no more" in p.log(p.first))
-        office = p.log(p.first).split("leads no more")[0]
+        wait("it leads no more", lambda: "stopped leading" in p.log(p.first))
+        office = p.log(p.first).split("stopped leading")[0]
         for daemon in others:
             signal_both(daemon, signal.SIGCONT)
         holds("nothing is started that must stop at once", office.count(") starts its work") == 1, office)
@@ -579,7 +579,7 @@ def run_of_a_leader_that_is_paused(_):
         wait("the run has noticed", lambda: "was not renewed in time" in p.log("run"))
         wait("another one leads", lambda: any(p.group(n).get("leads") for n in p.names if n != p.first))
         signal_both(p.daemons[p.first], signal.SIGCONT)
-        wait("it leads no more", lambda: "leads no more" in p.log(p.first))
+        wait("it leads no more", lambda: "stopped leading" in p.log(p.first))
     run_loses_its_leader(pause)
 
 

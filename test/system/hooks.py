@@ -223,7 +223,7 @@ def while_it_is_asked(_):
             holds("nobody works", t.until_hears("WAIT") and t.until_hears("GO", patience=0.3) is None)
             holds("nobody is promised anything", t.ask("LEASE") == 0)
             t.say_to_guardian()
-        holds("none has led", not any(" leads in term" in p.log(n) for n in p.names) and not any(n.hook == "on-leader" for n in p.notes()))
+        holds("none has led", not any("became leader in term" in p.log(n) for n in p.names) and not any(n.hook == "on-leader" for n in p.notes()))
         (p.hooks / "go").touch()
         p.settled()
 
@@ -405,10 +405,10 @@ def too_late_to_begin(_):
         guardian, member = p.daemons[other].pid, member_of(p.daemons[other].pid)
         os.kill(guardian, signal.SIGSTOP)
         wait("it stands still", lambda: state(guardian) == "T")
-        before, offices = len(p.notes(other)), p.log(other).count(" leads in term")  # it may have led already, on a slow machine
+        before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # it may have led already, on a slow machine
         try:
             # its log, for it may have lost that office already, too, and gets no other while its guardian stands still
-            wait(f"{other} leads", lambda: p.log(other).count(" leads in term") > offices or hand_over(p, other))
+            wait(f"{other} leads", lambda: p.log(other).count("became leader in term") > offices or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
             third = wait("another one leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
             over = wait("its term", lambda: p.group(third).get("term"))
@@ -496,7 +496,7 @@ def change(p):
 
 def changes_seen(p, name):
     """How often it said that it leads, follows another one, or knows of no leader."""
-    return len(re.findall(r"main: (?:leads in term|follows|knows of no leader|leads no more)", p.log(name)))
+    return len(re.findall(r"main: (?:became leader|follows|has no leader|lost its leader|stopped leading)", p.log(name)))
 
 
 @case

@@ -83,9 +83,9 @@ def key_values(_):
                 holds("whom it follows", entry["peer"] == entry["leader"] and entry["text"] == f"follows {entry['peer']} in term {entry['term']}"
                       and entry["cause"] and entry["level"] == "notice", entry)
         office = p.entries(leader, "leads")[0]
-        holds("its office", office["text"] == f"leads in term {office['term']}" and office["cause"], office)
-        over = p.entries(leader, "leads-no-more")[0]
-        holds("the end of it", (over["term"], over["text"]) == (office["term"], "leads no more") and over["cause"].startswith(leader), over)
+        holds("its office", office["text"] == f"became leader in term {office['term']}" and office["cause"], office)
+        over = p.entries(leader, "stopped-leading")[0]
+        holds("the end of it", (over["term"], over["text"]) == (office["term"], f"stopped leading in term {office['term']}") and over["cause"].startswith(leader), over)
         outputs = p.entries(leader, "hook-output")
         holds("as it was printed", {"level": "info", "group": "main", "text": STRANGE, "hook": "on-leader", "term": office["term"]}.items()
               <= outputs[0].items(), outputs)
@@ -283,7 +283,7 @@ def systemd_journal(_):
         leads = found["leads"]
         term = leads["ELECT_TERM"]
         holds("an office", leads == {
-            "MESSAGE": f"main: leads in term {term} ({leads['ELECT_CAUSE']})", "PRIORITY": "5", "SYSLOG_IDENTIFIER": "elect", "ELECT_GROUP": "main",
+            "MESSAGE": f"main: became leader in term {term} ({leads['ELECT_CAUSE']})", "PRIORITY": "5", "SYSLOG_IDENTIFIER": "elect", "ELECT_GROUP": "main",
             "ELECT_EVENT": "leads", "ELECT_CAUSE": leads["ELECT_CAUSE"], "ELECT_LEADER": "a", "ELECT_TERM": term, "ELECT_MEMBER": "a"}, leads)
         output = found["hook-output"]
         holds("a hook", output["PRIORITY"] == "6" and output["MESSAGE"].startswith("main: on-") and int(output["ELECT_PID"]) > 0, output)

@@ -255,7 +255,7 @@ def as_readme_says(m):
     m.on(leader, "echo nonsense >>/etc/elect/elect.conf && systemctl restart elect", check=False)
     wait("it is not tried again", lambda: m.unit(leader, "elect", "ActiveState", "ExecMainStatus") == ["failed", "78"])
     office, refused = (wait(f"{event} is in the journal", lambda: journal_entries(m, leader, event))[-1] for event in ("leads", "not-started"))
-    holds("an office", re.fullmatch(r"main: leads in term \d+\.\d+ \(.+\)", office["MESSAGE"]) and office["ELECT_MEMBER"] == leader and
+    holds("an office", re.fullmatch(r"main: became leader in term \d+\.\d+ \(.+\)", office["MESSAGE"]) and office["ELECT_MEMBER"] == leader and
           (office["PRIORITY"], office["ELECT_GROUP"], office["SYSLOG_IDENTIFIER"]) == ("5", "main", "elect"), office)
     holds("a failed start", refused["PRIORITY"] == "3" and "/etc/elect/elect.conf:" in refused["MESSAGE"], refused)
 

@@ -126,7 +126,7 @@ def watch(_):
         told = []
         while not told or told[-1]["event"] != "follows":
             told.append(json.loads(watcher.stdout.readline()))
-        holds("what has changed", any(e["event"] == "leads-no-more" and e["cause"] for e in told), told)
+        holds("what has changed", any(e["event"] == "stopped-leading" and e["cause"] for e in told), told)
         p.kill(leader)
         holds("the end", watcher.wait(LIMIT) == 3 and "the daemon has ended" in watcher.stderr.read())
         other = next(n for n in p.names if n != leader)
@@ -639,7 +639,7 @@ def logs_into_anything(_):
             os.close(its)
             with os.fdopen(ours) as log:
                 holds(f"a {what}", "member a (1) starts" in log.readline())
-                holds(f"a {what}", "leads in term" in log.readline())
+                holds(f"a {what}", "became leader in term" in log.readline())
                 p.kill("a")
 
 

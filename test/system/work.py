@@ -295,7 +295,7 @@ def failed_command(_):
         wait("the term is over", lambda: (p.known(leader)["term"] or 0) > term)
         log = p.log(leader)
         holds("in this order", 0 <= log.find("all work has stopped") <= log.rfind("hands leadership over (its command exited with status 3")
-              < log.find("leads no more"), log)
+              < log.find("stopped leading"), log)
 
 
 def backed_off(log):

@@ -54,12 +54,12 @@ static void turns_of_work_replace_nothing_else(void **state)
     uint64_t last = 0;
     char group[8];
     (void)state;
-    write_entry(JOURNAL_LEADS, "main", "leads in term 1.1");
+    write_entry(JOURNAL_LEADS, "main", "became leader in term 1.1");
     for (unsigned i = 0; i < FLOOD; i++) {
         snprintf(group, sizeof group, "g%u", i % 64);
         turn(group, i * 7919 % 100000);
     }
-    write_entry(JOURNAL_LEADS_NO_MORE, "main", "leads no more");
+    write_entry(JOURNAL_STOPPED_LEADING, "main", "stopped leading");
     while ((e = journal_next(&j, &c)) != NULL) {
         assert_true(e->number > last);
         last = e->number;

@@ -150,11 +150,11 @@ def check_causes(evidence):
         term = None
         for entry in log:
             event, text = entry.get("event"), entry.get("text", "")
-            if event == "leads-no-more" and not entry.get("cause"):
-                problems.append(f"no cause: {member} leads no more, and does not say why")
+            if event == "stopped-leading" and not entry.get("cause"):
+                problems.append(f"no cause: {member} stopped leading and does not say why")
             if term is not None and (event in ("follows", "no-leader") or (event == "leads" and (entry.get("term") or 0) <= term)):
                 problems.append(f"no cause: {member} led in term {name(term)}, then: {text}")
-            if event in ("leads", "leads-no-more", "started", "stopped", "follows", "no-leader"):
+            if event in ("leads", "stopped-leading", "started", "stopped", "follows", "no-leader"):
                 term = entry.get("term") if event == "leads" else None
         said = {entry.get("term") for entry in log if entry.get("event") == "leads"}
         for token in sorted({claim["token"] for claim in evidence.claims if claim["member"] == member} - said):
