@@ -60,7 +60,9 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     bool printable = true;
     for (const char *at = word; *at != '\0'; at++)
         printable = printable && (unsigned char)*at > ' ' && *at != 0x7f;
-    if (equals == NULL || equals == word || length >= sizeof first || !printable) {
+    /* A bracket in the name would end the head of its section, and the rest be dropped. */
+    if (equals == NULL || equals == word || memchr(word, ']', (size_t)(equals - word)) != NULL ||
+        length >= sizeof first || !printable) {
         args_complain(a->verb, word, "expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
         return false;
     }
@@ -113,6 +115,20 @@ static bool is_named_before(const struct asked_for *a, unsigned at)
     bool found = false;
     for (unsigned i = 0; i < at; i++)
         found = found || strncmp(a->word[i], a->word[at], length) == 0;
+    return found;
+}
+
+/* Returns true if --id is the name or the number of a member of the new cluster, or not given. */
+static bool is_id_named(const struct asked_for *a)
+{
+    char number[8];
+    bool found = a->id == NULL;
+    for (unsigned i = 0; i < a->words && !found; i++) {
+        size_t length = strcspn(a->word[i], "=");
+        snprintf(number, sizeof number, "%u", i + 1);
+        found = strcmp(a->id, number) == 0 ||
+                (strlen(a->id) == length && strncmp(a->id, a->word[i], length) == 0);
+    }
     return found;
 }
 
@@ -420,6 +436,8 @@ int cmd_init(int argc, char **argv)
                                          : "expected its members: NAME=HOST:PORT ...");
     if (a.group != NULL && !options.new_cluster)
         return args_complain(a.verb, "--group", "it names the group of a --new-cluster only");
+    if (options.new_cluster && !is_id_named(&a)) /* before anything is made */
+        return args_complain(a.verb, a.id, "--new-cluster names no such member");
     if (sodium_init() < 0)
         return ask_complain(a.verb, EXIT_IO, "no memory");
     status = options.new_cluster ? make_cluster(&a, &c) : ask_config(&a, &c) ? 0 : EXIT_CONFIG;

@@ -50,7 +50,7 @@ def init_and_readmit(_):
         expect("nobody", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
         expect("members only", run("init", "-c", p.conf, "x=127.0.0.1:1"), 64, err="--new-cluster only")
         for word in ("x", "x=", "=127.0.0.1:1", "x=127.0.0.1", "x=127.0.0.1:99999", "x=127.0.0.1:0", "x=300.1.1.1:7", "x y=127.0.0.1:1",
-                     "../x=127.0.0.1:1", "x\n[member y]=127.0.0.1:1", "x" * 64 + "=127.0.0.1:1"):
+                     "../x=127.0.0.1:1", "x]=127.0.0.1:1", "x\n[member y]=127.0.0.1:1", "x" * 64 + "=127.0.0.1:1"):
             place = p.folder / "fresh" / "elect.conf"
             expect(repr(word), run("init", "-c", place, "--new-cluster", word), 64, err="elect init: ")
             holds("something is left of it", not place.exists() and not (place.parent / "key").exists(), word)
@@ -62,7 +62,8 @@ def init_and_readmit(_):
                 ((first, "b=127.0.0.1:7402,x"), "b=127.0.0.1:7402,x", 'no address "x"'),
                 ((first, "b=127.0.0.1:7402,127.0.0.2:1"), "b=127.0.0.1:7402,127.0.0.2:1", "not as many addresses"),
                 (("../x=127.0.0.1:1", first), "../x=127.0.0.1:1", "no name"),
-                ((first, "-g", "x!"), "--group", 'no name "x!"')):
+                ((first, "-g", "x!"), "--group", 'no name "x!"'),
+                ((first, "--id", "b"), "b", "--new-cluster names no such member")):
             expect(" ".join(words), run("init", "-c", place, "--new-cluster", *words), 64, err=(f"elect init: {cited}: ", why))
             holds("something is left of it", not place.exists(), words)
         leader, _ = p.begin()
