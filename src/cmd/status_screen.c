@@ -332,8 +332,7 @@ void status_print(const json_t *status)
     size_t i;
     json_t *group;
     struct text up;
-    json_array_foreach(groups, i, group)(json_array_size(groups) == 1 ? print_group
-                                                                      : status_print_group)(group);
+    json_array_foreach(groups, i, group) print_group(group);
     print_table(status, false);
     print_worst(status);
     text_clear(&up);

@@ -75,7 +75,9 @@ def several_groups(_):
         expect("which group", p.elect("a", "is-leader"), 64, err="there are several groups: say which with -g GROUP")
         expect("resign", p.elect(leader, "resign"), 1, err="there are several groups")
         expect("one", p.elect("a", "leader", "-g", "two"), 0, lines=1)
-        expect("status", p.elect("a", "status"), 0, out=("group one: ", "group two: "))
+        text = expect("status", p.elect(leader, "status"), 0, out=("group one: ", "group two: ")).stdout
+        holds("quorum, lease and work of each", all(len(re.findall(f"^  {part}", text, re.M)) == 2 for part in (
+            r"lease left: \d+ ms; quorum: 3 of 3 voters reachable, 2 needed", "work here: none$")), text)
         holds("status -g", "group one" not in expect("status", p.elect("a", "status", "-g", "two"), 0).stdout)
         expect("pause one", p.elect("a", "pause", "-g", "two"), 0, out="group two: elections are paused (pause counter 1)", lines=1)
         expect("pause the other", p.elect("a", "pause"), 0, out=("group one: elections are paused (pause counter 1)", "group two: elections are paused already"), lines=2)
