@@ -200,7 +200,7 @@ static void change_key(struct daemon *d, struct control_client *client, json_t *
     snprintf(text, sizeof text, "key %d %s", (int)number, use ? "in use" : "removed");
     if (fine)
         audit(d, client, -1, text);
-    control_answer(client, fine ? json_pack("{s:b, s:o, s:s*}", "ok", 1, "keys", query_keys(d),
+    control_answer(client, fine ? json_pack("{s:b, s:o, s:s?}", "ok", 1, "keys", query_keys(d),
                                             "warning", locks_out ? lacks : NULL)
                                 : answer_refusal(why));
 }

@@ -302,6 +302,8 @@ def keys(_):
         expect("list", elect("a", "key", "list"), 0, out=("key 2 used", "key 1 accepted"))
         expect("remove", elect("b", "key", "remove", "1"), 1, err="key 1 is used here")
         wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
+        said = answer(str(places["b"] / "state" / "member-2.admin"), {"verb": "key-use", "id": 2})
+        holds("every key of the answer is there", set(said) == {"ok", "keys", "warning"} and said["warning"] is None, said)
         for name in p.names:
             wait("remove", lambda: elect(name, "key", "remove", "1").returncode == 0)
             holds("the file", (places[name] / "key").read_bytes() == new.read_bytes())
