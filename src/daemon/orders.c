@@ -296,7 +296,8 @@ void order_give(struct daemon *d, struct control_client *client, unsigned group,
     client->order = o->number;
     client->waits = true;
     await(d, o, SILENCE,
-          "does not answer; it may still carry the order out, in this term only: see elect status");
+          "does not answer (stalled, or an older version?); it may still carry the order out, in "
+          "this term only: see elect status");
     if (leader == d->me->peer.id) {
         enum order_outcome outcome = execute(d, o, NULL);
         if (client_of(d, o) != NULL)

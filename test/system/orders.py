@@ -76,7 +76,7 @@ def an_order_that_arrives_late_and_often(_):
         with standing_still(p, leader):
             done = p.elect_briefly(by, "resign")
         if f"handed over in term {term_text(term)}" not in done.stdout:  # it is so late on a busy machine that it was obeyed in time
-            expect("it is not known", done, 1, err=f"group main: {leader} does not answer; it may still carry the order out, in this term only")
+            expect("it is not known", done, 1, err=f"group main: {leader} does not answer (stalled, or an older version?); it may still carry the order out, in this term only")
         wait("it resigns", lambda: not p.known(leader)["leads"])
         p.leader()
         holds("once", len(audits(p, leader, "received")) == 1 and len(audits(p, by, "sent")) == 1, p.log(leader))
