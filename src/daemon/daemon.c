@@ -168,6 +168,17 @@ static void show(void *context, unsigned group)
     work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
 }
 
+/* A member may learn who leads before it learns in which term: by a grant, which announces
+ * nothing. Whoever waits for that term is told then. */
+static void show_learned_term(struct daemon *d, unsigned group)
+{
+    const struct elect_news *before = &d->group[group].news;
+    struct elect_news shown = work_shown(&d->work, group);
+    if (before->known && !before->leads && shown.known && !shown.leads &&
+        shown.leader == before->leader && shown.term > before->term)
+        show(d, group);
+}
+
 /* Returns the other member that a rule names; NULL if it names none. */
 static const char *peer_of(const struct daemon *d, const struct elect_rule *rule)
 {
@@ -345,6 +356,8 @@ static void ticks(uv_timer_t *timer)
     journal_sum_up(&d->journal, false);
     look_at_links(d);
     doctor_tick(d);
+    for (unsigned i = 0; i < d->config.groups; i++)
+        show_learned_term(d, i);
     order_tick(d);
     if (d->ticks % 10 == 1 || d->resolver.failed)
         resolve_all(d);

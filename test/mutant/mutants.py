@@ -838,6 +838,10 @@ MUTANTS = {
         "daemon/run_queue.c", " || !leads || w->leaves ||", " || !leads ||", "guardian guardian-dies-while-it-is-told"),
     "an order that comes again is handled again": (
         "daemon/orders.c", "    if (o->number > last->number) {", "    if (true) {", "orders an-order-that-arrives-late-and-often"),
+    "an order is passed on without its term": (
+        "daemon/orders.c", "elect_ordered(to, o->term, now)", "elect_ordered(to, 0, now)", "orders an-order-for-a-former-term"),
+    "a term that is learned later is told to no client": (
+        "daemon/daemon.c", "        show_learned_term(d, i);", "        ;", "orders a-term-that-is-learned-late"),
     "a leader without a successor resigns": (
         "daemon/orders.c", "        return ORDER_NO_SUCCESSOR;", "        ;", "orders nobody-could-take-over"),
     "whoever follows does not wait": (

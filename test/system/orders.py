@@ -10,12 +10,14 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
 from lib.checks import expect, holds, is_late  # noqa: E402
 from lib.elect_command import ELECT  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
+from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import wait  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 from lib.times import PATIENT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
@@ -97,6 +99,59 @@ def an_order_for_an_office_that_is_over(_):
         wait("the order arrives", lambda: audits(p, leader, "refused: no-office"))
         holds("it does nothing", p.leader() == (new, now) or p.leader()[1] > now, p.log(leader))
         holds("nobody else was told", not audits(p, new, "received"), p.log(new))
+
+
+@case
+def an_order_for_a_former_term(_):
+    """A member that hears nothing for a while orders the leader to end a term that is over. The leader, in a later one, refuses.
+    Where the machine is too slow for that, because the leader has no office or the member misses it, it is tried again."""
+    need_namespaces()
+    with NamespaceCluster(ELECT, times=PATIENT_TIMES) as c:
+        c.start(*c.names)
+
+        def refused():
+            leader, term = c.leader()
+            by, other = c.others(leader)
+            order, said = f"order to resign in term {term_text(term)}", []
+            c.cut((leader, by), (other, by))
+            c.elect(leader, "transfer", other)
+            c.elect(other, "transfer", leader)
+            later = c.group(leader)
+            if later.get("leads") and later["term"] > term and c.view(by) == (leader, term):
+                client = threading.Thread(target=lambda: said.append(c.elect_once(by, "resign")))
+                client.start()
+                wait("it arrives, or is given up", lambda: f"{order} received" in c.log(leader).read_text() or not client.is_alive())
+                c.heal()
+                client.join()
+                log = c.log(leader).read_text()
+                holds("it is not carried out", said[0].returncode == 1 and log.count(f"{order} received") == log.count(f"{order} refused: "),
+                      said, log[-2000:])
+            c.heal()
+            return f"{order} refused: other-term" in c.log(leader).read_text()
+        wait("it is refused in another term", refused)
+
+
+@case
+def a_term_that_is_learned_late(_):
+    """A member that hears nothing while the leader hands over learns who leads, and later in which term. Then its client is answered."""
+    need_namespaces()
+    with NamespaceCluster(ELECT, times=TIMES) as c:
+        c.start(*c.names)
+
+        def answered_in_time():
+            leader, term = c.leader()
+            by, other = c.others(leader)
+            said = []
+            c.cut((leader, by), (other, by))
+            client = threading.Thread(target=lambda: said.append(c.elect_once(by, "resign")))
+            client.start()
+            wait("it resigns, or the order is given up", lambda: c.group(leader).get("leads") is False or not client.is_alive())
+            c.heal()
+            client.join()
+            unaware = "no other member leads yet" in said[0].stderr and (c.group(by).get("term") or 0) > term
+            holds("its client is told what it knows", not unaware, said, c.log(by).read_text()[-2000:])
+            return said[0].returncode == 0
+        wait("the order is carried out", answered_in_time)
 
 
 @case
