@@ -28,6 +28,9 @@ void query_watch(struct daemon *d, struct control_client *client, json_t *reques
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
 /* Returns the ranks of the members that are up, this one included. */
 elect_set query_up(const struct daemon *d);
+/* Returns which members that may lead stand aside, as far as this member knows it now. The leader
+ * hears it from all, and without a leader all tell each other. A follower hears only its leader. */
+elect_set query_aside(const struct daemon *d, unsigned group);
 /* Returns true if the member was heard lately, so that it can answer or take an office now. */
 bool query_hears(const struct daemon *d, uint16_t id);
 /* Returns the keys of the member, by number; the first is the one in use. */

@@ -88,15 +88,33 @@ static bool check_quorum(struct daemon *d, unsigned group)
     return false;
 }
 
-/* A leader that has ended its work in good order may stand aside, and keeps its office. */
+/* A leader whose last run ended in good order keeps its office, but nothing works under it. */
+static void check_leaders_run(struct daemon *d, unsigned group)
+{
+    const struct elect_news *news = &d->group[group].news;
+    const char *name = d->config.group[group];
+    uint8_t leader = elect_rank(&d->elect, news->leader);
+    if (news->known && leader < d->elect.n && d->config.lead_only_with_runner[group] &&
+        (query_aside(d, group) >> leader & 1) != 0)
+        remedy(find(&d->doctor, DOCTOR_WARNING, "runs", (int)group, name,
+                    "the leader %s has no healthy elect run (lead-only-with-runner = yes)",
+                    config_name(&d->config, news->leader)),
+               "start elect run there, or hand over to a member that has one: elect resign -g %s",
+               name);
+}
+
 static void check_readiness(struct daemon *d, unsigned group)
 {
     const struct elect_node *node = elect_member_node(d->member, group);
-    elect_set ready = node->saved.membership.members & query_up(d) & ~elect_aside(node);
+    elect_set ready = node->saved.membership.members & query_up(d) & ~query_aside(d, group);
     bool known = d->group[group].news.known, runner = d->config.lead_only_with_runner[group];
     const char *name = d->config.group[group];
-    if (ready != 0 || is_too_early(d))
+    if (is_too_early(d))
         return;
+    if (ready != 0) {
+        check_leaders_run(d, group);
+        return;
+    }
     remedy(find(&d->doctor, known ? DOCTOR_WARNING : DOCTOR_BROKEN, "runs", (int)group, name,
                 "%s, so none may %s",
                 runner ? "no member has a healthy elect run (lead-only-with-runner = yes)"

@@ -51,13 +51,20 @@ bool query_is_up(const struct daemon *d, const struct elect_peer_info *p)
     return p->session && elect_uv_now() - p->heard < config_link_silence(&d->elect);
 }
 
+/* Returns the set of this member alone; empty if the configuration here does not have it. */
+static elect_set bit_of(const struct daemon *d, uint32_t id)
+{
+    uint8_t rank = elect_rank(&d->elect, id);
+    return rank < d->elect.n ? (elect_set)1 << rank : 0;
+}
+
 elect_set query_up(const struct daemon *d)
 {
     struct elect_peer_info p;
-    elect_set up = (elect_set)1 << elect_rank(&d->elect, d->me->peer.id);
+    elect_set up = bit_of(d, d->me->peer.id);
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         if (query_is_up(d, &p))
-            up |= (elect_set)1 << elect_rank(&d->elect, p.id);
+            up |= bit_of(d, p.id);
     return up;
 }
 
@@ -112,12 +119,22 @@ static void add_leader(const struct daemon *d, const struct elect_node *node,
     json_decref(more);
 }
 
+elect_set query_aside(const struct daemon *d, unsigned group)
+{
+    const struct elect_node *node = elect_member_node(d->member, group);
+    const struct elect_news *news = &d->group[group].news;
+    elect_set fresh = node->saved.membership.members;
+    if (news->known && !news->leads)
+        fresh &= bit_of(d, news->leader) | bit_of(d, d->me->peer.id);
+    return fresh & elect_aside(node);
+}
+
 /* Who may lead, and who stands aside: votes, but is not elected. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {
-    elect_set able = node->saved.membership.members & query_up(d), aside = elect_aside(node);
-    elect_set me = (elect_set)1 << elect_rank(&d->elect, d->me->peer.id);
+    elect_set able = node->saved.membership.members & query_up(d), aside = query_aside(d, group);
+    elect_set me = bit_of(d, d->me->peer.id);
     json_t *more =
         json_pack("{s:b, s:o, s:s?, s:b}", "lead_only_with_runner",
                   d->config.lead_only_with_runner[group], "aside", names_of(d, aside),

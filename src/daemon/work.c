@@ -229,8 +229,9 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
     g->ready = aside ? now + READY_PERIOD : g->ready;
     struct elect_input in = elect_happens(why != NULL ? ELECT_ASIDE : ELECT_READY, now);
     elect_member_tell(w->member, group, &in);
-    if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0))
-        return; /* a member that only follows has nothing to stand aside from */
+    if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) ||
+        (node->saved.membership.members >> me & 1) == 0)
+        return; /* a member that never leads has nothing to stand aside from */
     w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
                                                      .level = LEVEL_NOTICE,
                                                      .group = (int)group,

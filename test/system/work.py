@@ -355,7 +355,7 @@ def running(p, name):
     run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", name, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
                            preexec_fn=die_with_parent)
     try:
-        yield
+        yield run
     finally:
         run.kill()
         run.wait()
@@ -392,6 +392,33 @@ def only_with_a_runner(_):
             for name in p.names:
                 expect("reload", p.elect(name, "reload"), 0, out="lead-only-with-runner")
             wait("it needs no run any more", lambda: p.log("c").count("stands ready again") > before)
+
+
+@case
+def only_with_a_runner_beside_a_witness(_):
+    """A witness never leads, so it has nothing to stand aside from. A leader whose last run was stopped in good order keeps its
+    office; elect doctor says so if another member has a run, and elect resign hands over to that member."""
+    with LocalCluster(times=STEADY_TIMES, roles={"c": "witness"}) as p:
+        p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
+        p.start()
+        for name in p.names:
+            wait("those that may lead stand aside", lambda: (look := p.group(name)) and look["aside"] == ["a", "b"] and look["none_ready"])
+        holds("the witness does not", p.known("c")["aside_because"] is None and "this member stands aside" not in p.elect("c", "status").stdout
+              and "stands aside" not in p.log("c"), p.log("c"))
+        with running(p, "a") as run:
+            holds("it leads", p.leader()[0] == "a", p.log("a"))
+            wait("its work runs", lambda: p.known("a")["work"]["running"])
+            with running(p, "b"):
+                wait("another member is ready", lambda: p.known("a")["aside"] == [])
+                holds("no follower says what it has not heard since", p.known("c")["aside"] == [], p.known("c"))
+                run.send_signal(signal.SIGTERM)
+                holds("stopped in good order", run.wait(LIMIT) == 143, run.returncode)
+                for name in p.names:
+                    wait("elect doctor says so", lambda: "the leader a has no healthy elect run (lead-only-with-runner = yes): start "
+                         "elect run there, or hand over to a member that has one: elect resign -g main" in p.elect(name, "doctor").stdout)
+                holds("it keeps its office", p.known("a")["leads"], p.log("a"))
+                expect("resign", p.elect("c", "resign", "-g", "main"), 0, out="b leads")
+                wait("nothing is wrong any more", lambda: "elect run" not in p.elect("b", "doctor").stdout)
 
 
 @case
