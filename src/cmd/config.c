@@ -3,8 +3,6 @@
 #include "member.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MILLISECOND 1000.0
 
@@ -95,13 +93,6 @@ static void print_json(const struct config *c, const struct meaning *m)
     json_decref(o);
 }
 
-/* The daemon owns the folder of its state. Before there is one, it is assumed to be this user. */
-static uid_t user_of_daemon(const struct config *c)
-{
-    struct stat is;
-    return stat(c->state_dir, &is) == 0 ? is.st_uid : geteuid();
-}
-
 int cmd_config(int argc, char **argv)
 {
     static struct config c;
@@ -136,7 +127,7 @@ int cmd_config(int argc, char **argv)
     a.config = a.words == 2 ? a.word[1] : a.config;
     if (!ask_config(&a, &c))
         return EXIT_CONFIG;
-    if (!hook_check_all(&c, user_of_daemon(&c), &why))
+    if (!hook_check_all(&c, config_user(&c), &why))
         return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     config_elect(&c, &e);
     struct meaning m = meaning_of(&c, &e);

@@ -3,8 +3,10 @@
 #include "../base/access.h"
 #include "../base/json.h"
 #include "../daemon/doctor.h"
+#include "../daemon/hook.h"
 #include "../daemon/keys.h"
 #include "../daemon/state_check.h"
+#include "../daemon/trusted.h"
 #include "member.h"
 
 #include <errno.h>
@@ -41,6 +43,18 @@ static void add(json_t *all, enum doctor_severity severity, const char *area, co
 
 /* ---- what can be seen without the daemon ---- */
 
+/* Adds a finding from the complaint "WHAT: REMEDY", or with the other remedy if it has none. */
+static void add_complaint(json_t *all, const char *area, const char *object, char *complaint,
+                          const char *otherwise)
+{
+    char *remedy = NULL;
+    for (char *at = complaint; (at = strstr(at, ": ")) != NULL; at++)
+        remedy = at;
+    if (remedy != NULL)
+        *remedy = '\0';
+    add(all, DOCTOR_BROKEN, area, object, complaint, remedy != NULL ? remedy + 2 : otherwise);
+}
+
 /* Skips a file or folder that this user may not stat. */
 static void check_mode(json_t *all, const char *path, mode_t wrong, const char *what,
                        const char *remedy)
@@ -50,13 +64,17 @@ static void check_mode(json_t *all, const char *path, mode_t wrong, const char *
         add(all, DOCTOR_WARNING, "permissions", path, what, remedy);
 }
 
+/* Suggests no chmod for a file without a key, or for a folder like /tmp: others may need it. */
 static void check_files(json_t *all, const struct config *c)
 {
+    struct stat is;
+    bool sticky = stat(c->state_dir, &is) == 0 && (is.st_mode & S_ISVTX) != 0;
     check_mode(all, c->path, 002, "other users may write to the configuration", "chmod o-w");
-    check_mode(all, c->key_file, 077, "other users may access the key file",
-               "chmod 600, and replace the key with elect key new");
+    if (keys_are_in(c->key_file))
+        check_mode(all, c->key_file, 077, "other users may access the key file",
+                   "chmod 600, and replace the key with elect key new");
     check_mode(all, c->state_dir, 022, "other users may write to the folder of the state",
-               "chmod go-w");
+               sticky ? "move the state to a folder of its own, see state-dir" : "chmod go-w");
 }
 
 /* Returns false, and adds a warning, if this user may not read the file. */
@@ -81,8 +99,8 @@ static void check_key(json_t *all, const struct config *c)
     if (keys_read(&keys, c->key_file, KEYS_LOOKED_AFTER, &why))
         keys_wipe(&keys);
     else
-        add(all, DOCTOR_BROKEN, "keys", c->key_file, why.bytes,
-            "copy the key file of another member, as the user that runs the daemon");
+        add_complaint(all, "keys", c->key_file, why.bytes + strlen(c->key_file) + 2,
+                      "copy the key file of another member, as the user that runs the daemon");
 }
 
 /* Checks that the address of the member is free and belongs to this machine. */
@@ -97,30 +115,41 @@ static void check_address(json_t *all, const struct config *c, const struct conf
         if (m->host[i].name[0] != '\0')
             return; /* a name, which the daemon looks up */
     if (!elect_member_bind(peer, c->members, m->peer.id, fd, why, sizeof why)) {
-        add(all, DOCTOR_BROKEN, "address", m->name, why,
-            "end the process that uses it, or correct the address in elect.conf");
+        add_complaint(all, "address", m->name, why, "correct the address in elect.conf");
         return;
     }
     for (unsigned i = 0; i < m->peer.links; i++)
         close(fd[i]);
 }
 
-/* Checks the state file for the owner of its folder, because the daemon runs as that user. */
+/* Checks the state file for the user that runs the daemon. */
 static void check_state(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];
     struct text why;
-    struct stat folder;
     config_state_path(c, m->peer.id, path);
     text_clear(&why);
-    uid_t user = stat(c->state_dir, &folder) == 0 ? folder.st_uid : geteuid();
-    if (!may_look(all, path) || state_check(c, m, user, &why))
-        return;
-    char *remedy = strstr(why.bytes, ": ");
-    if (remedy != NULL)
-        *remedy = '\0';
-    add(all, DOCTOR_BROKEN, "state", path, why.bytes,
-        remedy != NULL ? remedy + 2 : "check the disk");
+    if (may_look(all, path) && !state_check(c, m, config_user(c), &why))
+        add_complaint(all, "state", path, why.bytes, "check the disk");
+}
+
+static void check_hooks(json_t *all, const struct config *c)
+{
+    struct text why;
+    for (unsigned i = 0; i < HOOK_COUNT; i++) {
+        text_clear(&why);
+        if (c->hook[i][0] != '\0' && !trusted_check(c->hook[i], config_user(c), &why))
+            add(all, DOCTOR_BROKEN, "hooks", hook_name((enum hook)i), why.bytes,
+                "repair the hook, then run elect config check");
+    }
+}
+
+static void check_voters(json_t *all, const struct config *c)
+{
+    char warning[CONFIG_WARNING];
+    config_warning(c, warning);
+    if (warning[0] != '\0')
+        add(all, DOCTOR_WARNING, "voters", "cluster", warning, "see elect.conf(5), role");
 }
 
 static void check_without_daemon(json_t *all, const struct config *c, const struct config_member *m)
@@ -129,6 +158,8 @@ static void check_without_daemon(json_t *all, const struct config *c, const stru
     check_address(all, c, m);
     check_state(all, c, m);
     check_key(all, c);
+    check_hooks(all, c);
+    check_voters(all, c);
     snprintf(remedy, sizeof remedy, "elect daemon --id %s, or systemctl start elect", m->name);
     add(all, DOCTOR_BROKEN, "daemon", m->name, "no daemon runs here", remedy);
 }

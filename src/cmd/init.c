@@ -180,14 +180,19 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
 }
 
 /* A folder for it, if there is none; those above must be there. */
-static void make_folder_of(const char *path)
+static int make_folder_of(const struct asked_for *a, const char *path)
 {
-    char folder[CONFIG_PATH];
+    char folder[CONFIG_PATH], why[CONFIG_PATH + 128];
     const char *slash = strrchr(path, '/');
     if (slash == NULL || slash == path ||
         (size_t)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) >= sizeof folder)
-        return;
-    mkdir(folder, 0755);
+        return 0;
+    if (mkdir(folder, 0755) == 0 || errno == EEXIST)
+        return 0;
+    int error = errno;
+    snprintf(why, sizeof why, "%s: %s%s", folder, access_text(error, folder, ACCESS_MAKE),
+             error == ENOENT ? ": create the folder above it first" : "");
+    return ask_complain(a->verb, EXIT_IO, why);
 }
 
 static int make_cluster(const struct asked_for *a, struct config *c)
@@ -199,8 +204,9 @@ static int make_cluster(const struct asked_for *a, struct config *c)
     text_clear(&why);
     if (text == NULL)
         return EXIT_USAGE;
-    make_folder_of(path);
-    int status = write_new(a, path, text);
+    int status = make_folder_of(a, path);
+    if (status == 0)
+        status = write_new(a, path, text);
     free(text);
     if (status != 0)
         return status;

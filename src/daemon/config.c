@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -125,6 +126,12 @@ void config_warning(const struct config *c, char warning[CONFIG_WARNING])
                  "%u voters tolerate no more failures than %u: add a witness, or make one an "
                  "observer",
                  voters, voters - 1);
+}
+
+uid_t config_user(const struct config *c)
+{
+    struct stat is;
+    return stat(c->state_dir, &is) == 0 ? is.st_uid : geteuid();
 }
 
 /* ---- paths ---- */

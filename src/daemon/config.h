@@ -21,6 +21,8 @@
 #include "../runtime/store.h"
 #include "elect-uv.h"
 
+#include <sys/types.h>
+
 #define CONFIG_PATH 256
 #define CONFIG_FILE (CONFIG_PATH + 32) /* of a file in such a folder */
 #define CONFIG_NAME STORE_NAME
@@ -154,6 +156,10 @@ int config_group(const struct config *c, const char *name, struct text *why);
 /* Writes a warning about a configuration that is valid but unwise; empty if there is none. */
 #define CONFIG_WARNING 128
 void config_warning(const struct config *c, char warning[CONFIG_WARNING]);
+
+/* The user that runs the daemon: the owner of the folder of its state. Before there is one, it is
+ * assumed to be this user. */
+uid_t config_user(const struct config *c);
 
 bool config_has_hooks(const struct config *c);
 

@@ -377,9 +377,12 @@ static void evaluate(struct daemon *d)
     check_stalls(d);
     check_hooks(d);
     config_warning(&d->config, warning);
-    if (warning[0] != '\0')
-        remedy(find(&d->doctor, DOCTOR_WARNING, "voters", -1, "cluster", "%s", warning),
-               "see elect.conf(5), role");
+    if (warning[0] != '\0') {
+        struct finding *f =
+            find(&d->doctor, DOCTOR_WARNING, "voters", -1, "cluster", "%s", warning);
+        f->is_logged = true; /* by daemon_log_warning() */
+        remedy(f, "see elect.conf(5), role");
+    }
     for (unsigned i = 0; i < d->config.groups; i++)
         check_group(d, i);
     check_keys(d);
@@ -447,7 +450,7 @@ void doctor_tick(struct daemon *d)
             continue;
         s->missed = 0;
         s->lasted = (uint8_t)(s->lasted + (s->lasted < LASTS));
-        if (s->lasted == LASTS && !s->logged)
+        if (s->lasted == LASTS && !s->logged && !r->finding[i].is_logged)
             log_finding(d, &r->finding[i]);
         s->logged = s->logged || s->lasted == LASTS;
     }

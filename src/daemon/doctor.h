@@ -19,6 +19,7 @@ struct finding {
     const char *area;
     int group; /* -1: none */
     char object[CONFIG_NAME];
+    bool is_logged; /* elsewhere, when it began */
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 

@@ -110,6 +110,22 @@ bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct t
     return fine;
 }
 
+bool keys_are_in(const char *path)
+{
+    struct keys k;
+    struct text why;
+    struct stat is;
+    memset(&k, 0, sizeof k);
+    text_clear(&why);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool are =
+        fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && take_file(&k, fd, path, &why);
+    if (fd >= 0)
+        close(fd);
+    keys_wipe(&k);
+    return are;
+}
+
 /* ---- writing ---- */
 
 static int fill(int fd, const struct keys *k)

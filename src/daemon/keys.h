@@ -21,6 +21,8 @@ enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 /* Reads keys, which the caller wipes. False, with a complaint. */
 bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint);
 bool keys_parse(struct keys *k, char *text, struct text *complaint);
+/* Returns true if the file has keys, whoever may read it. */
+bool keys_are_in(const char *path);
 
 /* Replaces the file in one step, or changes nothing; `fresh`: only if there is no file. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);

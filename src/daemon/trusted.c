@@ -2,6 +2,8 @@
  * everything that it opens. trusted.h says what is refused, and why. */
 #include "trusted.h"
 
+#include "../base/access.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,6 +31,16 @@ static bool refuse(const struct walk *w, const char *what, const char *remedy)
     size_t until = (size_t)(w->name - w->path) + w->length;
     text_add_bytes(w->complaint, w->path, until > 0 ? until : 1);
     return text_complain(w->complaint, "", what, remedy);
+}
+
+/* Explains the last error. */
+static bool refuse_missing(const struct walk *w)
+{
+    char until[PATH_MAX];
+    if (errno == ENOENT)
+        return refuse(w, strerror(errno), ": install it, or correct the path of the hook");
+    snprintf(until, sizeof until, "%.*s", (int)((size_t)(w->name - w->path) + w->length), w->path);
+    return refuse(w, access_text(errno, until, ACCESS_READ), "");
 }
 
 /* ---- the path as it is written ---- */
@@ -63,6 +75,13 @@ static bool check_owner(struct walk *w)
     return true;
 }
 
+/* Returns false if the mode lets only its owner, who is another user, execute or search it. Access
+ * lists show in the mode of the group. */
+static bool may_pass(const struct walk *w)
+{
+    return w->user == 0 || w->user == w->is.st_uid || (w->is.st_mode & (S_IXGRP | S_IXOTH)) != 0;
+}
+
 static bool check_program(const struct walk *w, bool folder_is_shared)
 {
     if (!S_ISREG(w->is.st_mode))
@@ -72,14 +91,13 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
                       ": move it into a folder of its own");
     if ((w->is.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
         return refuse(w, "it is not executable", ": chmod +x it");
-    /* for this user, and where it is mounted; a kernel that cannot tell says so when it is run */
-    if (w->user == geteuid() && faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 &&
-        errno == EACCES)
-        return refuse(w, "the user that runs elect may not execute it", "");
-    mode_t others = S_IXGRP | S_IXOTH; /* or an access list, which shows in the mode of the group */
-    if (w->user != 0 && w->user != w->is.st_uid && (w->is.st_mode & others) == 0)
+    if (!may_pass(w))
         return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
-    return true;
+    /* for this user, and where it is mounted; a kernel that cannot tell says so when it is run */
+    return w->user != geteuid() || faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
+           errno != EACCES ||
+           refuse(w, "the user that runs elect may not execute it",
+                  ": chmod go+x it, and check that its file system is not mounted noexec");
 }
 
 static bool look(struct walk *w)
@@ -97,7 +115,10 @@ static bool look(struct walk *w)
         return false;
     if (is_last(w))
         return check_program(w, shared);
-    return S_ISDIR(w->is.st_mode) || refuse(w, "no folder", "");
+    if (!S_ISDIR(w->is.st_mode))
+        return refuse(w, "no folder", "");
+    return may_pass(w) ||
+           refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
 
 /* From the folder to what is in it under the next name. */
@@ -110,7 +131,7 @@ static bool go_on(struct walk *w)
     name[w->length] = '\0';
     int next = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0)
-        return refuse(w, strerror(errno), "");
+        return refuse_missing(w);
     close(w->fd);
     w->fd = next;
     return look(w);

@@ -208,6 +208,13 @@ static void begin_sessions(struct elect_member *m)
     }
 }
 
+static const char *bind_remedy(int error)
+{
+    return error == EADDRINUSE ? "end the process that uses it, or choose another port"
+           : error == EACCES   ? "choose a port from 1024 on, or run this as user root"
+                               : "correct the address, or give it to this machine";
+}
+
 bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
                        int sockets[ELECT_UV_LINKS], char *why, size_t room)
 {
@@ -228,8 +235,8 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
         inet_ntop(a->any.sa_family,
                   six ? (const void *)&a->six.sin6_addr : (const void *)&a->four.sin_addr, host,
                   sizeof host);
-    snprintf(why, room, six ? "its address [%s]:%u: %s" : "its address %s:%u: %s", host,
-             ntohs(a->four.sin_port), strerror(error));
+    snprintf(why, room, six ? "its address [%s]:%u: %s: %s" : "its address %s:%u: %s: %s", host,
+             ntohs(a->four.sin_port), strerror(error), bind_remedy(error));
     return false;
 }
 

@@ -182,6 +182,32 @@ def no_daemon(_):
 
 
 @case
+def no_daemon_can_start(_):
+    """What prevents a start, or would hurt later, is found without a daemon; and no advice would spoil another file."""
+    with LocalCluster("ab", options="on-leader = /nonexistent\n") as p:
+        expect("hook and voters", p.elect("a", "doctor"), 2, out=("broken   hooks on-leader ", "/nonexistent: No such file or directory",
+                                                                  "warning  voters cluster ", "add a witness", "2 broken, 1 warning"))
+        p.edit("on-leader = /nonexistent\n", "")
+        (p.folder / "other").write_text("no key\n")
+        os.chmod(p.folder / "other", 0o644)
+        for path in (p.folder / "other", "/dev/null", "/etc"):
+            p.edit("[cluster]\n", f"[cluster]\nkey-file = {path}\n")
+            done = p.elect("a", "doctor")
+            expect("no key", done, 2, out=f"broken   keys {path} ")
+            holds("no chmod", "chmod" not in done.stdout, done.stdout)
+            p.edit(f"key-file = {path}\n", "")
+        os.chmod(p.folder / "state", 0o1777)
+        done = p.elect("a", "doctor")
+        expect("a folder like /tmp", done, 2, out="move the state to a folder of its own")
+        holds("no chmod of it", "chmod" not in done.stdout, done.stdout)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind(("127.0.0.1", p.ports["b"]))
+            expect("port in use", p.elect("b", "doctor"), 2, out=("broken   address b ", "Address already in use: end the process"))
+        p.edit(f"127.0.0.1:{p.ports['b']}\n", "192.0.2.1:7400\n")
+        expect("another machine", p.elect("b", "doctor"), 2, out=("broken   address b ", ": correct the address, or give it to this"))
+
+
+@case
 def no_rights(_):
     if os.geteuid() != 0:
         raise NotHere("needs root")

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 from lib.cases import case, main  # noqa: E402
@@ -100,10 +101,13 @@ def permissions(_):
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
 
+        def as_nobody(words):
+            return subprocess.run([command, *map(str, words)], capture_output=True, text=True, user=NOBODY, group=NOBODY,
+                                  extra_groups=[], stdin=subprocess.DEVNULL, cwd="/")
+
         def denied(words, obj, help_, code):
-            where = () if words[0] in ("sim", "config") else ("-c", p.conf)
-            done = subprocess.run([command, words[0], *where, *map(str, words[1:])],
-                                  capture_output=True, text=True, user=NOBODY, group=NOBODY, extra_groups=[], stdin=subprocess.DEVNULL, cwd="/")
+            where = () if words[0] in ("sim", "config") or "-c" in words else ("-c", p.conf)
+            done = as_nobody([words[0], *where, *words[1:]])
             expect(" ".join(map(str, words)), done, code, err=(f"{obj}: Permission denied: run this as user root", help_))
             holds("no other advice", "init" not in done.stderr.replace("elect init: ", "", 1) and "chmod" not in done.stderr, done.stderr)
         try:
@@ -135,6 +139,16 @@ def permissions(_):
             denied(["daemon", *member], p.state("a"), f"which may write to {p.state('a')}\n", 78)
             for words in (["init"], ["readmit", *member], ["key", "use", "1", *member], ["key", "new", "/tmp/x"]):
                 denied(words, p.folder / "key", f"which may read {p.folder / 'key'}\n", 78)
+            denied(["init", "-c", p.folder / "of" / "elect.conf", "--new-cluster", "a=127.0.0.1:1"], p.folder / "of",
+                   f"which may create files in {p.folder}\n", 74)
+            with tempfile.TemporaryDirectory(dir="/") as hooks:  # the daemon's user is the one that may not search it
+                os.chmod(hooks, 0o710)
+                p.edit("[cluster]\n", f"[cluster]\non-leader = {hooks}/hook\n")
+                os.chown(p.folder / "state", NOBODY, NOBODY)
+                denied(["config", "check", p.conf], f"on-leader: {hooks}/hook", f"which may search {hooks}\n", 78)
+                os.chmod(hooks, 0o700)
+                for done in (run("config", "check", p.conf), as_nobody(["config", "check", p.conf])):
+                    expect("a closed folder", done, 78, err=f"on-leader: {hooks}: the user that runs elect may not search it: chmod go+x it")
             denied(["history", *member, "--export", p.folder / "x"], p.folder / "x", f"which may create files in {p.folder}\n", 64)
         finally:
             command.unlink()
@@ -372,6 +386,8 @@ def what_is_unwise_is_logged(_):
                                  p.conf.read_text()))
         p.start("a")
         wait("a warning", lambda: "with 2 voters, the failure of either leaves no majority: add a witness" in p.log("a"))
+        wait("a finding that began later", lambda: "peers b: never heard" in p.log("a"))
+        holds("it is logged once", p.log("a").count("leaves no majority") == 1, p.log("a"))
         wait("the name", lambda: "cannot resolve no-such-host.invalid, address 1 of member b (" in p.log("a"))
         p.conf.write_text(p.conf.read_text().replace("no-such-host.invalid", "localhost"))
         expect("reload", p.elect("a", "reload"), 0, out="changed")

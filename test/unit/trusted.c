@@ -132,6 +132,7 @@ static void refused_at(const char *name, const char *what) { refused(at(name), a
 #define LINK       "a symbolic link: say where the program itself is"
 #define NOT_OURS   "another user owns it: it must belong to root or to the user that runs elect"
 #define WRITABLE   "others may write to it: chmod go-w it"
+#define MISSING    "No such file or directory: install it, or correct the path of the hook"
 #define NO_NAME    "\".\", \"..\" or no name between two slashes: write the path without it"
 #define IN_THE_WAY "it is in a folder where others may put files: move it into a folder of its own"
 
@@ -162,7 +163,7 @@ static void paths_say_plainly_what_is_meant(void **state)
     refused(at("./hook"), at("."), NO_NAME);
     refused(at("sub//hook"), at("sub/"), NO_NAME);
     refused(at("sub/"), at("sub/"), NO_NAME);
-    refused_at("missing", "No such file or directory");
+    refused_at("missing", MISSING);
     refused(at("hook/"), at("hook"), "no folder");
     refused(at("hook/x"), at("hook"), "no folder");
     memset(path, 'a', sizeof path);
@@ -170,7 +171,7 @@ static void paths_say_plainly_what_is_meant(void **state)
     path[NAME_MAX + 2] = '\0';
     refused(path, "a name in the path of a program", "too long");
     path[NAME_MAX + 1] = '\0';
-    refused(path, path, "No such file or directory");
+    refused(path, path, MISSING);
     path[NAME_MAX + 1] = path[NAME_MAX + 2] = 'a';
     path[PATH_MAX] = '\0';
     refused(path, "the path of a program", "too long");
