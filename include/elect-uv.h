@@ -227,6 +227,10 @@ struct elect_peer_info {
 /* Of all but this one, in the order of the configuration; false if there is no such one. */
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
+/* A process that has the key but is not among the members: its id, and the packets that were
+ * rejected. Their tag is authentic, their content was not read. */
+struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
+
 struct elect_traffic {
     uint64_t sent, sent_bytes, taken, taken_bytes; /* datagrams */
     uint64_t ignored; /* of those taken: forged, late, or nothing new */

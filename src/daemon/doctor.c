@@ -177,6 +177,22 @@ static void check_packets(struct daemon *d, const struct elect_peer_info *p)
            "%s", remedies[p->rejected.reason]);
 }
 
+/* A member that is only in the configuration of others, or only in its own. */
+static void check_stranger(struct daemon *d)
+{
+    uint16_t id;
+    char address[DAEMON_ADDRESS];
+    struct elect_rejected r = elect_member_stranger(d->member, &id);
+    if (r.reason == ELECT_REJECTED_NONE)
+        return;
+    daemon_address(&r.from, address);
+    remedy(find(&d->doctor, DOCTOR_WARNING, "packets", -1, address,
+                "packets from %s are rejected: %s; the sender has the key, and its id is %u",
+                address, elect_uv_rejection(r.reason), id),
+           "add member %u to elect.conf on all members and restart them one by one, or stop it",
+           id);
+}
+
 static void check_silence(struct daemon *d, const struct elect_peer_info *p)
 {
     elect_time now = elect_uv_now();
@@ -387,6 +403,7 @@ static void evaluate(struct daemon *d)
         check_group(d, i);
     check_keys(d);
     check_peers(d);
+    check_stranger(d);
 }
 
 /* ---- the log ---- */

@@ -68,7 +68,8 @@ struct elect_member {
     uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
     elect_time link_heard[SESSION_PEERS][ELECT_UV_LINKS];
     struct candidate candidate[SESSION_PEERS][ELECT_UV_LINKS];
-    struct rejections rejected[SESSION_PEERS];
+    struct rejections rejected[SESSION_PEERS], stranger; /* one that has the key */
+    uint16_t stranger_id;
     struct {
         elect_time since; /* when its second began */
         unsigned known;   /* samples from configured addresses that were taken in it */

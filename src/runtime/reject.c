@@ -78,15 +78,29 @@ enum filter_samples member_samples(const struct elect_member *m)
                                            : FILTER_ANY;
 }
 
-static void count_rejection(struct elect_member *m, enum elect_rejection reason, unsigned peer,
+static void count_rejection(struct rejections *r, enum elect_rejection reason,
                             const union elect_address *from)
 {
     elect_time now = elect_uv_now();
-    struct rejections *r = &m->rejected[peer];
     r->count = now - r->last > RECENT ? 1 : r->count + (r->count < UINT32_MAX);
     r->reason = (uint8_t)reason;
     r->from = *from;
     r->last = now;
+}
+
+/* Remembers a process that has the key, but is not in this configuration: a member that was added
+ * or removed elsewhere only. Of several it remembers one, until that is silent. */
+static void meet_stranger(struct elect_member *m, const union elect_address *from,
+                          const uint8_t *bytes, size_t length)
+{
+    struct packet head;
+    bool is_free = elect_uv_now() - m->stranger.last > RECENT;
+    if (!seal_head(bytes, length, &head) || head.type != PACKET_HELLO || head.to != m->options.id ||
+        member_peer_with(m, head.from) < m->peers || (!is_free && head.from != m->stranger_id) ||
+        !sessions_knows_stranger(m->sessions, head.from, head.tag))
+        return;
+    m->stranger_id = head.from;
+    count_rejection(&m->stranger, ELECT_REJECTED_ADDRESS, from);
 }
 
 void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
@@ -98,12 +112,15 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
         m->samples.since = now;
         m->samples.known = m->samples.strange = 0;
     }
-    taken = peer_at(m, link, from) < m->peers ? &m->samples.known : &m->samples.strange;
+    bool strange = peer_at(m, link, from) == m->peers;
+    taken = strange ? &m->samples.strange : &m->samples.known;
     if (*taken >= SAMPLES)
         return;
     enum elect_rejection reason = judge(m, link, from, bytes, length, &peer);
     if (reason != ELECT_REJECTED_NONE)
-        count_rejection(m, reason, peer, from);
+        count_rejection(&m->rejected[peer], reason, from);
+    else if (strange)
+        meet_stranger(m, from, bytes, length);
     if (++*taken == SAMPLES) {
         member_filter_sockets(m);
         member_set_timer(m);
@@ -125,12 +142,22 @@ void member_sample(struct elect_member *m, elect_time now)
     member_filter_sockets(m);
 }
 
-struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer)
+static struct elect_rejected rejected(const struct rejections *r, unsigned links)
 {
-    const struct rejections *r = &m->rejected[peer];
-    bool told = r->count >= ENOUGH * m->peer[peer].links && elect_uv_now() - r->last <= RECENT;
+    bool told = r->count >= ENOUGH * links && elect_uv_now() - r->last <= RECENT;
     return (struct elect_rejected){.reason =
                                        told ? (enum elect_rejection)r->reason : ELECT_REJECTED_NONE,
                                    .count = told ? r->count : 0,
                                    .from = r->from};
+}
+
+struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer)
+{
+    return rejected(&m->rejected[peer], m->peer[peer].links);
+}
+
+struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id)
+{
+    *id = m->stranger_id;
+    return rejected(&m->stranger, m->peer[m->me].links);
 }

@@ -244,6 +244,8 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer);
 /* Is this the tag of a HELLO that the peer can have made with a key that is accepted here? It
  * proves nothing, but a process without the key does not know it. */
 bool sessions_knows_hello(const struct sessions *s, unsigned peer, uint32_t tag);
+/* The same for a process that is not a peer, and that this one never spoke to. */
+bool sessions_knows_stranger(const struct sessions *s, uint16_t id, uint32_t tag);
 
 /* Every tag that may come in, for the filter of the sockets. */
 unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room);

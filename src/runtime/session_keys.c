@@ -56,6 +56,22 @@ void session_meet(struct sessions *s, struct session_peer *p, unsigned slot)
     p->hello[slot].tag_none = seal_hello_tag(p->hello[slot].take, session_no_nonce);
 }
 
+bool sessions_knows_stranger(const struct sessions *s, uint16_t id, uint32_t tag)
+{
+    uint8_t pair[SEAL_KEY], take[SEAL_KEY];
+    bool knows = false;
+    for (unsigned k = 0; k < SESSION_KEYS; k++) {
+        if (!s->key[k].there)
+            continue;
+        seal_pair_key(pair, s->key[k].key, s->cluster, s->id, id);
+        seal_hello_key(take, pair, id, s->id);
+        knows = knows || tag == seal_hello_tag(take, session_no_nonce);
+    }
+    sodium_memzero(pair, sizeof pair);
+    sodium_memzero(take, sizeof take);
+    return knows;
+}
+
 static void hello_is_due(struct session_peer *p)
 {
     p->next_hello = 0;

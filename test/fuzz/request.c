@@ -113,6 +113,13 @@ struct elect_stalls elect_member_stalls(const struct elect_member *m)
     return (struct elect_stalls){.count = 1, .longest = 7, .last = 1};
 }
 
+struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id)
+{
+    (void)m;
+    *id = 9;
+    return (struct elect_rejected){.reason = ELECT_REJECTED_ADDRESS, .count = 4};
+}
+
 unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
                                 unsigned room)
 {

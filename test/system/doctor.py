@@ -6,6 +6,7 @@ Healthy and broken clusters: what is found, what the log says of it, and the exi
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -87,6 +88,22 @@ def addresses_mixed_up(_):
         for whom in "bc":
             wait(f"a names {whom}", lambda whom=whom: found(p, "a", "packets", whom, "unknown address"))
             wait(f"{whom} names a", lambda whom=whom: found(p, whom, "packets", "a", "meant for another member"))
+
+
+@case
+def unknown_here(_):
+    """d has the key, but is only in its own configuration."""
+    with LocalCluster("abcd", times=QUICK) as p:
+        of_d = p.folder / "of-d.conf"
+        shutil.copy(p.conf, of_d)
+        p.conf.write_text(re.sub(r"\[member d\]\n(?:(?!\[).*\n)*", "", p.conf.read_text()))
+        p.start("a", "b", "c")
+        p.start("d", conf=of_d)
+        address = f"127.0.0.1:{p.ports['d']}"
+        wait("a names d", lambda: found(p, "a", "packets", address, "unknown address; the sender has the key, and its id is 4"))
+        wait("the log", lambda: f"packets {address}: packets from {address} are rejected" in p.log("a"))
+        p.kill("d")
+        wait("cleared", lambda: f"packets {address}: cleared" in p.log("a"))
 
 
 @case
