@@ -218,6 +218,16 @@ const struct config_member *ask_self(const struct asked_for *a, const struct con
     return me;
 }
 
+const struct config_member *ask_local(const struct config *c, bool *several, struct text *why)
+{
+    text_clear(why);
+    const struct config_member *runs = only_one(c, socket_path, "status", several, why);
+    if (runs != NULL)
+        return runs;
+    text_clear(why);
+    return only_one(c, state_path, "", several, why);
+}
+
 /* ---- asking ---- */
 
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])

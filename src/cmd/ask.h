@@ -66,6 +66,10 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
 /* By --id, or by the state that is here. */
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
 
+/* The member that runs here, or else the one whose state is here. NULL if there is none, or more
+ * than one (`several`), or if this user may not look (a reason in `why`). */
+const struct config_member *ask_local(const struct config *c, bool *several, struct text *why);
+
 /* Where the daemon listens; an exit status after having complained, 0 if it is known. */
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
 

@@ -210,6 +210,28 @@ static json_t *report(const char *member, json_t *findings)
                      "groups", "findings", findings, "omitted", "disk", "stalls", "clocks");
 }
 
+/* Returns the member here; NULL with an exit status after having complained, or with a finding. */
+static const struct config_member *choose_member(const struct asked_for *a, const struct config *c,
+                                                 json_t *all, int *status)
+{
+    bool several;
+    struct text why;
+    *status = EXIT_USAGE;
+    if (a->id != NULL)
+        return ask_member(a, c);
+    const struct config_member *m = ask_local(c, &several, &why);
+    if (m == NULL && several) {
+        args_complain(a->verb, c->state_dir, "several members are here: say which with --id");
+    } else if (m == NULL && why.length > 0) {
+        args_complain(a->verb, c->state_dir, why.bytes);
+        *status = EXIT_NO_DAEMON;
+    } else if (m == NULL) {
+        add(all, DOCTOR_BROKEN, "state", c->state_dir,
+            "no member of this cluster has its state here", "elect init, or correct state-dir");
+    }
+    return m;
+}
+
 /* Returns the findings, or NULL with an exit status after having complained. */
 static json_t *examine(struct asked_for *a, int *status)
 {
@@ -233,10 +255,11 @@ static json_t *examine(struct asked_for *a, int *status)
             "correct it or name another file with -c, then run elect config check");
         return report(NULL, all);
     }
-    const struct config_member *m = ask_self(a, &c);
+    const struct config_member *m = choose_member(a, &c, all, status);
+    if (m == NULL && json_array_size(all) > 0)
+        return report(NULL, all);
     if (m == NULL) {
         json_decref(all);
-        *status = EXIT_USAGE;
         return NULL;
     }
     config_socket_path(&c, m->peer.id, "status", path);

@@ -240,6 +240,36 @@ def no_rights(_):
 
 
 @case
+def which_member(_):
+    """Without --id: the member that runs here, whoever may see its state, or else the one that has its state here."""
+    with LocalCluster(names="a", times=CALM, options="run-dir = run\n") as p:
+        status = p.folder / "run" / "member-1.status"
+        status.parent.mkdir()
+        p.start()
+        wait("it runs", lambda: p.elect("a", "doctor").returncode == 0)
+
+        def doctor(*words):
+            if os.geteuid() != 0:
+                return run("doctor", "-c", p.conf, *words)
+            return subprocess.run([p.folder / "elect", "doctor", "-c", p.conf, *words], capture_output=True, text=True, user=65534,
+                                  group=65534, extra_groups=[], env={"PATH": os.environ["PATH"]})
+        shutil.copy(ELECT, p.folder / "elect")  # where another user finds it
+        for path in (p.folder / "elect", p.folder, p.folder / "run"):
+            os.chmod(path, 0o755)
+        if os.geteuid() == 0:
+            os.chown(status, 0, 65534)
+        expect("another user", doctor(), 0, out="healthy: member a of 1")
+        p.kill("a")
+        status.unlink()
+        if os.geteuid() == 0:
+            expect("no rights", doctor(), 3, err=f"{p.folder / 'state'}: Permission denied: run this as user root, which may search")
+        os.chmod(p.folder / "state", 0o755)
+        p.state("a").unlink()
+        expect("no state", doctor(), 2, out=(f"broken   state {p.folder / 'state'} ", "no member of this cluster has its state here"))
+        holds("json", json.loads(doctor("-o", "json").stdout)["member"] is None)
+
+
+@case
 def answers_without_findings(_):
     """What answers on the status socket, but not with findings, is not taken for a healthy daemon."""
     with LocalCluster(names="a") as p, socket.socket(socket.AF_UNIX) as door:
