@@ -56,6 +56,8 @@ static void let_go(struct control_client *client)
     *at = client->next;
     client->next = c->gone;
     c->gone = client;
+    /* close() alone removes nothing while a child that was just forked has the descriptor, too */
+    epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);
     close(client->fd);
 }
 

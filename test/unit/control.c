@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CROWD 20 /* more than a user with few clients may have, and than may watch */
@@ -227,6 +229,33 @@ static void what_the_kernel_does_not_take_is_kept(void **state)
     assert_int_equal(0, accepted(p));
 }
 
+/* A child that was just forked, such as a hook parent, has the descriptors of all clients for a
+ * moment. A client that is let go meanwhile must not be looked at again: it is freed. */
+static void who_is_let_go_is_forgotten(void **state)
+{
+    struct place *p = *state;
+    struct epoll_event e;
+    int end[2];
+    p->client[0] = connect_one(p);
+    turn(p, 2);
+    assert_int_equal(1, accepted(p));
+    assert_int_equal(0, pipe(end));
+    pid_t child = fork();
+    if (child == 0) {
+        close(end[1]);
+        _exit(read(end[0], &e, 1) == 0 ? 0 : 1); /* until the other end is closed */
+    }
+    close(end[0]);
+    ask(p, 0);
+    turn(p, 2);
+    assert_int_equal(1, told(p, fine));
+    assert_int_equal(0, accepted(p));
+    shutdown(p->client[0], SHUT_RDWR); /* an event for the end that only the child still has */
+    assert_int_equal(0, epoll_wait(p->control.ready, &e, 1, 0));
+    close(end[1]);
+    assert_int_equal(child, waitpid(child, NULL, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_request_in_pieces_is_answered, open_place, close_place),
         cmocka_unit_test_setup_teardown(who_has_asked_waits_for_its_turn, open_place, close_place),
         cmocka_unit_test_setup_teardown(watchers_are_counted_apart, open_place, close_place),
+        cmocka_unit_test_setup_teardown(who_is_let_go_is_forgotten, open_place, close_place),
         cmocka_unit_test_setup_teardown(what_the_kernel_does_not_take_is_kept, open_place,
                                         close_place),
     };
