@@ -109,6 +109,7 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
     elect_time now = elect_uv_now();
     unsigned peer, *taken;
     if (now - m->samples.since >= SECOND) {
+        member_sample(m, now); /* the alarm may come a little later than this packet */
         m->samples.since = now;
         m->samples.known = m->samples.strange = 0;
     }

@@ -206,20 +206,31 @@ static bool first_names_the_protocol(void)
     return rejected(0, 2).reason == ELECT_REJECTED_PROTOCOL;
 }
 
-/* HELLOs as an attacker makes them come in at a bounded rate, and say nothing of other members. */
-static void a_flood_of_hellos_is_sampled(void)
+/* With that sender in it. */
+static void send_forged_hello(uint8_t as)
 {
     uint8_t forged[160] = "ELE1\1\1";
-    elect_time began = elect_uv_now();
-    uint64_t before = elect_member_traffic(c.member[0]).taken;
-    forged[6] = (uint8_t)c.peer[2].id;
+    forged[6] = as;
     forged[8] = (uint8_t)c.peer[0].id;
     forged[10] = sizeof forged;
     forged[12] = 1;
-    for (unsigned i = 0; i < 50000; i++) {
-        send_to_first(forged, sizeof forged);
-        if (i % 100 == 0)
-            uv_run(&c.loop, UV_RUN_NOWAIT);
+    send_to_first(forged, sizeof forged);
+}
+
+static void send_forged_hellos(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        send_forged_hello((uint8_t)c.peer[2].id);
+}
+
+/* HELLOs as an attacker makes them come in at a bounded rate, and say nothing of other members. */
+static void a_flood_of_hellos_is_sampled(void)
+{
+    elect_time began = elect_uv_now();
+    uint64_t before = elect_member_traffic(c.member[0]).taken;
+    for (unsigned i = 0; i < 500; i++) {
+        send_forged_hellos(100);
+        uv_run(&c.loop, UV_RUN_NOWAIT);
     }
     uint64_t taken = elect_member_traffic(c.member[0]).taken - before;
     uint64_t seconds = (uint64_t)(elect_uv_now() - began) / SECOND + 2;
@@ -245,14 +256,8 @@ static void another_protocol_is_named_and_a_flood_is_sampled(void **state)
 /* What a stranger sends does not take the place of what comes from the address of a member. */
 static bool key_is_named_in_a_flood(void)
 {
-    uint8_t forged[160] = "ELE1\1\1";
-    forged[8] = (uint8_t)c.peer[0].id;
-    forged[10] = sizeof forged;
-    forged[12] = 1;
-    for (unsigned i = 0; i < 100; i++) {
-        forged[6] = (uint8_t)(i % 2 == 0 ? c.peer[2].id : STRANGER);
-        send_to_first(forged, sizeof forged);
-    }
+    for (unsigned i = 0; i < 100; i++)
+        send_forged_hello((uint8_t)(i % 2 == 0 ? c.peer[2].id : STRANGER));
     return rejected(0, 2).reason == ELECT_REJECTED_KEY;
 }
 
@@ -271,6 +276,38 @@ static void a_flood_of_strangers_hides_no_wrong_key(void **state)
     close(foreign);
 }
 
+static uint64_t taken_before;
+
+static bool a_stranger_is_sampled(void)
+{
+    send_forged_hellos(1);
+    return elect_member_traffic(c.member[0]).taken > taken_before;
+}
+
+/* The filter that stops a flood is lifted after a second, also if a sample is taken when the second
+ * is over and before the alarm of the member. */
+static void samples_are_taken_again_after_a_flood(void **state)
+{
+    int known = socket(AF_INET, SOCK_DGRAM, 0), strange = socket(AF_INET, SOCK_DGRAM, 0);
+    (void)state;
+    assert_int_equal(bind(known, &c.peer[2].link[0].any, sizeof c.peer[2].link[0].four), 0);
+    start(0);
+    foreign = strange;
+    send_forged_hellos(100);
+    for (unsigned i = 0; i < 10; i++)
+        uv_run(&c.loop, UV_RUN_NOWAIT);
+    foreign = known;
+    send_forged_hellos(1);
+    usleep(SECOND + SECOND / 10); /* the packet is in the socket before the alarm is due */
+    for (unsigned i = 0; i < 10; i++)
+        uv_run(&c.loop, UV_RUN_NOWAIT);
+    foreign = strange;
+    taken_before = elect_member_traffic(c.member[0]).taken;
+    wait_for(a_stranger_is_sampled);
+    close(known);
+    close(strange);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_protocol_is_named_and_a_flood_is_sampled, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_flood_of_strangers_hides_no_wrong_key, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(samples_are_taken_again_after_a_flood, set_up, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
