@@ -11,6 +11,7 @@
 #include "service.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ struct estate {
 struct guardian {
     const struct config *config;
     const struct config_member *me;
-    struct guard guard; /* its own end of the channel */
+    struct guard guard; /* its own ends of the channel and of the pipe */
     unsigned links;
     int signals;
     pid_t member;
@@ -144,7 +145,7 @@ static void start_hook(struct guardian *g, const struct guard_note *note)
     }
     e->hook = *note;
     e->cancelled = false;
-    e->hook_parent = hook_start(g->config, g->me, note, &g->journal);
+    e->hook_parent = hook_start(g->config, g->me, note, &g->journal, g->guard.hooks);
     if (note->hook == HOOK_ON_LEADER) {
         e->led = true;
         e->ended = *note;
@@ -461,13 +462,14 @@ static void settle(struct guardian *g)
 
 /* ---- beginning ---- */
 
-static bool make_guard(struct guardian *g, int *member_end, struct text *complaint)
+static bool make_guard(struct guardian *g, struct guard *of_member, struct text *complaint)
 {
-    int pair[2];
+    int pair[2], hooks[2];
     void *page = mmap(NULL, sizeof *g->guard.page, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0 ||
+        pipe2(hooks, O_CLOEXEC) != 0) {
         text_add(complaint, strerror(errno));
         return false;
     }
@@ -475,20 +477,22 @@ static bool make_guard(struct guardian *g, int *member_end, struct text *complai
     g->guard.page->delay = g->config->testament_delay;
     g->guard.page->lease = g->config->lease;
     g->guard.channel = pair[0];
-    *member_end = pair[1];
+    g->guard.hooks = hooks[1];
+    *of_member = g->guard;
+    of_member->channel = pair[1];
+    of_member->hooks = hooks[0];
     return true;
 }
 
-static int be_member(const struct guardian *g, int channel, const sigset_t *mask,
+static int be_member(const struct guardian *g, const struct guard *guard, const sigset_t *mask,
                      int (*member)(const struct guard *guard, void *context), void *context)
 {
-    struct guard guard = g->guard;
-    guard.channel = channel;
     close(g->guard.channel);
+    close(g->guard.hooks);
     close(g->signals);
     prctl(PR_SET_NAME, "elect-member");
     sigprocmask(SIG_SETMASK, mask, NULL);
-    return member(&guard, context);
+    return member(guard, context);
 }
 
 int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
@@ -498,15 +502,16 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT};
     static struct guardian g;
     struct text complaint;
+    struct guard of_member;
     sigset_t signals, before;
-    int channel, status;
+    int status;
     g.config = c;
     g.me = me;
     g.links = me->peer.links;
     memcpy(g.guard.sockets, sockets, sizeof g.guard.sockets);
     text_clear(&complaint);
     journal_begin(&g.journal, log, me->name);
-    if (!make_guard(&g, &channel, &complaint)) {
+    if (!make_guard(&g, &of_member, &complaint)) {
         journal_complain(log, me->name, complaint.bytes);
         return EXIT_NOT_NOW;
     }
@@ -522,14 +527,15 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     g.member = fork();
     if (g.member == 0)
-        return be_member(&g, channel, &before, member, context);
+        return be_member(&g, &of_member, &before, member, context);
     if (g.member < 0) {
         text_add(&complaint, "cannot start the process of the member: ");
         text_add(&complaint, strerror(errno));
         journal_complain(log, me->name, complaint.bytes);
         return EXIT_NOT_NOW;
     }
-    close(channel);
+    close(of_member.channel);
+    close(of_member.hooks);
     prctl(PR_SET_NAME, "elect-guardian");
     watch(&g);
     status = g.status;

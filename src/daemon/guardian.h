@@ -58,6 +58,7 @@ struct guard_note {
 struct guard {
     int channel;
     struct guard_page *page;
+    int hooks; /* the end of a pipe; its other end is open in the guardian and its hook parents */
     int sockets[ELECT_UV_LINKS];
 };
 

@@ -193,13 +193,23 @@ static void begin_output(struct launch *l, struct journal *journal)
     log_stream_open(&journal->stream, journal->options.json); /* that of the starter is closed */
 }
 
-static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t starter)
+/* Descriptors must end with the process that started the hook, except for this one. */
+static void close_all_but(int held)
+{
+    const int kept = STDERR_FILENO + 1;
+    if (held < 0 || dup2(held, kept) < 0 || fcntl(kept, F_SETFD, FD_CLOEXEC) != 0)
+        closefrom(kept);
+    else
+        closefrom(kept + 1);
+}
+
+static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t starter, int held)
 {
     int64_t end = boottime_now() + l->c->hook_timeout;
     int pair[2], outcome = HOOK_FAILED;
     setsid(); /* signals of a terminal are not for hooks */
     tree_adopt();
-    closefrom(STDERR_FILENO + 1); /* they must end with the process that started the hook */
+    close_all_but(held);
     int signals = take_signals();
     begin_output(l, journal);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -220,7 +230,7 @@ static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t
 }
 
 pid_t hook_start(const struct config *c, const struct config_member *me,
-                 const struct guard_note *note, struct journal *journal)
+                 const struct guard_note *note, struct journal *journal, int held)
 {
     struct launch l = {.c = c, .me = me, .note = note};
     sigset_t all, before;
@@ -228,7 +238,7 @@ pid_t hook_start(const struct config *c, const struct config_member *me,
     sigprocmask(SIG_SETMASK, &all, &before); /* the child must not run a handler of this process */
     pid_t starter = getpid(), parent = fork();
     if (parent == 0)
-        be_parent(&l, journal, starter);
+        be_parent(&l, journal, starter, held);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return parent;
 }

@@ -27,9 +27,10 @@ const char *hook_name(enum hook hook);
 bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
 
 /* Returns the hook parent, whose exit status is the outcome; -1: it could not be forked. SIGTERM
- * cancels the hook. What the hook prints is logged. */
+ * cancels the hook. What the hook prints is logged. The hook parent keeps the descriptor `held`
+ * open until nothing of the hook is left; -1: none. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
-                 const struct guard_note *note, struct journal *journal);
+                 const struct guard_note *note, struct journal *journal, int held);
 int hook_outcome(int status); /* of waitpid() */
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "hook.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #define TRIES       5
 #define FIRST_DELAY 100000 /* microseconds before the second try; then twice as long each time */
 #define DOUBLINGS   6      /* of that delay, between offices */
+#define LOOK_AGAIN  10000  /* microseconds, at hooks that a dead guardian has left */
 
 static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
 
@@ -59,7 +61,7 @@ static bool run(struct work *w, const struct guard_note *note)
 {
     if (work_is_guarded(w))
         return work_tell_guardian(w, note, -1);
-    pid_t parent = hook_start(w->config, w->me, note, w->journal);
+    pid_t parent = hook_start(w->config, w->me, note, w->journal, -1);
     w->group[note->group].hooks.parent = parent > 0 ? parent : 0;
     return parent > 0;
 }
@@ -95,6 +97,14 @@ static void start(struct work *w, unsigned group, enum hook hook)
         h->changes = false;
 }
 
+/* Returns true if a hook of the guardian, which is dead, goes on: then the next one waits, but not
+ * for a hook parent that was stopped. The pipe ends with the last hook parent. */
+static bool is_doubtful(const struct work *w, const struct group_hooks *h)
+{
+    struct pollfd hooks = {.fd = w->guard.hooks};
+    return !work_is_guarded(w) && elect_uv_now() < h->doubtful && poll(&hooks, 1, 0) == 0;
+}
+
 /* A member whose hook rejected one office after another waits before it runs the hook again.
  * Otherwise, if the hook fails on every member, they would hand the office round as fast as packets
  * travel. */
@@ -128,6 +138,8 @@ void hooks_turn(struct work *w, unsigned group)
         return;
     if (hook == HOOK_ON_FOLLOWER && !has(w, hook)) {
         leave_undone(w, group);
+    } else if (is_doubtful(w, h)) {
+        work_wake(w, elect_uv_now() + LOOK_AGAIN);
     } else if (is_too_early(h, hook)) {
         work_wake(w, h->again);
     } else {
@@ -143,7 +155,7 @@ static void log_outcome(struct work *w, unsigned group, enum hook hook, int outc
     char text[JOURNAL_TEXT];
     static const char *const reasons[] = {
         [HOOK_TIMED_OUT - HOOK_TIMED_OUT] = "took too long",
-        [HOOK_CANCELLED - HOOK_TIMED_OUT] = "was too late",
+        [HOOK_CANCELLED - HOOK_TIMED_OUT] = "was told to end",
         [HOOK_NOT_TRUSTED - HOOK_TIMED_OUT] = "is not to be trusted",
         [HOOK_FAILED - HOOK_TIMED_OUT] = "could not be run, or was killed"};
     if (outcome >= HOOK_TIMED_OUT && outcome <= HOOK_FAILED)
@@ -179,6 +191,16 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     g->hooks.tries = 0;
 }
 
+/* A service manager that stops a unit may send SIGTERM to all of its processes, hooks included. So
+ * on-follower is run again if it was killed; and after any failure without a guardian, which such a
+ * signal may have ended, too. */
+static bool is_retried(const struct work *w, enum hook hook, int outcome)
+{
+    bool killed = outcome == HOOK_CANCELLED || outcome == HOOK_FAILED;
+    return hook != HOOK_PRE_LEADER && (outcome == 1 || outcome == HOOK_TIMED_OUT ||
+                                       !work_is_guarded(w) || (hook == HOOK_ON_FOLLOWER && killed));
+}
+
 void hooks_done(struct work *w, const struct guard_note *note)
 {
     struct group_work *g = &w->group[note->group];
@@ -187,10 +209,7 @@ void hooks_done(struct work *w, const struct guard_note *note)
     if (note->serial != h->serial)
         return;
     bool late = is_late(w, note->group);
-    /* Without a guardian any failure is retried: a signal to all processes of a service ends both
-     * the guardian and the hook. */
-    bool retry = note->outcome == 1 || note->outcome == HOOK_TIMED_OUT || !work_is_guarded(w);
-    bool again = retry && hook != HOOK_PRE_LEADER && ++h->tries < TRIES && !late;
+    bool again = is_retried(w, hook, note->outcome) && ++h->tries < TRIES && !late;
     h->serial = 0;
     if (note->outcome == 0 || late) {
         h->tries = 0;
@@ -219,9 +238,12 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook that ran is ended by its own parent. Nothing says when: the others wait. */
-        if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE)
+        /* The hook that ran is ended by its own parent. on-follower waits for that, at most until
+         * the end of the lease; the other members wait for the lease. */
+        if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
+            g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;
+        }
         g->hooks.serial = 0;
     }
 }

@@ -35,9 +35,10 @@ struct group_hooks {
     bool served;      /* on-leader was run for this office, or runs */
     bool led;         /* on-leader was run and on-follower was not yet, in this term: */
     elect_term term;
-    bool cancelled;   /* the one that runs was told to end */
-    bool changes;     /* on-leader-change is to be run */
-    elect_time again; /* not before this */
+    bool cancelled;      /* the one that runs was told to end */
+    bool changes;        /* on-leader-change is to be run */
+    elect_time again;    /* not before this */
+    elect_time doubtful; /* until then a hook is waited for that a dead guardian has left */
 };
 
 struct group_work {

@@ -815,6 +815,11 @@ MUTANTS = {
     "an orphan releases while a hook may still run": (
         "daemon/hooks.c", "        if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE)", "        if (false)",
         "hooks guardian-killed-and-not-undone"),
+    "an orphan undoes what a hook may still begin": (
+        "daemon/hooks.c", "    return !work_is_guarded(w) && elect_uv_now() < h->doubtful &&", "    return false &&",
+        "hooks guardian-killed-while-it-begins"),
+    "a hook that was cut short is not run again before the hand-over": (
+        "daemon/hooks.c", "(hook == HOOK_ON_FOLLOWER && killed)", "(hook == HOOK_COUNT && killed)", "hooks stopped-while-it-is-undone"),
     "an orphan releases while its work goes on": (
         "daemon/work.c", "group)) || g->holder != NULL ||", "group)) || (g->holder != NULL && work_is_guarded(w)) ||",
         "guardian guardian-killed-with-work-that-does-not-stop"),
@@ -889,6 +894,8 @@ MUTANTS = {
         "daemon/control.c", " && crowd.same < CONTROL_FEW", "", "control one too many is refused"),
     "a client that waits for its turn is let go": (
         "daemon/control.c", "!client->asked && peek(", "client->asked && peek(", "control who has asked waits for its turn"),
+    "a client that was let go is looked at again": (
+        "daemon/control.c", "    epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);\n", "", "control who is let go is forgotten"),
     "watchers are counted with those who ask": (
         "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted apart"),
     "a slow member takes the time of all": (

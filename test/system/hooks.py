@@ -396,6 +396,64 @@ def guardian_killed_and_not_undone(_):
 
 
 @case
+def guardian_killed_while_it_begins(_):
+    """on-follower waits until the hook of the dead guardian has ended. Otherwise it could undo too early what on-leader is still
+    about to begin. It does not wait longer than the lease: the hook parent may have been stopped."""
+    with Hooked(times=LONG_TIMES) as p:
+        p.does("on-leader", f"[ -e {p.hooks}/runs ] || {{ echo $ELECT_NODE > {p.hooks}/new; mv {p.hooks}/new {p.hooks}/runs; sleep 1000; }}")
+        p.start()
+        wait("the hook runs", lambda: (p.hooks / "runs").exists())
+        leader = (p.hooks / "runs").read_text().strip()
+        guardian = p.daemons[leader].pid
+        member = member_of(guardian)
+        parent, = set(children(guardian)) - {member}
+        os.kill(parent, signal.SIGSTOP)  # as on a busy machine: it is told to end its hook, and does not do so yet
+        try:
+            left = wait("how long it leads", lambda: (said := ask(p.socket(leader), {"verb": "is-leader"})) and said.get("left_us"))
+            until = clock() + left - 1000000  # it may have been renewed since, but it is not shorter
+            p.daemons[leader].kill()
+            wait("it hands over", lambda: p.group(leader).get("state") == "hands over")
+            time.sleep(0.3)  # an on-follower that does not wait would begin now
+            begun = [n for n in p.notes(leader) if n.hook == "on-follower"]
+        finally:
+            os.kill(parent, signal.SIGCONT)
+        holds("it is not undone yet", all(float(n.at) * 1e6 >= until for n in begun), begun, until)
+        wait("it is undone", lambda: any(n.hook == "on-follower" for n in p.notes(leader, begun=False)))
+        wait("the member has ended", lambda: not os.path.exists(f"/proc/{member}"))
+        undone = next(n for n in p.notes(leader) if n.hook == "on-follower")
+        holds("as soon as that had ended", float(undone.at) * 1e6 < until, undone, until)
+        p.one_at_a_time()
+
+
+@case
+def stopped_while_it_is_undone(_):
+    """A service manager that stops the unit sends SIGTERM to all of its processes, hooks included: on-follower is run again."""
+    with Hooked(times=LONG_TIMES) as p:
+        p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}; sleep 0.5")
+        p.start()
+        leader, term = p.settled()
+        wait("it resigns", lambda: (p.hooks / "runs").exists() or
+             p.elect(leader, "resign", "--timeout", "1").returncode not in (0, 1) and None)
+        wait("it is being undone", lambda: (p.hooks / "runs").exists())
+        former = next(n.node for n in p.notes() if n.hook == "on-follower")
+        for pid in everything(p.daemons[former].pid):
+            os.kill(pid, signal.SIGTERM)
+        wait("another one leads", lambda: [n for n in p.notes() if n.hook == "on-leader" and n.node != former and int(n.token) > term])
+        notes = p.all_notes()
+        later = next(i for i, n in enumerate(notes) if (n.what, n.hook) == ("begins", "on-leader") and n.node != former and
+                     int(n.token) > term)
+        holds("it was undone before", any((n.what, n.hook, n.node) == ("ends", "on-follower", former) for n in notes[:later]) or
+              lost_its_lease(p, former), notes)
+        wait("the daemon ends", lambda: p.daemons[former].poll() == 0)
+        p.one_at_a_time()
+
+
+def everything(pid):
+    """All processes of a daemon, as its control group would have them."""
+    return [pid] + [one for child in children(pid) for one in everything(child)]
+
+
+@case
 def too_late_to_begin(_):
     """A guardian that wakes up when the office is over begins nothing for it: another one leads."""
     with Hooked(("on-leader",)) as p:
