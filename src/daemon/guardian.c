@@ -26,6 +26,7 @@
 
 #define HOLDERS   256
 #define LONG_WAIT INT64_C(1000000000) /* microseconds: as good as for ever */
+#define TRIES     5                   /* of an on-follower that is killed */
 #define SENDS     3                   /* of a testament; when, in microseconds after the first: */
 static const int64_t send_after[SENDS] = {0, 10000, 50000};
 
@@ -43,6 +44,7 @@ struct estate {
     pid_t hook_parent;       /* of the hook that runs; 0: none runs */
     bool cancelled;          /* it was told to end */
     bool killed;             /* by another process: children of it may have survived */
+    bool cut_short;          /* the latest hook was killed before it could end */
     struct guard_note hook;  /* which one */
     struct guard_note ended; /* the on-follower that undoes this on-leader */
     unsigned sent;
@@ -161,6 +163,7 @@ static void start_hook(struct guardian *g, const struct guard_note *note)
 static void hook_ended(struct guardian *g, struct estate *e, int outcome)
 {
     e->hook_parent = 0;
+    e->cut_short = outcome == HOOK_CANCELLED || outcome == HOOK_FAILED;
     if (e->hook.hook == HOOK_ON_FOLLOWER && outcome == 0)
         e->led = false;
     if (!g->dead)
@@ -372,19 +375,36 @@ static bool hooks_run(const struct guardian *g)
     return some;
 }
 
-/* Runs on-follower where on-leader was run. If it fails, the testament must not be sent. */
-static void undo_hooks(struct guardian *g)
+/* Runs on-follower where on-leader was run and, unless it is the first try, on-follower was killed.
+ * Returns false if there is none. */
+static bool try_to_undo(struct guardian *g, bool first)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
-    for (unsigned i = 0; i < g->config->groups; i++)
-        if (g->estate[i].led && g->config->hook[HOOK_ON_FOLLOWER][0] != '\0')
-            start_hook(g, &g->estate[i].ended);
+    bool some = false;
+    for (unsigned i = 0; i < g->config->groups; i++) {
+        struct estate *e = &g->estate[i];
+        bool due = e->led && (first || e->cut_short);
+        e->cut_short = false;
+        if (!due || g->config->hook[HOOK_ON_FOLLOWER][0] == '\0')
+            continue;
+        start_hook(g, &e->ended);
+        some = true;
+    }
     while (hooks_run(g))
         if (poll(&fd, 1, -1) > 0)
             take_signals(g);
+    tree_kill(&(struct tree){0}, reaped, g);
+    return some;
+}
+
+/* If on-follower fails, the testament must not be sent. A service manager that stops the unit may
+ * send SIGTERM to hooks, too: an on-follower that was killed is run again. */
+static void undo_hooks(struct guardian *g)
+{
+    for (unsigned tries = 0; tries < TRIES && try_to_undo(g, tries == 0); tries++) {
+    }
     for (unsigned i = 0; i < g->config->groups; i++)
         g->estate[i].burnt = g->estate[i].burnt || g->estate[i].led;
-    tree_kill(&(struct tree){0}, reaped, g);
 }
 
 static void send_testament(const struct guardian *g, const struct elect_testament *t)

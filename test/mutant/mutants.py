@@ -823,8 +823,10 @@ MUTANTS = {
     "an orphan releases while its work goes on": (
         "daemon/work.c", "group)) || g->holder != NULL ||", "group)) || (g->holder != NULL && work_is_guarded(w)) ||",
         "guardian guardian-killed-with-work-that-does-not-stop"),
+    "a guardian whose hook was cut short gives up": (
+        "daemon/guardian.c", "tries < TRIES && try_to_undo(", "tries < 1 && try_to_undo(", "hooks stopped-while-the-guardian-undoes-it"),
     "hooks are not undone": (
-        "daemon/guardian.c", "            start_hook(g, &g->estate[i].ended);\n", "            g->estate[i].led = false;\n", "hooks member-killed"),
+        "daemon/guardian.c", "        start_hook(g, &e->ended);\n", "        e->led = false;\n", "hooks member-killed"),
     "hooks that failed are done": (
         "daemon/guardian.c", "g->estate[i].burnt || g->estate[i].led;", "g->estate[i].burnt;", "hooks member-killed-and-not-undone"),
     "go before the guardian knows": (

@@ -5,6 +5,7 @@ In order, one at a time, for what is so now; with an end; with a path that nobod
 script that notes what it was run for, and does what a file beside it says."""
 
 import collections
+import contextlib
 import datetime
 import os
 import pathlib
@@ -436,8 +437,7 @@ def stopped_while_it_is_undone(_):
              p.elect(leader, "resign", "--timeout", "1").returncode not in (0, 1) and None)
         wait("it is being undone", lambda: (p.hooks / "runs").exists())
         former = next(n.node for n in p.notes() if n.hook == "on-follower")
-        for pid in everything(p.daemons[former].pid):
-            os.kill(pid, signal.SIGTERM)
+        stop_unit(p.daemons[former].pid)
         wait("another one leads", lambda: [n for n in p.notes() if n.hook == "on-leader" and n.node != former and int(n.token) > term])
         notes = p.all_notes()
         later = next(i for i, n in enumerate(notes) if (n.what, n.hook) == ("begins", "on-leader") and n.node != former and
@@ -448,9 +448,31 @@ def stopped_while_it_is_undone(_):
         p.one_at_a_time()
 
 
+@case
+def stopped_while_the_guardian_undoes_it(_):
+    """The same when the member is dead. Otherwise nobody would undo it."""
+    with Hooked(times=LONG_TIMES) as p:
+        p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}")
+        p.start()
+        leader, term = p.settled()
+        os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
+        wait("it is being undone", lambda: (p.hooks / "runs").exists())
+        stop_unit(p.daemons[leader].pid)
+        wait("the guardian ends", lambda: p.daemons[leader].poll() is not None)
+        undone = [n.token for n in p.notes(leader, begun=False) if n.hook == "on-follower"]
+        holds("it was undone", undone[-1:] == [str(term)], p.notes(leader))
+        p.one_at_a_time()
+
+
 def everything(pid):
     """All processes of a daemon, as its control group would have them."""
     return [pid] + [one for child in children(pid) for one in everything(child)]
+
+
+def stop_unit(pid):
+    for one in everything(pid):
+        with contextlib.suppress(ProcessLookupError):  # it ended with one before it
+            os.kill(one, signal.SIGTERM)
 
 
 @case
