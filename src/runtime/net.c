@@ -186,8 +186,21 @@ void net_flush(struct net *n)
     n->queued = 0;
 }
 
-/* A filter that cannot be attached is detached: it only saves work, but the old one would drop new
- * sessions. */
+/* The kernel limits the memory of filters (net.core.optmem_max), and a filter that is replaced
+ * counts until then. A large cluster may exceed that: then the old filter goes first, and if that
+ * does not suffice no samples are taken. Without any filter a flood would reach the member; but the
+ * old one must not stay, because it would drop new sessions. */
+static void replace_filter(int fd, const uint32_t *tags, unsigned count,
+                           enum filter_samples samples, const union elect_address *from,
+                           unsigned addresses)
+{
+    if (filter_attach(fd, tags, count, samples, from, addresses))
+        return;
+    filter_detach(fd);
+    if (!filter_attach(fd, tags, count, samples, from, addresses))
+        filter_attach(fd, tags, count, FILTER_NONE, from, addresses);
+}
+
 void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
                 const struct elect_peer *peer, unsigned peers)
 {
@@ -197,8 +210,7 @@ void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter
         for (unsigned i = 0; i < peers; i++)
             if (link < peer[i].links && peer[i].link[link].any.sa_family != AF_UNSPEC)
                 from[addresses++] = peer[i].link[link];
-        if (!filter_attach(n->fd[link], tags, count, samples, from, addresses))
-            filter_detach(n->fd[link]);
+        replace_filter(n->fd[link], tags, count, samples, from, addresses);
     }
 }
 

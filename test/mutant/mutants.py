@@ -663,6 +663,9 @@ MUTANTS = {
         "runtime/alarm.c", "    if (c->set == ELECT_UNSET)\n        arm(c, &never);\n", "", "loop a clock rings once for each time that it is set"),
     "a clock rings for a time that is no more": (
         "runtime/alarm.c", "c->set == ELECT_UNSET || c->set > now", "false", "loop a clock that was set again meanwhile does not ring"),
+    "a filter that is too large is left out": (
+        "runtime/net.c", "        filter_attach(fd, tags, count, FILTER_NONE, from, addresses);\n", "        ;\n",
+        "runtime a large cluster has a filter"),
     "packets behind a bad one are lost": (
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),

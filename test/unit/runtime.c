@@ -4,12 +4,14 @@
 
 #include "../../src/runtime/file.h"
 #include "../../src/runtime/filter.h"
+#include "../../src/runtime/net.h"
 #include "../../src/runtime/saved.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -546,6 +548,64 @@ static void samples_may_be_of_members_only(void **state)
     samples_come_from_configured_addresses(AF_INET6);
 }
 
+#define NOT_HERE 77
+
+/* Enters a network in which the memory of filters is as small as in kernels before 6.8. */
+static bool enter_small_network(void)
+{
+    static const char least[] = "20480";
+    if (unshare(geteuid() == 0 ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) != 0)
+        return false;
+    int fd = open("/proc/sys/net/core/optmem_max", O_WRONLY);
+    bool fine = fd >= 0 && write(fd, least, strlen(least)) == (ssize_t)strlen(least);
+    if (fd >= 0)
+        close(fd);
+    return fine;
+}
+
+/* Returns 0 if a socket of the largest cluster has a filter, whichever samples it takes. */
+static int filter_in_a_small_network(void)
+{
+    static const enum filter_samples samples[] = {FILTER_ANY, FILTER_CONFIGURED, FILTER_NONE,
+                                                  FILTER_CONFIGURED, FILTER_ANY};
+    static struct net n = {.links = 1};
+    static struct elect_peer peer[SESSION_PEERS];
+    uint32_t tags[SESSION_PEERS * 8];
+    const unsigned count = sizeof tags / sizeof tags[0];
+    if (!enter_small_network())
+        return NOT_HERE;
+    for (unsigned i = 0; i < count; i++)
+        tags[i] = i + 1;
+    for (unsigned i = 0; i < SESSION_PEERS; i++) {
+        peer[i].links = 1;
+        peer[i].link[0] = loopback(AF_INET6);
+        peer[i].link[0].six.sin6_port = htons((uint16_t)(i + 1));
+    }
+    n.fd[0] = socket(AF_INET6, SOCK_DGRAM, 0);
+    for (unsigned i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        socklen_t instructions = 0;
+        net_filter(&n, tags, count, samples[i], peer, SESSION_PEERS);
+        if (getsockopt(n.fd[0], SOL_SOCKET, SO_GET_FILTER, NULL, &instructions) != 0 ||
+            instructions == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void a_large_cluster_has_a_filter(void **state)
+{
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(filter_in_a_small_network());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NOT_HERE)
+        SKIP_CASE("needs a network namespace, and Linux 6.8");
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +628,7 @@ int main(void)
         cmocka_unit_test(only_known_tags_come_in),
         cmocka_unit_test(samples_are_hellos_and_other_protocols),
         cmocka_unit_test(samples_may_be_of_members_only),
+        cmocka_unit_test(a_large_cluster_has_a_filter),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }
