@@ -584,11 +584,11 @@ DIRECTIONS = {  # words of a document, and what a reader does there
     "docs/operations.md": {
         "Lines after `$` are commands": three_machines,
         "Two voters are a majority only together": start_three,
-        "What cannot is refused by name": add_a_member,
+        "A change that needs a restart is refused by name": add_a_member,
         "A `lease` that is longer than `max-lease`": remove_it,
         "Let it vote": let_it_vote,
         "The daemon does not start (exit 78)": lose_a_state,
-        "That takes max-lease": start_it_again,
+        "Start the daemon. That takes": start_it_again,
     },
 }
 
