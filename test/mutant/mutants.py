@@ -54,7 +54,7 @@ MUTANTS = {
     "own list ignored": (
         "ring.c", "announce(p, list, LIST_BACK);", "because(p, LIST_BACK);", "sim --algorithm ring --processes 3"),
     "last announcement counts": (
-        "ring.c", "if (outranked(p, highest(list)))", "if (false)", "scenario ring/joins-late: only passes it on"),
+        "ring.c", "if (outranked(p, highest(list)))", "if (false)", "scenario ring/joins-late: it only passes the message on"),
     "a lower one announced is followed": (
         "ring.c", "highest(list) < me(p)", "false",
         "scenario ring/left-out-hears-it: follow: Assertion"),
@@ -96,7 +96,7 @@ MUTANTS = {
         "scenario chang-roberts/left-out-hears-it: follow: Assertion"),
     "its own word of before is believed": (
         "chang_roberts.c", "x == me(p) && leads(p)", "x == me(p)",
-        "scenario chang-roberts/lost-disk: [11] 4 < 3 ELECTED(4): everybody has heard it"),
+        "scenario chang-roberts/lost-disk: [11] 4 < 3 ELECTED(4): every process has seen the announcement"),
     # links of the ring
     "undecided rounds are told": (
         "ring_links.c", "tell = (over && is(p, NORMAL))", "tell = over", "storm chang-roberts"),
@@ -117,7 +117,7 @@ MUTANTS = {
     # failure detector
     "lower leader not challenged": (
         "detector.c", "        p->algorithm->begin(p, LOWER_LEADS);", "        because(p, LOWER_LEADS);",
-        "scenario ring/left-out: 3 notices that nobody leads"),
+        "scenario ring/left-out: 3 has no leader"),
     "higher leader not followed": (
         "detector.c", "    follow(p, j);\n", "",
         "verify --processes 3 --cuts 1"),
@@ -427,7 +427,7 @@ MUTANTS = {
     "a cluster that was never paused believes any pause": (
         "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is heard of written down and holds elections back"),
     "penalties of the moment move an office": (
-        "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter, and asks for it"),
+        "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter and asks for the office"),
     # counters
     "a new member is deaf to large terms": (
         "node.c", "bool is_new = p->node->mandate.seen == 0 || lost_state(p);", "bool is_new = lost_state(p);", "unit a new member believes a large counter"),

@@ -254,7 +254,7 @@ def the_machine_is_lost(_):
         misses = max(s["at_us"] for s in steps if s.get("rule") == "MISSES" and s["at_us"] < takes)
         renewed = max(s["at_us"] for s in steps if s.get("rule") == "GRANTS_AGAIN" and s["at_us"] < misses)
         holds("how long", LEASE / 2 < said["nobody_led_ms"] <= (takes - renewed) / 1000 + 1, said, takes, renewed)
-        expect("text", p.elect(new, "explain"), 0, out=("hears nothing of", "the last sign of life", "did not say that it stopped"))
+        expect("text", p.elect(new, "explain"), 0, out=("hears nothing from", "the last sign of life", "did not say that it stopped"))
         holds("replayed", f"crash {p.number(old)} at " in replays(p, new, new))
 
 

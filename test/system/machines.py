@@ -313,7 +313,7 @@ def work_in_a_unit(m):
     fourth, _ = where_it_works(three)
     said = m.on(third, "journalctl -u elect -o cat --no-pager").stdout
     holds("its member hands over when the work has stopped",
-          re.search(r"its guardian is dead.*scheduler: . hands its office to . \(its work has stopped\)", said, re.S), said)
+          re.search(r"its guardian is dead.*scheduler: . hands its office to . \(the work of . has stopped\)", said, re.S), said)
     m.on(fourth, "systemctl stop scheduler")
     holds("nothing of it is left", not works(fourth))
 

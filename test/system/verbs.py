@@ -458,8 +458,8 @@ def terminated(_):
             holds("its end", p.daemons[leader].wait(LIMIT) == 0)
             new = p.leader(other_than=leader)
             holds("a later term", new[1] > term)
-            holds("it said that it hands over", re.search(r". hands its office to . \(its work has stopped\)", p.log(leader)), p.log(leader))
-            holds("nobody waited for a lease", "hears nothing of" not in p.log(new[0]), p.log(new[0]))
+            holds("it said that it hands over", re.search(r". hands its office to . \(the work of . has stopped\)", p.log(leader)), p.log(leader))
+            holds("nobody waited for a lease", "hears nothing from" not in p.log(new[0]), p.log(new[0]))
             holds("its sockets are gone", not glob.glob(p.socket(leader, "*")[:-1] + "[!t]*[!e]") or
                   not os.path.exists(p.socket(leader)), glob.glob(p.socket(leader)[:-6] + "*"))
             p.start(leader)
@@ -611,7 +611,7 @@ def roles_of_all_groups_or_of_none(_):
             done = p.elect(one, "reload")
             if done.returncode == 0:
                 vote_of_both(as_member, True)
-            return "second: the last change may not be known to all" in done.stderr
+            return "second: the previous membership change is not confirmed yet" in done.stderr
         wait("one may change, the other one not", too_soon_for_one)
         holds("nothing has changed", all(voter in p.known(one, i)["voters"] for i in (0, 1)))
         expect("elsewhere", p.elect(third, "reload"), 0, out="where another one leads: its reload does that")
