@@ -480,7 +480,7 @@ MUTANTS = {
     "penalties have no end": (
         "presence.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are forgotten by half"),
     "a start is no penalty": (
-        "node.c", "        m->presence.penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for it"),
+        "node.c", "        m->presence.penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for the office"),
     "a failed candidacy is no penalty": (
         "office.c", "    if (failed)\n        elect__penalize(p, 1);\n", "", "unit a failed candidacy is a penalty unless somebody was in the way"),
     "whoever waits is penalized": (
