@@ -231,9 +231,42 @@ static const struct {
     {"key-use", CONTROL_ADMIN, answer_key_use}, {"key-remove", CONTROL_ADMIN, answer_key_remove},
 };
 
+static bool is_string(const json_t *value) { return json_is_string(value); }
+static bool is_boolean(const json_t *value) { return json_is_boolean(value); }
+static bool is_integer(const json_t *value) { return json_is_integer(value); }
+
+/* A key of another type must not count as absent: a pause without a group pauses them all. */
+static const char *wrong_type(const json_t *request)
+{
+    static const struct {
+        const char *key, *complaint;
+        bool (*is)(const json_t *value);
+    } keys[] = {
+        {"group", "group: expected a string", is_string},
+        {"to", "to: expected a string", is_string},
+        {"member", "member: expected a string", is_string},
+        {"force", "force: expected true or false", is_boolean},
+        {"loud", "loud: expected true or false", is_boolean},
+        {"id", "id: expected an integer", is_integer},
+        {"seconds", "seconds: expected an integer", is_integer},
+        {"from", "from: expected an integer", is_integer},
+    };
+    for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *value = json_object_get(request, keys[i].key);
+        if (value != NULL && !json_is_null(value) && !keys[i].is(value))
+            return keys[i].complaint;
+    }
+    return NULL;
+}
+
 void answer_request(void *context, struct control_client *client, json_t *request)
 {
     struct daemon *d = context;
+    const char *wrong = wrong_type(request);
+    if (wrong != NULL) {
+        answer_refuse(client, wrong);
+        return;
+    }
     const char *verb = json_string_value(json_object_get(request, "verb"));
     for (unsigned i = 0; i < sizeof questions / sizeof questions[0] && verb != NULL; i++)
         if (strcmp(questions[i].verb, verb) == 0) {

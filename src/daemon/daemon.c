@@ -299,7 +299,7 @@ static void log_of_work(void *context, const struct journal_note *note)
     daemon_note(context, note);
 }
 
-static void stop(void *context, const char *why);
+static void stop_by_failure(void *context, const char *why);
 
 static const char *reason(void *context, unsigned group)
 {
@@ -314,7 +314,7 @@ static void set_reason(void *context, unsigned group, const char *text)
 }
 
 static const struct work_calls calls = {
-    .log = log_of_work, .stop = stop, .show = show, .reason = reason, .set_reason = set_reason};
+    .log = log_of_work, .stop = stop_by_failure, .show = show, .reason = reason, .set_reason = set_reason};
 
 static void deposited(void *context, const struct elect_testament *testament)
 {
@@ -397,14 +397,16 @@ static void leave(struct daemon *d)
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
 /* Hands over every office, and seeks no other one meanwhile. */
-static void stop(void *context, const char *why)
+static void stop(struct daemon *d, enum level level, const char *why)
 {
-    struct daemon *d = context;
     if (d->stopping)
         return;
     d->stopping = true;
-    daemon_note(d, &(struct journal_note){
-                       .event = JOURNAL_STOPPED, .group = -1, .text = "stops", .cause = why});
+    daemon_note(d, &(struct journal_note){.event = JOURNAL_STOPPED,
+                                          .level = level,
+                                          .group = -1,
+                                          .text = "stops",
+                                          .cause = why});
     service_say("STOPPING=1");
     d->work.leaves = true;
     for (unsigned i = 0; i < d->config.groups; i++) {
@@ -414,6 +416,8 @@ static void stop(void *context, const char *why)
     }
     uv_timer_start(&d->tick, leaves, 0, 1);
 }
+
+static void stop_by_failure(void *context, const char *why) { stop(context, LEVEL_ERROR, why); }
 
 static void say_reloading(void)
 {
@@ -430,7 +434,7 @@ static void signalled(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     struct text done, complaint;
     if (number != SIGHUP) {
-        stop(d, "asked to by a signal");
+        stop(d, LEVEL_NOTICE, "asked to by a signal");
         return;
     }
     say_reloading();

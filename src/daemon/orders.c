@@ -52,20 +52,17 @@ static enum order_outcome carry_out(struct daemon *d, const struct order *o)
 
 static void audit(struct daemon *d, const struct order *o, const char *from, const char *what)
 {
-    char text[256], who[80], term[ELECT_TERM_TEXT];
-    snprintf(who, sizeof who, "order %llu, uid %u, pid %d", (unsigned long long)o->number,
-             (unsigned)o->uid, (int)o->pid);
-    snprintf(text, sizeof text, "order to %s%.32s in term %s %.32s (%s%s%.32s)",
+    char text[2 * JOURNAL_TEXT], term[ELECT_TERM_TEXT];
+    const char *to = o->leader != d->me->peer.id ? config_name(&d->config, o->leader) : NULL;
+    snprintf(text, sizeof text, "order to %s%s%s in term %s %s (order %llu, uid %u, pid %d%s%s)",
              o->successor != NULL ? "hand over to " : "resign",
-             o->successor != NULL ? o->successor->name : "", elect_term_text(o->term, term), what,
-             who, from != NULL ? ", from " : "", from != NULL ? from : "");
+             o->successor != NULL ? o->successor->name : "", o->force ? " with --force" : "",
+             elect_term_text(o->term, term), what, (unsigned long long)o->number, (unsigned)o->uid,
+             (int)o->pid, from != NULL ? ", from " : "", from != NULL ? from : "");
     daemon_note(d, &(struct journal_note){.event = JOURNAL_ADMIN,
                                           .group = (int)o->group,
                                           .text = text,
-                                          .peer = from != NULL ? from
-                                                  : o->leader != d->me->peer.id
-                                                      ? config_name(&d->config, o->leader)
-                                                      : NULL});
+                                          .peer = from != NULL ? from : to});
 }
 
 /* Carries out an order that was given here, or that member `from` sent. */
@@ -123,6 +120,11 @@ static void await_leader(struct daemon *d, struct order *o)
 
 static void learn_outcome(struct daemon *d, struct order *o, enum order_outcome outcome)
 {
+    char what[80];
+    snprintf(what, sizeof what, "%s%s", outcome == ORDER_ACCEPTED ? "" : "refused: ",
+             outcome_words[outcome]);
+    if (o->leader != d->me->peer.id)
+        audit(d, o, NULL, what);
     if (outcome == ORDER_ACCEPTED)
         await_leader(d, o);
     else
@@ -296,16 +298,16 @@ void order_give(struct daemon *d, struct control_client *client, unsigned group,
     client->order = o->number;
     client->waits = true;
     await(d, o, SILENCE,
-          "does not answer (stalled, or an older version?); it may still carry the order out, in "
-          "this term only: see elect status");
+          "does not answer: it may be stalled, and still carry the order out in this term; if its "
+          "version is older, run the command there");
     if (leader == d->me->peer.id) {
         enum order_outcome outcome = execute(d, o, NULL);
         if (client_of(d, o) != NULL)
             learn_outcome(d, o, outcome);
         return;
     }
-    char what[80];
-    snprintf(what, sizeof what, "sent to %.60s", config_name(&d->config, leader));
+    char what[STORE_NAME + 16];
+    snprintf(what, sizeof what, "sent to %s", config_name(&d->config, leader));
     audit(d, o, NULL, what);
     send_order(d, o);
 }

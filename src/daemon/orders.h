@@ -52,7 +52,7 @@ struct order {
     bool force, accepted;
     uid_t uid; /* of the user who gave it */
     pid_t pid;
-    char late[256]; /* what its client is told if nothing comes of it in time */
+    char late[320]; /* what its client is told if nothing comes of it in time */
 };
 
 /* The last order of another member for a group. */

@@ -140,11 +140,19 @@ static void open_office(struct monitor *e, unsigned member, int64_t from)
     e->office[e->offices++] = (struct office){.member = member, .from = from};
 }
 
-static void close_office(struct monitor *e, unsigned member, int64_t until)
+static struct office *open_office_of(struct monitor *e, unsigned member)
 {
     for (unsigned i = 0; i < e->offices; i++)
         if (e->office[i].member == member && e->office[i].until == 0)
-            e->office[i].until = until > e->office[i].from ? until : e->office[i].from;
+            return &e->office[i];
+    return NULL;
+}
+
+static void close_office(struct monitor *e, unsigned member, int64_t until)
+{
+    struct office *o = open_office_of(e, member);
+    if (o != NULL)
+        o->until = until > o->from ? until : o->from;
 }
 
 void monitor_killed(struct monitor *e, unsigned member, int64_t at)
@@ -190,6 +198,9 @@ static void take_status(struct monitor *e, unsigned member, const json_t *o)
     s->until = s->at;
     if (s->leads)
         s->until += (int64_t)(field_number(g, "lease_left_ms") * 1000);
+    struct office *held = open_office_of(e, member);
+    if (s->leads && held != NULL && e->cluster->mandate != ELECT_NO_MANDATE)
+        held->lease = s->until;
     snprintf(s->state, sizeof s->state, "%s", field_text(g, "state"));
     count_traffic(s, json_object_get(o, "traffic"), s->at);
 }
@@ -230,12 +241,9 @@ static void take_change(struct monitor *e, unsigned member, const json_t *o)
     if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
         e->seen[member].settled = field_integer(o, "at_us");
     if (json_object_get(o, "state") != NULL) { /* how it is when the watch begins */
-        bool leads = json_is_true(json_object_get(o, "leads")), open = false;
-        for (unsigned i = 0; i < e->offices; i++)
-            open = open || (e->office[i].member == member && e->office[i].until == 0);
-        if (!leads)
+        if (!json_is_true(json_object_get(o, "leads")))
             close_office(e, member, boottime_now());
-        else if (!open)
+        else if (open_office_of(e, member) == NULL)
             open_office(e, member, boottime_now());
     } else if (strcmp(event, "leads") == 0) {
         close_office(e, member, field_integer(o, "at_us"));
@@ -407,13 +415,20 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
     return first;
 }
 
+/* A process that was stopped cannot report when its office ended: that is when its lease ended. */
+static int64_t end_of(const struct office *o, int64_t now)
+{
+    int64_t end = o->until != 0 ? o->until : now;
+    return o->lease > o->from && o->lease < end ? o->lease : end;
+}
+
 /* The end of the latest office that began before `time`; INT64_MIN if there is none. */
 static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
 {
     int64_t latest = INT64_MIN;
     for (unsigned i = 0; i < e->offices; i++) {
         const struct office *o = &e->office[i];
-        int64_t end = o->until != 0 ? o->until : now;
+        int64_t end = end_of(o, now);
         if (o->from < time && end > latest)
             latest = end;
     }
@@ -438,7 +453,7 @@ int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now)
     for (unsigned i = 0; i < e->offices; i++)
         for (unsigned j = 0; j < e->offices; j++) {
             const struct office *a = &e->office[i], *b = &e->office[j];
-            int64_t end_a = a->until != 0 ? a->until : now, end_b = b->until != 0 ? b->until : now;
+            int64_t end_a = end_of(a, now), end_b = end_of(b, now);
             int64_t from = a->from > b->from ? a->from : b->from;
             int64_t until = end_a < end_b ? end_a : end_b;
             if (a->member < b->member && from >= since && until - from > longest)

@@ -47,10 +47,11 @@ struct line {
     char text[MONITOR_TEXT];
 };
 
-/* A member led. */
+/* An office that a member held. */
 struct office {
     unsigned member;
     int64_t from, until; /* until: 0 while it lasts */
+    int64_t lease;       /* the end of its lease as last reported; 0: none */
 };
 
 struct monitor {

@@ -461,7 +461,7 @@ def daemons_killed(_):
 
 @case
 def stopped_from_outside(_):
-    """Who does not answer is not said to lead beyond its lease."""
+    """A process that does not answer is not shown to lead beyond its lease, neither on the screen nor in the summary."""
     with Theatre() as t:
         leader = t.leader()
         for pid in belonging_to(leader):
@@ -470,6 +470,7 @@ def stopped_from_outside(_):
         holds("no split brain", "LEAD AT ONCE" not in t.screen())
         t.press("q")
         holds("exit", t.status() == "0", t.status())
+        t.shows(r"^longest time without a leader, after the first one +(?!0\.0 )[\d.]+ ms$", r"^two led at once, for +never$")
         t.gone()
 
 

@@ -180,6 +180,8 @@ def guardian_killed(_):
             wait("the member has ended", lambda: is_dead(member))
             wait("the next daemon runs", lambda: "starts, incarnation 2" in p.log(p.first))
             holds("it handed over", "stops (its guardian is dead)" in p.log(p.first) and not p.testament_came(), p.log(p.first))
+            raw = (p.folder / f"{p.first}.log").read_text()
+            holds("it is an error", re.search(r"level=error text=stops cause=\"its guardian is dead\"", raw), raw)
             p.leader()
         finally:
             end(member)

@@ -63,6 +63,7 @@ def from_any_member(_):
             sent, received = audits(p, by, f"in term {re.escape(term_text(term))} sent to {leader}"), audits(p, leader, "received")
             holds("both ends know", sent and sent[-1] == received[-1], sent, received)
             holds("from whom", f", from {by})" in p.log(leader), p.log(leader)[-600:])
+            holds("the outcome", audits(p, by, "accepted")[-1:] == sent[-1:], p.log(by)[-600:])
         leader, _ = p.leader()
         other = next(n for n in "abc" if n != leader)
         expect("it leads already", p.elect(other, "transfer", leader), 1, err=f"{leader} leads already")
@@ -78,7 +79,7 @@ def an_order_that_arrives_late_and_often(_):
         with standing_still(p, leader):
             done = p.elect_briefly(by, "resign")
         if f"handed over in term {term_text(term)}" not in done.stdout:  # it is so late on a busy machine that it was obeyed in time
-            expect("it is not known", done, 1, err=f"group main: {leader} does not answer (stalled, or an older version?); it may still carry the order out, in this term only")
+            expect("it is not known", done, 1, err=f"group main: {leader} does not answer: it may be stalled, and still carry the order out in this term; if its version is older, run the command there")
         wait("it resigns", lambda: not p.known(leader)["leads"])
         p.leader()
         holds("once", len(audits(p, leader, "received")) == 1 and len(audits(p, by, "sent")) == 1, p.log(leader))
@@ -163,6 +164,8 @@ def nobody_could_take_over(_):
                    err="group main: a sees no member that could take over (--force: resign anyway)")
         holds("nothing has changed", p.leader() == before and "resigns" not in p.log("a"))
         expect("it does", p.elect("b", "resign", "--force"), 1, err="group main: a leads again, in term")
+        holds("both ends know of the force", len(audits(p, "a", "received")) == 4 and "order to resign with --force in term" in p.log("a")
+              and "order to resign with --force in term" in p.log("b"), p.log("a"), p.log("b"))
         holds("in another term", p.leader()[1] > before[1])
         expect("it is for resign only", p.elect("b", "transfer", "a", "--force"), 64, err="--force: unknown option")
 

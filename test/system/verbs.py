@@ -479,6 +479,10 @@ def permissions(_):
             for verb in ("resign", "transfer", "pause", "resume", "reload", "key-install", "key-use", "key-remove"):
                 said = ask(p.socket("a"), {"verb": verb})
                 holds(verb, said == {"ok": False, "error": "not on this socket"}, said)
+            for request, why in (({"verb": "pause", "group": 7}, "group: expected a string"), ({"verb": "key-use", "id": "1"}, "id: expected an integer"),
+                                 ({"verb": "resign", "force": "yes"}, "force: expected true or false")):
+                said = ask(p.socket("a", "admin"), request)
+                holds("a key of another type", said == {"ok": False, "error": why}, said)
             said = ask(p.socket("a", "admin"), {"verb": "no"})
             holds("no such verb", said == {"ok": False, "error": "no such verb"}, said)
             for pid in (p.daemons["a"].pid, member_of(p.daemons["a"].pid)):
