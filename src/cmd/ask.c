@@ -88,8 +88,12 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
     struct args args = {.verb = spec->name, .argc = argc, .at = 1, .argv = argv};
     size_t count = ASK_OWN_OPTIONS + spec->owns;
     const char *value;
-    char name[32];
+    char name[32], too_many[64];
     int option;
+    snprintf(too_many, sizeof too_many,
+             spec->max > 1 ? "one word too many: at most %u, see --help"
+                           : "one word too many, see --help",
+             (unsigned)spec->max);
     memset(a, 0, sizeof *a);
     a->verb = spec->name;
     for (size_t i = 0; i < spec->owns; i++)
@@ -99,7 +103,7 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
             return ~EXIT_USAGE;
         if (option == ARGS_WORD) {
             if (a->words == spec->max)
-                return ~args_complain(spec->name, value, "one word too many, see --help");
+                return ~args_complain(spec->name, value, too_many);
             a->word[a->words++] = value;
         } else if ((spec->without >> option & 1) != 0) {
             snprintf(name, sizeof name, "--%s", all[option].name);
@@ -130,7 +134,9 @@ bool ask_config(const struct asked_for *a, struct config *c)
     if (config_load(c, a->config != NULL ? a->config : ASK_CONFIG))
         return true;
     if (a->config == NULL && access(ASK_CONFIG, F_OK) != 0 && errno == ENOENT)
-        text_add(&c->complaint, ": say where it is with -c, or make one: elect init --new-cluster");
+        text_add(&c->complaint,
+                 ": name it with -c, copy it from another member, or create a cluster: "
+                 "elect init --new-cluster");
     args_complain(a->verb, "", c->complaint.bytes);
     return false;
 }

@@ -99,6 +99,15 @@ static bool is_live(const struct demo_options *o, const struct asked_for *a)
            kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
 }
 
+/* Returns false for terminals that are known to have no colours, and if the user wants none. */
+static bool has_colours(void)
+{
+    const char *plain = getenv("NO_COLOR"), *kind = getenv("TERM");
+    size_t length = kind != NULL ? strlen(kind) : 0;
+    return (plain == NULL || *plain == '\0') && length > 2 && strncmp(kind, "vt", 2) != 0 &&
+           strcmp(kind + length - 2, "-m") != 0 && strstr(kind, "-mono") == NULL;
+}
+
 /* As if it had not waited to clean up. */
 static void die_of(int number)
 {
@@ -181,8 +190,7 @@ int cmd_demo(int argc, char **argv)
     d.cluster.terminal =
         live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     live = d.cluster.terminal >= 0;
-    const char *plain = getenv("NO_COLOR");
-    d.colour = plain == NULL || *plain == '\0';
+    d.colour = has_colours();
     text_clear(&why);
     if (!demo_begin(&d, &why))
         return ask_complain(a.verb, EXIT_IO, why.bytes);

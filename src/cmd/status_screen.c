@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define SECOND     1000000
-#define NAME_WIDTH 16 /* of a name in the table; a longer one shifts the rest of its row */
+#define NAME_WIDTH 16 /* of a name in the table; a longer one has a line of its own */
 
 /* ---- times ---- */
 
@@ -252,8 +252,12 @@ static void print_row(const json_t *status, const json_t *member, const char *st
     const json_t *groups = json_object_get(status, "groups");
     const char *name = field_text(member, "member");
     char row[512];
+    size_t width = width_of_names(status);
+    bool alone = strlen(name) > width;
+    if (alone)
+        printf("  %s\n", name);
     int length = snprintf(row, sizeof row, "  %-*s %5lld  %-8s %5lld  %-4s  %-5s  %-12s %-5s %s",
-                          (int)width_of_names(status), name, (long long)field_integer(member, "id"),
+                          (int)width, alone ? "" : name, (long long)field_integer(member, "id"),
                           field_text(member, "role"), (long long)field_integer(member, "priority"),
                           vote_of(groups, name), state, heard, links, part_of(groups, name));
     while (length > 0 && length < (int)sizeof row && row[length - 1] == ' ')

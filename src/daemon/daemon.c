@@ -313,8 +313,11 @@ static void set_reason(void *context, unsigned group, const char *text)
     snprintf(w->cause, sizeof w->cause, "%s", text);
 }
 
-static const struct work_calls calls = {
-    .log = log_of_work, .stop = stop_by_failure, .show = show, .reason = reason, .set_reason = set_reason};
+static const struct work_calls calls = {.log = log_of_work,
+                                        .stop = stop_by_failure,
+                                        .show = show,
+                                        .reason = reason,
+                                        .set_reason = set_reason};
 
 static void deposited(void *context, const struct elect_testament *testament)
 {
@@ -402,11 +405,10 @@ static void stop(struct daemon *d, enum level level, const char *why)
     if (d->stopping)
         return;
     d->stopping = true;
-    daemon_note(d, &(struct journal_note){.event = JOURNAL_STOPPED,
-                                          .level = level,
-                                          .group = -1,
-                                          .text = "stops",
-                                          .cause = why});
+    daemon_note(
+        d,
+        &(struct journal_note){
+            .event = JOURNAL_STOPPED, .level = level, .group = -1, .text = "stops", .cause = why});
     service_say("STOPPING=1");
     d->work.leaves = true;
     for (unsigned i = 0; i < d->config.groups; i++) {

@@ -121,8 +121,8 @@ static void await_leader(struct daemon *d, struct order *o)
 static void learn_outcome(struct daemon *d, struct order *o, enum order_outcome outcome)
 {
     char what[80];
-    snprintf(what, sizeof what, "%s%s", outcome == ORDER_ACCEPTED ? "" : "refused: ",
-             outcome_words[outcome]);
+    snprintf(what, sizeof what, "%s%s",
+             outcome == ORDER_ACCEPTED ? "" : "refused: ", outcome_words[outcome]);
     if (o->leader != d->me->peer.id)
         audit(d, o, NULL, what);
     if (outcome == ORDER_ACCEPTED)

@@ -11,6 +11,7 @@
 
 #define PATIENCE 10000000 /* microseconds, beside the lease */
 #define PAUSE    20000    /* microseconds between two attempts */
+#define SECOND   1000000
 /* The kernel closes the descriptors of a process one after another: its lock may be free shortly
  * before its address is. */
 #define CLOSING 1000000
@@ -66,7 +67,8 @@ bool predecessor_succeed(const struct config *c, const struct config_member *me,
                 continue;
             text_clear(&text);
             name_user(c, me, path, &text);
-            snprintf(e.text, sizeof e.text, "waits: %.*s", JOURNAL_TEXT - 12, text.bytes);
+            snprintf(e.text, sizeof e.text, "waits: %.*s, for at most %llu s", JOURNAL_TEXT - 64,
+                     text.bytes, (unsigned long long)(c->lease + PATIENCE) / SECOND);
             if (!waits)
                 journal_write(journal, &e);
             waits = true;

@@ -166,6 +166,17 @@ static unsigned tried(char key)
     }
 }
 
+static void order_resignation(struct demo *d, unsigned member)
+{
+    char text[MONITOR_TEXT];
+    if (monitor_answers(&d->monitor, member)) {
+        monitor_resign(&d->monitor, member);
+        return;
+    }
+    snprintf(text, sizeof text, "%u does not answer, so it cannot be told to resign", member + 1);
+    monitor_note(&d->monitor, boottime_now(), text);
+}
+
 static void press(struct demo *d, char key)
 {
     unsigned number = (unsigned)(key - '1'), c = d->chosen;
@@ -187,7 +198,7 @@ static void press(struct demo *d, char key)
     case 'c': demo_order(d, ORDER_CONTINUE, c); break;
     case 'x': demo_part(d, c, !off); break;
     case 'h': demo_heal(d); break;
-    case 'r': monitor_resign(&d->monitor, c); break;
+    case 'r': order_resignation(d, c); break;
     case 'a': d->next_algorithm = true; break;
     case 'q': d->quits = true; break;
     default:

@@ -140,6 +140,19 @@ def screen(_):
         expect("members", p.elect(other, "members"), 0, out=f"    127.0.0.1:{p.ports[leader]} up\n")
 
 
+@case
+def long_names(_):
+    """A name that is wider than its column has a line of its own; the rows stay under their headings."""
+    names = [f"db-primary-host.eu-central-1.example.company.com-{letter}" for letter in "ab"]
+    with LocalCluster(names, times=STEADY_TIMES) as p:
+        p.start(names[0])
+        lines = wait("it answers", lambda: p.elect(names[0], "status").stdout).splitlines()
+        head = next(line for line in lines if line.startswith("  member"))
+        for name in names:
+            row = lines[lines.index(f"  {name}") + 1]
+            holds("under its heading", row[head.index("role"):].startswith("member") and len(row) <= 80, lines)
+
+
 # ---- clients ----
 
 @contextlib.contextmanager
