@@ -69,7 +69,7 @@ static const int modes[] = {[ACCESS_READ] = R_OK,
                             [ACCESS_SEARCH] = X_OK,
                             [ACCESS_MAKE] = W_OK | X_OK};
 
-/* Suggests no group whose id is 0: a user should not join the group of root. */
+/* Does not suggest a group whose id is 0: a user should not join the group of root. */
 static void add_help(struct text *t, const struct stat *is, mode_t needed)
 {
     bool owner = (is->st_mode >> 6 & needed) == needed && is->st_uid != geteuid();

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* MAKE: create a file with that path, which needs access to its folder. */
+/* MAKE: create a file at that path, which needs access to its folder. */
 enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
 
 /* Returns a text for the error number of a failed access to `path`; the next call overwrites it.
@@ -12,7 +12,7 @@ enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
  * has it. */
 const char *access_text(int error, const char *path, enum access_wish wish);
 
-/* The same for a failed connection to the socket of a daemon. */
+/* Returns such a text for a failed connection to the socket of a daemon. */
 const char *access_socket_text(int error, const char *path);
 
 /* Returns false, with a complaint, if this process lacks permission. Other errors count as success:

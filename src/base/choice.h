@@ -1,17 +1,18 @@
-/* One word out of a list of known words, with "did you mean" for a mistyped one. */
+/* Looks up a word in a list of known words, with "did you mean" for a mistyped one. */
 #ifndef ELECT_BASE_CHOICE_H
 #define ELECT_BASE_CHOICE_H
 
 #include "text.h"
 
-/* Sets `choice` to the index of `value` in `words`. Returns false with a complaint if it is not
- * there. */
+/* Sets `choice` to the index of `value` in `words`. Returns false with a complaint if `words` does
+ * not contain it. */
 bool choice_parse(const char *value, const char *const *words, size_t count, uint8_t *choice,
                   struct text *complaint);
-/* The same for "on" and "off". */
+/* Sets `on` from "on" or "off". Returns false with a complaint if `value` is another word. */
 bool choice_parse_switch(const char *value, bool *on, struct text *complaint);
 
-/* Complains that `word` is not one of `words` and suggests the nearest one, or lists them all. */
+/* Complains that `word` is not one of `words`, and suggests the nearest one or lists them all.
+ * Returns false. */
 bool choice_unknown(struct text *complaint, const char *what, const char *word,
                     const char *const *words, size_t count);
 

@@ -1,4 +1,5 @@
-/* The two clocks, in microseconds. In a header, because the client library consists of one file. */
+/* Reads the two clocks, in microseconds. The functions are inline because the client library
+ * consists of one source file. */
 #ifndef ELECT_BASE_CLOCK_H
 #define ELECT_BASE_CLOCK_H
 
@@ -12,10 +13,11 @@ static inline int64_t clock_read(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* The clock of leases: it keeps running while the machine is suspended, and cannot be set. */
+/* Returns the clock of leases, which keeps running while the machine is suspended and cannot be
+ * set. */
 static inline int64_t boottime_now(void) { return clock_read(CLOCK_BOOTTIME); }
 
-/* Since 1970, for people: it may jump. */
+/* Returns the time since 1970. It is only for display: this clock may jump. */
 static inline int64_t date_now(void) { return clock_read(CLOCK_REALTIME); }
 
 #endif

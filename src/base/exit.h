@@ -1,10 +1,10 @@
-/* The exit statuses of all verbs: the one table. elect(1) and elect-run(1) document them. */
+/* The exit statuses of all verbs. elect(1) and elect-run(1) document them. */
 #ifndef ELECT_BASE_EXIT_H
 #define ELECT_BASE_EXIT_H
 
 enum exit_status {
     EXIT_FINE = 0,
-    EXIT_NO = 1,        /* no; refused, with the reason; an expectation was not met */
+    EXIT_NO = 1,        /* the answer is no; refused, with the reason; an expectation was not met */
     EXIT_NO_LEADER = 2, /* no leader is known */
     EXIT_UNDECIDED = 2, /* sim, verify: no agreement, or the search did not end */
     EXIT_NO_DAEMON = 3, /* no daemon answers */
@@ -13,11 +13,11 @@ enum exit_status {
     EXIT_NOT_NOW = 75,  /* the daemon cannot start now, or has too many clients: try again later */
     EXIT_CONFIG = 78,   /* the configuration, the key or the state is refused */
     /* elect run, which otherwise exits with the status of its command */
-    EXIT_LOST = 75,        /* leadership was lost */
-    EXIT_WAITED = 124,     /* --max-wait is over */
+    EXIT_LOST = 75,        /* this member lost its office */
+    EXIT_WAITED = 124,     /* --max-wait has passed */
     EXIT_RUN_FAILED = 125, /* elect run itself failed */
     EXIT_CANNOT_RUN = 126, /* the command cannot be executed */
-    EXIT_NOT_FOUND = 127,  /* there is no such command */
+    EXIT_NOT_FOUND = 127,  /* the command was not found */
     EXIT_SIGNAL = 128      /* plus the number of the signal that killed the command */
 };
 

@@ -17,7 +17,7 @@ static inline json_int_t field_integer(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-/* An integer or a real. */
+/* Returns an integer or a real. */
 static inline double field_number(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));

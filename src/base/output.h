@@ -1,5 +1,5 @@
-/* Writes to a FILE for code that must not print itself, such as model/: such code is given this
- * function and the FILE as its context. */
+/* Writes a line to a FILE, which is the context. Code that must not print by itself, such as
+ * model/, is passed this function. */
 #ifndef ELECT_BASE_OUTPUT_H
 #define ELECT_BASE_OUTPUT_H
 

@@ -1,18 +1,20 @@
-/* Numbers, durations and probabilities as people write them. */
+/* Parses numbers, durations and probabilities as people write them. */
 #ifndef ELECT_BASE_PARSE_H
 #define ELECT_BASE_PARSE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads the digits at *s, which then points behind them. Returns false if there is none, or if the
- * value is above `limit`. */
+/* Reads the digits at *s and moves *s past them. Returns false if there are none, or if the value
+ * is above `limit`. */
 bool parse_digits(const char **s, uint64_t limit, uint64_t *value);
-/* The same if `s` consists of digits only. */
+/* Reads a number. Returns false if `s` contains anything but digits, or if the value is above
+ * `limit`. */
 bool parse_number(const char *s, uint64_t limit, uint64_t *value);
-/* 200us, 200ms, 1s, 2m or 3h, in microseconds, at most `limit`. */
+/* Reads a duration such as 200us, 200ms, 1s, 2m or 3h. Returns false if it is malformed or above
+ * `limit`. */
 bool parse_duration(const char *s, uint64_t limit, uint64_t *microseconds);
-/* 0.05 becomes 50000000 parts of 10^9. */
+/* Reads a probability from 0 to 1, in parts of 10^9: 0.05 becomes 50000000. */
 bool parse_probability(const char *s, uint32_t *parts);
 
 #endif

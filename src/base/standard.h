@@ -1,9 +1,10 @@
-/* The three standard descriptors. */
+/* Standard input, output and error. */
 #ifndef ELECT_BASE_STANDARD_H
 #define ELECT_BASE_STANDARD_H
 
-/* Opens those that were inherited closed, as /dev/null. Otherwise a socket or file that is opened
- * later would take their place, and get what is logged, or be the standard input of a command. */
+/* Opens /dev/null in place of each standard descriptor that was inherited closed. Otherwise the
+ * next socket or file to be opened would take its number, and would receive the log or become the
+ * standard input of a command. */
 void standard_fill(void);
 
 #endif

@@ -1,8 +1,10 @@
-/* A text buffer of fixed size, filled piece by piece. Text that does not fit is cut off.
+/*
+ * A text buffer of fixed size, filled piece by piece. Text that does not fit is cut off.
  *
  * This is also how libraries report errors: a function that can fail returns false (or NULL, or -1)
  * and adds one line to a `struct text`: which object, what is wrong with it, what to do. The
- * command prints that line behind "elect VERB: " and exits with a status from exit.h. */
+ * command prints that line after "elect VERB: " and exits with a status from exit.h.
+ */
 #ifndef ELECT_BASE_TEXT_H
 #define ELECT_BASE_TEXT_H
 
@@ -18,15 +20,15 @@ struct text {
 };
 
 void text_clear(struct text *t);
-void text_cut(struct text *t, size_t length); /* back to a former length */
+void text_cut(struct text *t, size_t length); /* shortens it to an earlier length */
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t length);
 void text_add_number(struct text *t, uint64_t value);
-/* Adds what a user wrote, in quotes: no control character reaches a terminal, and a long word is
- * shortened so that it does not bury the remedy. */
+/* Adds a word that a user wrote, in quotes. A question mark replaces each character that is not
+ * printable, and a long word is shortened, so that the remedy stays in sight. */
 void text_add_quoted(struct text *t, const char *word);
-/* Adds the reason. Returns false, so that a caller can fail with it; inline, so that the compiler
- * sees that it does. */
+/* Adds the reason. Returns false, so that a caller can fail with it. Inline, so that the compiler
+ * knows the result. */
 static inline bool text_refuse(struct text *t, const char *why)
 {
     text_add(t, why);
@@ -42,10 +44,11 @@ bool text_complain(struct text *t, const char *where, const char *what, const ch
 
 /* Replaces every byte that is not printable ASCII by a question mark. */
 void text_clean(char *s);
-/* Replaces every byte that is not part of a character in UTF-8 by a question mark, and the control
- * characters that no encoding of ours escapes: DEL and C1. */
+/* Replaces by a question mark every byte that is not part of a UTF-8 character, and the control
+ * characters DEL and C1, which no output format escapes. */
 void text_clean_utf8(char *s);
-/* Returns how many bytes of `s` fit on a line of that width: up to a blank, if there is one. */
+/* Returns how many bytes of `s` fit on a line of that width. The line ends at a blank, if `s` has
+ * one there. */
 size_t text_fits(const char *s, size_t width);
 
 #endif
