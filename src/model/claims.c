@@ -1,4 +1,4 @@
-/* What processes have claimed, noted after every step, and which promises a claim breaks. */
+/* See claims.h. */
 #include "claims.h"
 
 unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,

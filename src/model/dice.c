@@ -1,4 +1,4 @@
-/* Random numbers that are the same with every compiler: xoshiro256**, seeded by splitmix64. */
+/* See dice.h. */
 #include "dice.h"
 
 static uint64_t splitmix(uint64_t *state)
@@ -33,7 +33,8 @@ uint64_t dice_throw(struct dice *d)
 
 uint64_t dice_below(struct dice *d, uint64_t bound)
 {
-    uint64_t unfair = -bound % bound, x; /* 2^64 mod bound: without these x is uniform */
+    uint64_t unfair = -bound % bound,
+             x; /* 2^64 mod bound: x % bound is uniform for the numbers from here on */
     do
         x = dice_throw(d);
     while (x < unfair);

@@ -1,7 +1,7 @@
 /*
- * Faults, and what hosts are told: crashes, recoveries, cuts, stalls, clocks, disks, clones,
- * changes of the membership. world_fault makes one happen now; world_schedule puts one into the
- * list from which world_next takes it when its time has come.
+ * Faults, and the events that a host reports to its process: crashes, recoveries, cuts, stalls,
+ * clocks, disks, clones, changes of the membership. world_fault makes one happen now;
+ * world_schedule adds one to the list from which world_next takes it at its time.
  */
 #include "world_internal.h"
 
@@ -40,7 +40,8 @@ static void crash(struct world *w, uint8_t rank)
     d->done = w->stalled_until[rank] = 0;
 }
 
-/* The guardian has reaped the process and everything that ran under its mandate. */
+/* Sends the testament: the guardian has reaped the process and everything that ran under its
+ * mandate. */
 static void send_testament(struct world *w, uint8_t rank, struct happening *h)
 {
     const struct elect_saved *saved = &w->node[rank].saved;
@@ -53,7 +54,7 @@ static void send_testament(struct world *w, uint8_t rank, struct happening *h)
     w->testament[rank] = 0;
 }
 
-/* The process no longer knows what its voter granted, so that its claims begin anew. */
+/* The process no longer knows what its voter granted, so the record of its grants starts again. */
 static void readmit(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_output out;
@@ -85,10 +86,10 @@ static void swap_clone(struct world *w, uint8_t rank)
     w->stops[rank] = elect_must_stop(&w->node[rank]) ? w->now : WORLD_FOREVER;
 }
 
-/* ---- what processes are told, or made to believe ---- */
+/* ---- input from the host, and state that is set by hand ---- */
 
-/* The process is told that the time has come. The end of a lease that it granted is the exception:
- * a voter is not told of it, but compares it with its clock. */
+/* Tells the process that the time has come. The end of a lease that it granted is the exception: a
+ * voter only compares that time with its clock when it receives a request. */
 static void come_due(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
@@ -106,7 +107,8 @@ static void hear_of(struct world *w, uint8_t rank, elect_term counter)
     *seen = elect_term_make(counter, 0) > *seen ? elect_term_make(counter, 0) : *seen;
 }
 
-/* The process has won an election that never took place. Only a scenario or a test does this. */
+/* Nominates the process as if it had won an election, which never took place. Only a scenario or a
+ * test does this. */
 static void win(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_node *node = &w->node[rank];
@@ -119,7 +121,7 @@ static void win(struct world *w, uint8_t rank, struct happening *h)
     world_alarm(w, rank, h);
 }
 
-/* The leader is told, because only a leader changes the membership. */
+/* Tells the leader, because only a leader changes the membership. */
 static void change_members(struct world *w, const struct fault *f, struct happening *h)
 {
     uint8_t leader = world_in_charge(w);
@@ -144,7 +146,8 @@ static void tell_host(struct world *w, const struct fault *f, struct happening *
     world_step(w, f->rank, &in, h);
 }
 
-/* An order may come late, more than once, or to a process that does not lead. */
+/* Delivers an order to resign. It may come late, more than once, or to a process that does not
+ * lead. */
 static void give_order(struct world *w, const struct fault *f, struct happening *h)
 {
     elect_term named = elect_term_make((uint64_t)f->amount, w->config.id[f->rank]);
@@ -164,7 +167,8 @@ static void change_lease(struct world *w, uint32_t lease)
 
 /* ---- the moves ---- */
 
-/* Is there a process, backup, clone or leader for this fault to happen to? */
+/* Returns true if the process is in the right state for this fault, and if the backup, clone or
+ * leader that it needs exists. */
 static bool possible(const struct world *w, const struct fault *f)
 {
     bool up = world_up(w, f->rank);

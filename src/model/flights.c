@@ -1,6 +1,6 @@
 /*
- * Messages in flight: a heap by time of arrival and order of sending, how a message gets into it,
- * and what becomes of it: it is delivered, lost, duplicated or delayed. The dice decide when a
+ * Messages in flight, in a heap by time of arrival and order of sending. A message is added when it
+ * is sent; later it is delivered, lost, duplicated or delayed. The dice decide already when a
  * message is sent whether it arrives.
  */
 #include "world_internal.h"
@@ -76,7 +76,7 @@ static uint64_t leaves(const struct world *w, uint8_t from)
     return w->disk[from].done > w->now ? w->disk[from].done : w->now;
 }
 
-/* Without `reorder` a message arrives no earlier than those that are ahead of it on its link. */
+/* Without `reorder` a message arrives no earlier than the messages ahead of it on its link. */
 static uint64_t arrival(struct world *w, uint8_t from, uint8_t to)
 {
     const struct weather *x = &w->weather;
@@ -159,7 +159,7 @@ void flights_hold(struct world *w, uint8_t rank, uint64_t until)
         sift_down(w, i);
 }
 
-/* ---- arriving, or not ---- */
+/* ---- delivery and loss ---- */
 
 static void lost(struct world *w, const struct flight *f, enum fate fate, struct happening *h)
 {

@@ -1,6 +1,6 @@
 /*
- * The story of a world as text: steps, lost messages, faults, and the outcome. The words for rules
- * and messages are those of words/, which the log and the traces of daemons use, too.
+ * Tells the story of a world as text: steps, lost messages, faults, and the outcome. Rules and
+ * messages have the words of src/words, which the log and the traces of daemons use, too.
  */
 #include "narrate.h"
 
@@ -63,7 +63,7 @@ static bool is_message(unsigned event)
     return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
 }
 
-/* Messages that are sent all the time, even when nothing changes. */
+/* Returns true for messages that are sent all the time, even when nothing changes. */
 static bool is_housekeeping(const struct elect_message *m)
 {
     return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT || m->type == ELECT_PRESENT ||
@@ -133,7 +133,7 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     text_add(t, unit);
 }
 
-/* Faults of a process without an amount. */
+/* Returns the words for a fault of a process that has no amount, or NULL for another fault. */
 static const char *what_happens(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS] = {
@@ -142,15 +142,15 @@ static const char *what_happens(enum fault_kind kind)
         [FAULT_WIN] = " is nominated by hand\n",
         [FAULT_TESTAMENT] = " crashes, and its guardian sends its testament\n",
         [FAULT_RESIGN] = " is told to resign\n",
-        [FAULT_ADD] = " is to become a member\n",
-        [FAULT_REMOVE] = " is to vote no more\n",
+        [FAULT_ADD] = " is to be added to the membership\n",
+        [FAULT_REMOVE] = " is to be removed from the membership\n",
         [FAULT_READMIT] = " comes back without its state\n",
         [FAULT_PAUSE_ELECTIONS] = " is told to pause elections\n",
         [FAULT_RESUME_ELECTIONS] = " is told to resume elections\n",
         [FAULT_ASIDE] = " is told to stand aside\n",
         [FAULT_READY] = " is told to stand ready\n",
-        [FAULT_BACKUP] = "'s disk is copied\n",
-        [FAULT_RESTORE] = "'s disk is what it was when it was copied\n",
+        [FAULT_BACKUP] = "'s disk is backed up\n",
+        [FAULT_RESTORE] = "'s disk is restored from its backup\n",
         [FAULT_WIPE] = "'s disk is lost\n",
         [FAULT_CLONE] = " is cloned\n",
         [FAULT_SWAP] = "'s clone takes its place\n",
@@ -158,7 +158,8 @@ static const char *what_happens(enum fault_kind kind)
     return words[kind];
 }
 
-/* Faults of a process with an amount: the words before it and after it. */
+/* Returns the words before and after the amount of such a fault of a process; NULLs for another
+ * fault. */
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {
@@ -169,7 +170,7 @@ static const char *const *what_changes(enum fault_kind kind)
         [FAULT_HEARS] = {" hears of term ", "\n"},
         [FAULT_TRANSFER] = {" is told to hand over to ", "\n"},
         [FAULT_ORDER] = {" receives an order to resign in its term ", "\n"},
-        [FAULT_TICK] = {"'s clock goes on by ", "\n"},
+        [FAULT_TICK] = {"'s clock jumps forward by ", "\n"},
     };
     return words[kind];
 }
@@ -186,9 +187,8 @@ static void narrate_parts(const struct world *w, const struct fault *f, const ch
 
 static void narrate_due(const struct world *w, const struct fault *f, struct text *t)
 {
-    text_add(t, "for ");
     add_id(w, f->rank, t);
-    text_add(t, " it is time: ");
+    text_add(t, "'s time has come: ");
     text_add(t, narrate_time((enum elect_time_name)f->amount));
     text_add(t, "\n");
 }

@@ -1,7 +1,7 @@
 /*
- * The story of a world, in the words of the lecture: a line for every step, with its reason, and a
- * line for every message sent. Acknowledgements and heartbeats are told only where they change
- * something, unless `verbose` asks for everything.
+ * Tells the story of a world: a line for every step, with its reason, and a line for every message
+ * sent. Messages that are sent all the time, such as heartbeats, are told only where they change
+ * something, unless `verbose` is set.
  */
 #ifndef ELECT_MODEL_NARRATE_H
 #define ELECT_MODEL_NARRATE_H
@@ -9,19 +9,20 @@
 #include "../base/text.h"
 #include "world.h"
 
-/* Zero or more lines, each ending in a newline, appended to `t`. */
+/* Appends zero or more lines to `t`, each with its newline. */
 void narrate_happening(const struct world *w, const struct happening *h, bool verbose,
                        struct text *t);
 
-/* The reason alone: the rule of a step, filled in. */
+/* Appends the reason alone: the rule of a step, with the names of its processes. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
-/* With all fields, so that no two different messages of a mandate read alike. */
+/* Appends a message with all its fields, so that no two different messages of a mandate read
+ * alike. */
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
-/* The name of a time of the mandate in stories and scenario files. */
+/* Returns the name of a time of the mandate in stories and scenario files. */
 const char *narrate_time(enum elect_time_name name);
 
-/* How it ended: the leader, its followers and the costs. */
+/* Appends the outcome: the leader, its followers and the costs. */
 void narrate_outcome(const struct world *w, struct text *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lists of numbers: parsing them, and walking through them without expanding the ranges. */
+/* See numbers.h. */
 #include "numbers.h"
 
 #include "../base/parse.h"
@@ -36,7 +36,7 @@ bool numbers_parse(struct numbers *n, const char *s, struct text *complaint)
         if (*s != '\0' && !is_gap(*s))
             return complain(complaint, "not a list of numbers", item);
         if (n->ranges == NUMBERS_MAX_RANGES)
-            return complain(complaint, "too long a list, use ranges,", item);
+            return complain(complaint, "more than 256 numbers or ranges", item);
         n->range[n->ranges].first = (uint32_t)first;
         n->range[n->ranges++].last = (uint32_t)last;
         n->count += last - first + 1;

@@ -1,5 +1,5 @@
 /* Lists of numbers in the form 8, 0..7, 3,32,5 or 0..3 9 12..14. They are kept as ranges, so that a
- * million processes take no more room than one. */
+ * list of a million processes takes as little room as a list of one. */
 #ifndef ELECT_MODEL_NUMBERS_H
 #define ELECT_MODEL_NUMBERS_H
 
@@ -15,12 +15,13 @@ struct numbers {
     } range[NUMBERS_MAX_RANGES];
 };
 
-/* False, with a complaint, unless all of `s` is a list. */
+/* Returns false with a complaint if `s` is not such a list. An empty list is permitted. */
 bool numbers_parse(struct numbers *n, const char *s, struct text *complaint);
 bool numbers_have(const struct numbers *n, uint32_t value);
-bool numbers_repeat(const struct numbers *n, uint32_t *which); /* a number that occurs twice */
+/* Returns true, and the number in `which`, if a number occurs twice. */
+bool numbers_repeat(const struct numbers *n, uint32_t *which);
 
-/* In the order given: for (i = NUMBERS_START; numbers_next(n, &i, &value);) */
+/* Iterates in the order given: for (i = NUMBERS_START; numbers_next(n, &i, &value);) */
 struct numbers_place {
     unsigned range;
     uint32_t offset;

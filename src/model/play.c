@@ -1,7 +1,7 @@
-/* Playing a world to its end, and judging it then. */
+/* See play.h. */
 #include "play.h"
 
-/* How many suspicion times a cluster gets to come to rest. */
+/* suspicion timeouts within which a cluster must come to rest */
 #define PATIENCE 200
 
 void play_tell(struct play *p, const struct happening *h)
@@ -54,7 +54,8 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
-/* An election that comes back to where it was need not end, nor come to an agreement. */
+/* An election that returns to the world at the mark can repeat these moves forever: it need not
+ * end, and need not reach agreement. */
 static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
     if (!world_same(&p->world, &p->mark))
@@ -62,11 +63,12 @@ static bool back_at_mark(const struct play *p, enum property property, struct vi
     if (property == PROPERTY_EVENTUALLY)
         return property_broken(&p->world, PROPERTY_AGREEMENT, v);
     *v = (struct violation){.time = p->world.now,
-                            .text = "what followed the mark can go on for ever"};
+                            .text = "the moves after the mark can be repeated forever"};
     return true;
 }
 
-/* Is the property broken if only time goes on, or if the moves since the mark are repeated? */
+/* Returns true if the property is broken when only time passes or, after a mark, when the moves
+ * since the mark are repeated. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
     enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;

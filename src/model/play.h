@@ -1,4 +1,4 @@
-/* A world that is played: moves are made and reported to a listener, and the end is judged. */
+/* Plays a world: makes its moves, reports them to a listener, and judges the end. */
 #ifndef ELECT_MODEL_PLAY_H
 #define ELECT_MODEL_PLAY_H
 
@@ -9,7 +9,8 @@
 
 struct play {
     struct world world;
-    void (*tell)(void *listener, const struct world *w, const struct happening *h); /* or NULL */
+    void (*tell)(void *listener, const struct world *w,
+                 const struct happening *h); /* may be NULL */
     void *listener;
     struct world mark; /* the world at the mark, if there is one */
     bool marked;
@@ -21,18 +22,20 @@ void play_tell(struct play *p, const struct happening *h);
 void play_suspect(struct play *p, uint8_t rank);
 
 /*
- * Lets time pass until `until`, or (WORLD_FOREVER) until the world is at rest. With the detector on
- * it is at rest when every part of the cluster has its leader and no election is under way, without
- * it when nothing is left to happen. Gives up after many suspicion times.
+ * Lets time pass through `until`. With WORLD_FOREVER lets it pass until the world is at rest, and
+ * judges the world then. With the detector a world is at rest when every part of the cluster has
+ * its leader and no election is under way; without it, when nothing is left to happen. Gives up
+ * after 200 suspicion timeouts.
  */
 void play_run(struct play *p, uint64_t until);
 
-/* Remembers the world as it is now. Moves that lead back to it can be repeated for ever. */
+/* Remembers the world as it is now. Moves that lead back to it can be repeated forever. */
 void play_mark(struct play *p);
 
-/* Records a violation if the property does not hold now. A property about the future is tried out:
- * this world is played on without a listener. If there is a mark, the world must not be the same as
- * at the mark, because then it can go on like that for ever. */
+/* Records a violation if the property does not hold now. A property about the future is tested by
+ * playing this world on without a listener. If there is a mark, such a property is violated if the
+ * world is the same as at the mark (eventually-leader: and has no agreement), because the moves in
+ * between can be repeated forever. */
 void play_check(struct play *p, enum property property);
 
 #endif

@@ -1,4 +1,4 @@
-/* The properties, each with its name and text, and the checks of a world against them. */
+/* See property.h. */
 #include "property.h"
 
 #include <string.h>
@@ -39,7 +39,8 @@ static bool broken(const struct world *w, enum property p, uint8_t a, const char
     return true;
 }
 
-/* Does this process break it? `other` is another process that leads, or ELECT_NOBODY. */
+/* Returns true if this process breaks the property. `top` is the highest live process, and `other`
+ * another process that leads, or ELECT_NOBODY. */
 static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t top, uint8_t other,
                    struct violation *v)
 {
@@ -56,7 +57,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
                broken(w, p, rank, " leads although it is lower than ", top, v);
     case PROPERTY_NO_STUCK:
         return node->state != ELECT_NORMAL &&
-               broken(w, p, rank, " holds an election for ever", ELECT_NOBODY, v);
+               broken(w, p, rank, " is still holding an election", ELECT_NOBODY, v);
     case PROPERTY_ONE_LEADER:
         return world_in_office(w, rank) && other != ELECT_NOBODY &&
                broken(w, p, rank, " leads, and so does ", other, v);
@@ -72,7 +73,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
     return false;
 }
 
-/* Has a claim broken it, at any time? */
+/* Returns true if a claim has broken the property at any time. */
 static bool claims_broken(const struct world *w, enum property p, struct violation *v)
 {
     static const unsigned breaks_it[PROPERTY_COUNT] = {
@@ -105,7 +106,8 @@ bool property_broken(const struct world *w, enum property p, struct violation *v
 bool property_broken_at_rest(const struct world *w, struct violation *v)
 {
     bool promised = !w->disturbed && world_total(w) > 0;
-    if (w->config.mandate == ELECT_MAJORITY) /* it promises no agreement, nor the highest leader */
+    if (w->config.mandate ==
+        ELECT_MAJORITY) /* a mandate promises neither agreement nor the highest leader */
         return property_broken(w, PROPERTY_ONE_LEADER, v) ||
                property_broken(w, PROPERTY_ONE_PER_TERM, v) ||
                property_broken(w, PROPERTY_RISING_GRANTS, v) ||

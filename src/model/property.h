@@ -1,25 +1,26 @@
-/* What should hold of a cluster, each property with its name. */
+/* The properties that a cluster should have, with their names and texts. */
 #ifndef ELECT_MODEL_PROPERTY_H
 #define ELECT_MODEL_PROPERTY_H
 
 #include "../base/text.h"
 #include "world.h"
 
-/* "at rest": nothing is left to happen but further beginnings and faults. */
+/* "At rest" means that nothing is left to happen except new elections and faults. */
 #define PROPERTY_LIST(X)                                                                           \
     X(AGREEMENT, "agreement", "at rest all live processes follow one live leader")                 \
-    X(HIGHEST_WINS, "highest-wins", "at rest nobody leads but the highest live process")           \
-    X(NO_STUCK, "no-stuck-participant", "at rest nobody is still holding an election")             \
-    X(ONE_LEADER, "one-leader", "never do two live processes lead at the same time")               \
+    X(HIGHEST_WINS, "highest-wins", "at rest no process leads except the highest live process")    \
+    X(NO_STUCK, "no-stuck-participant", "at rest no process is still holding an election")         \
+    X(ONE_LEADER, "one-leader", "two live processes never lead at the same time")                  \
     X(EVENTUALLY, "eventually-leader",                                                             \
-      "from every world agreement can be reached, once faults stop")                               \
-    X(TERMINATION, "termination", "every election ends, once faults and beginnings stop")          \
+      "agreement can be reached from every world, once faults stop")                               \
+    X(TERMINATION, "termination", "every election ends, once faults and new elections stop")       \
     X(ONE_PER_TERM, "one-per-term",                                                                \
       "mandate: no term is led twice, in two offices or by two incarnations")                      \
     X(RISING_GRANTS, "rising-grants", "mandate: no voter grants a smaller term than before")       \
     X(RISING_TOKENS, "rising-tokens",                                                              \
-      "mandate: every office has a larger token than those before")                                \
-    X(RELEASED_LAST, "released-last", "mandate: nobody releases a term while it leads or works")   \
+      "mandate: every office has a larger token than all offices before it")                       \
+    X(RELEASED_LAST, "released-last",                                                              \
+      "mandate: no process releases a term while it leads or its work goes on")                    \
     X(ORDERED_ONCE, "ordered-once",                                                                \
       "mandate: an order is carried out at most once, and only in the term that it names")
 
@@ -39,13 +40,13 @@ struct violation {
 const char *property_name(enum property p);
 const char *property_text(enum property p);
 
-/* Does this world break the property now? Not for eventually-leader and termination, which are
- * about its future. */
+/* Returns true if this world breaks the property now. Returns false for eventually-leader and
+ * termination, which concern its future. */
 bool property_broken(const struct world *w, enum property p, struct violation *v);
 
-/* The first property that a world at rest breaks. Agreement and the highest leader are promised
- * only if nothing was lost or duplicated, no process crashed or recovered and no move was made by
- * hand. That no process is stuck is promised always. */
+/* Finds the first property that a world at rest breaks; returns false if it breaks none. Without a
+ * mandate, no-stuck-participant is always promised. Agreement and highest-wins are promised only if
+ * nothing was lost or duplicated, no process crashed or recovered and no move was made by hand. */
 bool property_broken_at_rest(const struct world *w, struct violation *v);
 
 #endif

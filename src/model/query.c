@@ -1,6 +1,6 @@
 /*
- * Questions about a world, none of which changes it: who is up, who leads, whom a process follows,
- * whether the cluster has settled, whether two worlds are the same.
+ * Queries that do not change a world: which processes are up and which lead, whom a process
+ * follows, whether the cluster has settled, whether two worlds are the same.
  */
 #include "world_internal.h"
 
@@ -62,7 +62,8 @@ uint8_t world_leader(const struct world *w)
     return leader != ELECT_NOBODY && world_up(w, leader) ? leader : ELECT_NOBODY;
 }
 
-/* Does a leader hold a mandate that it can renew, and do all that can hear it follow it? */
+/* Returns true if a leader holds a mandate that it can renew, and all processes that it can reach
+ * follow it. */
 static bool office_is_known(const struct world *w)
 {
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
@@ -109,7 +110,7 @@ uint64_t world_total(const struct world *w)
 
 /* ---- two worlds ---- */
 
-/* How many messages are ahead of this one on its link. */
+/* Returns how many messages are ahead of this one on its link. */
 static unsigned place_on_link(const struct world *w, const struct flight *f)
 {
     unsigned place = 0;
@@ -119,7 +120,7 @@ static unsigned place_on_link(const struct world *w, const struct flight *f)
     return place;
 }
 
-/* Is the same message at the same place of the same link in `w`? */
+/* Returns true if `w` has the same message at the same place of the same link. */
 static bool in_flight_too(const struct world *w, const struct flight *f, unsigned place)
 {
     for (uint32_t i = 0; i < w->flights; i++) {

@@ -1,6 +1,6 @@
 /*
- * Scenario files: parsing them line by line into steps, and playing the steps. Every fault of the
- * world is a step, too. setup.c parses settings and faults; scenario_write.c writes all of them.
+ * Parses scenario files line by line into steps, and plays the steps. Every fault of the world is a
+ * step, too. setup.c parses settings and faults; scenario_write.c writes all of them.
  */
 #include "scenario.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The first match counts. "duplicate" is a setting and a verb; the text after it tells which. */
+/* The first match counts. "duplicate" is both a setting and a verb; the text after it decides. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
     SETUP_SETTINGS(X)
@@ -48,7 +48,7 @@ static char *word_end(char *s)
     return s;
 }
 
-/* Cuts the first word off and returns what follows it. */
+/* Cuts off the first word and returns the rest. */
 static char *cut_word(char *s)
 {
     char *end = word_end(s);
@@ -110,8 +110,8 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
         return text_refuse(r->complaint, "expected a message, such as 4 > 5 ELECTION");
     size_t length = strlen(type), name = strcspn(type, "([");
     if (length >= sizeof step->message)
-        return text_refuse(r->complaint, "too long a message");
-    if (type[name] != '\0') /* with its content */
+        return text_refuse(r->complaint, "the message is too long: at most 127 characters");
+    if (type[name] != '\0') /* the content is given */
         memcpy(step->message, type, length + 1);
     type[name] = '\0';
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
@@ -150,7 +150,7 @@ static bool parse_check(struct reader *r, const char *word, struct step *step)
 static bool needs_mandate(struct reader *r)
 {
     return r->scenario->config.mandate == ELECT_MAJORITY ||
-           text_refuse(r->complaint, "that is for clusters with mandate majority");
+           text_refuse(r->complaint, "this step needs mandate majority");
 }
 
 static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, struct step *step)
@@ -235,7 +235,7 @@ static bool parse_suspects(struct reader *r, char *rest)
     return true;
 }
 
-/* `kind` of a VERB_FAULT */
+/* Parses a step. `kind` is the fault of a VERB_FAULT. */
 static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kind kind, char *rest)
 {
     struct scenario *s = r->scenario;
@@ -262,7 +262,8 @@ static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kin
     case VERB_LOSE:
     case VERB_DUPLICATE: return parse_message(r, rest, step);
     case VERB_FIRE: return parse_fire(r, rest, step);
-    case VERB_MARK: return *rest == '\0' || text_refuse(r->complaint, "nothing can follow mark");
+    case VERB_MARK:
+        return *rest == '\0' || text_refuse(r->complaint, "expected: mark, without arguments");
     case VERB_CHECK: return parse_check(r, rest, step);
     case VERB_LATE: return parse_late(r, rest, step);
     case VERB_FAULT: return parse_fault(r, kind, rest, step);
@@ -295,7 +296,7 @@ static bool parse_line(struct reader *r, char *line)
     return choice_unknown(r->complaint, "unknown word ", line, words, count);
 }
 
-/* Copies a line without its comment and outer blanks; false if it is too long. */
+/* Copies a line without its comment and outer blanks. Returns false if it is too long. */
 static bool clean_line(const char *from, size_t length, char *to, size_t room)
 {
     const char *comment = memchr(from, '#', length);
@@ -327,7 +328,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
         size_t length = strcspn(at, "\n");
         *line = ++r.line;
         if (!clean_line(at, length, buffer, sizeof buffer))
-            return text_refuse(complaint, "the line is too long");
+            return text_refuse(complaint, "the line is too long: at most 511 characters");
         at += length + (at[length] == '\n');
         s->expects = strcmp(buffer, SCENARIO_STORY) == 0;
         if (buffer[0] != '\0' && !s->expects && !parse_line(&r, buffer))
@@ -341,7 +342,8 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
 
 /* ---- playing ---- */
 
-/* The oldest message in flight that reads like this; without a content, the oldest of its type. */
+/* Returns the oldest message in flight with the type and content of the step or, if the step has no
+ * content, the oldest of that type. */
 static uint32_t find_message(const struct world *w, const struct step *step)
 {
     uint32_t found = WORLD_MAX_FLIGHTS;
@@ -377,7 +379,7 @@ static bool play_message(const struct step *step, struct play *p, struct text *c
     }
     if (step->verb == VERB_LATE) {
         if (step->time < w->now)
-            return text_refuse(complaint, "that time is over");
+            return text_refuse(complaint, "this time is already past");
         world_delay(w, flight, step->time);
         return true;
     }
@@ -419,8 +421,8 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
             ? !elect_must_stop(&w->node[step->rank])
             : w->node[step->rank].mandate.time[step->fault.amount] == ELECT_UNSET)
         return complain_id(complaint, &w->config, step->rank,
-                           step->verb == VERB_STOPPED ? " has no work that could stop"
-                                                      : " does not wait for that");
+                           step->verb == VERB_STOPPED ? " has no work to stop"
+                                                      : " does not wait for this time");
     if (step->verb == VERB_STOPPED)
         world_stopped(&p->world, step->rank, &h);
     else
@@ -429,7 +431,7 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     return true;
 }
 
-/* All voters, one after another, until the process has what it asked for. */
+/* Lets one voter after another assent, until the process has what it asks for. */
 static void play_assent(const struct step *step, struct play *p)
 {
     struct happening h;
@@ -447,7 +449,7 @@ static void play_refuse(const struct step *step, struct play *p)
     play_tell(p, &h);
 }
 
-/* Answers of voters that were never sent. */
+/* Delivers answers that no voter sent. */
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;
@@ -455,7 +457,7 @@ static bool play_answer(const struct step *step, struct play *p, struct text *co
         step->verb == VERB_ASSENT ? m->candidate.stage == ELECT_PREVOTING : m->leader.token != 0;
     if (!world_up(&p->world, step->rank) || !asks)
         return complain_id(complaint, &p->world.config, step->rank,
-                           step->verb == VERB_ASSENT ? " does not ask whether it would be granted"
+                           step->verb == VERB_ASSENT ? " has no prevote under way"
                                                      : " holds no office");
     if (step->verb == VERB_ASSENT)
         play_assent(step, p);
@@ -471,7 +473,7 @@ static bool play_fault(const struct step *step, struct play *p, struct text *com
     if (!step->timed)
         fault.time = p->world.now;
     if (fault.time < p->world.now)
-        return text_refuse(complaint, "that time is over");
+        return text_refuse(complaint, "this time is already past");
     if (!setup_sensible(&p->world, &fault, complaint))
         return false;
     if (step->timed) {
@@ -489,17 +491,17 @@ static bool play_step(const struct step *step, struct play *p, struct text *comp
     case VERB_SUSPECT:
         if (!world_up(&p->world, step->rank))
             return complain_id(complaint, &p->world.config, step->rank,
-                               " is down: it notices nothing");
+                               " is down and cannot suspect the leader");
         play_suspect(p, step->rank);
         return true;
     case VERB_RUN:
         if (step->timed && step->time < p->world.now)
-            return text_refuse(complaint, "that time is over");
+            return text_refuse(complaint, "this time is already past");
         play_run(p, step->timed ? step->time : WORLD_FOREVER);
         return true;
     case VERB_WAIT:
         if (step->time < p->world.now)
-            return text_refuse(complaint, "that time is over");
+            return text_refuse(complaint, "this time is already past");
         p->world.now = step->time;
         return true;
     case VERB_ALARM: return play_alarm(step, p, complaint);

@@ -1,5 +1,5 @@
-/* See scenario_write.h. Each function is the inverse of the one that reads its line in scenario.c
- * or setup.c. */
+/* See scenario_write.h. Each function is the inverse of the function that reads its line in
+ * scenario.c or setup.c. */
 #include "scenario_write.h"
 
 #include "narrate.h"
@@ -42,7 +42,7 @@ static void add_group(const struct scenario_writer *w, struct text *line, elect_
         add_number(line, w->id[__builtin_ctzll(set)]);
 }
 
-/* A number alone would be a count of processes. */
+/* Writes ID..ID: a number alone would be read as a count of processes. */
 static void add_range_of_one(const struct scenario_writer *w, struct text *line, unsigned rank)
 {
     text_add(line, "..");

@@ -10,7 +10,7 @@
 struct scenario_writer {
     const uint16_t *id;                       /* the number of each process, by rank */
     char separator;                           /* between the processes of a setting: ' ' or ',' */
-    void (*put)(void *out, const char *line); /* takes a line with its newline */
+    void (*put)(void *out, const char *line); /* writes a line, which ends in a newline */
     void *out;
 };
 
@@ -26,16 +26,16 @@ void scenario_write_drift(const struct scenario_writer *w, uint32_t millionths);
 void scenario_write_ring(const struct scenario_writer *w, const struct elect_config *c);
 /* Writes a list of processes, or nothing if the set is empty. */
 void scenario_write_set(const struct scenario_writer *w, enum setting setting, elect_set set);
-/* Writes the priorities, by rank, that are not 0, or nothing if all are. */
+/* Writes the priorities, by rank, that are not 0, or nothing if all are 0. */
 void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *priority,
                                unsigned count);
 
 /* ---- steps ---- */
 
-/* Writes a fault that happens now, or at its time. */
+/* Write a fault that happens now, or at its time. */
 void scenario_write_fault(const struct scenario_writer *w, const struct fault *f);
 void scenario_write_fault_at(const struct scenario_writer *w, const struct fault *f);
-/* Writes a verb that takes one process: suspect, alarm, stopped or assent. */
+/* Writes a verb with one process: suspect, alarm, stopped or assent. */
 void scenario_write_verb(const struct scenario_writer *w, enum scenario_verb verb, unsigned rank);
 /* Writes deliver, lose or duplicate. */
 void scenario_write_message(const struct scenario_writer *w, enum scenario_verb verb, unsigned from,

@@ -1,7 +1,7 @@
 /*
- * Settings: parsing and checking them, one function for each kind of value, then making a
- * configuration and a world of them. At the end are the faults, which scenario files and options
- * of `elect sim` write in the same way.
+ * Parses and checks settings, with one function for each kind of value, and makes a configuration
+ * and a world from them. The last part parses faults, which have the same form in scenario files
+ * and in options of `elect sim`.
  */
 #include "setup.h"
 
@@ -62,7 +62,7 @@ static bool set_processes(struct setup *s, const char *value, struct text *compl
         return text_refuse_number(complaint, p->count, " processes: at most 16000000");
     if (numbers_repeat(p, &twice))
         return text_refuse_number(complaint, twice,
-                                  " is there twice: every process needs its own number");
+                                  " is listed twice: every process needs its own number");
     return true;
 }
 
@@ -89,7 +89,7 @@ static bool set_delay(struct setup *s, const char *value, struct text *complaint
         fine = parse_digits(&rest, SETUP_MAX_DELAY, &max);
     }
     if (!fine || *rest != '\0' || min < 1 || max < min)
-        return complain_word(complaint, value, " is no delay: write 1 or 1..5 (1 to 1000000)");
+        return complain_word(complaint, value, " is not a delay: write 1 or 1..5 (1 to 1000000)");
     s->weather.delay_min = (uint32_t)min;
     s->weather.delay_max = (uint32_t)max;
     return true;
@@ -99,7 +99,7 @@ bool setup_probability(const char *value, uint32_t *parts, struct text *complain
 {
     if (parse_probability(value, parts))
         return true;
-    return complain_word(complaint, value, " is no probability: write 0 to 1, such as 0.05");
+    return complain_word(complaint, value, " is not a probability: write 0 to 1, such as 0.05");
 }
 
 static bool set_number(const char *value, uint64_t limit, uint64_t *number, struct text *complaint)
@@ -161,7 +161,8 @@ static bool set_priorities(struct setup *s, const char *value, struct text *comp
         bool fine = parse_digits(&rest, UINT32_MAX, &id) && *rest++ == ':' &&
                     parse_digits(&rest, UINT8_MAX, &priority) && (*rest == ',' || *rest == '\0');
         if (!fine || s->priorities == ELECT_MAX)
-            return complain_word(complaint, value, " are no priorities: write 5:2,3:1 (0 to 255)");
+            return complain_word(complaint, value,
+                                 " is not a list of priorities: write 5:2,3:1 (0 to 255)");
         s->priority[s->priorities].id = (uint32_t)id;
         s->priority[s->priorities++].priority = (uint8_t)priority;
         if (*rest == '\0')
@@ -232,12 +233,12 @@ static bool check_mandate(const struct setup *s, struct text *complaint)
     for (unsigned i = 0; i < COUNT(needs) && s->mandate == ELECT_NO_MANDATE; i++)
         if (given(s, needs[i]))
             return complain_word(complaint, setup_key(needs[i]),
-                                 " is for clusters with mandate majority");
+                                 " needs mandate majority: add it, or leave this out");
     if (s->mandate == ELECT_MAJORITY && s->detector == 0)
-        return text_refuse(complaint,
-                           "a mandate needs the detector: its rounds are the heartbeats");
+        return text_refuse(complaint, "a mandate needs the detector, whose heartbeats are its "
+                                      "rounds: leave detector off out");
     if (s->mandate == ELECT_MAJORITY && given(s, SETTING_LEADER) && s->leader >= 0)
-        return text_refuse(complaint, "with a mandate nobody leads at first: leave leader out");
+        return text_refuse(complaint, "with a mandate no process leads at first: leave leader out");
     return true;
 }
 
@@ -245,9 +246,9 @@ bool setup_check(const struct setup *s, struct text *complaint)
 {
     uint32_t id;
     if (s->processes.count == 0)
-        return text_refuse(complaint, "no processes: say how many, or which");
+        return text_refuse(complaint, "no processes: give their number or a list of them");
     if (s->down.count > s->processes.count)
-        return text_refuse(complaint, "more are down than there are");
+        return text_refuse(complaint, "more processes are down than the cluster has");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         if (!numbers_have(&s->processes, id))
             return text_refuse_number(complaint, id, " is down but not in the cluster");
@@ -257,16 +258,17 @@ bool setup_check(const struct setup *s, struct text *complaint)
         return text_refuse_number(complaint, (uint64_t)s->leader,
                                   " leads but is not in the cluster");
     if (s->down.count == s->processes.count)
-        return text_refuse(complaint, "everybody is down: nobody is left to elect");
+        return text_refuse(complaint, "every process is down: at least one must be up");
     if (s->reliable && (s->down.count > 0 || s->weather.loss > 0))
-        return text_refuse(complaint, "acks off is for clusters where nothing fails");
+        return text_refuse(complaint,
+                           "acks off needs a cluster where nothing fails: leave out down and loss");
     if (s->algorithm != ELECT_BULLY && given(s, SETTING_ANNOUNCE))
-        return text_refuse(complaint, "announce is for bully: a ring announces by its form");
+        return text_refuse(complaint, "announce needs the bully algorithm: on a ring, use form");
     if (s->algorithm != ELECT_BULLY && s->tell_lower)
         return text_refuse(complaint,
                            "tell-lower needs the bully algorithm: remove it, or use bully");
     if (s->algorithm != ELECT_RING && given(s, SETTING_FORM))
-        return text_refuse(complaint, "form is for ring: only its list can be sent to all on it");
+        return text_refuse(complaint, "form needs the ring algorithm: remove it, or use ring");
     return check_mandate(s, complaint);
 }
 
@@ -297,12 +299,14 @@ static bool add_priorities(const struct setup *s, struct elect_config *c, struct
     return true;
 }
 
-/* The complaint shows the arithmetic. */
+/* Adds a complaint that shows the arithmetic. Returns false. */
 static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
                            uint64_t renewal, uint32_t drift, struct text *t)
 {
     if (error == ELECT_DRIFT_TOO_LARGE)
-        return text_refuse(t, "drift: below 0.5, or no lease ends before another");
+        return text_refuse(
+            t,
+            "drift must be below 0.5: otherwise no office would end before the lease of a voter");
     struct elect_config asked = {.drift = drift, .grain = 1};
     int64_t office = elect_office_length(&asked, (uint32_t)lease);
     if (error == ELECT_RENEWAL_TOO_SHORT) {
@@ -310,7 +314,7 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
         text_add_number(t, renewal);
         text_add(t, " is less than a quarter of T = ");
         text_add_number(t, c->answer_bound);
-        return text_refuse(t, ", and a leader remembers four rounds");
+        return text_refuse(t, ": a leader remembers only four rounds");
     }
     text_add(t, error == ELECT_RENEWAL_TOO_LONG ? "renewal " : "lease ");
     text_add_number(t, error == ELECT_RENEWAL_TOO_LONG ? renewal : lease);
@@ -319,7 +323,7 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
     text_add(t, " = lease (1-drift)/(1+drift) - 1 ticks to lead");
     if (error == ELECT_RENEWAL_TOO_LONG)
         return false;
-    text_add(t, ", two questions with their writes and answers take ");
+    text_add(t, ", but two rounds with their writes take ");
     text_add_number(t, (uint64_t)elect_shortest_office(c));
     return false;
 }
@@ -334,7 +338,7 @@ static bool add_mandate(const struct setup *s, struct elect_config *c, struct te
         !name_roles(c, &s->observers, &observers, complaint))
         return false;
     if ((witnesses & observers) != 0)
-        return text_refuse(complaint, "a witness votes, an observer does not: nobody is both");
+        return text_refuse(complaint, "a process cannot be both a witness and an observer");
     c->preempt = s->preempt;
     c->preempt_after = (uint32_t)s->preempt_after;
     c->decay = (uint32_t)s->decay;
@@ -342,8 +346,9 @@ static bool add_mandate(const struct setup *s, struct elect_config *c, struct te
     c->voters &= ~observers;
     c->members &= ~(witnesses | observers);
     if (c->members == 0)
-        return text_refuse(complaint,
-                           "nobody may lead: at least one must be no witness or observer");
+        return text_refuse(
+            complaint,
+            "no process may lead: at least one must be neither a witness nor an observer");
     enum elect_error error = elect_config_mandate(c, (uint32_t)lease, (uint32_t)renewal, drift, 1);
     return error == ELECT_FINE || complain_lease(c, error, lease, renewal, drift, complaint);
 }
@@ -358,7 +363,8 @@ bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
     if (!setup_check(s, complaint))
         return false;
     if (s->processes.count > ELECT_MAX)
-        return text_refuse_number(complaint, s->processes.count, " processes: here at most 64 fit");
+        return text_refuse_number(complaint, s->processes.count,
+                                  " processes: a world has at most 64");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->processes, &i, &id);
          ids[n++] = id)
         if (id > ELECT_MAX_ID)
@@ -477,14 +483,14 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
-/* "2 1": from the first process to the second. */
+/* "2 1": the first process hands over to the second. */
 static bool fault_transfer(const struct elect_config *c, char *text, struct fault *fault,
                            struct text *complaint)
 {
     char *to = strchr(text, ' ');
     uint8_t rank;
     if (to == NULL)
-        return text_refuse(complaint, "expected who hands over, and to whom: transfer 2 1");
+        return text_refuse(complaint, "expected the leader and its successor: transfer 2 1");
     *to++ = '\0';
     if (!fault_rank(c, text, &fault->rank, complaint) || !fault_rank(c, to, &rank, complaint))
         return false;
@@ -520,7 +526,7 @@ enum setup_form setup_fault_form(enum fault_kind kind)
     return (enum setup_form)forms[kind];
 }
 
-/* At `separator` the text ends and the time begins. */
+/* The text ends, and the time begins, at `separator`. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
 {
@@ -529,7 +535,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     memset(fault, 0, sizeof *fault);
     fault->kind = (uint8_t)kind;
     if (length >= sizeof copy)
-        return text_refuse(complaint, "too long");
+        return text_refuse(complaint, "too long: at most 511 characters");
     memcpy(copy, text, length + 1);
     char *time = strstr(copy, separator);
     *timed = time != NULL;
@@ -562,8 +568,10 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Crashes and recoveries of a process must alternate, also with those that are scheduled. */
-static bool takes_its_turn(const struct world *w, const struct fault *fault, struct text *complaint)
+/* Returns true if the crashes and recoveries of the process still alternate, including those that
+ * are scheduled. */
+static bool keeps_alternating(const struct world *w, const struct fault *fault,
+                              struct text *complaint)
 {
     bool up = world_up(w, fault->rank), placed = false;
     for (uint32_t i = w->next_fault; i <= w->fault_count; i++) {
@@ -571,7 +579,7 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
         if (!placed && (next == NULL || next->time > fault->time)) {
             if (up != ends_a_life(fault))
                 return text_refuse_number(complaint, w->config.id[fault->rank],
-                                          up ? " is not down then" : " is down already");
+                                          up ? " is not down at that time" : " is down already");
             up = !up;
             placed = true;
         }
@@ -585,9 +593,9 @@ static bool takes_its_turn(const struct world *w, const struct fault *fault, str
     return true;
 }
 
-/* Is the process in a state in which this can happen? A disk is changed only while its process is
- * down; a backup or clone must exist before it is used. */
-static bool can_be_copied(const struct world *w, const struct fault *fault, struct text *complaint)
+/* Returns true if the process is in a state in which this can happen. A disk is changed only while
+ * its process is down; a backup or clone must exist before it is used. */
+static bool can_happen(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     elect_set who = (elect_set)1 << fault->rank;
     bool disk =
@@ -597,9 +605,9 @@ static bool can_be_copied(const struct world *w, const struct fault *fault, stru
     if (fault->time > w->now)
         return true; /* its state at that time is not known yet */
     if (change && world_in_charge(w) == ELECT_NOBODY)
-        return text_refuse(complaint, "nobody leads: only a leader changes the membership");
+        return text_refuse(complaint, "no process leads: only a leader changes the membership");
     if (disk && up)
-        return text_refuse_number(complaint, w->config.id[fault->rank], " is up: crash it before");
+        return text_refuse_number(complaint, w->config.id[fault->rank], " is up: crash it first");
     bool host = fault->kind == FAULT_WIN || fault->kind == FAULT_TESTAMENT ||
                 fault->kind == FAULT_RESIGN || fault->kind == FAULT_TRANSFER ||
                 fault->kind == FAULT_ORDER || fault->kind == FAULT_PAUSE_ELECTIONS ||
@@ -616,9 +624,9 @@ static bool can_be_copied(const struct world *w, const struct fault *fault, stru
 
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint)
 {
-    if (!can_be_copied(w, fault, complaint))
+    if (!can_happen(w, fault, complaint))
         return false;
-    if (is_about_lives(fault) && !takes_its_turn(w, fault, complaint))
+    if (is_about_lives(fault) && !keeps_alternating(w, fault, complaint))
         return false;
     return w->fault_count < WORLD_MAX_FAULTS ||
            text_refuse(complaint, "too many faults: at most 512");

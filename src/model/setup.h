@@ -1,6 +1,6 @@
 /*
- * How a world begins. The settings of a scenario file and the options of `elect sim` are the same
- * words with the same meaning and the same checks.
+ * The settings with which a world begins. A scenario file and the options of `elect sim` share
+ * them: the same words with the same meaning and the same checks.
  */
 #ifndef ELECT_MODEL_SETUP_H
 #define ELECT_MODEL_SETUP_H
@@ -14,42 +14,47 @@
 #define SETUP_MAX_TIME  10000000
 #define SETUP_MAX_COUNT 16000000 /* processes, in a world or in the lab */
 
-/* key, what its value looks like, what it means; a key without a value is a switch */
+/* key, form of the value, meaning; a key without a form is a switch */
 #define SETUP_SETTINGS(X)                                                                          \
     X(ALGORITHM, "algorithm", "NAME",                                                              \
       "bully, ring, active-ring or chang-roberts (default: bully)")                                \
-    X(PROCESSES, "processes", "LIST", "8 is 0..7; 0..7; 3,32,5: the order given is the ring's")    \
-    X(DOWN, "down", "LIST", "who crashed before the beginning")                                    \
+    X(PROCESSES, "processes", "LIST", "8 (means 0..7), 0..7 or 3,32,5, in the order of the ring")  \
+    X(DOWN, "down", "LIST", "processes that crashed before the start")                             \
     X(LEADER, "leader", "ID|none",                                                                 \
-      "whom all follow at first (default: the highest if it is down, else none)")                  \
-    X(FORM, "form", "circulate|multicast", "ring: how the leader is announced")                    \
-    X(ANNOUNCE, "announce", "lower|all", "bully: whom the winner tells")                           \
+      "process that all follow at first (default: the highest if it is down, else none)")          \
+    X(FORM, "form", "circulate|multicast",                                                         \
+      "ring: how the leader is announced (default: circulate)")                                    \
+    X(ANNOUNCE, "announce", "lower|all",                                                           \
+      "bully: processes that the winner tells (default: lower)")                                   \
     X(TELL_LOWER, "tell-lower", NULL,                                                              \
       "bully: the initiator tells lower processes, which then start no election of their own")     \
     X(DELAY, "delay", "N|MIN..MAX", "ticks that a message takes (default: 1)")                     \
     X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
     X(DETECTOR, "detector", "on|off",                                                              \
       "heartbeats and suspicion (default: on with loss, crash-rate, or runs with faults)")         \
-    X(ACKS, "acks", "on|off", "rings: hops are acknowledged (off: nothing may fail)")              \
+    X(ACKS, "acks", "on|off", "rings: hops are acknowledged (default: on; off: nothing may fail)") \
     X(MANDATE, "mandate", "none|majority",                                                         \
-      "who confirms a leader: nobody (default), or a majority for a lease")                        \
-    X(LEASE, "lease", "N", "ticks that a voter promises (default: 30 T)")                          \
-    X(RENEWAL, "renewal", "N", "ticks between a leader's rounds (default: a fifth of that)")       \
-    X(DRIFT, "drift", "P", "by how much clocks may run wrong (default: 0.01)")                     \
-    X(WITNESSES, "witnesses", "LIST", "who votes but never leads")                                 \
-    X(OBSERVERS, "observers", "LIST", "who neither votes nor leads")                               \
-    X(PRIORITY, "priority", "ID:P,...", "who ranks higher, whatever its number (default: 0)")      \
+      "whether a majority must confirm a leader, for a lease (default: none)")                     \
+    X(LEASE, "lease", "N", "ticks that a grant lasts (default: 30 T)")                             \
+    X(RENEWAL, "renewal", "N",                                                                     \
+      "ticks between two rounds of a leader (default: a fifth of the lease)")                      \
+    X(DRIFT, "drift", "P", "largest error of a clock's rate (default: 0.01)")                      \
+    X(WITNESSES, "witnesses", "LIST", "processes that vote but never lead")                        \
+    X(OBSERVERS, "observers", "LIST", "processes that neither vote nor lead")                      \
+    X(PRIORITY, "priority", "ID:P,...", "priorities, which count more than numbers (default: 0)")  \
     X(PREEMPT, "preempt", "no|yes|N",                                                              \
-      "who outranks its leader takes its place: never (default), at once, after N ticks")          \
-    X(DECAY, "decay", "N", "ticks after which half a process's penalties are forgotten")           \
+      "whether a process that outranks its leader replaces it: never (default), immediately, or "  \
+      "after N ticks")                                                                             \
+    X(DECAY, "decay", "N", "ticks after which the penalty of a process is halved")                 \
     X(STOPPING, "stopping", "N", "ticks that the work of an office takes to stop (default: 0)")    \
-    X(STABILITY, "stability", "on|off", "off: see what it costs not to look around first")         \
-    X(SEED, "seed", "N", "what the dice begin with (default: 1)")                                  \
+    X(STABILITY, "stability", "on|off",                                                            \
+      "off: show what it costs not to look around first (default: on)")                            \
+    X(SEED, "seed", "N", "seed of the random numbers (default: 1)")                                \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
     X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
     X(CALM, "calm", "TIME", "from TIME on nothing is lost or duplicated")                          \
-    X(REORDER, "reorder", NULL, "messages of one link may overtake each other")                    \
-    X(SHUFFLE, "shuffle", NULL, "the ring's order is drawn by the dice")
+    X(REORDER, "reorder", NULL, "messages from one process to another may overtake each other")    \
+    X(SHUFFLE, "shuffle", NULL, "the order of the ring is random")
 
 enum setting {
 #define X(name, key, value, text) SETTING_##name,
@@ -68,9 +73,9 @@ struct setup {
     bool preempt, unstable, tell_lower;
     uint64_t preempt_after, decay, stopping;
     uint8_t algorithm, form, announce, mandate;
-    int8_t detector; /* -1: on if something can fail */
+    int8_t detector; /* -1: on if a fault is possible */
     bool shuffle, random_faults, reliable;
-    uint32_t given; /* a bit (1 << setting) for each that was set */
+    uint32_t given; /* a bit (1 << setting) for each setting that was given */
     int64_t leader; /* an id; -1: none */
     uint32_t processing;
     uint64_t lease, renewal; /* 0: computed from T */
@@ -81,18 +86,20 @@ struct setup {
 
 void setup_init(struct setup *s);
 
-/* Each returns false with a complaint, which says what to do. */
+/* Each returns false with a complaint that says what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
 bool setup_check(const struct setup *s, struct text *complaint); /* for a world and for the lab */
-/* Only for clusters that fit into a world (ELECT_MAX). The dice of the world begin with `seed`. */
+/* Makes the configuration of a cluster that fits into a world (ELECT_MAX). `seed` determines the
+ * order of a shuffled ring. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);
-/* The leader that all follow at first; false if there is none. `top` is the highest process. */
+/* Finds the leader that all processes follow at first; returns false if there is none. `top` is the
+ * highest process. */
 bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
-/* What follows the word of a fault. */
+/* The arguments of a fault. */
 enum setup_form {
     SETUP_PROCESS,  /* crash 3; most faults */
     SETUP_NOTHING,  /* heal */
@@ -108,8 +115,8 @@ enum setup_form setup_fault_form(enum fault_kind kind);
 /* Parses "3" or "0,1,2/3,4", and the time after the separator, if there is one. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint);
-/* A process crashes only if it is up by then and recovers only if it is down; and there is room for
- * one more fault. */
+/* Returns true if the fault is possible: a process crashes only if it is up by then and recovers
+ * only if it is down, and the list has room for one more fault. */
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint);
 
 bool setup_probability(const char *value, uint32_t *parts, struct text *complaint);

@@ -1,5 +1,5 @@
 /*
- * Time: the clock of each process, which runs at a rate of its own, and the next move by time. At
+ * The clock of each process, which runs at its own rate, and the next move in order of time. At
  * equal times faults come first, then messages in the order of sending, then timers in the order in
  * which they were started.
  */
@@ -16,7 +16,8 @@ elect_time world_clock(const struct world *w, uint8_t rank)
     return c->base + passed + passed / MILLION * c->rate + passed % MILLION * c->rate / MILLION;
 }
 
-/* The time of the world at which the clock of the process shows `says`; now, if that is past. */
+/* Returns the time of the world at which the clock of the process shows `says`, or now if that time
+ * is past. */
 static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
 {
     const struct clock *c = &w->clock[rank];
@@ -42,7 +43,7 @@ struct alarm {
     enum elect_event event;
 };
 
-/* A stalled process is told when it goes on. */
+/* A stalled process gets its timers and alarms when the stall ends. */
 static void consider(const struct world *w, struct alarm *first, struct alarm other)
 {
     if (other.due < w->stalled_until[other.rank])
@@ -51,7 +52,8 @@ static void consider(const struct world *w, struct alarm *first, struct alarm ot
         *first = other;
 }
 
-/* The mandate keeps its times itself. The process is told ALARM when the first of them has come. */
+/* Timers of the mandate are not in `timer`: the node keeps their times, and receives ALARM at the
+ * first of them. */
 static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
 {
     elect_time alarm = elect_alarm(&w->node[rank]);

@@ -1,16 +1,16 @@
 /*
- * The steps of processes in a world: elect_step is called, and its output is performed in its order
- * (written, sent, timers started). Also how a world begins, and the moves by which a scenario or a
- * test makes a process take a step that no message and no timer of the world has caused.
+ * Performs the steps of processes in a world: calls elect_step, then writes, sends and starts
+ * timers, in this order. Also begins a world, and offers the moves with which a scenario or a test
+ * makes a process take a step that no message and no timer has caused.
  */
 #include "world_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* ---- what a step puts out ---- */
+/* ---- the output of a step ---- */
 
-/* The process waits for its disk until the write is done. */
+/* The process stands still until the write is done. */
 static void write(struct world *w, uint8_t rank)
 {
     struct disk *d = &w->disk[rank];
@@ -114,7 +114,7 @@ void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_
     world_step(w, rank, &in, h);
 }
 
-/* An answer to what the process has asked, as if `from` had sent it. */
+/* Delivers an answer to the request that the process has made, as if `from` had sent it. */
 static void answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
                    struct happening *h)
 {

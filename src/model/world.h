@@ -1,6 +1,6 @@
 /*
  * The world: a cluster as a value. It holds nodes, messages in flight, timers, clocks, disks and
- * cuts, and offers the moves that can be made with them. The caller picks the moves: by time
+ * cuts, and offers moves that change them. The caller picks the moves: in order of time
  * (world_next), from a scenario, by dice, or one by one in a test.
  *
  * At equal times faults come first, then messages in the order in which they were sent, then timers
@@ -12,15 +12,15 @@
 #include "claims.h"
 #include "dice.h"
 
-#define WORLD_MAX_FLIGHTS 16384 /* a message sent when as many are in flight is lost */
+#define WORLD_MAX_FLIGHTS 16384 /* a message that is sent while as many are in flight is lost */
 #define WORLD_MAX_FAULTS  512
 #define WORLD_MAX_PARTS   8
 #define WORLD_FOREVER     UINT64_MAX
 
 struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
-    uint32_t loss, duplicate;      /* in parts of DICE_CERTAIN, for each copy */
-    uint32_t garble;               /* the same */
+    uint32_t loss, duplicate;      /* probability for each copy, in parts of DICE_CERTAIN */
+    uint32_t garble;               /* probability of a damaged copy */
     bool reorder;                  /* otherwise the copies on one link arrive in order */
 };
 
@@ -36,44 +36,44 @@ enum fate {
 struct flight {
     struct elect_message message;
     uint64_t leaves, due; /* a crash of the sender before it leaves loses the message */
-    uint32_t order;       /* of sending: a number that grows with every message */
+    uint32_t order;       /* number of the message, in order of sending */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
 
-/* name, the word for it in a scenario; the comment says what `amount` is */
+/* name, its word in a scenario; the comments tell what `amount` is */
 #define WORLD_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVER, "recover")                                                                          \
     X(CUT, "cut")                                                                                  \
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
-    X(ONE_WAY, "one-way") /* the first part is not heard by the second */                          \
-    X(STALL, "pause")     /* the process stands still for so long, its clock does not */           \
-    X(RATE, "clock")  /* its clock is too fast by so many millionths, or (negative) too slow */    \
-    X(DISK, "disk")   /* its writes take so long from now on */                                    \
-    X(TICK, "tick")   /* its clock jumps on by so much */                                          \
-    X(DUE, "due")     /* this elect_time_name has come, whatever its clock shows */                \
-    X(HEARS, "hears") /* it hears of terms up to this counter */                                   \
+    X(ONE_WAY, "one-way") /* the second part does not receive from the first */                    \
+    X(STALL, "pause")     /* ticks for which the process stands still, while its clock runs on */  \
+    X(RATE, "clock")  /* millionths by which its clock is too fast or, if negative, too slow */    \
+    X(DISK, "disk")   /* ticks that each of its writes takes from now on */                        \
+    X(TICK, "tick")   /* ticks by which its clock jumps forward */                                 \
+    X(DUE, "due")     /* the elect_time_name whose time has come, whatever its clock shows */      \
+    X(HEARS, "hears") /* the largest counter of a term that it hears of */                         \
     /* Only under a mandate. */                                                                    \
-    X(WIN, "wins")            /* it is nominated, whichever other members are up */                \
-    X(LEASE, "new-lease")     /* all are told of another lease */                                  \
+    X(WIN, "wins")            /* it is nominated, even if a higher process is up */                \
+    X(LEASE, "new-lease")     /* ticks of the lease that all processes use from now on */          \
     X(TESTAMENT, "testament") /* it crashes, and its guardian sends its testament */               \
-    /* Told to a process by its host. */                                                           \
+    /* A host tells its process. */                                                                \
     X(RESIGN, "resign")                                                                            \
-    X(TRANSFER, "transfer") /* to this number */                                                   \
-    X(ORDER, "order")       /* an order to resign in the term with this counter reaches it */      \
-    X(ADD, "add")           /* the leader is told to let this one vote and lead */                 \
-    X(REMOVE, "remove")     /* the leader is told that this one votes no more */                   \
-    X(READMIT, "readmit")   /* a process that is down comes back without its state */              \
+    X(TRANSFER, "transfer") /* the number of the process that is to lead next */                   \
+    X(ORDER, "order")       /* counter of the term; an order to resign in that term arrives */     \
+    X(ADD, "add")           /* the leader is told to let this process vote and lead */             \
+    X(REMOVE, "remove")     /* the leader is told to remove this process */                        \
+    X(READMIT, "readmit")   /* a process that is down starts without its state */                  \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \
     X(RESUME_ELECTIONS, "resume-elections")                                                        \
-    X(ASIDE, "aside") /* it is told to vote without seeking an office */                           \
-    X(READY, "ready") /* it is told to seek one again */                                           \
-    /* Outside of what a mandate assumes. */                                                       \
-    X(FREEZE, "freeze")   /* the process stands still for so long, and so does its clock */        \
-    X(BACKUP, "backup")   /* a copy of its disk is kept */                                         \
-    X(RESTORE, "restore") /* it is down, and its disk becomes that copy again */                   \
+    X(ASIDE, "aside") /* it is told to vote without seeking office */                              \
+    X(READY, "ready") /* it is told to seek office again */                                        \
+    /* Faults that a mandate does not assume. */                                                   \
+    X(FREEZE, "freeze")   /* ticks for which the process and its clock stand still */              \
+    X(BACKUP, "backup")   /* a copy of its disk is kept as its backup */                           \
+    X(RESTORE, "restore") /* it is down, and its disk is replaced by the backup */                 \
     X(WIPE, "wipe")       /* it is down, and its disk is lost */                                   \
     X(CLONE, "clone")     /* the process and its disk are copied, as they are now */               \
     X(SWAP, "swap")       /* the clone and the process change places */
@@ -93,24 +93,24 @@ struct fault {
     uint8_t kind; /* enum fault_kind */
     uint8_t rank; /* of the process */
     uint8_t parts;
-    elect_set part[WORLD_MAX_PARTS]; /* FAULT_CUT: nothing passes from one part to another */
+    elect_set part[WORLD_MAX_PARTS]; /* FAULT_CUT: no message passes from one part to another */
 };
 
-/* The clock of a process: it shows `base` at the time `since`, and runs at `rate` from then on. */
+/* The clock of a process. It shows `base` at the time `since` and runs at `rate` from then on. */
 struct clock {
     elect_time base;
     uint64_t since;
     int64_t rate; /* millionths by which it is too fast */
 };
 
-/* A write takes time. A crash before it is done may leave what was there before. */
+/* A write takes time. After a crash before it is done, the disk may hold the former content. */
 struct disk {
     struct elect_saved saved, before;
     uint64_t takes, done;
 };
 
 struct books {
-    uint64_t sent[ELECT_EVENT_COUNT]; /* copies handed to a link, by type, without failed hops */
+    uint64_t sent[ELECT_EVENT_COUNT]; /* copies given to a link, by type, without failed hops */
     uint64_t delivered;               /* copies that a live process received */
     uint64_t failed_hops, acks, heartbeats;
 };
@@ -125,15 +125,17 @@ struct world {
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stopping;                 /* how long work takes to stop when its office is over */
+    uint64_t stopping;                 /* how long work takes to stop after its office */
     uint64_t stops[ELECT_MAX];         /* when the work of this process has stopped */
-    uint64_t stalled_until[ELECT_MAX]; /* nothing reaches the process before this time */
-    elect_set cut[ELECT_MAX];          /* by sender: the receivers that it cannot reach */
+    uint64_t stalled_until[ELECT_MAX]; /* no message reaches the process before this time */
+    elect_set cut[ELECT_MAX];          /* by sender: the receivers that do not get its messages */
     struct claims claims[ELECT_MAX];
-    elect_term latest;               /* the largest token ever taken */
-    elect_term testament[ELECT_MAX]; /* the term in the testament that its guardian has */
-    unsigned broken;                 /* all that claims_note has reported */
-    bool disturbed; /* something was lost, crashed or done by hand: agreement is not promised */
+    elect_term latest;               /* the largest token of all offices so far */
+    elect_term testament[ELECT_MAX]; /* the term of the testament that its guardian holds */
+    unsigned broken;                 /* all violations that claims_note has reported */
+    /* A message was lost, a process crashed, or a move was made by hand: no promise of
+     * agreement. */
+    bool disturbed;
     uint32_t order;
     struct {
         uint64_t due;
@@ -148,76 +150,80 @@ struct world {
         struct elect_node node;
         struct disk disk;
     } clone[ELECT_MAX];
-    uint32_t flights, elections; /* in flight; those of them that belong to an election */
+    uint32_t flights, elections; /* messages in flight; how many of them belong to an election */
     struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
 };
 
-/* What a move did, for the narrator. */
+/* The effect of a move, for the narrator. */
 enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING };
 
 struct happening {
     uint8_t what; /* enum happened */
-    uint8_t rank; /* of the process that took the step, or of the receiver of a lost message */
+    uint8_t rank; /* of the process that took the step, or of the receiver of the lost message */
     uint8_t fate; /* enum fate, of a lost message */
-    struct elect_input input;   /* of a step; or the lost message */
+    struct elect_input input;   /* of a step; of a loss: the lost message */
     struct elect_output output; /* of a step */
-    struct fault fault;         /* a recovery has a step as well */
+    struct fault fault;         /* some faults are also a step: see world_fault_steps */
 };
 
-/* All processes are up and follow `leader` (a rank, or ELECT_NOBODY). */
+/* Begins a world in which all processes are up and follow `leader` (a rank, or ELECT_NOBODY). */
 void world_init(struct world *w, const struct elect_config *config, const struct weather *weather,
                 uint64_t seed, uint8_t leader);
-void world_down(struct world *w, uint8_t rank); /* as if it had never started */
+/* Takes a process down as if it had never started. */
+void world_down(struct world *w, uint8_t rank);
 
 /* Moves. */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
-/* Answers that were not sent. world_assent: the voter `from` would grant what the process asks for;
- * false if the process asks for nothing, or `from` does not vote. world_refuse: the process's own
- * voter has promised that term, or knows that the office is over. */
+/* Delivers an answer that no voter sent. world_assent: the voter `from` would grant what the
+ * process asks for; returns false if the process asks for nothing or `from` does not vote.
+ * world_refuse: the process's own voter has promised that term, or knows that the office is
+ * over. */
 bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h);
 void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
                   struct happening *h);
-/* The process receives a message that was not in flight. */
+/* Delivers a message that was not in flight. */
 void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,
                 struct happening *h);
-void world_alarm(struct world *w, uint8_t rank, struct happening *h);   /* it is told ALARM */
+void world_alarm(struct world *w, uint8_t rank, struct happening *h);   /* it receives ALARM */
 void world_stopped(struct world *w, uint8_t rank, struct happening *h); /* its work has stopped */
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);
 void world_lose(struct world *w, uint32_t flight, struct happening *h);
 void world_duplicate(struct world *w, uint32_t flight);
 void world_delay(struct world *w, uint32_t flight, uint64_t until);
-void world_inject(struct world *w, const struct flight *f); /* a copy is sent now */
+void world_inject(struct world *w, const struct flight *f); /* sends a copy now */
 void world_fault(struct world *w, const struct fault *fault, struct happening *h);
 const char *world_fault_name(enum fault_kind kind);
-/* Is the fault also a step of the process? */
+/* Returns true if the fault is also a step of the process. */
 bool world_fault_steps(const struct fault *fault);
 
-/* The next move by time, no later than `until`; false if there is none. */
+/* Makes the next move in order of time, no later than `until`. Returns false if there is none. */
 bool world_next(struct world *w, uint64_t until, struct happening *h);
 void world_schedule(struct world *w, const struct fault *fault);
 
-/* The oldest message in flight from one to another, of a type; WORLD_MAX_FLIGHTS if none. */
+/* Returns the oldest message of this type in flight from one process to another, or
+ * WORLD_MAX_FLIGHTS if there is none. */
 uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type);
 
 bool world_up(const struct world *w, uint8_t rank);
 elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock shows */
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
 bool world_leads(const struct world *w, uint8_t rank);
-bool world_in_office(const struct world *w, uint8_t rank);  /* so that no other process can lead */
+/* Returns true while the mandate of the process forbids that another process leads. */
+bool world_in_office(const struct world *w, uint8_t rank);
 uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY during an election */
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
-/* Its disk is empty: the process has lost its state and has not been readmitted. */
+/* Returns true if its disk is empty: the process has lost its state and has not been readmitted. */
 bool world_forgot(const struct world *w, uint8_t rank);
 uint8_t world_in_charge(const struct world *w); /* the process in office, or ELECT_NOBODY */
-uint8_t world_leader(const struct world *w);    /* the live leader of all live processes */
-/* Each part of the cluster has one leader, and no election is under way. */
+uint8_t world_leader(const struct world *w);    /* the live leader that all live processes follow */
+/* Returns true if each part of the cluster has one leader and no election is under way. */
 bool world_settled(const struct world *w);
-/* Are they equal, apart from the time and the books? */
+/* Returns true if the worlds are equal, apart from the time and the books. */
 bool world_same(const struct world *a, const struct world *b);
-bool world_at_rest(const struct world *w);   /* nothing is left to happen */
-uint64_t world_total(const struct world *w); /* sent by the election, all types */
-/* The live processes that no cut separates from this one, itself included. */
+bool world_at_rest(const struct world *w);   /* no message, timer or fault is left */
+uint64_t world_total(const struct world *w); /* messages that elections have sent */
+/* Returns the live processes that no cut separates from this one, including itself. */
 elect_set world_reach(const struct world *w, uint8_t rank);
 
 #endif

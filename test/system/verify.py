@@ -158,7 +158,7 @@ def mandate():
     complains(["verify", *majority, "--rounds", 2], "--rounds is for --clocks bounded")
     complains(["verify", *majority, "--clocks", "none"], "--clocks")
     complains(["verify", "--mandate", "majority", "--processes", 9], "at most 8")
-    complains(["verify", "--mandate", "majority", "--processes", 2, "--witnesses", "0,1"], "nobody may lead")
+    complains(["verify", "--mandate", "majority", "--processes", 2, "--witnesses", "0,1"], "no process may lead")
     complains(["verify", "--processes", 3, "--clocks", "any"], "--clocks is for --mandate majority")
     complains(["verify", "--processes", 3, "--property", "one-per-term"], "--mandate majority")
 
@@ -183,7 +183,7 @@ def bad_usage():
     complains(["verify", "--processes", 3, "--max-memory", "lots"], "500M")
     complains(["verify", "--processes", 3, "--threads", 0], "1 to 8")
     complains(["verify", "--processes", 3, "--begin", 7], "7 cannot begin")
-    complains(["verify", "--processes", 3, "--down", "0..2"], "everybody is down")
+    complains(["verify", "--processes", 3, "--down", "0..2"], "every process is down")
     complains(["verify", "--processes", 3, "--crashes", "x"], "--crashes", "number")
     complains(["verify", "--processes", 3, "--timeouts", "never"], "--timeouts")
     complains(["verify", "--processes", 3, "bad.elect"], "bad.elect")

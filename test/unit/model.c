@@ -1,4 +1,4 @@
-/* The model: dice, lists of numbers, the order of events, links, scenario files. */
+/* Tests of the model: dice, lists of numbers, the order of events, links, scenario files. */
 #include "../../src/base/parse.h"
 #include "../support.h"
 
@@ -11,8 +11,8 @@
 
 /* ---- dice ---- */
 
-/* xoshiro256** from a known state gives the published sequence. */
-static void dice_throw_what_is_published(void **state)
+/* xoshiro256** from a known state returns the published sequence. */
+static void dice_return_the_published_sequence(void **state)
 {
     struct dice d = {{1, 2, 3, 4}};
     const uint64_t expected[] = {11520, 0, 1509978240, 1215971899390074240};
@@ -90,7 +90,7 @@ static void probabilities_are_exact(void **state)
     assert_false(parse_probability("-0.1", &parts));
     assert_false(parse_probability("a", &parts));
     assert_false(parse_probability("0.1x", &parts));
-    assert_false(parse_probability("0.1234567891", &parts)); /* more digits than are kept */
+    assert_false(parse_probability("0.1234567891", &parts)); /* at most nine digits are kept */
 }
 
 static void the_nearest_word_is_found(void **state)
@@ -103,7 +103,7 @@ static void the_nearest_word_is_found(void **state)
     assert_null(choice_nearest("paxos", 5, words, 4));
 }
 
-static void text_is_cut_off_not_overrun(void **state)
+static void text_that_does_not_fit_is_cut_off(void **state)
 {
     static struct text t;
     (void)state;
@@ -129,8 +129,8 @@ static void tell_order(void *order, const struct world *w, const struct happenin
         text_add(t, "message ");
 }
 
-/* At equal times faults come first, then messages in the order sent, then timers. */
-static void equal_times_have_an_order(void **state)
+/* At equal times faults come first, then messages in the order of sending, then timers. */
+static void events_at_equal_times_have_an_order(void **state)
 {
     static struct play p;
     struct experiment e;
@@ -146,8 +146,8 @@ static void equal_times_have_an_order(void **state)
     assert_string_equal(order.bytes, "fault message timer ");
 }
 
-/* The heap gives the messages back by their time of arrival. */
-static void links_keep_the_order_unless_told_otherwise(void **state)
+/* The heap returns the messages by their time of arrival. */
+static void links_keep_the_order_unless_reorder_is_on(void **state)
 {
     static struct world w;
     (void)state;
@@ -174,7 +174,7 @@ static void links_keep_the_order_unless_told_otherwise(void **state)
     }
 }
 
-static void a_full_network_loses_what_is_sent_on_top(void **state)
+static void a_full_network_loses_further_messages(void **state)
 {
     static struct world w;
     struct elect_config c;
@@ -190,8 +190,8 @@ static void a_full_network_loses_what_is_sent_on_top(void **state)
     assert_true(world_next(&w, WORLD_FOREVER, &h));
 }
 
-/* Same seed, same history; another seed, another one. */
-static void a_seed_is_a_history(void **state)
+/* The same seed repeats a history, and another seed gives another history. */
+static void a_seed_determines_the_history(void **state)
 {
     static struct world first;
     struct experiment e;
@@ -207,7 +207,7 @@ static void a_seed_is_a_history(void **state)
     assert_memory_not_equal(&first.books, &second->books, sizeof first.books);
 }
 
-/* A world is a value: a copy can be played to another end. */
+/* A world is a value: a copy can be played to a different end. */
 static void a_world_can_be_copied(void **state)
 {
     static struct play a, b;
@@ -244,7 +244,7 @@ static void scenarios_complain_with_line_and_remedy(void **state)
     (void)state;
     must_complain("", 0, "no step");
     must_complain("processes 3\n", 1, "no step");
-    must_complain("processes 3\nmark 2\n", 2, "nothing can follow mark");
+    must_complain("processes 3\nmark 2\n", 2, "expected: mark, without arguments");
     must_complain("processes 3\npause 2\n", 2, "expected a process and ticks");
     must_complain("processes 3\npause 2 -1\n", 2, "expected a process and ticks");
     must_complain("processes 3\npause 7 1\n", 2, "7 is not in the cluster");
@@ -256,11 +256,11 @@ static void scenarios_complain_with_line_and_remedy(void **state)
     must_complain("processes\n", 1, "a value is missing");
     must_complain("run\n", 1, "no processes");
     must_complain("processes 0\n", 1, "the cluster is empty");
-    must_complain("processes 1,2,1\n", 1, "1 is there twice");
+    must_complain("processes 1,2,1\n", 1, "1 is listed twice");
     must_complain("processes 70000..70001\nrun\n", 2, "out of range");
     must_complain("processes 65\nrun\n", 2, "at most 64");
     must_complain("processes 3\ndown 5\nrun\n", 3, "5 is down but not in the cluster");
-    must_complain("processes 2\ndown 0..1\nrun\n", 3, "everybody is down");
+    must_complain("processes 2\ndown 0..1\nrun\n", 3, "every process is down");
     must_complain("processes 3\nsuspect 7\n", 2, "7 is not in the cluster");
     must_complain("processes 3\ndown 1\nsuspect 1\n", 3, "1 is down");
     must_complain("processes 3\nsuspect\n", 2, "expected: suspect ID");
@@ -273,7 +273,7 @@ static void scenarios_complain_with_line_and_remedy(void **state)
     must_complain("processes 3\nrecover 1\n", 2, "1 is not down");
     must_complain("processes 3\ncrash 1 at 5\ncrash 1 at 6\n", 3, "1 is down already");
     must_complain("processes 3\ncrash 1 at x\n", 2, "\"x\" is not a time");
-    must_complain("processes 3\nrun until 9\ncrash 1 at 5\n", 3, "that time is over");
+    must_complain("processes 3\nrun until 9\ncrash 1 at 5\n", 3, "this time is already past");
     must_complain("processes 3\ncut 0 1\n", 2, "two parts");
     must_complain("processes 3\ncut 0 1 / 1 2\n", 2, "both sides");
     must_complain("processes 3\ncut 0 / 7\n", 2, "7 is not in the cluster");
@@ -284,10 +284,11 @@ static void scenarios_complain_with_line_and_remedy(void **state)
     must_complain("processes 3\nlose ELECTION\n", 2, "such as 4 > 5 ELECTION");
     must_complain("processes 3\nfire 0 answer\n", 2, "0 has no such timer");
     must_complain("processes 3\nfire 0 anwser\n", 2, "did you mean answer?");
-    must_complain("algorithm ring\nannounce all\nprocesses 3\nrun\n", 4, "announce is for bully");
-    must_complain("form multicast\nprocesses 3\nrun\n", 3, "form is for ring");
-    must_complain("delay 0\n", 1, "is no delay");
-    must_complain("delay 5..2\n", 1, "is no delay");
+    must_complain("algorithm ring\nannounce all\nprocesses 3\nrun\n", 4,
+                  "announce needs the bully algorithm");
+    must_complain("form multicast\nprocesses 3\nrun\n", 3, "form needs the ring algorithm");
+    must_complain("delay 0\n", 1, "is not a delay");
+    must_complain("delay 5..2\n", 1, "is not a delay");
     must_complain("detector maybe\n", 1, "unknown \"maybe\"");
     must_complain("leader x\n", 1, "neither a process nor none");
     must_complain("processes 3\nleader 9\nrun\n", 3, "9 leads but is not in the cluster");
@@ -320,13 +321,13 @@ static void every_step_by_hand_works(void **state)
     assert_true(scenario_play(&s, &p, &complaint, &line));
     assert_int_equal(p.world.now, 40);
     assert_int_equal(world_leader(&p.world), 2);
-    assert_int_equal(p.world.books.sent[ELECT_ELECTION], 3); /* a duplicate is not sent */
+    assert_int_equal(p.world.books.sent[ELECT_ELECTION], 3); /* a duplicate does not count */
 }
 
 static void take_line(void *text, const char *line) { text_add(text, line); }
 
-/* Returns the steps of what was written, which must be read without a complaint. */
-static const struct scenario *read_again(const struct text *written, unsigned steps)
+/* Parses the text that was written, which must succeed, and returns the scenario. */
+static const struct scenario *read_back(const struct text *written, unsigned steps)
 {
     static struct scenario s;
     struct text complaint;
@@ -352,7 +353,7 @@ static void write_settings(const struct scenario_writer *w, struct text *t)
     scenario_write_drift(w, 1050);
 }
 
-static void settings_that_are_written_are_read_again(void **state)
+static void written_settings_are_read_back(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
     static const char separators[] = {' ', ','};
@@ -362,7 +363,7 @@ static void settings_that_are_written_are_read_again(void **state)
         const struct scenario_writer w = {id, separators[i], take_line, &t};
         write_settings(&w, &t);
         scenario_write_verb(&w, VERB_SUSPECT, 3);
-        const struct scenario *s = read_again(&t, 1);
+        const struct scenario *s = read_back(&t, 1);
         assert_int_equal(s->config.n, 4);
         assert_int_equal(elect_rank(&s->config, 3) == ELECT_NOBODY, false);
         assert_int_equal(__builtin_popcountll(s->config.voters & ~s->config.members), 2);
@@ -373,8 +374,8 @@ static void settings_that_are_written_are_read_again(void **state)
     }
 }
 
-/* "processes 40000" would be a count of processes. */
-static void a_process_alone_is_written_with_its_number(void **state)
+/* "processes 40000" would be read as a count of processes. */
+static void a_single_process_is_written_as_a_range(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
     struct text t;
@@ -383,12 +384,12 @@ static void a_process_alone_is_written_with_its_number(void **state)
     text_clear(&t);
     scenario_write_set(&w, SETTING_PROCESSES, 8);
     scenario_write_verb(&w, VERB_SUSPECT, 3);
-    const struct scenario *s = read_again(&t, 1);
+    const struct scenario *s = read_back(&t, 1);
     assert_int_equal(s->config.n, 1);
     assert_int_equal(s->config.id[0], 40000);
 }
 
-static void faults_that_are_written_are_read_again(void **state)
+static void written_faults_are_read_back(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
     struct text t;
@@ -397,7 +398,7 @@ static void faults_that_are_written_are_read_again(void **state)
     for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
         enum setup_form form = setup_fault_form((enum fault_kind)kind);
         struct fault f = {.kind = (uint8_t)kind, .rank = 1, .time = 70};
-        if (kind == FAULT_CALM) /* is a setting there */
+        if (kind == FAULT_CALM) /* only a setting in a scenario file */
             continue;
         if (form == SETUP_PARTS)
             f = (struct fault){.kind = (uint8_t)kind, .time = 70, .parts = 2, .part = {1, 0xe}};
@@ -409,9 +410,9 @@ static void faults_that_are_written_are_read_again(void **state)
         scenario_write_number(&w, SETTING_LEASE, 1000);
         scenario_write_fault(&w, &f);
         bool by_hand = form == SETUP_COUNTER || form == SETUP_TIME;
-        if (!by_hand) /* these have no time */
+        if (!by_hand) /* these steps have no time */
             scenario_write_fault_at(&w, &f);
-        const struct scenario *s = read_again(&t, by_hand ? 1 : 2);
+        const struct scenario *s = read_back(&t, by_hand ? 1 : 2);
         for (unsigned i = 0; i < s->steps; i++) {
             const struct fault *read = &s->step[i].fault;
             bool of_all = form == SETUP_NOTHING || form == SETUP_PARTS || form == SETUP_LEASE;
@@ -426,7 +427,7 @@ static void faults_that_are_written_are_read_again(void **state)
     }
 }
 
-static void steps_that_are_written_are_read_again(void **state)
+static void written_steps_are_read_back(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
     struct text t;
@@ -443,7 +444,7 @@ static void steps_that_are_written_are_read_again(void **state)
     scenario_write_wait(&w, 60);
     scenario_write_mark(&w);
     scenario_write_check(&w, PROPERTY_ONE_LEADER);
-    const struct step *step = read_again(&t, 10)->step;
+    const struct step *step = read_back(&t, 10)->step;
     assert_int_equal(step[0].verb, VERB_ALARM);
     assert_int_equal(step[3].verb, VERB_LOSE);
     assert_int_equal(step[3].event, ELECT_HEARTBEAT);
@@ -457,9 +458,9 @@ static void steps_that_are_written_are_read_again(void **state)
     assert_int_equal(step[9].event, PROPERTY_ONE_LEADER);
 }
 
-/* ---- judgement ---- */
+/* ---- properties ---- */
 
-static void what_breaks_a_promise_is_named(void **state)
+static void the_violated_property_is_named(void **state)
 {
     static struct play p;
     struct experiment e;
@@ -479,13 +480,13 @@ static void what_breaks_a_promise_is_named(void **state)
     assert_true(property_broken_at_rest(&p.world, &v));
     assert_string_equal(property_name(v.property), "no-stuck-participant");
     p.world.node[1].state = ELECT_NORMAL;
-    p.world.disturbed = true; /* nothing is promised then */
+    p.world.disturbed = true; /* then nothing is promised */
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
-/* What a seed does must not depend on what was played before it: else --replay tells another
- * story. */
-static void a_seed_of_storms_is_a_history(void **state)
+/* A seed must not depend on the seeds that were played before it: otherwise --replay would play
+ * another storm. */
+static void a_seed_determines_the_storms(void **state)
 {
     static struct play play;
     static const uint16_t ids[] = {0, 1, 2};
@@ -504,8 +505,8 @@ static void a_seed_of_storms_is_a_history(void **state)
     assert_true(fresh.offices > 20);
 }
 
-/* The flight recorder keeps messages that no process that keeps the rules would send. */
-static void a_malformed_message_has_words_too(void **state)
+/* The flight recorder also keeps messages that a correct process would not send. */
+static void a_malformed_message_can_be_described(void **state)
 {
     const uint16_t ids[] = {3, 5, 9};
     struct elect_config c;
@@ -538,26 +539,26 @@ static void a_malformed_message_has_words_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_malformed_message_has_words_too),
-        cmocka_unit_test(dice_throw_what_is_published),
+        cmocka_unit_test(a_malformed_message_can_be_described),
+        cmocka_unit_test(dice_return_the_published_sequence),
         cmocka_unit_test(dice_are_fair_and_independent),
         cmocka_unit_test(numbers_are_read_as_people_write_them),
         cmocka_unit_test(probabilities_are_exact),
         cmocka_unit_test(the_nearest_word_is_found),
-        cmocka_unit_test(text_is_cut_off_not_overrun),
-        cmocka_unit_test(equal_times_have_an_order),
-        cmocka_unit_test(links_keep_the_order_unless_told_otherwise),
-        cmocka_unit_test(a_full_network_loses_what_is_sent_on_top),
-        cmocka_unit_test(a_seed_is_a_history),
-        cmocka_unit_test(a_seed_of_storms_is_a_history),
+        cmocka_unit_test(text_that_does_not_fit_is_cut_off),
+        cmocka_unit_test(events_at_equal_times_have_an_order),
+        cmocka_unit_test(links_keep_the_order_unless_reorder_is_on),
+        cmocka_unit_test(a_full_network_loses_further_messages),
+        cmocka_unit_test(a_seed_determines_the_history),
+        cmocka_unit_test(a_seed_determines_the_storms),
         cmocka_unit_test(a_world_can_be_copied),
         cmocka_unit_test(scenarios_complain_with_line_and_remedy),
         cmocka_unit_test(every_step_by_hand_works),
-        cmocka_unit_test(settings_that_are_written_are_read_again),
-        cmocka_unit_test(a_process_alone_is_written_with_its_number),
-        cmocka_unit_test(faults_that_are_written_are_read_again),
-        cmocka_unit_test(steps_that_are_written_are_read_again),
-        cmocka_unit_test(what_breaks_a_promise_is_named),
+        cmocka_unit_test(written_settings_are_read_back),
+        cmocka_unit_test(a_single_process_is_written_as_a_range),
+        cmocka_unit_test(written_faults_are_read_back),
+        cmocka_unit_test(written_steps_are_read_back),
+        cmocka_unit_test(the_violated_property_is_named),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }
