@@ -307,6 +307,13 @@ static bool complain_lease(const struct elect_config *c, enum elect_error error,
         return text_refuse(
             t,
             "drift must be below 0.5: otherwise no office would end before the lease of a voter");
+    if (error == ELECT_TOO_LONG) {
+        text_add(t, "lease ");
+        text_add_number(t, lease);
+        text_add(t, " is above the longest lease that a voter grants: at most ");
+        text_add_number(t, c->max_lease);
+        return false;
+    }
     struct elect_config asked = {.drift = drift, .grain = 1};
     int64_t office = elect_office_length(&asked, (uint32_t)lease);
     if (error == ELECT_RENEWAL_TOO_SHORT) {
