@@ -14,7 +14,8 @@ static bool check_begin(const struct experiment *e, struct text *complaint)
 {
     uint32_t id;
     if (e->begin.count > e->setup.processes.count)
-        return text_refuse_number(complaint, e->begin.count, " begin: more than there are");
+        return text_refuse_number(complaint, e->begin.count,
+                                  " processes begin: the cluster has fewer");
     for (struct numbers_place i = NUMBERS_START; numbers_next(&e->begin, &i, &id);) {
         if (!numbers_have(&e->setup.processes, id))
             return text_refuse_number(complaint, id, " cannot begin: it is not in the cluster");
@@ -36,7 +37,8 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
         size_t before = complaint->length;
         text_add(complaint, e->fault[i].text);
         text_add(complaint, ": ");
-        const char *separator = e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* a heal is its time */
+        const char *separator =
+            e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* the argument of heal is its time */
         if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, separator, &f, &timed,
                          complaint))
             return false;
@@ -58,7 +60,7 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
     return true;
 }
 
-/* Faults at time 0 come first, so who crashes then does not begin. */
+/* Faults at time 0 come first, so a process that crashes then cannot begin an election. */
 static bool check_alive(const struct experiment *e, const struct world *w, struct text *complaint)
 {
     for (uint32_t i = 0; i < w->fault_count; i++) {
@@ -75,7 +77,7 @@ bool experiment_check(struct experiment *e, struct text *complaint)
     struct elect_config config;
     e->setup.random_faults = e->crash_rate > 0 || (e->many && e->faults > 0);
     if (e->setup.reliable && (e->faults > 0 || e->crash_rate > 0)) {
-        text_add(complaint, "acks off is for clusters where nothing fails");
+        text_add(complaint, "acks off needs a cluster where nothing fails: leave out all faults");
         return false;
     }
     if (!setup_check(&e->setup, complaint) || !check_begin(e, complaint))
@@ -135,17 +137,17 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p)
     bool fine = setup_config(&e->setup, seed, &config, &complaint);
     setup_world(&e->setup, &config, seed, &p->world);
     fine = fine && schedule_named(e, &p->world, &complaint);
-    assert(fine); /* experiment_check has seen to it */
+    assert(fine); /* experiment_check has checked the experiment */
     schedule_random(e, &p->world);
-    play_run(p, 0); /* faults at time 0 come before those who begin at time 0 */
+    play_run(p, 0); /* faults at time 0 come before elections that begin then */
     begin_as_asked(e, p);
     play_run(p, WORLD_FOREVER);
 }
 
 /*
- * The leader that everybody follows may be dead, and is suspected; the election that follows may
- * meet processes that are still busy with an older one, whose timers run out first; what it
- * announces may be challenged once by somebody who was left out.
+ * The leader that all processes follow may be dead, and must be suspected. The next election may
+ * meet processes that are still busy with an older one, whose timers run out first. A process that
+ * the election left out may challenge the announced leader once.
  */
 uint64_t experiment_bound(const struct elect_config *c)
 {

@@ -1,7 +1,7 @@
 /*
- * An experiment: a set-up, who begins, and which faults happen; played as often as one likes, each
- * time with the dice of another seed. Run r of many uses seed + r, so that any run can be had
- * alone.
+ * An experiment: settings, the processes that begin an election, and faults. It can be played any
+ * number of times, each time with the dice of another seed. Run r of many uses seed + r, so that
+ * each run can be repeated alone.
  */
 #ifndef ELECT_SIM_EXPERIMENT_H
 #define ELECT_SIM_EXPERIMENT_H
@@ -14,9 +14,9 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* to be played many times: faults are then there to be noticed */
+    bool many; /* it is played many times; the detector is then on by default if there are faults */
     struct numbers begin;
-    uint32_t crash_rate; /* in parts of DICE_CERTAIN: a crash in the first 4T, a recovery later */
+    uint32_t crash_rate; /* in parts of DICE_CERTAIN: crash in the first 4T, recover later */
     unsigned faults;
     struct {
         enum fault_kind kind;
@@ -26,15 +26,16 @@ struct experiment {
 
 void experiment_init(struct experiment *e);
 
-/* False with a complaint if the experiment makes no sense; the others may then assume that it does.
- */
+/* Returns false with a complaint if the experiment is not possible. The other functions require
+ * that it is. */
 bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 
-/* When all is calm: within this time after the last fault everybody alive has agreed. */
+/* Returns the time after the last fault within which all live processes agree on a leader, if
+ * nothing is lost. */
 uint64_t experiment_bound(const struct elect_config *c);
 
-/* A number over many runs. */
+/* Minimum, maximum and sum of a number over many runs. */
 struct tally {
     uint64_t count, sum, min, max;
 };

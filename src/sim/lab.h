@@ -1,13 +1,14 @@
 /*
- * The lab: the same algorithm files as in the core, for millions of processes. This is the second
- * implementation of the vocabulary: 32-bit numbers, ranges instead of words, links that lose
- * nothing. So a hop needs no acknowledgement, the ring timer never starts, and nothing is passed on
- * twice. A dead successor is skipped at once; it is counted as a failed hop, but costs no time.
+ * The lab: the algorithm files of the core, for millions of processes. This is the second
+ * implementation of the vocabulary: 32-bit numbers, ranges instead of bit sets, links that lose
+ * nothing. A hop therefore needs no acknowledgement, the ring timer never starts, and nothing is
+ * passed on twice. A dead successor is skipped immediately; it is counted as a failed hop, but
+ * costs no time.
  *
  * Include this, then an algorithm file, then lab_loop.h.
  */
 #ifndef ELECT_CORE_VOCABULARY_H
-#define ELECT_CORE_VOCABULARY_H /* takes the place of core/vocabulary.h */
+#define ELECT_CORE_VOCABULARY_H /* replaces core/vocabulary.h */
 
 #include "../core/words.h"
 #include "lab_run.h"
@@ -47,7 +48,7 @@ static inline set lower(const struct process *p) { return (set){0, me(p)}; }
 static inline set higher(const struct process *p) { return (set){me(p) + 1, p->lab->n}; }
 static inline bool nobody(set s) { return s.first >= s.end; }
 
-/* Questions about oneself. */
+/* Queries about the process itself. */
 
 static inline bool is(const struct process *p, enum state s)
 {

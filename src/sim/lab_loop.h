@@ -1,4 +1,4 @@
-/* The lab's clock, around whichever algorithm file was included before this one. */
+/* The clock of the lab, for the algorithm file that was included before this file. */
 
 static void lab_deliver(struct lab *lab, const struct lab_message *m)
 {
@@ -14,8 +14,8 @@ static void lab_deliver(struct lab *lab, const struct lab_message *m)
     }
 }
 
-/* Timers that run out now, in the order in which they were started: of two that run out together
- * the longer one was started first, and is the later one in the list of timers. */
+/* Runs the timers that are due, in the order in which they were started: of two that are due
+ * together the longer one was started first, and it is the later one in the list of timers. */
 static void lab_alarms(struct lab *lab)
 {
     for (unsigned t = LAB_TIMERS; t-- > 0;) {

@@ -1,4 +1,4 @@
-/* Setting the lab up, and reading off the result. */
+/* Sets up the lab, runs it, and reads the result. */
 #include "lab_run.h"
 
 #include "../core/words.h"
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define MAX_CHANG_ROBERTS 16000000u
-#define MAX_BULLY         8192u /* every pair of processes may exchange messages */
+#define MAX_BULLY         8192u /* memory and time grow with the number of pairs */
 
 static bool check_size(const struct setup *s, struct text *complaint)
 {
@@ -22,9 +22,9 @@ static bool check_size(const struct setup *s, struct text *complaint)
     text_add_number(complaint, limit);
     text_add(complaint, " with ");
     text_add(complaint, elect_algorithm_name((enum elect_algorithm)s->algorithm));
-    return text_refuse(
-        complaint,
-        limit == ELECT_MAX ? " (64 is the size of its lists); chang-roberts takes millions" : "");
+    return text_refuse(complaint, limit == ELECT_MAX
+                                      ? " (the size of its lists); chang-roberts can have millions"
+                                      : "");
 }
 
 bool lab_check(const struct experiment *e, struct text *complaint)
@@ -35,13 +35,13 @@ bool lab_check(const struct experiment *e, struct text *complaint)
     if (s->weather.loss > 0 || s->weather.duplicate > 0 || s->weather.reorder || e->faults > 0 ||
         e->crash_rate > 0 || s->detector > 0 || s->calm != WORLD_FOREVER)
         return text_refuse(complaint,
-                           "above 64 processes links are perfect and nobody crashes: leave "
+                           "above 64 processes links are perfect and no process crashes: leave "
                            "out loss, duplicate, reorder, calm, crash, recover, cut, heal, "
                            "crash-rate and detector");
     if (s->mandate != ELECT_NO_MANDATE)
-        return text_refuse(complaint, "a mandate is for at most 64 processes");
+        return text_refuse(complaint, "with mandate majority at most 64 processes are possible");
     if (s->weather.delay_max > LAB_MAX_DELAY)
-        return text_refuse(complaint, "above 64 processes a delay is at most 1000");
+        return text_refuse(complaint, "above 64 processes a delay can be at most 1000");
     return true;
 }
 
@@ -118,7 +118,8 @@ static uint32_t id_of(const struct numbers *sorted, uint32_t rank)
 
 /* ---- setting up ---- */
 
-/* Nodes in the order of the ring, or of their numbers. `place` is filled with who sits where. */
+/* Numbers the nodes, which are in the order of the ring or (bully) of their numbers. Fills `place`
+ * with the number of the process at each place. */
 static void seat(struct lab *lab, const struct setup *s, const struct numbers *sorted,
                  uint64_t seed, uint32_t *place)
 {
@@ -184,8 +185,9 @@ static struct lab *set_up(const struct experiment *e, const struct numbers *sort
     return lab;
 }
 
-/* Who begins, in the order asked, as places on the ring (bully: numbers). `place` tells who sits
- * where and takes the answer: nobody begins twice, so it has the room. */
+/* Fills `place` with the processes that begin, in the given order, as places on the ring (bully:
+ * numbers), and returns how many. On entry `place` has the number of the process at each place. The
+ * result fits because no process begins twice. */
 static uint32_t choose_named(const struct lab *lab, const struct experiment *e,
                              const struct numbers *sorted, uint32_t *place)
 {
@@ -279,5 +281,5 @@ bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
     if (lab != NULL)
         clean_up(lab);
     free(place);
-    return fine || text_refuse(complaint, "not enough memory for so many processes");
+    return fine || text_refuse(complaint, "not enough memory for this many processes");
 }

@@ -1,11 +1,12 @@
-/* The lab's state and its post office: see lab.h for what it is, lab_run.c for how it is set up. */
+/* The state of the lab and its delivery of messages. lab.h describes the lab; lab_run.c sets it
+ * up. */
 #ifndef ELECT_SIM_LAB_RUN_H
 #define ELECT_SIM_LAB_RUN_H
 
 #include "experiment.h"
 
 #define LAB_NOBODY    UINT32_MAX
-#define LAB_DOWN      3 /* a state beside NORMAL, ELECTING, WAITING */
+#define LAB_DOWN      3 /* a state besides NORMAL, ELECTING and WAITING */
 #define LAB_MAX_DELAY 1000
 #define LAB_TIMERS    2 /* ANSWER, DEADLINE */
 
@@ -13,12 +14,12 @@ struct lab_node {
     uint32_t number, leader;
     uint8_t state;
     bool decided;
-    bool hopped; /* has found out which successors are dead */
+    bool hopped; /* it knows which successors are dead */
 };
 
 struct lab_message {
-    uint32_t to;    /* a place on the ring; bully: the first of the numbers it goes to */
-    uint32_t value; /* a ring's origin; bully: the end of the numbers it goes to */
+    uint32_t to;                  /* a place on the ring; bully: the first of the receivers */
+    uint32_t value;               /* the origin on a ring; bully: the end of the receivers */
     uint32_t from : 28, type : 4; /* type: counted from ELECT_FIRST_MESSAGE */
 };
 
@@ -33,25 +34,26 @@ struct lab_alarm {
     uint32_t number;
 };
 
-struct lab_alarms { /* all of one duration: first started, first to run out */
+struct lab_alarms { /* of one duration: the first one started runs out first */
     struct lab_alarm *alarm;
     uint32_t head, count, room;
 };
 
 struct lab {
     struct lab_node *node; /* by place on the ring; bully: by number */
-    uint32_t *successor;   /* place -> next live place; NULL if everybody is up */
-    uint64_t *last_due;    /* per link, with random delays: links keep the order */
+    uint32_t *successor;   /* place -> next live place; NULL if all processes are up */
+    uint64_t
+        *last_due; /* per link, with random delays, because links keep the order; otherwise NULL */
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
     struct lab_alarms alarms[LAB_TIMERS];
-    uint64_t (*timers)[LAB_TIMERS]; /* number -> when they run out, 0: they rest; bully only */
+    uint64_t (*timers)[LAB_TIMERS]; /* number -> when they run out; 0: not running; bully only */
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
-    uint32_t slot; /* now's bucket */
+    uint32_t slot; /* the bucket of the current time */
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes; /* allocated, at most, at once */
+    size_t bytes; /* the most that was allocated */
 };
 
 struct lab_result {
@@ -59,13 +61,13 @@ struct lab_result {
     uint32_t leader; /* an id, if agreed */
     uint64_t time, delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     size_t bytes;
-    double seconds; /* of the election itself, without setting it up */
+    double seconds; /* of the election alone, without the set-up */
 };
 
-/* Called now and then with how many messages were delivered. */
+/* Reports from time to time how many messages were delivered. */
 typedef void lab_progress(uint64_t delivered);
 
-/* False with a complaint, if this cannot be done here. */
+/* Returns false with a complaint if the lab cannot run this experiment. */
 bool lab_check(const struct experiment *e, struct text *complaint);
 bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
              struct lab_result *result, struct text *complaint);
@@ -75,7 +77,7 @@ void lab_bully(struct lab *lab, const uint32_t *begins, uint32_t count, lab_prog
 void lab_chang_roberts(struct lab *lab, const uint32_t *begins, uint32_t count,
                        lab_progress *progress);
 
-/* ---- the post office, inline because it is the inner loop ---- */
+/* ---- sending and timers, inline because this is the inner loop ---- */
 
 bool lab_grow(struct lab *lab, void **items, uint32_t *room, size_t size);
 
@@ -117,8 +119,8 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
                  .to = next, .value = origin, .type = (type - ELECT_FIRST_MESSAGE) & 15});
 }
 
-/* To all numbers from first to before end, but not to the sender. With one delay for all copies
- * they travel as one. */
+/* Sends to all numbers from `first` to before `end`, except the sender. If all copies have one
+ * delay, they travel as one message. */
 static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
                             uint32_t end)
 {

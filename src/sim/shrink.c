@@ -1,5 +1,5 @@
-/* See shrink.h. A trial plays what is kept of a trace in a world of its own; whatever the violation
- * does not need is left out, first in large chunks, then moment by moment. */
+/* See shrink.h. A trial plays the kept moments of a trace in a world of its own. Moments that the
+ * violation does not need are left out, first in large chunks, then one by one. */
 #include "shrink.h"
 
 #include "../base/output.h"
@@ -12,9 +12,10 @@
 #define MOST_MOMENTS 600000
 #define MOST_STEPS   100000000 /* of all trials together */
 
-/* ---- writing it down ---- */
+/* ---- recording ---- */
 
-/* Who can hear whom, how fast and how reliably, shows in what arrives. */
+/* Returns false for the faults that only decide which messages arrive and when: the recorded
+ * arrivals show that already. */
 static bool matters(enum fault_kind kind)
 {
     return kind != FAULT_CUT && kind != FAULT_ONE_WAY && kind != FAULT_HEAL &&
@@ -47,11 +48,12 @@ void shrink_note(void *context, const struct world *w, const struct happening *h
 
 void shrink_free(struct shrink_trace *trace) { free(trace->moment); }
 
-/* ---- trying a part of it ---- */
+/* ---- playing the kept moments ---- */
 
 /*
- * What was sent lately, from one to another, of one type. A message is known by its age: how many
- * of its kind were sent after it. Terms and rounds are others when something before is left out.
+ * The latest messages of one type from one process to another. A message is identified by its age,
+ * the number of messages of its kind that were sent after it, because terms and rounds change when
+ * earlier moments are left out.
  */
 struct mail {
     uint32_t count;
@@ -60,7 +62,7 @@ struct mail {
 
 struct post {
     unsigned n, remembers;
-    struct mail **mail; /* by sender, receiver and type; NULL: nothing yet */
+    struct mail **mail; /* by sender, receiver and type; NULL: none was sent yet */
 };
 
 static struct mail **mail_of(const struct post *p, uint8_t from, uint8_t to, unsigned type)
@@ -75,7 +77,7 @@ static void clear_post(struct post *p)
             p->mail[i]->count = 0;
 }
 
-/* Nothing of its former life reaches it. */
+/* Drops the messages to the former life of a process: they can no longer arrive. */
 static void forget_mail(struct post *p, uint8_t to)
 {
     for (uint8_t from = 0; from < p->n; from++)
@@ -105,7 +107,7 @@ static const struct elect_message *by_age(const struct post *p, const struct mom
     return &mail->last[(mail->count - 1 - m->age) % p->remembers];
 }
 
-/* How old is this one? */
+/* Returns the age of the message of a moment. */
 static uint32_t age_of(const struct post *p, const struct moment *m)
 {
     struct moment known = *m;
@@ -116,7 +118,7 @@ static uint32_t age_of(const struct post *p, const struct moment *m)
     return known.age;
 }
 
-/* False if it cannot happen in this world. */
+/* Lets a moment happen. Returns false if it cannot happen in this world. */
 static bool happen(struct world *w, const struct post *post, const struct moment *m,
                    struct happening *h)
 {
@@ -148,7 +150,8 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-/* What a promise says, in other words: the property of this world that breaks it, if any does. */
+/* Returns the property that breaks the promise in this world, or PROPERTY_COUNT if the promise
+ * holds. */
 static enum property breaks(const struct world *w, enum storm_promise promise)
 {
     static const struct {
@@ -173,12 +176,12 @@ struct trial {
     struct post post;
     bool *kept;     /* by moment */
     uint64_t steps; /* of all trials */
-    size_t end;     /* behind the moment that shows it */
-    bool first;     /* all that happened: see how old messages are */
-    bool last;      /* what is left: see which messages they are now */
+    size_t end;     /* the index after the moment that shows the violation */
+    bool first;     /* the whole trace is played: note the ages of messages */
+    bool last;      /* the shrunk trace is played: note the messages that have these ages now */
 };
 
-static void know(struct trial *t, struct moment *m)
+static void note_message(struct trial *t, struct moment *m)
 {
     const struct elect_message *message;
     bool is_message =
@@ -189,7 +192,8 @@ static void know(struct trial *t, struct moment *m)
         m->input.message = *message;
 }
 
-/* Only what is kept, in order, at its time. What cannot happen does not. */
+/* Plays the kept moments in order, each at its time, and drops the moments that cannot happen.
+ * Returns true if the promise is broken. */
 static bool try(struct trial *t)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};
@@ -202,7 +206,7 @@ static bool try(struct trial *t)
             continue;
         t->steps++;
         t->w->now = m->time;
-        know(t, m);
+        note_message(t, m);
         memset(&h, 0, sizeof h);
         t->kept[i] = happen(t->w, &t->post, m, &h);
         if (!t->kept[i])
@@ -220,14 +224,14 @@ static bool try(struct trial *t)
 
 /* ---- leaving out ---- */
 
-/* What happens from here on happens that much earlier. */
+/* Moves the moments from `from` on to an earlier time. */
 static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 {
     for (size_t i = from; i < trace->count; i++)
         trace->moment[i].time -= by;
 }
 
-/* Without these moments, does it still go wrong? If so they are gone. */
+/* Returns true if the promise is still broken without these moments, which are then left out. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
     size_t n = t->trace->count;
@@ -241,7 +245,7 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* First with the time that they took, then without. */
+/* Tries to leave out each chunk, first with the time that it took, then without. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
     struct shrink_trace *trace = t->trace;
@@ -279,7 +283,8 @@ static void leave_out_all(struct trial *t, bool *before, size_t chunk,
     keep_only(t->trace, t->kept);
 }
 
-/* Once more, from that time on; as it is written down then. */
+/* Plays the shrunk trace with `from` as time 0, as it will be written. Returns true if the promise
+ * is still broken. */
 static bool try_last(struct trial *t, uint64_t from)
 {
     t->last = true;
@@ -333,7 +338,7 @@ bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struc
     return fine;
 }
 
-/* ---- as a scenario ---- */
+/* ---- writing the scenario ---- */
 
 static void write_settings(const struct scenario_writer *w, const struct shrink_trace *t)
 {
@@ -360,7 +365,7 @@ static bool same_message(const struct moment *a, const struct moment *b)
            memcmp(&a->input.message, &b->input.message, sizeof a->input.message) == 0;
 }
 
-/* A message that arrives again later is duplicated before it is delivered. */
+/* Writes a delivery. A message that arrives again later is duplicated first. */
 static void write_message(const struct scenario_writer *w, const struct shrink_trace *trace,
                           size_t i, const struct world *world)
 {
@@ -402,9 +407,9 @@ static void write_head(const struct scenario_writer *w, const struct shrink_trac
     text_clear(&t);
     text_add(&t, "Found by a storm, seed ");
     text_add_number(&t, trace->seed);
-    text_add(&t, ", and made small: ");
+    text_add(&t, ", and shrunk: violates ");
     text_add(&t, storm_promise_name(promise));
-    text_add(&t, " is broken, ");
+    text_add(&t, ", ");
     text_add(&t, storm_promise_text(promise));
     text_add(&t, ".");
     scenario_write_comment(w, t.bytes);

@@ -1,6 +1,6 @@
 /*
- * Makes a violation that a storm found small: what happened up to it is recorded, step by step, and
- * everything that the violation does not need is left out. The rest is written as a scenario.
+ * Shrinks a violation that a storm found: records everything up to the violation, step by step,
+ * leaves out the moments that the violation does not need, and writes the rest as a scenario.
  */
 #ifndef ELECT_SIM_SHRINK_H
 #define ELECT_SIM_SHRINK_H
@@ -15,7 +15,7 @@ struct moment {
     bool is_fault;
     uint8_t rank;
     struct elect_input input; /* of a step */
-    uint32_t age;             /* of its message: how many of its kind were sent after it */
+    uint32_t age;             /* of the message: how many of its kind were sent after it */
     struct fault fault;
 };
 
@@ -26,14 +26,15 @@ struct shrink_trace {
     size_t count, room;
     struct moment *moment;
     bool too_long;
-    enum property broken; /* once it is small: what it shows */
+    enum property broken; /* the property that the shrunk trace violates */
 };
 
-/* Adds what happened to a trace, which is the context: a listener of a play. */
+/* Adds what happened to a trace. This is a listener of a play; its context is the trace. */
 void shrink_note(void *context, const struct world *w, const struct happening *h);
 void shrink_free(struct shrink_trace *trace);
 
-/* Leaves out what it can. Returns false if the trace does not show that promise broken. */
+/* Leaves out as many moments as it can. Returns false if the trace does not show that promise
+ * broken. */
 bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
                    const volatile int *interrupted);
 

@@ -1,24 +1,25 @@
-/* See storm.h. All choices of a storm come from its own dice: the seed alone repeats them. */
+/* See storm.h. All choices of a storm come from its own dice, so its seed is enough to repeat
+ * it. */
 #include "storm.h"
 
 #include <string.h>
 
-#define REMEMBERED 64 /* messages that may come again */
+#define REMEMBERED 64 /* messages that may be replayed */
 
 struct storm {
-    const struct elect_config *config; /* when all is calm */
+    const struct elect_config *config; /* without faults: a storm may change the lease */
     struct play *play;
     struct world *w;
     struct dice dice;
     uint64_t seed;
     struct storm_report *report;
     enum storm_beyond beyond;
-    uint32_t kinds;              /* set of 1 << storm_fault: what this seed has */
+    uint32_t kinds;              /* the kinds of faults of this seed: set of 1 << storm_fault */
     uint64_t every;              /* ticks between faults, on average */
-    elect_term token[ELECT_MAX]; /* what each leads with */
+    elect_term token[ELECT_MAX]; /* by process: the token that it leads with, or 0 */
     struct flight heard[REMEMBERED];
     unsigned heards;
-    uint64_t moves; /* of this seed: what it does must not depend on seeds before it */
+    uint64_t moves; /* counted for each seed: a seed must not depend on the seeds before it */
 };
 
 const char *const storm_beyond_words[STORM_BEYONDS] = {"none", "clocks", "disks"};
@@ -63,7 +64,7 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
                     enum storm_beyond beyond)
 {
     if (promise == STORM_P4)
-        return c->stable; /* else somebody who cannot win may stand in the way of all others */
+        return c->stable; /* otherwise a process that cannot win may block all others */
     return beyond == STORM_WITHIN || (beyond == STORM_CLOCKS && promise != STORM_P3);
 }
 
@@ -89,8 +90,8 @@ static void office_begins(struct storm *s, uint8_t rank)
             broken(s, STORM_P3, rank, other);
 }
 
-/* P1 and P2 are about what was ever claimed: that a token is larger than all before is part of P2
- * only while clocks keep the bound. */
+/* Judges all claims since the last call. That a token is larger than all tokens before it is part
+ * of P2 only while clocks keep their bound. */
 static void judge_claims(struct storm *s, uint8_t rank)
 {
     unsigned wrong = s->w->broken;
@@ -131,20 +132,19 @@ static void fault(struct storm *s, enum storm_fault kind, const struct fault *f)
 
 static elect_set some(struct storm *s)
 {
-    elect_set everybody = elect_everyone(&s->w->config);
-    return dice_throw(&s->dice) & everybody;
+    return dice_throw(&s->dice) & elect_everyone(&s->w->config);
 }
 
 static void cut(struct storm *s)
 {
-    elect_set everybody = elect_everyone(&s->w->config), side = some(s);
-    struct fault f = {.kind = FAULT_CUT, .parts = 2, .part = {side, everybody & ~side}};
-    if (below(s, 3) == 0) /* a bridge: one of them hears both sides */
+    elect_set all = elect_everyone(&s->w->config), side = some(s);
+    struct fault f = {.kind = FAULT_CUT, .parts = 2, .part = {side, all & ~side}};
+    if (below(s, 3) == 0) /* a bridge: one process may reach both sides */
         f.part[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
     fault(s, STORM_CUT, &f);
 }
 
-/* Most clocks are nearly right, some as wrong as they may be. */
+/* Two of three clocks are as wrong as the bound allows, the others less. */
 static int64_t rate(struct storm *s)
 {
     int64_t most = s->w->config.drift;
@@ -154,7 +154,7 @@ static int64_t rate(struct storm *s)
     return (int64_t)below(s, 2 * (uint64_t)most + 1) - most;
 }
 
-/* A short one, or one that outlasts any lease. */
+/* Returns the length of a short stall, or of one that may outlast a lease. */
 static int64_t stall(struct storm *s)
 {
     uint64_t lease = s->w->config.lease;
@@ -178,7 +178,7 @@ static void weather(struct storm *s)
     s->report->fault[STORM_WEATHER]++;
 }
 
-/* All are told of another lease; what was granted for the old one still holds. */
+/* Changes the lease of all processes. Grants for the old lease remain valid. */
 static void change_lease(struct storm *s)
 {
     fault(s, STORM_LEASE,
@@ -186,8 +186,8 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
-/* The leader gives its office to whoever comes next, or to somebody. If its work has failed, its
- * host tells it to stand aside first. */
+/* Tells the leader to hand over to its heir, or to a random process. Sometimes its host tells it to
+ * stand aside first, as it does when the work has failed. */
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
@@ -200,7 +200,8 @@ static void resign(struct storm *s)
     fault(s, STORM_RESIGN, &f);
 }
 
-/* Mostly to a process that leads, and for its term or the one before; sometimes at once again. */
+/* Gives an order to resign, mostly to the leader, for its latest term or one of the two before;
+ * sometimes twice. */
 static void order(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -213,13 +214,14 @@ static void order(struct storm *s, uint8_t rank)
         fault(s, STORM_ORDER, &f);
 }
 
-/* It writes down what it has learned anew: if it crashes now that may be lost again. */
+/* Returns true while the first write after a readmission is under way: a crash may lose the state
+ * again. */
 static bool may_forget(const struct world *w, uint8_t rank)
 {
     return w->disk[rank].done > w->now && w->disk[rank].before.incarnation == 0;
 }
 
-/* Who is without its state, down or on its way. */
+/* Returns the processes that have no state, or may lose it by a crash now. */
 static elect_set lost(const struct storm *s)
 {
     elect_set set = 0;
@@ -228,7 +230,8 @@ static elect_set lost(const struct storm *s)
     return set;
 }
 
-/* So many remain that the loss of one can be made good. */
+/* Adds or removes a voter. At least three voters remain, so that the loss of one can be
+ * tolerated. */
 static void change_members(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -241,7 +244,8 @@ static void change_members(struct storm *s, uint8_t rank)
               &(struct fault){.kind = votes ? FAULT_REMOVE : FAULT_ADD, .rank = rank});
 }
 
-/* Within the assumptions who has lost its state says so when it comes back, and one at a time. */
+/* Crashes a process and wipes its disk. Within the assumptions of a mandate, only one process at a
+ * time has no state, and it starts with a readmission. */
 static void lose_state(struct storm *s, uint8_t rank)
 {
     if (lost(s) != 0)
@@ -254,28 +258,28 @@ static void recover(struct storm *s, uint8_t rank)
 {
     bool forgot = world_forgot(s->w, rank) && s->beyond != STORM_DISKS;
     for (unsigned i = 0; i < REMEMBERED && forgot; i++)
-        if (s->heard[i].to == rank) /* no session of its former life is open */
+        if (s->heard[i].to == rank) /* its sessions ended with its former life */
             s->heard[i] = (struct flight){0};
     fault(s, STORM_RECOVERY,
           &(struct fault){.kind = forgot ? FAULT_READMIT : FAULT_RECOVER, .rank = rank});
 }
 
-/* Up to twice as fast, or half as fast, as it should be. */
+/* Returns the error of a clock that runs up to twice as fast, or half as fast, as it should. */
 static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
-/* An old message comes again, however late. */
+/* Sends an old message again, however late. */
 static void replay(struct storm *s)
 {
     if (s->heards == 0)
         return;
     const struct flight *f = &s->heard[below(s, s->heards < REMEMBERED ? s->heards : REMEMBERED)];
     if (f->message.type == 0)
-        return; /* it is forgotten: see recover */
+        return; /* removed by recover */
     world_inject(s->w, f);
     s->report->fault[STORM_REPLAY]++;
 }
 
-/* The faults of the world that need no more than a process and, perhaps, an amount. */
+/* The faults of the world that need only a process and perhaps an amount. */
 static const uint8_t plain_faults[STORM_FAULT_COUNT] = {
     [STORM_CRASH] = FAULT_CRASH,   [STORM_TESTAMENT] = FAULT_TESTAMENT, [STORM_HEAL] = FAULT_HEAL,
     [STORM_STALL] = FAULT_STALL,   [STORM_RATE] = FAULT_RATE,           [STORM_DISK] = FAULT_DISK,
@@ -351,7 +355,8 @@ static void remember(struct storm *s)
         s->heard[s->heards++ % REMEMBERED] = s->w->flight[0];
 }
 
-/* Lets time pass; true if `until` was reached, false if `done` says so before. */
+/* Lets time pass. Returns true if `until` was reached, false if `done` returned true before
+ * that. */
 static bool pass(struct storm *s, uint64_t until, bool (*done)(const struct world *w))
 {
     struct happening h;
@@ -377,7 +382,7 @@ static void storm(struct storm *s, uint64_t until)
     }
 }
 
-/* When the last one that stands still goes on; now, if nobody does. */
+/* Returns when the last stall ends, or now if no process is stalled. */
 static uint64_t last_stall(const struct world *w)
 {
     uint64_t last = w->now;
@@ -391,21 +396,22 @@ static bool majority_of(elect_set some, elect_set voters)
     return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
 }
 
-/* A majority that is connected, now and then without the others, who are down or cut off. */
+/* Chooses the processes that are up and connected in the calm: usually all, now and then only a
+ * majority. The others are cut off, and may be down. */
 static elect_set survivors(struct storm *s)
 {
-    elect_set everybody = elect_everyone(&s->w->config);
-    elect_set chosen = below(s, 3) == 0 ? some(s) : everybody;
+    elect_set all = elect_everyone(&s->w->config);
+    elect_set chosen = below(s, 3) == 0 ? some(s) : all;
     bool enough = lost(s) == 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
         const struct elect_membership *m = &s->w->disk[rank].saved.membership;
         enough = enough && majority_of(chosen, m->voters) && majority_of(chosen, m->before) &&
                  (chosen & m->members) != 0;
     }
-    return enough ? chosen : everybody;
+    return enough ? chosen : all;
 }
 
-/* Resumes elections where they are paused. Returns true if they were, anywhere. */
+/* Resumes elections where they are paused. Returns true if they were paused anywhere. */
 static bool resume(struct storm *s)
 {
     bool paused = false;
@@ -418,8 +424,8 @@ static bool resume(struct storm *s)
     return paused;
 }
 
-/* P4 promises a leader only while a member that may lead stands ready. If none of the chosen does
- * that has its state, all of them are told to. */
+/* P4 promises a leader only while a member that may lead stands ready. If no chosen member with its
+ * state does so, tells all chosen members to stand ready. */
 static void stand_ready(struct storm *s, elect_set chosen)
 {
     elect_set ready = chosen & ~lost(s);
@@ -433,7 +439,8 @@ static void stand_ready(struct storm *s, elect_set chosen)
               &(struct fault){.kind = FAULT_READY, .rank = (uint8_t)__builtin_ctzll(rest)});
 }
 
-/* Everything that can be mended is, for whoever is chosen; clocks stay as wrong as they may be. */
+/* Ends all faults for the chosen processes, except that clocks stay as wrong as the bound
+ * allows. */
 static void mend(struct storm *s, elect_set chosen)
 {
     fault(s, STORM_HEAL, &(struct fault){.kind = FAULT_HEAL});
@@ -441,7 +448,7 @@ static void mend(struct storm *s, elect_set chosen)
     s->w->stopping = 0;
     if (s->w->config.lease != s->config->lease)
         fault(s, STORM_LEASE, &(struct fault){.kind = FAULT_LEASE, .amount = s->config->lease});
-    s->w->config = *s->config; /* whose renewal is not rounded */
+    s->w->config = *s->config; /* restores a renewal that was not rounded */
     s->w->cloned = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
         if (s->w->disk[rank].takes > 0)
@@ -466,7 +473,7 @@ static void calm(struct storm *s)
     mend(s, survivors(s));
     uint64_t began = last_stall(s->w);
     bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
-    if (late && resume(s)) { /* somebody heard of a pause only afterwards */
+    if (late && resume(s)) { /* a process heard of a pause only after that */
         began = s->w->now;
         late = pass(s, began + storm_bound(&s->w->config), world_settled);
     }
@@ -484,23 +491,25 @@ static elect_term token_in_force(const struct storm *s)
     return 0;
 }
 
-/* How long an election may be on its way. */
+/* Returns how long an election may travel around a ring; 0 for the bully. */
 static uint64_t round_trip(const struct elect_config *c)
 {
     return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
 }
 
-/* Nobody disturbs a leader that all follow, once the last echo of the storm is over. */
+/* Checks that a leader that all processes follow keeps its office once the effects of the storm are
+ * over. */
 static void lull(struct storm *s)
 {
     const struct elect_config *c = &s->w->config;
     uint64_t lease = c->lease;
-    /* Who may preempt waits until its penalties, and those of others, are forgotten. */
+    /* A process that may preempt waits until penalties, its own and those of others, are
+     * forgotten. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    /* A pause that was forgotten with the disks returns with a late message. */
+    /* A pause that was lost with the disks may return with a late message. */
     if (s->beyond == STORM_DISKS && resume(s))
         return;
     if (token == 0 || token != token_in_force(s))
@@ -508,18 +517,19 @@ static void lull(struct storm *s)
 }
 
 /*
- * The voters' leases and guards end first; then whoever is chosen asks twice and writes twice. But
- * a candidate may have been refused, and waits; and others may have been chosen meanwhile.
+ * The leases and guards of the voters end first. Then the nominated process sends two rounds and
+ * writes twice. A candidate may have been refused before, and wait; and other processes may be
+ * nominated meanwhile.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {
     const uint64_t million = 1000000;
     uint64_t suspicion = c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     uint64_t by_their_clocks = 10 * (uint64_t)c->lease + 8 * (suspicion + round_trip(c));
-    return by_their_clocks * million / (million - c->drift); /* which may be slow */
+    return by_their_clocks * million / (million - c->drift); /* the clocks may be slow */
 }
 
-/* Which kinds of faults this seed has. */
+/* Draws the kinds of faults of this seed. */
 static uint32_t draw_kinds(struct storm *s)
 {
     static const uint32_t clocks = 1u << STORM_FREEZE | 1u << STORM_SKEW | 1u << STORM_JUMP;
@@ -530,7 +540,7 @@ static uint32_t draw_kinds(struct storm *s)
         kinds &= ~clocks;
     if (s->beyond != STORM_DISKS)
         kinds &= ~disks;
-    else /* who forgets a change of the members may never agree with who does not */
+    else /* a process that forgets a change of the membership may never agree with the others */
         kinds &= ~(1u << STORM_MEMBERS);
     return kinds;
 }
@@ -550,7 +560,7 @@ void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t 
     dice_seed(&s.dice, seed, DICE_CRASH);
     s.kinds = draw_kinds(&s);
     world_init(s.w, c, &fine, seed, ELECT_NOBODY);
-    for (uint8_t rank = 0; rank < c->n; rank++) { /* what clocks say at first means nothing */
+    for (uint8_t rank = 0; rank < c->n; rank++) { /* clocks begin with arbitrary values */
         elect_time says = (elect_time)below(&s, 1000 * lease);
         world_set_clock(s.w, rank, says, 0);
         elect_shift(&s.w->node[rank], says);

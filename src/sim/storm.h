@@ -1,7 +1,7 @@
 /*
- * A storm over a cluster with a mandate: random faults of all kinds, then calm, again and again.
- * Each seed draws which kinds of faults there are at all, and how many of them (swarm testing); all
- * the time the promises are checked, and in every calm that there is a leader again in time.
+ * A storm over a cluster with a mandate: random faults of many kinds, then calm, again and again.
+ * Each seed draws which kinds of faults occur and how often (swarm testing). The promises are
+ * checked all the time; each calm also checks that there is a leader again in time.
  */
 #ifndef ELECT_SIM_STORM_H
 #define ELECT_SIM_STORM_H
@@ -9,7 +9,7 @@
 #include "../model/play.h"
 #include "../model/setup.h"
 
-/* Crashes and cuts are followed by recoveries and healing, which are counted too. */
+/* Recoveries and healing, which follow crashes and cuts, are counted too. */
 #define STORM_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVERY, "recovery")                                                                        \
@@ -46,17 +46,17 @@ enum storm_fault {
         STORM_FAULT_COUNT
 };
 
-/* Faults that a mandate does not assume: then only what survives is promised. */
+/* Faults beyond the assumptions of a mandate, and the promises that survive them. */
 enum storm_beyond {
     STORM_WITHIN,
-    STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2, P4 and P5 survive, but for the
-                     order of tokens */
+    STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2 without the order of tokens, P4
+                     and P5 survive */
     STORM_DISKS,  /* rolled back, lost or cloned: P4 survives */
     STORM_BEYONDS
 };
 extern const char *const storm_beyond_words[STORM_BEYONDS];
 
-/* What must hold, of docs/guarantees.md. */
+/* The promises of docs/guarantees.md, each with its violation in words. */
 #define STORM_PROMISES(X)                                                                          \
     X(P1, "P1", "two leaders in one term")                                                         \
     X(P2, "P2", "a token that is not larger than the one before")                                  \
@@ -80,11 +80,12 @@ struct storm_violation {
 #define STORM_MAX_VIOLATIONS 16
 
 struct storm_report {
-    uint64_t time, events, storms, offices, slowest; /* slowest: from calm to a leader */
+    uint64_t time, events, storms, offices;
+    uint64_t slowest; /* the longest time from the beginning of a calm to a leader */
     uint64_t fault[STORM_FAULT_COUNT];
     unsigned violations;
     struct storm_violation violation[STORM_MAX_VIOLATIONS];
-    uint64_t lost[STORM_PROMISE_COUNT]; /* how often what was not promised did not hold */
+    uint64_t lost[STORM_PROMISE_COUNT]; /* violations of promises that need not survive */
 };
 
 const char *storm_fault_name(enum storm_fault f);
@@ -93,12 +94,13 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
-/* Storms of this seed for so many ticks, added to the report. `play` may have a listener. */
+/* Runs the storms of a seed for so many ticks, and adds them to the report. `play` may have a
+ * listener. */
 void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
                uint64_t ticks, struct play *play, const volatile int *interrupted,
                struct storm_report *report);
 
-/* When all is calm: within this time there is a leader again. */
+/* Returns the time after the end of all faults within which there is a leader again. */
 uint64_t storm_bound(const struct elect_config *c);
 
 #endif

@@ -5,7 +5,7 @@ struct troubled {
     struct world *w;
     struct dice dice;
     enum trouble trouble;
-    uint8_t leader; /* the last one */
+    uint8_t leader; /* the last leader */
     struct trouble_report *report;
 };
 
@@ -34,7 +34,7 @@ static uint64_t between(struct troubled *t, uint64_t least, uint64_t most)
     return least + dice_below(&t->dice, most - least + 1);
 }
 
-/* Lets time pass, and watches who leads. */
+/* Lets time pass, and counts changes of leader and the time without one. */
 static void pass(struct troubled *t, uint64_t until)
 {
     struct world *w = t->w;
@@ -65,12 +65,12 @@ static void crash_and_recover(struct troubled *t, uint8_t rank, uint64_t down)
     happen(t, (struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
-/* One turn of it. */
+/* Lets the trouble happen once. */
 static void trouble(struct troubled *t)
 {
     uint64_t lease = t->w->config.lease;
     uint8_t n = t->w->config.n, top = (uint8_t)(n - 1), one = (uint8_t)between(t, 0, top);
-    elect_set everybody = elect_ranks_below(n), highest = (elect_set)1 << top;
+    elect_set all = elect_ranks_below(n), highest = (elect_set)1 << top;
     switch (t->trouble) {
     case TROUBLE_FLAPPING:
         pass(t, t->w->now + between(t, lease, 4 * lease));
@@ -83,7 +83,7 @@ static void trouble(struct troubled *t)
     case TROUBLE_CUT_OFF:
         happen(t, (struct fault){.kind = FAULT_CUT,
                                  .parts = 2,
-                                 .part = {highest, everybody & ~(highest | highest >> 1)}});
+                                 .part = {highest, all & ~(highest | highest >> 1)}});
         pass(t, t->w->now + between(t, 10 * lease, 60 * lease));
         break;
     case TROUBLE_CHAIN:
@@ -93,7 +93,7 @@ static void trouble(struct troubled *t)
     case TROUBLE_ONE_WAY:
         happen(t, (struct fault){.kind = FAULT_ONE_WAY,
                                  .parts = 2,
-                                 .part = {(elect_set)1 << one, dice_throw(&t->dice) & everybody}});
+                                 .part = {(elect_set)1 << one, dice_throw(&t->dice) & all}});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
         happen(t, (struct fault){.kind = FAULT_HEAL});
         break;
@@ -104,10 +104,9 @@ static void trouble(struct troubled *t)
         pass(t, t->w->now + 60 * lease);
         break;
     case TROUBLE_HUGE_TERM:
-        happen(t,
-               (struct fault){.kind = FAULT_CUT,
-                              .parts = 2,
-                              .part = {(elect_set)1 << one, everybody & ~((elect_set)1 << one)}});
+        happen(t, (struct fault){.kind = FAULT_CUT,
+                                 .parts = 2,
+                                 .part = {(elect_set)1 << one, all & ~((elect_set)1 << one)}});
         pass(t, t->w->now + between(t, 2 * lease, 20 * lease));
         happen(t, (struct fault){.kind = FAULT_HEARS,
                                  .rank = one,

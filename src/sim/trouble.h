@@ -1,22 +1,24 @@
 /*
- * Troubles that clusters have for days: each is one kind of fault, again and again, over a cluster
- * whose leader crashes now and then. How often does the leader change, and how long does nobody
- * lead, with the rules of presence.c and without?
+ * Troubles that can last for days: one kind of fault occurs again and again, in a cluster whose
+ * leader also crashes now and then. The report shows how often the leader changes and how long
+ * there is no leader, with and without the rules of presence.c.
  */
 #ifndef ELECT_SIM_TROUBLE_H
 #define ELECT_SIM_TROUBLE_H
 
 #include "../model/world.h"
 
-/* name, the word for it, what it is; who is meant is the highest, whom the bully would have lead */
+/* name, its words, its meaning; "the highest" is the process that the bully algorithm elects */
 #define TROUBLE_LIST(X)                                                                            \
-    X(FLAPPING, "flapping preemption", "the highest comes and goes, and may preempt")              \
-    X(RESTARTS, "restarts every second", "the highest crashes every second, and comes back")       \
-    X(CUT_OFF, "cut off from the majority", "the highest reaches the second, and nobody else")     \
-    X(CHAIN, "chain", "the highest and the lowest cannot talk to each other")                      \
-    X(ONE_WAY, "one-way links", "now this one, now that one is not heard by some")                 \
-    X(SLOW_DISK, "slow disk", "a write takes the highest longer than a candidate has")             \
-    X(HUGE_TERM, "isolated, with a huge term", "one is alone for a while, and counts on")
+    X(FLAPPING, "flapping preemption",                                                             \
+      "the highest process crashes, recovers and preempts the leader")                             \
+    X(RESTARTS, "restarts every second", "the highest process restarts once in every lease")       \
+    X(CUT_OFF, "cut off from the majority", "the highest process reaches only the second highest") \
+    X(CHAIN, "chain", "no message passes between the highest and the lowest process")              \
+    X(ONE_WAY, "one-way links", "messages of a random process do not reach some of the others")    \
+    X(SLOW_DISK, "slow disk", "a write of the highest process takes longer than a candidacy may")  \
+    X(HUGE_TERM, "isolated, with a huge term",                                                     \
+      "an isolated process returns with a term that is far ahead")
 
 enum trouble {
 #define X(name, word, text) TROUBLE_##name,
@@ -26,7 +28,7 @@ enum trouble {
 };
 
 struct trouble_report {
-    uint64_t time, changes, leaderless; /* changes of who leads; ticks without anybody */
+    uint64_t time, changes, leaderless; /* changes of leader; ticks without a leader */
 };
 
 const char *trouble_name(enum trouble t);

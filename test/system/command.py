@@ -156,7 +156,7 @@ def bad_usage():
     complains(["sim", "--processes", "5", "--heal", "1000000000000"], "is not a time")
     complains(["sim", "--processes", "5", "-v", "-o", "json"], "--verbose")
     complains(["sim", "--processes", "4294967294", "--down", "0..4294967293"], "at most 16000000")
-    complains(["sim", "--processes", "5", "--begin", "0..4294967293"], "more than there are")
+    complains(["sim", "--processes", "5", "--begin", "0..4294967293"], "the cluster has fewer")
     complains(["sim", "--processes", "5", "--algorithm", "bu\nly\x1b[31m"], "bu?ly?[31m")
     complains(["sim", "--processes", "5", "--algorithm", "x" * 20000], "one of bully")
     mandate = ["sim", "--processes", 3, "--mandate", "majority"]
