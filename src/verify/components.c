@@ -1,19 +1,20 @@
 /*
- * What can only be said of all worlds together: can agreement be reached from every one of them,
- * and does every election end?
+ * Judges the two properties that need all worlds: can agreement be reached from every world, and
+ * does every election end?
  *
- * From most worlds every history comes to an end: ends.c marks those. The others, without further
- * faults and beginnings, are taken apart into their strongly connected components (Tarjan 1972,
- * with one number for each world: Pearce 2016). What a component leads to is complete before the
- * component is, so one walk says of every world whether it reaches agreement (some successor does)
- * and whether it comes to an end (all of them do).
+ * ends.c marks the worlds from which every history ends, which are most of them. This file takes
+ * the others apart into their strongly connected components, without further faults and new
+ * elections (Tarjan 1972, with one number for each world: Pearce 2016). The successors of a
+ * component are complete before the component is. One walk therefore tells for every world whether
+ * it reaches agreement (some successor does) and whether it ends (all successors do).
  *
- * What does not come to an end can go on for ever. But not every such history counts: see struct
- * due. So a component with a cycle is a violation if letters of every sender who has some in all of
- * its worlds are taken inside; if every timer that runs in all of its worlds, and whose turn it is
- * in one of them, runs out or is started again inside; and if every healing, hearing or missing
- * that is possible in one of them happens inside. If such a move only leads out, the worlds where
- * it is possible are avoided, and what is left of the component is taken apart again.
+ * A history that does not end can go on forever, but only fair histories count: see struct due. A
+ * component with a cycle is a violation if all of the following holds. Inside the component, at
+ * least one message is received from every sender whose messages are there in all of its worlds.
+ * Every timer that runs in all of its worlds, and may run out in one of them, runs out or is
+ * started again inside. Every healing, hearing or missing that is possible in one of them happens
+ * inside. If such a move only leads out of the component, the worlds where it is possible are
+ * avoided, and the rest of the component is taken apart again.
  */
 #include "explorer.h"
 
@@ -22,24 +23,24 @@
 
 struct frame {
     uint32_t world, index;
-    uint32_t first, next; /* its successors in `edge`, and the one that is looked at */
+    uint32_t first, next; /* its successors in `edge`; the next one to be looked at */
     bool root, reaches, ends;
-    bool again; /* it leads to itself */
+    bool again; /* it has an edge to itself */
 };
 
 struct whole {
     struct explorer *x;
-    uint32_t *number; /* 0: not seen; up to `index`: on the way; above `component`: complete */
+    uint32_t *number; /* 0: not seen; up to `index`: on the path; above `component`: complete */
     uint32_t index, component;
-    uint32_t *stack; /* those whose component is not complete */
+    uint32_t *stack; /* worlds whose component is not complete */
     uint32_t depth;
-    uint32_t *edge; /* successors of the worlds on the way to the one that is looked at */
+    uint32_t *edge; /* successors of the worlds on the current path */
     uint32_t edges, room;
     struct frame *frame;
     uint32_t frames, frame_room;
     size_t worlds;
     uint64_t seen;
-    uint32_t bad; /* the first world in a component that goes on for ever */
+    uint32_t bad; /* the first world of a component that can go on forever */
     bool found, again, out_of_memory;
 };
 
@@ -56,13 +57,13 @@ static bool gone(const struct whole *g, uint32_t world)
     return (g->x->mark[world] & (MARK_ENDS | MARK_AVOIDED)) != 0;
 }
 
-/* ---- a component that is complete: does it go on for ever? ---- */
+/* ---- a complete component: can it go on forever? ---- */
 
 struct inside {
     struct whole *g;
     struct due could, did;
     uint8_t runs[SPACE_MAX];  /* by process: timers that run in every world */
-    uint16_t mail[SPACE_MAX]; /* by process: whose letters are there in every world */
+    uint16_t mail[SPACE_MAX]; /* by process: senders whose messages are there in every world */
 };
 
 void due_note(struct due *d, const struct move *move)
@@ -80,7 +81,8 @@ void due_note(struct due *d, const struct move *move)
         d->heal = 1;
 }
 
-/* What is possible and never happens inside, but would have to; false if nothing is. */
+/* Finds the moves that are possible and must happen, but never happen inside. Returns false if
+ * there are none. */
 static bool put_off(const struct inside *in, struct due *rest)
 {
     const struct due *a = &in->could, *b = &in->did;
@@ -130,7 +132,7 @@ static void look_for(void *escape, const struct move *move, const struct row *ro
     e->possible = e->possible || meet(&here, e->due);
 }
 
-/* Without the worlds where one of these moves is possible. */
+/* Avoids the worlds where one of these moves is possible. */
 static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const struct due *due)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -143,7 +145,7 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
     g->again = true;
 }
 
-/* Letters that are there in every world and never taken. */
+/* Returns true if messages are there in every world and never received. */
 static bool mail_waits(const struct inside *in)
 {
     for (unsigned k = 0; k < in->g->x->asked->question.config.n; k++)
@@ -218,7 +220,8 @@ static void enter(struct whole *g, uint32_t world)
     f->reaches = quiet && (seen.agreed || seen.highest == ELECT_NOBODY);
 }
 
-/* All on the stack that were found after its root belong to the component. */
+/* Completes the component of a root: all worlds on the stack that were found after the root belong
+ * to it. */
 static void complete(struct whole *g, const struct frame *f)
 {
     uint32_t first = g->depth;
@@ -229,7 +232,8 @@ static void complete(struct whole *g, const struct frame *f)
         g->number[g->stack[i]] = g->component;
         g->x->mark[g->stack[i]] |= (unsigned char)(f->reaches * MARK_REACHES | f->ends * MARK_ENDS);
     }
-    bool cycle = g->depth - first > 1 || f->again; /* most worlds only lead to one */
+    bool cycle =
+        g->depth - first > 1 || f->again; /* most worlds lead to a cycle but are not part of one */
     if (cycle && goes_on(g, g->stack + first, g->depth - first))
         for (uint32_t i = first; i < g->depth; i++)
             if (!g->found || g->stack[i] < g->bad) {
@@ -260,7 +264,7 @@ static void leave(struct whole *g)
     }
 }
 
-/* Where an edge leads that needs no visit. */
+/* Follows an edge to a world that needs no visit. */
 static void follow(const struct whole *g, struct frame *f, uint32_t to)
 {
     bool complete = g->number[to] > g->component || gone(g, to);
@@ -293,7 +297,7 @@ static void walk_from(struct whole *g, uint32_t world)
     }
 }
 
-/* False if there was no memory, or no time. */
+/* Returns false if memory ran out or the search was interrupted. */
 static bool take_apart(struct whole *g)
 {
     const struct store *s = &g->x->store;
@@ -326,7 +330,7 @@ static bool judge_cycles(struct whole *g)
     return true;
 }
 
-/* ---- judging the whole ---- */
+/* ---- judging all worlds ---- */
 
 static void nearest_unmarked(struct whole *g)
 {

@@ -1,4 +1,4 @@
-/* Counterexamples of elections without a mandate; the settings of all. */
+/* Counterexamples of elections without a mandate, and the settings of all counterexamples. */
 #include "counterexample.h"
 
 #include "../base/output.h"
@@ -54,7 +54,7 @@ static void write_message(const struct counterexample *w, enum scenario_verb ver
     scenario_write_message(&w->writer, verb, from, to, t.bytes);
 }
 
-/* The oldest message in flight with this content. */
+/* Returns the oldest message in flight with this content. */
 static uint32_t find(const struct world *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
@@ -68,7 +68,8 @@ static uint32_t find(const struct world *w, unsigned from, unsigned to,
     return found;
 }
 
-/* What goes to the dead, or across a cut, is lost at once. */
+/* Loses the messages in flight to dead processes or across a cut: the search lost them
+ * immediately. */
 static void clear_the_way(struct counterexample *w)
 {
     struct happening h;
@@ -94,7 +95,7 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
     uint32_t flight = find(&w->world, m->from, m->process, &message);
     write_message(w, verbs[m->kind], m->from, m->process, &message);
     if (flight == WORLD_MAX_FLIGHTS)
-        return; /* the replay will say so */
+        return; /* the replay will report it */
     if (m->kind == MOVE_DELIVER)
         world_deliver(&w->world, flight, &h);
     else if (m->kind == MOVE_LOSE)
@@ -103,7 +104,7 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
         world_duplicate(&w->world, flight);
 }
 
-/* The leader's heartbeat reaches one process; the others have no use for it. */
+/* Delivers the leader's heartbeat to one process, and loses the heartbeats to the others. */
 static void write_hear(struct counterexample *w, const struct move *m)
 {
     struct happening h;
@@ -124,13 +125,13 @@ static void write_hear(struct counterexample *w, const struct move *m)
 
 static void write_fault(struct counterexample *w, const struct move *m)
 {
-    elect_set everybody = elect_everyone(&w->world.config);
+    elect_set all = elect_everyone(&w->world.config);
     struct fault f = {.kind = FAULT_HEAL, .rank = m->process};
     if (m->kind == MOVE_CRASH || m->kind == MOVE_RECOVER)
         f.kind = m->kind == MOVE_CRASH ? FAULT_CRASH : FAULT_RECOVER;
     else if (m->kind == MOVE_CUT)
         f = (struct fault){
-            .kind = FAULT_CUT, .parts = 2, .part = {m->cut, everybody & ~(elect_set)m->cut}};
+            .kind = FAULT_CUT, .parts = 2, .part = {m->cut, all & ~(elect_set)m->cut}};
     counterexample_fault(w, &f);
 }
 
@@ -165,7 +166,7 @@ static void write_move(struct counterexample *w, struct space *s, const struct m
     case MOVE_TESTAMENT:
     case MOVE_RESIGN:
     case MOVE_CHANGE:
-    case MOVE_TICK: return; /* of a mandate */
+    case MOVE_TICK: return; /* only under a mandate */
     }
     clear_the_way(w);
 }
@@ -192,7 +193,7 @@ static void write_head(const struct counterexample *w, const struct outcome_of_e
     text_add(&t, " in ");
     text_add_number(&t, o->moves - o->after);
     text_add(&t, " moves");
-    text_add(&t, o->loop > 0 ? ", for what follows the mark can be repeated for ever." : ".");
+    text_add(&t, o->loop > 0 ? ", because the moves after the mark can be repeated forever." : ".");
     scenario_write_comment(&w->writer, t.bytes);
 }
 
@@ -204,8 +205,9 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
         write_move(w, s, &(struct move){.kind = MOVE_BEGIN, .process = q->beginner[i]});
     for (unsigned i = 0; i < o->moves; i++) {
         if (i + o->after == o->moves && o->worst == PROPERTY_EVENTUALLY)
-            scenario_write_comment(&w->writer,
-                                   "no agreement from here on, whatever happens; for example:");
+            scenario_write_comment(
+                &w->writer,
+                "from here on no agreement is possible, whatever happens; for example:");
         if (i + o->loop == o->moves)
             scenario_write_mark(&w->writer);
         if (q->config.mandate == ELECT_MAJORITY)
@@ -215,7 +217,7 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
     }
 }
 
-/* Begins the world that plays along. */
+/* Begins the world that plays along with the counterexample. */
 static void begin(struct counterexample *w, const struct question *q)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};

@@ -1,6 +1,6 @@
 /*
- * A counterexample as the steps of a scenario file, which `elect sim` replays step for step. The
- * steps are written while a world plays along, which knows what is in flight.
+ * Writes a counterexample as the steps of a scenario file, which `elect sim` replays step for step.
+ * While the steps are written, a world plays along to tell which messages are in flight.
  */
 #ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
 #define ELECT_VERIFY_COUNTEREXAMPLE_H
@@ -11,7 +11,7 @@
 /* Returns the shortest history that violates a property, as text that the caller frees. */
 char *counterexample_script(struct space *s, const struct outcome_of_exploration *o);
 
-/* ---- between counterexample.c and counterexample_mandate.c ---- */
+/* ---- shared by counterexample.c and counterexample_mandate.c ---- */
 
 struct counterexample {
     struct scenario_writer writer;
@@ -23,7 +23,7 @@ struct counterexample {
 void counterexample_fault(struct counterexample *c, const struct fault *f);
 
 void counterexample_mandate_settings(const struct counterexample *c);
-/* Writes what leads from one world of the history to the next. */
+/* Writes the steps that lead from one world of the history to the next. */
 void counterexample_mandate_move(struct counterexample *c, const struct move *m,
                                  const struct row *before, const struct row *after);
 

@@ -1,7 +1,7 @@
 /*
- * Counterexamples under a mandate. What the search guesses, a step of the scenario does by hand:
- * times come due, all voters assent. What the search leaves out, because it can only forbid
- * something, is spelled out: leases end.
+ * Counterexamples under a mandate. The search guesses some inputs of a process, and the scenario
+ * performs them by hand: times come due, all voters assent. The search leaves out events that can
+ * only forbid a step, and the scenario has to spell them out: leases end.
  */
 #include "counterexample.h"
 
@@ -17,7 +17,7 @@ static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_na
     counterexample_fault(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
-/* With clocks of any kind nothing that was granted stands in the way. */
+/* With clocks of any kind no grant stands in the way of another one: ends the leases. */
 static void write_no_lease(struct counterexample *w, uint8_t rank)
 {
     if (w->space->question.clocks != CLOCKS_ANY)
@@ -28,7 +28,7 @@ static void write_no_lease(struct counterexample *w, uint8_t rank)
         write_due(w, rank, ELECT_GUARD);
 }
 
-/* An office that is over is looked at once. */
+/* Lets a leader whose office is over notice that immediately, as in the search. */
 static void write_ends(struct counterexample *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
@@ -40,11 +40,12 @@ static void write_ends(struct counterexample *w)
 
 /* ---- messages ---- */
 
-/* The search counts the rounds of each term from 2 on, a world those of an incarnation. What was
- * delivered here is still in flight: that is where they are found. */
+/* Returns true if a message belongs to the nth round of its term. The search numbers the rounds of
+ * each term from 2 on, the world those of an incarnation. Messages that were delivered are still in
+ * flight here, so the earlier rounds can be counted. */
 static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
 {
-    uint64_t earlier = 0; /* rounds: a bit for each */
+    uint64_t earlier = 0; /* set of rounds */
     for (uint32_t i = 0; i < w->flights; i++) {
         const struct elect_message *other = &w->flight[i].message;
         if (other->type == m->type && other->term == m->term &&
@@ -58,11 +59,12 @@ static unsigned nth_round(const struct counterexample *w, const struct elect_mes
 {
     unsigned rounds = w->space->question.max_rounds;
     unsigned nth = m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
-    bool lost = w->space->question.max_changes > 0 && nth > 0; /* the first news of an office */
+    bool lost = w->space->question.max_changes > 0 &&
+                nth > 0; /* the search always loses the first round of an office */
     return nth + lost;
 }
 
-/* A message in flight that is this one of the search's. */
+/* Returns the message in flight that corresponds to this message of the search. */
 static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
@@ -78,7 +80,7 @@ static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
     return WORLD_MAX_FLIGHTS;
 }
 
-/* It may arrive again: a copy stays in flight. */
+/* Delivers a copy, and keeps the message in flight, because it may arrive again. */
 static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
                            const struct elect_message *m)
 {
@@ -91,7 +93,7 @@ static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
     scenario_write_message(&w->writer, VERB_DUPLICATE, from, to, t.bytes);
     scenario_write_message(&w->writer, VERB_DELIVER, from, to, t.bytes);
     if (flight == WORLD_MAX_FLIGHTS)
-        return; /* the replay will say so */
+        return; /* the replay will report it */
     world_duplicate(&w->world, flight);
     world_deliver(&w->world, flight, &h);
 }
@@ -162,7 +164,7 @@ static void write_resignation(struct counterexample *w, const struct move *m)
                          &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
-/* The leader is told: here it is known who that is. */
+/* Changes the membership. The step names only the process, because the world knows the leader. */
 static void write_change(struct counterexample *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
@@ -191,7 +193,8 @@ static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name n
            waits(w, rank, name);
 }
 
-/* Clocks go on; those of voters faster, so that what they granted ends sooner. */
+/* Lets the clocks advance. Clocks of voters are faster, so leases and guards end that ended in the
+ * search. */
 static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {
     uint32_t slow = w->space->question.slow;

@@ -1,12 +1,13 @@
 /*
- * What follows a bad world, for whoever wants to see what is wrong with it.
+ * Finds a continuation of a bad world that shows the violation.
  *
- * An election that never ends: a closed walk inside the component that goes on for ever, in which
- * nothing is put off that must happen. Every timer runs out on the way, is started again or is not
- * running somewhere, if it is ever its turn; every sender's letters are taken, or there are none
- * somewhere; every healing, hearing or missing that is possible happens.
+ * For an election that never ends: a closed walk inside the component that can go on forever, in
+ * which every move happens that must happen. Every timer that may run out does so on the way, is
+ * started again, or is not running somewhere. Messages of every sender are received, or there are
+ * none somewhere. Every healing, hearing or missing that is possible happens.
  *
- * No agreement in any future: one of them, to rest or back to where it was.
+ * If no agreement is possible in any future: one of these futures, until it is at rest or returns
+ * to an earlier world.
  */
 #include "explorer.h"
 
@@ -17,16 +18,17 @@ struct walk {
     struct explorer *x;
     const uint32_t *number; /* by world: its component */
     uint32_t component;
-    struct due done; /* what has not been put off */
-    /* The search for the next thing to do: whence each world was reached, and who is next. */
+    struct due done; /* the moves that have happened, or need not happen */
+    /* The search for the next such move: from where each world was reached, and the worlds to be
+     * visited. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
-    bool found, any; /* anything new would do; else the way home */
+    bool found, any; /* true: any new move is a goal; false: the way home */
 };
 
 #define UNSEEN UINT32_MAX
 
-/* What a move does, and what is not to be done in the world that it leads to. */
+/* Adds to `d` a move, and the moves that need not happen in the world that it leads to. */
 static void add(const struct walk *w, const struct move *move, const struct row *to, struct due *d)
 {
     due_note(d, move);
@@ -58,7 +60,7 @@ static void try(void *walk, const struct move *move, const struct row *row)
 
 static bool append(struct explorer *x, uint32_t world)
 {
-    if ((x->afters & (x->afters + 1)) == 0) { /* it is full at 1, 3, 7 ... */
+    if ((x->afters & (x->afters + 1)) == 0) { /* the array is full at 1, 3, 7 ... */
         uint32_t *after = realloc(x->after, (2 * x->afters + 2) * sizeof *after);
         if (after == NULL)
             return false;
@@ -68,19 +70,19 @@ static bool append(struct explorer *x, uint32_t world)
     return true;
 }
 
-/* The worlds between, which were reached one from the other, then the last one. */
+/* Appends the worlds on the way from `start`, each reached from the one before, then the goal. */
 static bool append_way(struct walk *w, uint32_t start)
 {
     uint32_t length = 0;
     for (uint32_t world = w->here; world != start; world = w->from[world])
-        w->queue[length++] = world; /* the search is over: there is room */
+        w->queue[length++] = world; /* the search is over, so the queue is free */
     while (length > 0)
         if (!append(w->x, w->queue[--length]))
             return false;
     return append(w->x, w->goal);
 }
 
-/* To the next goal; false: there is none, or no time to find it. */
+/* Walks to the next goal. Returns false if there is none, or if the search was interrupted. */
 static bool go(struct walk *w, size_t worlds)
 {
     struct explorer *x = w->x;

@@ -1,11 +1,11 @@
 /*
- * From which worlds does every history come to an end, without further faults and beginnings?
+ * Finds the worlds from which every history ends, without further faults and new elections.
  *
- * Each thread walks depth first. A world ends if all worlds that follow it do. It does not if one
- * of them is on the way to it, which is a cycle, or does not end. So every world that the walk
+ * Each thread walks depth first. A world ends if all of its successors end. It does not end if a
+ * successor does not end or is on the current path, which is a cycle. So every world that the walk
  * leaves is judged for good, and its mark spares the other threads the same walk. Two threads may
- * judge the same world: they find the same. Worlds are taken from the last level to the first,
- * because what follows a world is on the next level most of the time, and marked already.
+ * judge the same world; they find the same. The worlds are taken from the last level to the first,
+ * because the successors of a world are on the next level most of the time, and marked already.
  */
 #include "explorer.h"
 
@@ -14,14 +14,14 @@
 
 struct step {
     uint32_t world;
-    uint32_t first, next; /* its successors in `edge`, and the one that is looked at */
+    uint32_t first, next; /* its successors in `edge`; the next one to be looked at */
     bool reaches, cycles;
 };
 
 struct walk {
     struct worker *worker;
     struct explorer *x;
-    unsigned char *way; /* a bit for each world: it is on the way to the one that is looked at */
+    unsigned char *way; /* a bit for each world: it is on the current path */
     struct step *step;
     uint32_t *edge;
     uint32_t steps, step_room, edges, edge_room;
@@ -106,7 +106,7 @@ static void walk_from(struct walk *w, uint32_t world)
             leave(w);
             continue;
         }
-        uint32_t to = w->edge[s->next]; /* looked at again when its walk is over */
+        uint32_t to = w->edge[s->next]; /* it is looked at again when its walk is over */
         unsigned mark = mark_of(w, to);
         if (mark == 0 && !on_the_way(w, to)) {
             enter(w, to);
@@ -118,7 +118,8 @@ static void walk_from(struct walk *w, uint32_t world)
     }
 }
 
-/* The last worlds that no thread has taken yet, of any owner; false if there are no more. */
+/* Takes the last worlds that no thread has taken yet, of any owner. Returns false if there are no
+ * more. */
 static bool take_last(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                       uint32_t *to)
 {

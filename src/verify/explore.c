@@ -119,7 +119,7 @@ static void post(void *worker, const struct move *move, const struct row *row)
     explorer_note(w, row);
 }
 
-/* The next worlds of this level, whoever keeps them; false if there are no more. */
+/* Takes the next worlds of this level, of any owner. Returns false if there are no more. */
 static bool next_chunk(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                        uint32_t *to)
 {
@@ -184,7 +184,7 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned o
                                  : x->store.shelves[owner].count;
 }
 
-/* The worlds that are not yet expanded are the next level. */
+/* Begins the next level, which consists of the worlds that are not yet expanded. */
 static bool begin_level(struct explorer *x)
 {
     if (x->levels == x->level_room) {
@@ -228,7 +228,7 @@ static void end_level(struct explorer *x)
     x->depth += !empty;
 }
 
-/* Is the level done, is everything? */
+/* Ends the level, or the search, if it is done. One thread runs this while the others wait. */
 static void go_on(struct explorer *x)
 {
     bool level_done = true;
@@ -247,7 +247,8 @@ static void go_on(struct explorer *x)
         x->asked->progress(store_count(&x->store), 0, x->depth);
 }
 
-/* Somebody has worlds that the store had no room for: then all must help to move what is there. */
+/* Returns true if a thread has worlds for which the store has no room. All threads must then help
+ * to move its content to a larger table. */
 static bool make_room(struct explorer *x)
 {
     uint64_t waiting = 0;
@@ -283,7 +284,8 @@ static void search(struct worker *w)
 
 /* ---- threads ---- */
 
-/* They wait at the gate until it is known that there are enough of them. */
+/* The first function of each thread. Threads wait at the gate until all of them have been started
+ * or one could not be. */
 static void *come(void *worker)
 {
     struct worker *w = worker;
@@ -388,12 +390,11 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The first world is its own parent. */
+/* Puts the first world, which is its own parent, into the store. */
 static bool start(struct explorer *x)
 {
     const struct question *q = &x->asked->question;
-    bool budget =
-        !budget_is_none(&q->budget); /* under a mandate `late` is all that there is else */
+    bool budget = !budget_is_none(&q->budget); /* otherwise only `begun` or `late` differs */
     struct arrival first = {0};
     if (!store_init(&x->store, q->config.n, budget, x->threads, x->asked->max_memory))
         return false;
@@ -460,8 +461,8 @@ void explore_free(struct space *space, struct outcome_of_exploration *out)
     space_free(space);
 }
 
-/* Which of the shortest bad histories several threads find is chance. One thread always finds the
- * same: then it looks again, as far as that. */
+/* Several threads find one of the shortest bad histories by chance, but one thread always finds the
+ * same. So one thread searches again, up to that depth. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out)
 {
@@ -475,7 +476,7 @@ bool explore_all(const struct exploration *e, struct space *space,
         *space = *again;
         second.seconds += out->seconds;
         *out = second;
-    } else if (again != NULL) { /* stopped before it was found again: the first one is as good */
+    } else if (again != NULL) { /* stopped before it found the violation: keep the first history */
         explore_free(again, &second);
     }
     free(again);

@@ -1,4 +1,5 @@
-/* Every possible history of a small cluster, breadth first: the shortest bad one comes first. */
+/* Explores every possible history of a small cluster, breadth first, so that it finds a shortest
+ * bad history. */
 #ifndef ELECT_VERIFY_EXPLORE_H
 #define ELECT_VERIFY_EXPLORE_H
 
@@ -16,33 +17,35 @@ struct exploration {
     size_t max_memory;
     unsigned threads;
     const volatile int *interrupted;
-    /* Now and then, may be NULL. `total` is 0 until all worlds are found and are being judged. */
+    /* Reports the progress from time to time; may be NULL. `total` is 0 until all worlds are found
+     * and are being judged. */
     void (*progress)(uint64_t worlds, uint64_t total, unsigned depth);
 };
 
 struct finding {
     bool violated;
-    unsigned depth; /* how many moves the shortest violation takes */
+    unsigned depth; /* number of moves of the shortest violation */
 };
 
 struct outcome_of_exploration {
-    uint64_t states, transitions, steps; /* steps: how often the real code ran */
+    uint64_t states, transitions, steps; /* steps: how often elect_step ran */
     unsigned depth;
     enum bound bound;
     bool exhausted;
-    bool full; /* the bound was a mailbox, or the numbers of a table */
+    bool full; /* a mailbox or a table outgrew its limit */
     struct finding finding[PROPERTY_COUNT];
-    size_t bytes; /* all that the exploration held */
+    size_t bytes; /* all memory of the exploration */
     double seconds;
-    enum property worst; /* the property of the path, if any is violated */
+    enum property worst; /* the property that the history violates, if any */
     unsigned moves;
-    unsigned after;    /* how many of them follow the bad world, to show what is wrong with it */
-    unsigned loop;     /* how many of them, at the end, can be repeated for ever */
+    unsigned after;    /* how many of them follow the bad world, to show the violation */
+    unsigned loop;     /* how many of them, at the end, can be repeated forever */
     struct move *move; /* the shortest bad history */
-    struct row *row;   /* and its worlds: moves + 1 of them */
+    struct row *row;   /* its worlds: moves + 1 of them */
 };
 
-/* False if there is not even memory to begin. The space stays, for whoever tells the story. */
+/* Returns false if there is not enough memory to begin. `space` remains valid for the caller, which
+ * may write the counterexample. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out);
 bool explore_violated(const struct outcome_of_exploration *out);

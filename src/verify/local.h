@@ -1,4 +1,5 @@
-/* A process by itself, as the search keeps it: what space.c and mandate.c share. */
+/* The state of a process without its mailbox, as the search keeps it: shared by space.c and
+ * mandate.c. */
 #ifndef ELECT_VERIFY_LOCAL_H
 #define ELECT_VERIFY_LOCAL_H
 
@@ -7,19 +8,21 @@
 struct local {
     struct elect_node node;
     uint64_t up;
-    /* Under a mandate. Without one all that a node saves is on its disk at once. */
+    /* Only under a mandate. Without one, all that a node saves is on its disk immediately. */
     struct elect_saved disk;
     struct claims claims;
-    uint64_t broken; /* what its claims broke */
+    uint64_t broken; /* violations of its claims */
 };
 
 /* ---- mandate.c ---- */
 
-/* What happens to a process under a mandate. False: its terms are beyond the bound. */
+/* Performs what happens to a process under a mandate. Returns false if its terms are beyond the
+ * bounds. */
 bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
                   struct local *l, struct elect_output *out);
 void mandate_settle(const struct question *q, struct local *l);
-/* A letter that this process can do nothing with any more, or not with that other one beside it. */
+/* Returns true if this message can no longer have an effect on the process, or has none while
+ * `other` is in the mailbox. */
 bool mandate_is_dead(const struct local *l, const struct elect_message *m,
                      const struct elect_message *other);
 

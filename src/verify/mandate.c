@@ -2,28 +2,29 @@
  * The mandate in the search.
  *
  * The network is a set: REQUESTs, GRANTs and RELEASEs that were ever sent may arrive at any time,
- * any number of times, or never. Everything else is anybody's guess: everybody may win an election
- * at any time, be told that a majority would grant (PREVOTE), that a larger term was promised, or
- * that its own is over (REFUSE). A restart forgets all that is not on the disk.
+ * any number of times, or never. All other messages are guessed: at any time a process may win an
+ * election, or receive answers that a majority would grant (PREVOTE), that a larger term was
+ * promised, or that its own term is over (REFUSE). A restart forgets all that is not on the disk.
  *
- * The time is always 0, and other times are relative to that. Clocks of any kind: no lease or guard
- * stops anybody, and an office ends at any moment. Clocks within the bound: time passes for all in
- * ticks; what safety rests on (a lease, a guard, an office, when a round was sent) ends when the
- * clock says so. What only progress rests on (when to renew, to give up, to try again) may always
- * be now.
+ * The time is always 0, and other times are relative to it. With clocks of any kind, no lease or
+ * guard prevents a step, and an office may end at any moment. With clocks within the bound, time
+ * passes for all processes in ticks. The times on which safety rests (a lease, a guard, an office,
+ * when a round was sent) end by the clock. The times on which only progress rests (when to renew,
+ * to give up, to try again) may come at any moment.
  *
- * What differs but cannot matter is made equal, so that there are fewer worlds:
- *  1. What can only forbid something is left out: that a term is closed, that an office or a guard
- *     is over which nobody has looked at.
- *  2. Because the network remembers, a process need not: the GRANTs of a round are counted all at
- *     once, each of them twice, or not at all. GRANTs of a term that is neither the latest nor in
- *     force are dropped, and so are RELEASEs before the latest of their owner, which does all that
- *     they could do.
- *  3. A certificate is a RELEASE that comes with a request: it is looked at as that. So is a HAND.
+ * Differences that cannot matter are removed, so that there are fewer worlds:
+ *  1. State that can only forbid a step is left out: that a term is closed, and that an office or
+ *     a guard is over when no process has looked at it.
+ *  2. Because the network remembers, a process need not: the GRANTs of a round are counted all
+ *     together, each of them twice, or not at all. GRANTs of a term that is neither the latest nor
+ *     in force are dropped. So are RELEASEs before the latest of their owner, which has all of
+ *     their effects.
+ *  3. A certificate is a RELEASE that comes with a request, and is modelled as a RELEASE. So is a
+ *     HAND.
  *
- * So what is not looked at here is the code that guesses replace: how a voter answers a PREVOTE,
- * what a candidate does with a refusal, whom anybody follows; nor leases of different lengths, or
- * clocks between two ticks. Unit tests and storms do that.
+ * The search therefore does not check the code that guesses replace: how a voter answers a PREVOTE,
+ * what a candidate does with a refusal, which leader a process follows. Nor does it check leases of
+ * different lengths, or clocks between two ticks. Unit tests and storms do that.
  */
 #include "local.h"
 
@@ -34,9 +35,9 @@
 #define SOME_TIME 1 /* a time that may come at any moment */
 
 /*
- * Rounds of a term have the numbers 2, 3 ...: the first number goes to the question before it.
- * Those of a term that succeeds it within one office go on behind them, so that both are
- * remembered.
+ * Rounds of a term have the numbers 2, 3 ...: the first number belongs to the prevote. If a term
+ * succeeds another one within one office, its rounds continue with the next numbers, so that both
+ * are remembered.
  */
 #define FIRST_ROUND 2
 
@@ -50,14 +51,14 @@ static uint32_t first_round(const struct elect_mandate *m)
     return first;
 }
 
-/* Rounds of a term beyond the bound do not arrive. */
+/* Returns true for a round beyond the bound, which does not arrive. */
 static bool is_lost(const struct question *q, const struct elect_mandate *m, uint32_t round)
 {
     uint32_t first = first_round(m);
     return first != UINT32_MAX && round >= first + q->max_rounds;
 }
 
-/* ---- values that differ, and do the same ---- */
+/* ---- equal values for states with the same future ---- */
 
 static bool at_any_moment(const struct question *q, enum elect_time_name name)
 {
@@ -65,7 +66,7 @@ static bool at_any_moment(const struct question *q, enum elect_time_name name)
            name == ELECT_RETRY;
 }
 
-/* Nothing but progress, or rank, rests on these, and they are never looked at here. */
+/* Returns true for times that matter only for progress or rank, and that the search never uses. */
 static bool is_forgotten(enum elect_time_name name)
 {
     return name >= ELECT_LOOK && name <= ELECT_STANDS;
@@ -81,35 +82,37 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
             continue;
         bool forbids = i == ELECT_EXPIRES || i == ELECT_GUARD;
         if (forbids && (*t <= NOW || q->clocks == CLOCKS_ANY))
-            *t = ELECT_UNSET; /* a lease that is over is none */
+            *t = ELECT_UNSET; /* a lease that is over has no effect */
         else if (at_any_moment(q, (enum elect_time_name)i))
             *t = SOME_TIME;
         else if (*t < NOW)
             *t = NOW;
     }
-    for (unsigned i = ELECT_SENT; i < ELECT_TIMES; i++) { /* so long ago that it is no matter */
+    for (unsigned i = ELECT_SENT; i < ELECT_TIMES;
+         i++) { /* more than a lease ago makes no difference */
         elect_time lease = q->config.lease;
         if (m->time[i] != ELECT_UNSET && m->time[i] < -lease)
             m->time[i] = -lease;
     }
 }
 
-/* What is never looked at again, or is in the network anyway. */
+/* Clears state that is not used again, or that the network has anyway. */
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
-    m->candidate.asked = m->seen = 0; /* what else it may know of is guessed: see hear_of */
+    m->candidate.asked = m->seen = 0; /* the terms that it may know of are guessed: see hear_of */
     m->candidate.attempts = 0;
     m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
-    if (m->candidate.stage == ELECT_PREVOTING) { /* it may ask again, and be told, at any time */
+    if (m->candidate.stage ==
+        ELECT_PREVOTING) { /* it may ask again, and be answered, at any time */
         m->candidate.stage = ELECT_NO_CANDIDATE;
         m->time[ELECT_GIVE_UP] = ELECT_UNSET;
     }
     if (!m->leader.handing)
         m->leader.successor = ELECT_NOBODY;
     if (m->candidate.stage == ELECT_NO_CANDIDATE && m->leader.token == 0)
-        m->leader.rounds = 0; /* those of the next term are told apart by their term */
+        m->leader.rounds = 0; /* rounds of the next term are distinguished by their term */
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
         m->voter.holder = ELECT_NOBODY;
         m->voter.holder_incarnation = 0;
@@ -117,7 +120,7 @@ static void settle_candidacy(struct elect_mandate *m)
     }
 }
 
-/* The election may be at any point at any time. */
+/* Clears the state of the election, which may be at any point at any time. */
 static void settle_election(struct elect_node *node)
 {
     node->state = ELECT_NORMAL;
@@ -132,7 +135,7 @@ static void settle_election(struct elect_node *node)
     node->mandate.presence.heir = ELECT_NOBODY;
 }
 
-/* Whom it has heard, and what it thinks of them. */
+/* Clears which processes it has heard, and its view of them. */
 static void settle_presence(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
@@ -145,7 +148,7 @@ static void settle_presence(struct elect_node *node)
         m->leader.changed_in = 0;
 }
 
-/* Rounds beyond the bound are lost. */
+/* Removes rounds beyond the bound, which are lost. */
 static void settle_rounds(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_ROUNDS; i++) {
@@ -169,7 +172,7 @@ void mandate_settle(const struct question *q, struct local *l)
     settle_times(q, &l->node.mandate);
     settle_candidacy(&l->node.mandate);
     if (l->node.saved.incarnation > q->budget.crashes)
-        memset(&l->disk, 0, sizeof l->disk); /* it will not be read again */
+        memset(&l->disk, 0, sizeof l->disk); /* the disk will not be read again */
     settle_rounds(q, &l->node.mandate);
     memset(l->node.saved.closed, 0, sizeof l->node.saved.closed);
     memset(l->disk.closed, 0, sizeof l->disk.closed);
@@ -178,8 +181,8 @@ void mandate_settle(const struct question *q, struct local *l)
 
 /* ---- what happens ---- */
 
-/* Where memberships change, the round that tells of a new office is always lost: it is one of the
- * things that can happen, and the round that tells of the change is worth more. */
+/* Loses the first round of an office. If the membership may change, this round is always lost: that
+ * can happen anyway, and it leaves a round within the bound for the news of the change. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
     unsigned last = --m->leader.rounds % ELECT_ROUNDS;
@@ -189,7 +192,7 @@ static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
     out->sends = 0;
 }
 
-/* One step after the other, as if it were one. */
+/* Performs one step and adds its output to `all`, so that several steps count as one. */
 static void take(const struct question *q, struct local *l, const struct elect_input *in,
                  struct elect_output *all)
 {
@@ -207,7 +210,7 @@ static void take(const struct question *q, struct local *l, const struct elect_i
             m->type != ELECT_HAND)
             continue;
         assert(all->sends < ELECT_MAX_SENDS);
-        m->leading = m->leading && q->max_changes > 0; /* else nobody looks at it */
+        m->leading = m->leading && q->max_changes > 0; /* otherwise no voter uses it */
         m->certificate = 0;
         m->roll = 0;
         m->heir = ELECT_NOBODY;
@@ -239,7 +242,7 @@ static void restart(const struct question *q, struct local *l, bool testament,
     happen(q, l, ELECT_START, out);
 }
 
-/* An answer to what it asks now. */
+/* Delivers an answer to its current request. */
 static void answer(const struct question *q, struct local *l, uint8_t from, struct elect_message m,
                    struct elect_output *out)
 {
@@ -249,7 +252,7 @@ static void answer(const struct question *q, struct local *l, uint8_t from, stru
     take(q, l, &in, out);
 }
 
-/* Everybody says that it would grant. */
+/* Lets all voters say that they would grant. */
 static void assent(const struct question *q, struct local *l, struct elect_output *out)
 {
     for (uint8_t from = 0; from < q->config.n; from++)
@@ -262,7 +265,7 @@ static void assent(const struct question *q, struct local *l, struct elect_outpu
                    out);
 }
 
-/* It knows of a term with that counter. */
+/* Lets the process know of a term with that counter. */
 static void hear_of(struct local *l, unsigned counter)
 {
     elect_term e = elect_term_make(counter, 0);
@@ -270,7 +273,8 @@ static void hear_of(struct local *l, unsigned counter)
         l->node.mandate.seen = e;
 }
 
-/* Nobody answers, or nobody is higher; and a majority would grant a term above that. */
+/* Lets the process win an election, because no higher process exists or answers, and lets a
+ * majority agree to grant a term above `counter`. */
 static void win_election(const struct question *q, struct local *l, unsigned counter,
                          struct elect_output *out)
 {
@@ -285,7 +289,7 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
     assent(q, l, out);
 }
 
-/* Who leads is told that somebody has promised more, or that its term is over. */
+/* Tells a leader that a voter has promised a larger term, or that its own term is over. */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {
@@ -294,7 +298,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
         return;
     if (why == ELECT_REFUSED_STALE &&
         (l->node.mandate.leader.term != token || l->node.mandate.leader.handing))
-        return; /* it knows, or does not care */
+        return; /* it knows that already, or it makes no difference */
     if (why == ELECT_REFUSED_STALE)
         l->node.mandate.leader.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
@@ -337,7 +341,7 @@ static void come_due(const struct question *q, struct local *l, enum elect_time_
         happen(q, l, ELECT_ALARM, out);
 }
 
-/* From each of these voters, twice. */
+/* Counts the GRANTs of these voters, each twice. */
 static void count_grants(const struct question *q, struct local *l, const struct elect_message *m,
                          unsigned voters, struct elect_output *out)
 {
@@ -348,14 +352,14 @@ static void count_grants(const struct question *q, struct local *l, const struct
         if (voters >> grant.origin & 1)
             take(q, l, &in, out);
     }
-    for (unsigned i = 0; i < ELECT_ROUNDS; i++) /* they will be counted again */
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++) /* the same GRANTs will be counted again */
         if (l->node.mandate.leader.round[i].number == m->round &&
             l->node.mandate.leader.round[i].term == m->term)
             l->node.mandate.leader.round[i].voters &= ~(elect_set)voters;
 }
 
-/* Whoever leads has a slow clock, whoever grants has a fast one, even in one process: nothing that
- * clocks within the bound allow is forbidden by that. */
+/* Advances the clocks. A leader has a slow clock, and a voter has a fast one, even in one process:
+ * this allows everything that clocks within the bound allow. */
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)

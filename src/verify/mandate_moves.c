@@ -8,7 +8,7 @@ struct expander {
     void *context;
 };
 
-/* An office that begins must have the largest token so far. */
+/* Returns true if an office begins with a token that is not the largest so far. */
 static bool begins_late(const struct expander *e, const struct row *next, unsigned i)
 {
     uint32_t taken = space_seat(e->s, next->seat[i])->taken;
@@ -55,7 +55,7 @@ static void move_alone(const struct expander *e, uint8_t i)
     }
 }
 
-/* With a testament, which may come at any time, or never. */
+/* Restarts the process, with or without a testament, which may arrive at any time or never. */
 static void restart(const struct expander *e, uint8_t i, bool testament)
 {
     struct row next = *e->row;
@@ -67,7 +67,7 @@ static void restart(const struct expander *e, uint8_t i, bool testament)
           &next);
 }
 
-/* Time passes for everybody. */
+/* Lets time pass for all processes. */
 static void tick(const struct expander *e)
 {
     struct row next = *e->row;

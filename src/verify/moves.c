@@ -1,4 +1,4 @@
-/* All moves of a world: what can happen next, and which world it leads to. */
+/* All moves of a world without a mandate: what can happen next, and to which world it leads. */
 #include "space.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ static bool leads(const struct expander *e, unsigned i)
     return s->up && s->state == ELECT_NORMAL && s->leader == i;
 }
 
-/* What process i sends goes to those who are up and not cut off. */
+/* Replaces the seat of process i, and puts its messages into the mailboxes of the receivers that
+ * are up and not cut off. */
 static void apply(struct space *s, unsigned up, struct row *next, unsigned i,
                   const struct change *o)
 {
@@ -93,7 +94,8 @@ static bool unheard(const struct expander *e, unsigned i)
            (leader == ELECT_NOBODY || !e->seat[leader]->up || cut_between(e->row, i, leader));
 }
 
-/* Does i learn anything from the heartbeat of j, who leads? */
+/* Makes the move in which i hears the heartbeat of j. Returns false if j does not lead, i cannot
+ * hear it, or nothing changes. */
 static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
     if (j == i || !leads(e, j) || cut_between(e->row, i, j))
@@ -108,8 +110,8 @@ static bool hear(const struct expander *e, unsigned i, unsigned j)
     return true;
 }
 
-/* Whose leader cannot be heard suspects it; who does not follow a leader that it can hear is told.
- * True if there is such a move. */
+/* A process that cannot hear its leader suspects it; a process that does not follow a leader that
+ * it can hear is told of it. Returns true if there is such a move. */
 static bool watch(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
@@ -160,7 +162,7 @@ static void mishap(const struct expander *e, unsigned i, struct move move, uint3
     --*(move.kind == MOVE_LOSE ? &next.left.losses : &next.left.duplicates);
     move.from = o->from;
     move.message = o->message;
-    if (o->from != i) /* nothing is lost on the way to oneself */
+    if (o->from != i) /* a message to oneself is never lost */
         e->visit(e->context, &move, &next);
 }
 
@@ -180,7 +182,8 @@ static void lose_and_duplicate(const struct expander *e, unsigned i)
 static void cut(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
-    for (unsigned side = 1; side < 1u << (n - 1); side++) { /* the highest is on the other side */
+    for (unsigned side = 1; side < 1u << (n - 1);
+         side++) { /* the highest process is on the other side */
         struct row next = *e->row;
         next.cut = (uint16_t)side;
         next.left.cuts--;
@@ -207,8 +210,8 @@ static void faults(const struct expander *e)
 
 /* ---- all of them ---- */
 
-/* Which timers may run out: all of them, or, if all is quiet, those of the shortest class that
- * runs. */
+/* Returns the timers that may run out: all of them or, with late timeouts, the shortest class that
+ * runs if no message is in flight, otherwise none. */
 static unsigned allowed_timers(const struct question *q, unsigned running, bool in_flight)
 {
     if (q->any_timeouts)
@@ -217,10 +220,11 @@ static unsigned allowed_timers(const struct question *q, unsigned running, bool 
 }
 
 /*
- * On a ring where nothing fails, what a process does is independent of what the others do
- * meanwhile: its mail comes from one neighbour, in order, and whether it may begin is its own
- * affair. All must have read their mail before anything is at rest, so that it is enough to follow
- * one of them, whatever it can do: the lowest, because that leaves the fewest worlds.
+ * Makes the moves of one process that has mail. On a ring where nothing fails this is enough: what
+ * a process does is independent of what the others do meanwhile, because its mail comes from one
+ * neighbour, in order, and no other process decides whether it may begin. All processes must read
+ * their mail before the world is at rest. The lowest one is followed, because that leaves the
+ * fewest worlds.
  */
 static void follow_one(const struct expander *e, unsigned full)
 {

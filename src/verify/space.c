@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EMPTY  SPACE_NO_MAIL
-#define NOBODY ELECT_NOBODY
+#define EMPTY SPACE_NO_MAIL
 
-#define MAX_LETTERS  256        /* in a mailbox */
-#define MAX_MESSAGES (1u << 20) /* different ones: see HAPPENS_VOTES */
+#define MAX_LETTERS  256        /* messages in a mailbox */
+#define MAX_MESSAGES (1u << 20) /* different messages: see HAPPENS_VOTES */
 
 /* ---- local values, mailboxes, seats ---- */
 
@@ -32,7 +31,7 @@ static uint32_t intern_local(struct space *s, const struct local *l)
     return table_intern(&s->locals, l, local_size(s));
 }
 
-/* (from, message) in order, all of one sender together. */
+/* A message in a mailbox. A mailbox is sorted by sender. */
 struct letter {
     uint32_t from, message;
 };
@@ -87,7 +86,7 @@ static struct seat describe(const struct space *s, uint32_t local, uint32_t mail
                          .taken = short_term(s, l.claims.taken)};
 }
 
-/* With the lock held. */
+/* Adds a seat. The caller holds the lock. */
 static uint32_t new_seat(struct space *s, const struct seat *seat)
 {
     uint32_t index = s->seat_count;
@@ -107,7 +106,7 @@ static uint32_t add_seat(struct space *s, uint32_t local, uint32_t mailbox, uint
 {
     struct seat seat = describe(s, local, mailbox);
     pthread_mutex_lock(&s->lock);
-    const uint64_t *known = memo_find(&s->seat_numbers, key); /* another thread may be faster */
+    const uint64_t *known = memo_find(&s->seat_numbers, key); /* another thread may have added it */
     uint32_t index =
         (uint32_t)(known != NULL ? *known : memo_add(&s->seat_numbers, key, new_seat(s, &seat)));
     pthread_mutex_unlock(&s->lock);
@@ -143,8 +142,8 @@ static uint32_t intern_mail(struct space *s, const struct mail *mail)
     return table_intern(&s->mailboxes, mail->letter, mail->count * sizeof *mail->letter);
 }
 
-/* Behind the others of its sender, or before them; without order on the links, by message. Under a
- * mandate a mailbox is a set: see mandate.c. */
+/* Inserts a message after the others of its sender, or before them; without order on the links,
+ * sorted by message. Under a mandate a mailbox is a set: see mandate.c. */
 static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, bool in_front)
 {
     struct mail mail;
@@ -154,7 +153,7 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
         s->full = true;
         return mailbox;
     }
-    in_front = in_front && !s->question.reorder; /* without order there is no front */
+    in_front = in_front && !s->question.reorder; /* without order no message is first */
     while (at < mail.count &&
            (mail.letter[at].from < letter.from ||
             (mail.letter[at].from == letter.from && !in_front &&
@@ -168,7 +167,8 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
     return intern_mail(s, &mail);
 }
 
-/* The k-th letter that can be taken, and what is left without it. False if there is none. */
+/* Takes the k-th message that can be received; `rest` is the mailbox without it. Returns false if
+ * there is none. */
 static bool take(struct space *s, uint32_t mailbox, unsigned k, struct letter *letter,
                  uint32_t *rest)
 {
@@ -206,12 +206,12 @@ static uint32_t without_strangers(struct space *s, uint32_t mailbox, unsigned me
     return intern_mail(s, &mail);
 }
 
-/* ---- steps of the real code, each remembered ---- */
+/* ---- steps of the core, each computed once ---- */
 
-/* What was persisted is all that is left. */
+/* Leaves only what was persisted. */
 static void die(struct local *l)
 {
-    struct elect_node dead = {.me = l->node.me, .leader = NOBODY, .saved = l->node.saved};
+    struct elect_node dead = {.me = l->node.me, .leader = ELECT_NOBODY, .saved = l->node.saved};
     l->node = dead;
     l->up = 0;
 }
@@ -235,7 +235,7 @@ static void run(const struct space *s, uint32_t what, struct local *l, struct el
         in = elect_happens((enum elect_event)argument, 0);
         if (argument == ELECT_START) {
             struct elect_saved saved = l->node.saved;
-            elect_init(c, &l->node, l->node.me, NOBODY, &saved, 0, out);
+            elect_init(c, &l->node, l->node.me, ELECT_NOBODY, &saved, 0, out);
             l->up = 1;
         }
     }
@@ -290,7 +290,8 @@ static const struct change *step(struct space *s, uint32_t local, uint32_t what)
     return add_change(s, &s->steps, key, &o);
 }
 
-/* Under a mandate: letters that this process can do nothing with. */
+/* Returns the mailbox without the messages that can no longer have an effect. Only under a
+ * mandate. */
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox)
 {
     const struct local *l = table_value(&s->locals, local, &(size_t){0});
@@ -311,7 +312,7 @@ static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailb
     return intern_mail(s, &mail);
 }
 
-/* ---- what becomes of a seat ---- */
+/* ---- the effect of an event on a seat ---- */
 
 static struct change after(struct space *s, const struct seat *seat, uint32_t what,
                            uint32_t mailbox)
@@ -323,7 +324,7 @@ static struct change after(struct space *s, const struct seat *seat, uint32_t wh
     return o;
 }
 
-/* One letter is lost, or put there twice. */
+/* Loses one message, or puts a copy of it into the mailbox. */
 static struct change mishap(struct space *s, const struct seat *seat, enum happening_kind kind,
                             unsigned k)
 {
@@ -374,12 +375,12 @@ const struct change *space_change(struct space *s, uint32_t seat, uint32_t what)
     return add_change(s, &s->changes, key, &o);
 }
 
-/* ---- all that can happen to a seat next ---- */
+/* ---- all events that are possible next ---- */
 
-/* Deliveries that are being worked out. */
+/* Deliveries while they are being collected. */
 struct draft {
     struct space *s;
-    uint32_t number; /* of the seat */
+    uint32_t number; /* number of the seat */
     struct deliveries *to;
     size_t used, room;
 };
@@ -396,14 +397,14 @@ static void draft(struct draft *d, const struct change *o)
     d->to->count++;
 }
 
-/* What changes nothing is left out. */
+/* Adds a change, unless it changes nothing or exceeds the bounds. */
 static void draft_change(struct draft *d, const struct change *o)
 {
     if (!o->beyond && (o->becomes != d->number || o->sends > 0))
         draft(d, o);
 }
 
-/* All GRANTs of one round, from whomever. */
+/* Returns true if the message is a GRANT of the same round, of any voter. */
 static bool same_round(struct space *s, const struct elect_message *grant, uint32_t message)
 {
     struct elect_message m = *message_at(s, message);
@@ -411,7 +412,8 @@ static bool same_round(struct space *s, const struct elect_message *grant, uint3
     return memcmp(&m, grant, sizeof m) == 0;
 }
 
-/* Under a mandate: what this letter does; GRANTs are taken together, with the first of them. */
+/* Computes the effect of a message under a mandate. All GRANTs of a round are counted with the
+ * first of them: returns false for the others. */
 static bool deliver_letter(struct space *s, const struct seat *seat, const struct mail *mail,
                            unsigned k, struct change *o)
 {
@@ -484,7 +486,7 @@ static void textbook_deliveries(struct draft *d)
     }
 }
 
-/* If another thread has worked them out meanwhile, they are the same. */
+/* Another thread may compute the same deliveries meanwhile; the result is the same. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t number)
 {
     struct seat *seat = &s->seats[number / SPACE_PAGE][number % SPACE_PAGE];
@@ -552,7 +554,7 @@ void space_init(struct space *s, const struct question *q, struct row *first)
         struct local l;
         memset(&l, 0, sizeof l);
         l.up = (q->down >> i & 1) == 0;
-        elect_init(&q->config, &l.node, i, l.up ? q->leader : NOBODY, NULL, 0, &out);
+        elect_init(&q->config, &l.node, i, l.up ? q->leader : ELECT_NOBODY, NULL, 0, &out);
         l.disk = l.node.saved;
         if (mandated(s))
             mandate_settle(q, &l);

@@ -1,12 +1,11 @@
 /*
- * The space of all histories: worlds as a few dozen bytes. A world is a row of numbers: for every
- * process the number of its seat (its node, up or down, and its mailbox), then what is left of the
- * budget for faults. Distinct local values, mailboxes, messages and seats are kept once, in tables;
- * because elect_step is pure, what it does with a local value and an input is worked out once, and
- * what becomes of a seat is remembered. What one thread has worked
- * out all threads find.
+ * The space of all histories, with worlds of a few dozen bytes. A world is a row of numbers: for
+ * every process the number of its seat (its node, whether it is up, and its mailbox), then what is
+ * left of the budget for faults. Distinct local values, mailboxes, messages and seats are kept
+ * once, in tables. Because elect_step is pure, its result for a local value and an input is worked
+ * out once, and so is the effect of an event on a seat. All threads share these results.
  *
- * Comparison is by these numbers, so it is exact.
+ * Worlds are compared by these numbers, so the comparison is exact.
  */
 #ifndef ELECT_VERIFY_SPACE_H
 #define ELECT_VERIFY_SPACE_H
@@ -30,44 +29,44 @@ static inline bool budget_is_none(const struct budget *b)
 
 struct question {
     struct elect_config config;
-    uint8_t leader; /* whom all follow at first */
-    elect_set down; /* who is down at first */
+    uint8_t leader; /* the process that all follow at first, or ELECT_NOBODY */
+    elect_set down; /* processes that are down at first */
     enum begin_mode begin;
     uint8_t beginners; /* BEGIN_LISTED: in this order */
     uint8_t beginner[SPACE_MAX];
     struct budget budget;
-    elect_set mortal;  /* who may crash */
-    bool reorder;      /* links keep no order */
+    elect_set mortal;  /* processes that may crash */
+    bool reorder;      /* messages on a link may overtake each other */
     bool any_timeouts; /* timers may run out at any moment, not only when all is quiet */
-    bool reduce;       /* follow one process at a time where the order cannot matter */
-    /* Under a mandate. */
+    bool reduce;       /* follow one process at a time where the order does not matter */
+    /* Only under a mandate. */
     enum clocks clocks;
-    uint8_t slow, fast;            /* by how much a clock goes on while others do */
-    uint32_t max_term, max_rounds; /* counters of terms; questions and rounds of an incarnation */
-    uint32_t max_changes;          /* versions of the membership */
+    uint8_t slow, fast;            /* ticks that slow and fast clocks advance in one move */
+    uint32_t max_term, max_rounds; /* largest counter of a term; rounds of a term that arrive */
+    uint32_t max_changes;          /* largest version of the membership */
     bool hand_over;                /* leaders may resign */
 };
 
-/* A world, unpacked. Rows are compared as bytes: no padding, unused entries are 0. */
+/* A world, unpacked. Rows are compared as bytes: there is no padding, and unused entries are 0. */
 struct row {
     uint32_t seat[SPACE_MAX];
     union {
-        uint16_t begun; /* who has used its beginning */
+        uint16_t begun; /* processes that have begun an election */
         uint16_t late;  /* mandate: an office began with a token that was not the largest */
     };
     uint16_t cut;    /* one side of the cut; 0: no cut */
-    uint16_t joined; /* who was down at first and has started */
+    uint16_t joined; /* processes that were down at first and have started */
     struct budget left;
 };
 
-/* A process with its mailbox, and what there is to know of it without looking into the node. */
+/* A process with its mailbox, and the facts about it that need no look into the node. */
 struct seat {
     uint32_t local, mailbox;
-    uint16_t senders; /* whose letters are in the mailbox */
+    uint16_t senders; /* senders of the messages in the mailbox */
     uint8_t up, state, leader, running;
-    uint8_t leads, broken; /* mandate: it holds one now; what its claims broke */
-    uint32_t taken;        /* mandate: its largest token, in short */
-    _Atomic(const struct deliveries *) deliveries; /* NULL: not worked out yet */
+    uint8_t leads, broken; /* mandate: it is in office now; violations of its claims */
+    uint32_t taken;        /* mandate: its largest token, as 32 bits */
+    _Atomic(const struct deliveries *) deliveries; /* NULL: not computed yet */
 };
 
 enum move_kind {
@@ -75,7 +74,7 @@ enum move_kind {
     MOVE_DELIVER,
     MOVE_TIMEOUT,
     MOVE_SUSPECT, /* the leader that it follows cannot be heard */
-    MOVE_HEAR,    /* a heartbeat of `from`, who leads */
+    MOVE_HEAR,    /* a heartbeat of the leader `from` */
     MOVE_LOSE,
     MOVE_DUPLICATE,
     MOVE_CRASH,
@@ -83,52 +82,52 @@ enum move_kind {
     MOVE_CUT,
     MOVE_HEAL,
     /* under a mandate */
-    MOVE_GRANTS, /* of a round, from all in `cut` */
-    MOVE_WIN,    /* an election, knowing of the term `timer` */
+    MOVE_GRANTS, /* GRANTs of a round from all voters in `cut` */
+    MOVE_WIN,    /* it wins an election and knows of the counter `timer` */
     MOVE_STALE,
     MOVE_CLOSED,
     MOVE_STOPPED,
-    MOVE_DUE, /* a time has come: `timer` is its name */
+    MOVE_DUE, /* a time has come: `timer` is its elect_time_name */
     MOVE_RESTART,
-    MOVE_TESTAMENT, /* a restart, and the word that it was necessary */
-    MOVE_RESIGN,    /* to `timer` */
-    MOVE_CHANGE,    /* `timer` votes, if it did not, and the other way round */
+    MOVE_TESTAMENT, /* a restart, with a testament */
+    MOVE_RESIGN,    /* it resigns and hands over to `timer` */
+    MOVE_CHANGE,    /* adds `timer` to the membership, or removes it */
     MOVE_TICK
 };
 
 struct move {
     uint8_t kind, process, from, timer;
-    uint8_t started;  /* timers that the process started, or started again */
+    uint8_t started;  /* timers that the process started or restarted */
     uint32_t message; /* DELIVER, LOSE, DUPLICATE */
     uint16_t cut;
 };
 
 #define SPACE_PAGE    4096 /* seats */
-#define SPACE_NO_MAIL 0    /* the mailbox without letters is the first one in its table */
+#define SPACE_NO_MAIL 0    /* the empty mailbox is the first one in its table */
 
-/* What came of something that happened to a local value or a seat. */
+/* The effect of an event on a local value or a seat. */
 struct change {
-    uint32_t becomes; /* the number of a local value, or of a seat */
-    uint32_t message; /* what was taken from the mailbox, if anything */
+    uint32_t becomes; /* the number of the new local value or seat */
+    uint32_t message; /* the message that was received, lost or copied, if any */
     uint8_t from;
     uint8_t kind;             /* mandate: enum move_kind */
-    uint8_t voters, argument; /* mandate: whose GRANTs were counted; a time, or a term */
-    uint8_t started;          /* timers */
+    uint8_t voters, argument; /* mandate: voters whose GRANTs were counted; a time or a term */
+    uint8_t started;          /* timers that were started */
     uint8_t sends;
-    bool beyond; /* the bounds: it does not happen */
+    bool beyond; /* it would exceed the bounds, so it does not happen */
     struct {
         uint16_t to;
         uint32_t message;
     } send[ELECT_MAX_SENDS];
 };
 
-/* What is kept of a change: the sends that there are. */
+/* Returns the size of a change with only the sends that it has. */
 static inline size_t change_size(const struct change *o)
 {
     return offsetof(struct change, send) + o->sends * sizeof o->send[0];
 }
 
-/* One after the other; change_next leads from each to the next. */
+/* Changes one after the other; change_next leads from one to the next. */
 struct deliveries {
     unsigned count;
     struct change first[];
@@ -142,36 +141,35 @@ static inline const struct change *change_next(const struct change *o)
 /* Tables that all threads share. */
 struct space {
     struct question question;
-    bool watched;         /* faults are possible: leaders are watched */
+    bool watched;         /* faults are possible, so leaders are watched */
     pthread_mutex_t lock; /* held by a thread that adds a seat */
     struct table locals, messages, mailboxes;
     struct memo seat_numbers;     /* local value and mailbox -> seat */
     struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
-    struct memo steps;            /* local value and input -> what the real code did */
-    struct memo changes;          /* seat and what happens to it -> its change */
-    struct memo appends;          /* seat and letter -> seat */
+    struct memo steps;            /* local value and input -> the effect of elect_step */
+    struct memo changes;          /* seat and event -> its change */
+    struct memo appends;          /* seat and message -> seat */
     struct memo heartbeats;       /* local value of a leader -> message */
     struct arena arena;           /* changes */
     atomic_uint seat_count;
-    atomic_bool
-        full; /* a mailbox or a table has outgrown its limit: what was found is not everything */
+    atomic_bool full; /* a mailbox or a table outgrew its limit: the result is incomplete */
 };
 
 void space_init(struct space *s, const struct question *q, struct row *first);
-void space_settle(struct space *s); /* while no other thread uses it */
+void space_settle(struct space *s); /* while no other thread uses the space */
 void space_free(struct space *s);
 size_t space_bytes(const struct space *s);
 
-/* ---- what can happen to a seat ---- */
+/* ---- events of a seat ---- */
 
 enum happening_kind {
     HAPPENS_EVENT, /* START, SUSPECT or a timer */
     HAPPENS_CRASH,
-    HAPPENS_LETTER, /* a message that is in no mailbox */
-    HAPPENS_LOSS,   /* of the k-th letter that could be taken */
-    HAPPENS_COPY,   /* of that letter: it arrives twice */
-    HAPPENS_CUT,    /* what is on its way across is lost */
-    HAPPENS_GRANTS, /* this and what follows: see mandate.c */
+    HAPPENS_LETTER, /* a message is received */
+    HAPPENS_LOSS,   /* the k-th message that could be received is lost */
+    HAPPENS_COPY,   /* the k-th message arrives twice */
+    HAPPENS_CUT,    /* messages in flight across the cut are lost */
+    HAPPENS_GRANTS, /* from here on only under a mandate: see mandate.c */
     HAPPENS_WIN,
     HAPPENS_STALE,
     HAPPENS_CLOSED,
@@ -186,12 +184,13 @@ enum happening_kind {
 #define HAPPENS_VOTES(message, voters) HAPPENS_WITH(GRANTS, (message) << 8 | (voters))
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
-/* Every letter that can be taken now: the first of each sender, or each different one. Under a
- * mandate all that can happen, but for restarts and ticks. */
+/* Returns the effects of all messages that can be received now: the first of each sender or, with
+ * reordering, each different one. Under a mandate, returns all that can happen except restarts and
+ * ticks. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
-/* A letter arrives behind the others of its sender. */
+/* Puts a message after the others of its sender. Returns the new seat. */
 uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);
-/* The heartbeat that this leader would send. */
+/* Returns the heartbeat that this leader would send. */
 uint32_t space_heartbeat(struct space *s, uint32_t seat, unsigned leader);
 
 static inline const struct seat *space_seat(const struct space *s, uint32_t seat)
@@ -201,17 +200,18 @@ static inline const struct seat *space_seat(const struct space *s, uint32_t seat
 
 /* ---- moves of a world ---- */
 
-/* Called for every world that one move leads to. */
+/* Called for every world to which one move leads. */
 typedef void space_visit(void *context, const struct move *move, const struct row *row);
 
 struct expansion {
-    bool quiet; /* nothing is left but beginnings and faults */
+    bool quiet; /* only new elections and faults are left */
 };
-/* `faults`: also those moves that spend the budget. */
+/* Visits the worlds to which one move leads. With `faults`, also makes new elections, and moves
+ * that spend the budget. */
 struct expansion space_expand(struct space *s, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
-/* The same under a mandate. */
+/* Does this under a mandate. */
 void mandate_expand(struct space *s, const struct row *row, space_visit *visit, void *context);
 
 /* Process i begins an election. */

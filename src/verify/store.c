@@ -6,18 +6,18 @@
 #include <string.h>
 
 #define SHELF   32768                      /* worlds */
-#define SHELVES ((UINT32_MAX - 1) / SHELF) /* of all owners: numbers have 32 bits */
+#define SHELVES ((UINT32_MAX - 1) / SHELF) /* of all owners: a world's number has 32 bits */
 #define TAIL    (3 * sizeof(uint16_t) + sizeof(struct budget))
 #define WIDEST  (SPACE_MAX * sizeof(uint32_t) + TAIL + sizeof(uint32_t))
 
-/* ---- worlds as bytes: seats of `width` bytes, low byte first, then the rest of the row ---- */
+/* ---- packed worlds: seats of `width` bytes, low byte first, then the rest of the row ---- */
 
 static size_t packed_size(const struct store *s)
 {
     return s->n * s->width + (s->budget ? TAIL : sizeof(uint16_t));
 }
 
-/* Each seat is written as four bytes; the next one overwrites what is too much. */
+/* Writes each seat as four bytes; the next seat overwrites the excess bytes. */
 static void pack(const struct store *s, const struct row *row, unsigned char *to)
 {
     for (unsigned i = 0; i < s->n; i++, to += s->width) {
@@ -33,7 +33,7 @@ static void unpack(const struct store *s, const unsigned char *from, struct row 
     memset(row, 0, sizeof *row);
     for (unsigned i = 0; i < s->n; i++, from += s->width) {
         uint32_t seat;
-        memcpy(&seat, from, sizeof seat); /* what follows the last seat is never shorter */
+        memcpy(&seat, from, sizeof seat); /* the rest after the last seat is never shorter */
         row->seat[i] = le32toh(seat) & mask;
     }
     memcpy(&row->begun, from, s->budget ? TAIL : sizeof row->begun);
@@ -140,10 +140,11 @@ uint64_t store_count(const struct store *s)
     return count;
 }
 
-/* ---- shelves: the parent's number, then the packed row; some bytes too many at the end ---- */
+/* ---- shelves of items: the parent's number, then the packed row ---- */
 
 static size_t item_size(const struct store *s) { return sizeof(uint32_t) + packed_size(s); }
 
+/* Includes the excess bytes of the last seat: see pack. */
 static size_t shelf_size(const struct store *s) { return SHELF * item_size(s) + sizeof(uint32_t); }
 
 static unsigned char *item(const struct store *s, unsigned owner, uint32_t index)
@@ -164,7 +165,7 @@ static bool more_shelves(struct store *s, struct shelves *h)
            store_grow(s, (void **)&h->shelf[h->full], 0, shelf_size(s)) && ++h->full > 0;
 }
 
-/* ---- taking worlds in ---- */
+/* ---- adding worlds ---- */
 
 static bool fits(const struct store *s, const struct row *row)
 {
@@ -181,7 +182,7 @@ static bool is_there(const struct store *s, uint64_t slot, uint32_t fragment,
            memcmp(item_of(s, (uint32_t)slot - 1) + sizeof(uint32_t), packed, packed_size(s)) == 0;
 }
 
-/* True if it is new. */
+/* Adds a world to the shelves of an owner. Returns false if it was there. */
 static bool put(struct store *s, unsigned owner, const struct arrival *a)
 {
     struct shelves *h = &s->shelves[owner];
@@ -268,7 +269,8 @@ static void widen_shelf(const struct store *wider, const struct store *s, unsign
     *shelf = new;
 }
 
-/* All worlds are written anew, if that is allowed: half of them would be none. */
+/* Rewrites all worlds with wider seats. Returns false if the memory is not permitted. It must not
+ * stop halfway, because then half of the worlds would be unreadable. */
 static bool widen(struct store *s)
 {
     struct store narrow = *s;

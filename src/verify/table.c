@@ -9,7 +9,7 @@
 void *table_must(void *memory)
 {
     if (memory == NULL) {
-        fputs("elect verify: the machine has no more memory: lower --max-memory\n", stderr);
+        fputs("elect verify: out of memory: free some memory, or lower --max-memory\n", stderr);
         _Exit(2);
     }
     return memory;
@@ -26,9 +26,9 @@ void *pages_new(size_t size)
 
 void pages_free(void *pages, size_t size) { munmap(pages, size); }
 
-/* ---- values that never move ---- */
+/* ---- arenas ---- */
 
-#define CHUNK (1u << 16) /* bytes, unless a value needs more */
+#define CHUNK (1u << 16) /* bytes of a chunk, unless a value needs more */
 
 struct arena_chunk {
     struct arena_chunk *older;
@@ -69,7 +69,7 @@ void arena_free(struct arena *a)
     pthread_mutex_destroy(&a->lock);
 }
 
-/* ---- from one number to another ---- */
+/* ---- memos ---- */
 
 static size_t memo_size(uint64_t slots)
 {
@@ -91,7 +91,7 @@ void memo_init(struct memo *m)
     atomic_store(&m->slots, new_memo_slots(m, 1024));
 }
 
-/* The value first: a thread that sees the key reads it. */
+/* Writes the value before the key: a thread that sees the key reads the value. */
 static void fill(struct memo_slot *slot, uint64_t key, uint64_t value)
 {
     slot->value = value;
@@ -153,10 +153,10 @@ void memo_free(struct memo *m)
     pthread_mutex_destroy(&m->lock);
 }
 
-/* ---- every value once ---- */
+/* ---- tables ---- */
 
 struct table_slots {
-    struct table_slots *outgrown; /* another thread may still read it: kept until table_settle */
+    struct table_slots *outgrown; /* other threads may still read these: kept until table_settle */
     uint32_t mask;                /* slots - 1 */
     atomic_uint slot[];           /* number + 1; 0: free */
 };
@@ -196,7 +196,7 @@ static uint64_t hash_bytes(const void *bytes, size_t length)
     return table_mix(h, word);
 }
 
-/* The slot of this value, or the free one where it would be. */
+/* Returns the slot of this value, or the free slot where it belongs. */
 static atomic_uint *slot_of(const struct table *t, struct table_slots *slots, uint64_t hash,
                             const void *value, size_t length, uint32_t *there)
 {

@@ -1,7 +1,8 @@
 /*
- * Tables that all threads of the search share: every value once, known by its number; and memos of
- * what was worked out before. Reading takes no lock. Adding takes the lock of that table, and if
- * two threads add the same, the first one counts. What was added never moves.
+ * Tables and memos that all threads of the search share. A table holds every value once, under a
+ * number; a memo holds results that were computed before. Readers take no lock. A writer takes the
+ * lock of its table; if two threads add the same, the first one wins. The values of a
+ * table never move.
  */
 #ifndef ELECT_VERIFY_TABLE_H
 #define ELECT_VERIFY_TABLE_H
@@ -11,15 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory that must be there: tables are small beside the worlds, which are counted. Without it the
- * search ends as one that has reached a bound. */
+/* Returns `memory`, or ends the program if it is NULL: tables are small compared to the worlds,
+ * whose memory is counted. The exit status is that of a search that has reached a bound. */
 void *table_must(void *memory);
 
-/* Zeroed memory that is read at random: large pages spare it page tables. NULL: none is left. */
+/* Returns zeroed memory for random access, in large pages to save page tables, or NULL. */
 void *pages_new(size_t size);
 void pages_free(void *pages, size_t size);
 
-/* ---- values that never move and are freed together ---- */
+/* ---- arenas: values that never move and are freed together ---- */
 
 struct arena {
     pthread_mutex_t lock;
@@ -32,13 +33,13 @@ void arena_init(struct arena *a);
 const void *arena_keep(struct arena *a, const void *bytes, size_t length);
 void arena_free(struct arena *a);
 
-/* ---- from one number to another ---- */
+/* ---- memos: from one number to another ---- */
 
 struct memo_slots {
-    struct memo_slots *outgrown; /* another thread may still read it: kept until memo_settle */
+    struct memo_slots *outgrown; /* other threads may still read these: kept until memo_settle */
     uint64_t mask;               /* slots - 1 */
     struct memo_slot {
-        _Atomic uint64_t key; /* + 1; 0: free */
+        _Atomic uint64_t key; /* the key + 1; 0: free */
         uint64_t value;
     } slot[];
 };
@@ -51,8 +52,9 @@ struct memo {
 };
 
 void memo_init(struct memo *m);
-uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value); /* returns what counts */
-void memo_settle(struct memo *m);                                /* while no other thread reads */
+/* Adds a value, and returns it; if there is one already, returns that one. */
+uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value);
+void memo_settle(struct memo *m); /* while no other thread reads */
 void memo_free(struct memo *m);
 
 static inline uint64_t table_mix(uint64_t h, uint64_t x)
@@ -61,7 +63,7 @@ static inline uint64_t table_mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-/* The slot of this key, or the free one where it would be. */
+/* Returns the slot of this key, or the free slot where it belongs. */
 static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, uint64_t *there)
 {
     for (uint64_t at = table_mix(0, key) >> 20 & t->mask;; at = (at + 1) & t->mask) {
@@ -71,7 +73,7 @@ static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, ui
     }
 }
 
-/* NULL: not there. */
+/* Returns a pointer to the value, or NULL if there is none. */
 static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 {
     uint64_t there;
@@ -80,10 +82,10 @@ static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
     return there != 0 ? &slot->value : NULL;
 }
 
-/* ---- every value once ---- */
+/* ---- tables: every value once ---- */
 
 #define TABLE_FIRST                                                                                \
-    1024u /* entries of the first page; each page has twice those of the one before */
+    1024u /* entries of the first page; each page has twice as many as the one before */
 #define TABLE_PAGES 22
 
 struct table {
