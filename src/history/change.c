@@ -1,5 +1,5 @@
-/* See change.h. The new leader's first step in office is looked for from the end; who led before
- * it, and until when, follows from what it and the others recorded up to then. */
+/* See change.h. Looks for the new leader's first step in office, from the end. The former leader,
+ * and the end of its office, follow from the steps up to that one. */
 #include "change.h"
 
 #include "../base/json.h"
@@ -7,11 +7,11 @@
 #include <string.h>
 
 #define SECOND    1000000
-#define LONG_REST (5 * SECOND) /* steps before a rest that long belong to something else */
-#define NEAR      64           /* a step joins the line of another one if that is so near */
+#define LONG_REST (5 * SECOND) /* a rest this long separates steps that do not belong together */
+#define NEAR      64           /* a step can join one of this many previous lines */
 #define HEAVIEST  9
 
-/* How much a step says about a change of leader; 0 stands for 1. */
+/* How much a step tells about a change of leader. 0 means 1. */
 static const uint8_t weights[HISTORY_RULE_COUNT] = {
     [ELECT_RULE_TAKES_OFFICE] = 9,
     [HISTORY_TESTAMENT] = 9,
@@ -64,8 +64,9 @@ static int weight_of(const struct history_step *s)
 
 /* ---- the new leader and the old one ---- */
 
-/* Returns true if the member that was granted again in `s` recorded that time and did not lead in
- * that term. A voter cannot tell a candidate that repeats its request from a leader that renews. */
+/* Returns true if the member that the step `s` granted again has recorded that time, but not that
+ * it led in that term. A voter cannot tell a candidate that repeats its request from a leader that
+ * renews. */
 static bool never_led(const struct history *h, const struct history_step *s)
 {
     bool covered = false;
@@ -79,8 +80,8 @@ static bool never_led(const struct history *h, const struct history_step *s)
     return covered;
 }
 
-/* Returns the member that leads, or led, according to this step; "" if it says nothing about that.
- * Under a mandate an election only nominates: who is followed there need not lead. */
+/* Returns the member that leads or led according to this step, or "" if the step does not tell.
+ * Under a mandate an election only nominates: the process that is followed there need not lead. */
 static const char *leader_in(const struct history *h, const struct history_step *s, uint64_t term)
 {
     if (s->leads > 0)
@@ -100,7 +101,8 @@ static const char *leader_in(const struct history *h, const struct history_step 
     }
 }
 
-/* Returns true if a voter granted `who`, a follower heard it, or it recorded itself that it led. */
+/* Returns true if the step is a sign of life of `who`: a voter granted it, a follower heard it, or
+ * it recorded that it led. */
 static bool is_sign_of(const struct history *h, const struct history_step *s, const char *who)
 {
     bool own = strcmp(h->name[s->member], who) == 0;
@@ -119,7 +121,7 @@ static void find_old(const struct history *h, struct history_change *c)
     const char *new = c->takes != NULL ? h->name[c->takes->member] : "";
     for (const struct history_step *s = h->step; s < c->limit; s++) {
         const char *who = leader_in(h, s, term);
-        /* By another clock, steps that follow the change may seem to precede it. */
+        /* Steps that follow the change may seem to precede it, because clocks differ. */
         if (*who != '\0' && (strcmp(who, new) != 0 || s->leads > 0))
             c->old = who;
         if (s->leads > 0)
@@ -136,8 +138,8 @@ static void find_old(const struct history *h, struct history_change *c)
         c->before = NULL;
 }
 
-/* The old leader's own record comes first, even if it came late because the leader stood still;
- * then the word of its guardian; then what others heard of that office. */
+/* Looks first for the old leader's own record, even if it is late because the leader stood still;
+ * then for the testament from its guardian; then for the end of the office as others heard it. */
 static void find_end(const struct history *h, struct history_change *c)
 {
     const struct history_step *s, *all = h->step + h->steps;
@@ -179,7 +181,7 @@ static const struct history_step *begin_of(const struct history *h, const struct
 {
     const struct history_step *s = c->limit, *after = c->reign != NULL ? c->reign : c->sign;
     const struct history_step *first = after != NULL ? after + 1 : h->step;
-    if (c->takes == NULL) /* nobody leads yet, perhaps for long */
+    if (c->takes == NULL) /* there is no leader, perhaps for a long time */
         return first;
     while (s > first && s->at - (s - 1)->at < LONG_REST)
         s--;
@@ -230,8 +232,9 @@ static bool lasts(const struct history *h, const struct history_step *office)
     return true;
 }
 
-/* Returns the step in which a leader took office last: of an office that is not over, if there is
- * one. Without a mandate several may begin at once, and clocks do not tell which was later. */
+/* Returns the latest step in which a leader took office; if an office is not over, the step of that
+ * one. Without a mandate several offices may begin at the same time, and clocks do not tell which
+ * was later. */
 static const struct history_step *last_office(const struct history *h)
 {
     const struct history_step *last = NULL, *open = NULL;
@@ -246,9 +249,8 @@ bool history_find_change(const struct history *h, struct history_change *c)
 {
     const struct history_step *end = h->step + h->steps;
     const struct history_step *office = last_office(h);
-    bool vacant =
-        history_mandated(h) && *field_text(history_group(h), "leader") == '\0' &&
-        (office == NULL || !lasts(h, office)); /* of the members that answered none leads */
+    bool vacant = history_mandated(h) && *field_text(history_group(h), "leader") == '\0' &&
+                  (office == NULL || !lasts(h, office)); /* no member that answered leads */
     memset(c, 0, sizeof *c);
     c->takes = vacant ? NULL : office;
     c->limit = c->takes != NULL ? c->takes : end;

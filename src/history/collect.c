@@ -1,5 +1,5 @@
-/* See collect.h. The daemon here passes each question on to the member that it is about. Every
- * answer tells what that member's clock showed, which makes the times of all members comparable. */
+/* See collect.h. The local daemon passes each request on to the member that it concerns. Every
+ * answer contains the clock of that member, which makes the times of all members comparable. */
 #include "collect.h"
 
 #include "../base/clock.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define TRIES 3
-#define FAR   (INT64_MAX / 8) /* no clock shows that much */
+#define FAR   (INT64_MAX / 8) /* a time that no clock shows */
 
-/* Another member may send anything: its texts reach a terminal, its times are added up. */
+/* Another member may send anything, so its texts are cleaned before they reach a terminal. */
 static const char *clean_text(const json_t *o, const char *key)
 {
     const char *s = field_text(o, key);
@@ -21,6 +21,7 @@ static const char *clean_text(const json_t *o, const char *key)
     return s;
 }
 
+/* Returns 0 for a time that no clock shows, so that sums of times cannot overflow. */
 static int64_t clean_time(const json_t *o, const char *key)
 {
     json_int_t time = field_integer(o, key);
@@ -44,27 +45,29 @@ static json_t *ask_page(const struct history *h, const struct history_daemon *d,
     return o;
 }
 
-/* By how much a member's clock is ahead of the clock here. */
+/* The difference between the clock of a member and the local clock. */
 struct offset {
     int64_t ahead, error;
 };
 
-/* The member read its clock between the question and the answer. */
+/* Returns the offset of the member's clock, which the member read between the question and the
+ * answer. */
 static struct offset offset_of(const json_t *page)
 {
     int64_t asked = clean_time(page, "asked_us"), answered = clean_time(page, "answered_us");
     int64_t error = (answered - asked) / 2;
-    if (json_object_get(page, "asked_us") == NULL) /* the member here */
+    if (json_object_get(page, "asked_us") == NULL) /* the local member */
         return (struct offset){0, 0};
     return (struct offset){clean_time(page, "now_us") - asked - error, error};
 }
 
-/* Returns all pages of a member. The page that came fastest determines the offset of its clock. */
+/* Returns all pages of a member. The page with the fastest answer determines the offset of its
+ * clock. */
 static json_t *ask_pages(const struct history *h, const struct history_daemon *d, unsigned member,
                          struct offset *offset, bool *more)
 {
     int64_t left = h->asked + HISTORY_TIME * INT64_C(1000000) - boottime_now();
-    /* Each member gets its share of the time left: a slow member costs no other its answer. */
+    /* Each member gets its share of the remaining time: a slow member costs no other its answer. */
     int64_t until = boottime_now() + (left > 0 ? left / (h->members - member) : 0);
     json_t *pages = json_array(), *page;
     json_int_t from = -HISTORY_BACK;
@@ -169,7 +172,7 @@ struct history *history_collect(const struct history_daemon *d, int *status, str
                     complaint);
     struct history *h = calloc(1, sizeof *h);
     if (h == NULL)
-        return fail(o, EXIT_NO, "no memory", status, complaint);
+        return fail(o, EXIT_NO, "cannot collect the history: out of memory", status, complaint);
     h->asked = asked;
     h->status = o;
     h->group = field_text(json_array_get(groups, 0), "group");
@@ -188,7 +191,7 @@ void history_free(struct history *h)
     free(h);
 }
 
-/* ---- what the daemon here knows ---- */
+/* ---- what the local daemon knows ---- */
 
 unsigned history_member(const struct history *h, const char *name)
 {

@@ -1,4 +1,4 @@
-/* The flight recorders of all members that can be reached, in one order of time. */
+/* Collects the flight recorders of all members that can be reached, in the order of time. */
 #ifndef ELECT_HISTORY_COLLECT_H
 #define ELECT_HISTORY_COLLECT_H
 
@@ -14,36 +14,36 @@
 
 /* A step of a member, or what it heard of another member. Texts are "" if there is none. */
 struct history_step {
-    int64_t at; /* by the clock here, CLOCK_BOOTTIME in microseconds */
+    int64_t at; /* by the local clock, CLOCK_BOOTTIME in microseconds */
     unsigned member;
     unsigned rule;            /* enum elect_rule_number or enum history_rule */
     unsigned event;           /* enum elect_event or enum history_event */
-    const char *rule_word;    /* also of a rule that is not known here */
+    const char *rule_word;    /* even of a rule that is unknown here */
     const char *from, *a, *b; /* names of members */
     const char *because;      /* the rule in words */
     uint64_t term;
-    unsigned order; /* in which it was received: several steps of a member may have one time */
-    int leads;      /* 1: leads from this step on; -1: leads no longer, since `over` */
+    unsigned order; /* order of arrival: several steps of a member may have the same time */
+    int leads;      /* 1: it leads from this step on; -1: it no longer leads, since `over` */
     int64_t over;
 };
 
 struct history {
     const char *group;
-    int64_t asked;  /* when, by the clock here */
-    json_t *status; /* of the member here */
+    int64_t asked;  /* when it was collected, by the local clock */
+    json_t *status; /* of the local member */
     unsigned members;
-    const char *name[HISTORY_MEMBERS]; /* the first is the member here */
+    const char *name[HISTORY_MEMBERS]; /* the first is the local member */
     bool complete[HISTORY_MEMBERS];    /* it answered in full */
-    bool in_part[HISTORY_MEMBERS];     /* it answered, but was too slow or did not come to an end */
-    int64_t error;                     /* microseconds by which the times of others may be wrong */
+    bool in_part[HISTORY_MEMBERS];     /* it answered, but its answer was too slow or has no end */
+    int64_t error; /* largest error of the times of other members, in microseconds */
     unsigned steps;
     struct history_step step[HISTORY_STEPS]; /* by time */
-    json_t *pages;                           /* own the texts of the steps */
+    json_t *pages;                           /* they own the texts of the steps */
 };
 
-/* How the daemon here is asked. `ask` takes the request over and returns the answer. If there is
- * none it returns NULL and an exit status, and adds the reason to `why` unless it has reported it
- * itself. */
+/* The connection to the local daemon. `ask` takes ownership of the request and returns the answer.
+ * Without an answer it returns NULL and an exit status, and adds the reason to `why` unless it has
+ * reported it itself. */
 struct history_daemon {
     json_t *(*ask)(void *context, json_t *request, int *status, struct text *why);
     void *context;
@@ -57,10 +57,10 @@ void history_free(struct history *h);
 
 /* Returns the index of a member, or h->members if no member has that name. */
 unsigned history_member(const struct history *h, const char *name);
-/* Returns what the daemon here knows of a member. */
+/* Returns what the local daemon knows of a member. */
 const json_t *history_member_json(const struct history *h, unsigned member);
 uint16_t history_id(const struct history *h, unsigned member);
-/* Returns the group as the daemon here knows it. */
+/* Returns the group as the local daemon knows it. */
 const json_t *history_group(const struct history *h);
 /* Returns true if a majority confirms leaders. */
 bool history_mandated(const struct history *h);

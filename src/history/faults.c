@@ -32,7 +32,7 @@ static void add(struct search *s, int64_t at, int64_t lasts, const struct fault 
     struct history_faults *f = s->f;
     if (f->count == HISTORY_FAULTS)
         return;
-    /* What led to the first office is not replayed. */
+    /* Events before the first office are not replayed. */
     f->fault[f->count++] = (struct history_fault){at > f->began ? at : f->began, lasts, *fault};
 }
 
@@ -61,7 +61,7 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
 }
 
 /* Returns when a member was last heard, or must have been heard by the members that missed it. The
- * daemon here also knows when it last heard the members that are silent now. */
+ * local daemon also knows when it last heard each member that is silent now. */
 static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -77,8 +77,8 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
     return last;
 }
 
-/* Adds the end of a life of which only what others heard is left. A member that resigns and is
- * silent at once ended in good order. */
+/* Adds the end of a life that only other members recorded. A member that resigns and is silent
+ * immediately afterwards has ended in good order. */
 static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
     int64_t soon = 4 * s->f->delay; /* a testament releases the office, too */
@@ -96,7 +96,7 @@ static void add_end(struct search *s, unsigned member, int64_t since, int64_t un
 static void add_lives(struct search *s, unsigned member)
 {
     const struct history *h = s->h;
-    int64_t began = s->f->began, up = began; /* since when; 0: it is down */
+    int64_t began = s->f->began, up = began; /* since when it is up; 0: it is down */
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool about = is_named(s, r->a, member) && r->member != member && r->at > began;
         bool starts = r->member == member && r->at > began && r->event == ELECT_START;
@@ -141,7 +141,7 @@ static void add_told(struct search *s, const struct history_step *r)
 
 /* ---- cuts ---- */
 
-/* Returns true if `a` heard `b`, or `b` heard `a`, in that time. */
+/* Returns true if `a` heard `b`, or `b` heard `a`, in that interval. */
 static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from, int64_t until)
 {
     const struct history *h = s->h;
@@ -153,8 +153,8 @@ static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from,
     return false;
 }
 
-/* Notes that a member was cut off some time after `from`, as it found out at `noticed`. The members
- * that it talked with in between, and until `until`, were on its side. */
+/* Notes that a member was cut off some time after `from`, and noticed it at `noticed`. Members that
+ * it talked with in between, and until `until`, were on its side of the cut. */
 static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {
@@ -168,7 +168,8 @@ static void note_cut(struct search *s, unsigned member, int64_t from, int64_t no
     s->cuts++;
 }
 
-/* Returns when, after the cut was noticed, a member of one side heard one of the other. */
+/* Returns when a member of one side first heard a member of the other side after the cut was
+ * noticed, or INT64_MAX. */
 static int64_t healed(const struct history *h, const struct cut *c)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
@@ -182,8 +183,7 @@ static int64_t healed(const struct history *h, const struct cut *c)
 
 static void add_cut(struct search *s, const struct cut *c)
 {
-    elect_set everybody = elect_ranks_below(s->h->members);
-    elect_set others = everybody & ~c->away;
+    elect_set others = elect_ranks_below(s->h->members) & ~c->away;
     int64_t end = healed(s->h, c);
     if (others == 0)
         return;
@@ -198,7 +198,8 @@ static int by_begin(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Members that were away at the same time were away together, as far as the records show. */
+/* Adds the cuts. Cuts that overlap count as one: their members were away together, as far as the
+ * records show. */
 static void add_cuts(struct search *s)
 {
     qsort(s->cut, s->cuts, sizeof s->cut[0], by_begin);
@@ -225,7 +226,7 @@ static bool is_office(const struct history *h, uint64_t term)
     return false;
 }
 
-/* Returns when the member of `r` was last renewed, or renewed another one, before `r`. */
+/* Returns when the member of `r` last renewed its office, or granted a renewal, before `r`. */
 static int64_t last_sign(const struct search *s, const struct history_step *r)
 {
     for (const struct history_step *b = r; b-- > s->h->step;)
@@ -253,9 +254,9 @@ static bool grants(const struct history_step *r)
     return r->rule == ELECT_RULE_GRANTS || r->rule == ELECT_RULE_GRANTS_AGAIN;
 }
 
-/* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. Another member
- * that is away, too, may tell it of the leader that it remembers. It misses that leader soon, and
- * note_cut finds that both were together. */
+/* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. It may have
+ * heard of the former leader from another member that was also cut off. It soon misses that leader,
+ * too, and note_cut then finds that both were on one side. */
 static int64_t told_again(const struct history *h, const struct history_step *r)
 {
     for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)
@@ -265,7 +266,7 @@ static int64_t told_again(const struct history *h, const struct history_step *r)
     return INT64_MAX;
 }
 
-/* Returns true if there was a leader at that time, before and afterwards: then the member that
+/* Returns true if there was a leader for some time before and after `at`: then the member that
  * missed it was the one that was away. */
 static bool is_led(const struct search *s, int64_t at)
 {
@@ -279,9 +280,9 @@ static bool is_led(const struct search *s, int64_t at)
     return at != INT64_MAX && at - last > 2 * s->f->renewal && next - at > s->f->lease;
 }
 
-/* The member of `r` lost its mandate or its leader, and lived. One that stood still gave no sign
- * for much longer than it takes to miss a member; a leader that was cut off was granted its mandate
- * by its own side until the end. */
+/* Adds the reason why the member of `r` lost its mandate or its leader although it was alive. A
+ * member that stood still gave no sign of life for much longer than it takes to miss a member. A
+ * leader that was cut off got grants from its own side until the end. */
 static void add_silence(struct search *s, const struct history_step *r)
 {
     const struct history_faults *f = s->f;
@@ -299,14 +300,15 @@ static void add_silence(struct search *s, const struct history_step *r)
 
 /* ---- all together ---- */
 
-/* A candidate grants itself its mandate, and again if it has to ask again: that does not say that
- * it led. */
+/* Returns true if a candidate granted itself the mandate again, which it does when it repeats its
+ * request: that does not show that it led. */
 static bool is_own_grant(const struct history *h, const struct history_step *r)
 {
     return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;
 }
 
-/* Returns the member that leads or led according to this step; h->members if it does not say. */
+/* Returns the member that leads or led according to this step, or h->members if the step does not
+ * tell. */
 static unsigned leader_in(const struct history *h, const struct history_step *r)
 {
     if (takes(r))
@@ -324,7 +326,7 @@ static unsigned leader_in(const struct history *h, const struct history_step *r)
     }
 }
 
-/* Finds the member that took office, or is said to have led, before any other is recorded. */
+/* Finds the first member that is recorded to have taken office or to have led. */
 static bool find_first(const struct history *h, struct history_faults *f)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {

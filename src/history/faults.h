@@ -1,8 +1,8 @@
 /*
- * Concludes from the recorders what happened to the members. A recorder says what its member did,
- * not what befell it: a member that starts again was down before, since its guardian said so or
- * since others missed it; a member that lost its mandate while it lived, or missed its leader for a
- * while, was cut off or stood still.
+ * Infers from the flight recorders what happened to the members. A recorder shows what its member
+ * did, not what happened to it. A member that starts again was down before: from the testament of
+ * its guardian on, or from the time when others missed it. A member that was alive, but lost its
+ * mandate or missed its leader for a while, was cut off or stood still.
  */
 #ifndef ELECT_HISTORY_FAULTS_H
 #define ELECT_HISTORY_FAULTS_H
@@ -11,15 +11,15 @@
 #include "collect.h"
 
 #define HISTORY_FAULTS      512
-#define HISTORY_MILLISECOND 1000 /* of the microseconds in which recorders count */
+#define HISTORY_MILLISECOND 1000 /* in microseconds, the unit of the recorders */
 
 struct history_fault {
     int64_t at;
     int64_t lasts;      /* of a stall */
-    struct fault fault; /* a rank in it is the index of a member; its time is not set */
+    struct fault fault; /* its rank is the index of a member; its time is not set */
 };
 
-/* All times are microseconds by the clock here. */
+/* All times are microseconds by the local clock. */
 struct history_faults {
     int64_t began;  /* when the first leader took office */
     unsigned first; /* the first leader */

@@ -1,5 +1,5 @@
-/* See script.h. Whatever happened before the first recorded leader is not known: the script begins
- * by letting that member lead. */
+/* See script.h. Events before the first recorded leader are not known: the script begins by making
+ * that member the leader. */
 #include "script.h"
 
 #include "../base/json.h"
@@ -16,7 +16,7 @@ struct script {
     struct scenario_writer writer;
     uint16_t id[HISTORY_MEMBERS];
     uint8_t priority[HISTORY_MEMBERS];
-    elect_set everybody, witnesses, observers;
+    elect_set all, witnesses, observers;
 };
 
 static uint64_t ticks(int64_t microseconds)
@@ -31,7 +31,7 @@ static void begin(struct script *s)
         elect_set bit = (elect_set)1 << i;
         s->id[i] = history_id(s->h, i);
         s->priority[i] = (uint8_t)field_integer(member, "priority");
-        s->everybody |= bit;
+        s->all |= bit;
         s->witnesses |= strcmp(field_text(member, "role"), "witness") == 0 ? bit : 0;
         s->observers |= strcmp(field_text(member, "role"), "observer") == 0 ? bit : 0;
     }
@@ -44,9 +44,9 @@ static void write_head(const struct script *s)
     const struct history *h = s->h;
     struct text t;
     text_clear(&t);
-    text_add(&t, "What happened to group ");
+    text_add(&t, "The history of group ");
     text_add(&t, h->group);
-    text_add(&t, ", as its members recorded it. A tick is a millisecond.");
+    text_add(&t, " as its members recorded it. A tick is a millisecond.");
     scenario_write_comment(&s->writer, t.bytes);
     for (unsigned i = 0; i < h->members; i++) {
         text_clear(&t);
@@ -69,8 +69,8 @@ static void write_preempt(const struct scenario_writer *w, const json_t *setting
         scenario_write_setting(w, SETTING_PREEMPT, after > 0 ? text : "yes");
 }
 
-/* The messages of the replay take one tick each. The real bound on their delay is kept as a bound
- * on processing. */
+/* Writes the settings. The messages of the replay take one tick each; the real bound on their delay
+ * becomes a bound on processing. */
 static void write_settings(const struct script *s)
 {
     const json_t *settings = json_object_get(s->h->status, "settings");
@@ -81,7 +81,7 @@ static void write_settings(const struct script *s)
     scenario_write_setting(w, SETTING_ALGORITHM, field_text(settings, "algorithm"));
     if (field_is_true(settings, "tell_lower"))
         scenario_write_setting(w, SETTING_TELL_LOWER, "on");
-    scenario_write_set(w, SETTING_PROCESSES, s->everybody);
+    scenario_write_set(w, SETTING_PROCESSES, s->all);
     scenario_write_set(w, SETTING_WITNESSES, s->witnesses);
     scenario_write_set(w, SETTING_OBSERVERS, s->observers);
     scenario_write_priorities(w, s->priority, s->h->members);
@@ -129,14 +129,15 @@ static void write_handover(const struct script *s, unsigned best, uint64_t calm)
                                                         .time = calm});
 }
 
-/* The first leader leads, even if there are fitter members. If the others are a majority, the
- * fitter ones start only when it leads. Otherwise the fittest hands over to it, and nothing happens
- * until that one is as fit again, after forty leases. Returns when the rest can happen. */
+/* Makes the first leader lead, even if there are fitter members. If the other members are a
+ * majority, the fitter ones start only when it leads. Otherwise the fittest member hands over to
+ * it, and the rest waits for forty leases, until the penalty of that resignation has decayed.
+ * Returns when the rest can happen. */
 static uint64_t write_first(const struct script *s)
 {
     unsigned best = s->f->first;
     elect_set fitter = 0;
-    int voters = __builtin_popcountll(s->everybody & ~s->observers);
+    int voters = __builtin_popcountll(s->all & ~s->observers);
     uint64_t lease = ticks(s->f->lease), calm = 2 * lease;
     for (unsigned i = 0; i < s->h->members; i++) {
         fitter |= (elect_set)is_fitter(s, i, s->f->first) << i;
