@@ -37,13 +37,14 @@ struct run_connection {
     bool voids;      /* therefore its group has no testament now */
     bool registered; /* the guardian has its channel, by this serial: */
     uint32_t serial;
-    bool reported;    /* it was logged that it is late */
-    bool healthy;     /* it has no health check, or the last one has passed */
-    bool yields;      /* the member hands over if it dies while it works */
-    elect_time told;  /* when it was told to stop; 0: it was not */
-    elect_time began; /* when it began to work */
-    uint32_t command; /* the process that it started; 0: it is not known */
-    int64_t since;    /* when it began to work, microseconds since 1970 */
+    bool reported;            /* it was logged that it is late */
+    bool healthy;             /* it has no health check, or the last one has passed */
+    char complaint[TALK_WHY]; /* why its last health check failed; empty: it did not */
+    bool yields;              /* the member hands over if it dies while it works */
+    elect_time told;          /* when it was told to stop; 0: it was not */
+    elect_time began;         /* when it began to work */
+    uint32_t command;         /* the process that it started; 0: it is not known */
+    int64_t since;            /* when it began to work, microseconds since 1970 */
     unsigned group;
     elect_term term;                   /* that it works under */
     elect_time until;                  /* until then it may work, as far as it was told */

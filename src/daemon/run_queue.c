@@ -151,7 +151,6 @@ void run_queue_fail(struct run_connection *c, const char *what, const char *why)
 
 void run_queue_take_health(struct run_connection *c, bool healthy, const char *why)
 {
-    const struct work *w = c->work;
     if (!is_waiting(c, c->group))
         return;
     elect_time now = elect_uv_now();
@@ -160,14 +159,34 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
     else if (healthy && !c->healthy)
         run_connection_log(c, 0, "is healthy", NULL);
     c->healthy = healthy;
-    if (!healthy && w->group[c->group].office && !has_healthy(w, c->group) &&
-        run_queue_backs_off(w, c->group) == 0)
-        run_queue_yield(c, true, why);
+    snprintf(c->complaint, sizeof c->complaint, "%s",
+             healthy          ? ""
+             : why[0] != '\0' ? why
+                              : "its health check failed");
+}
+
+/* Hands an office over under which nothing works, because every run that waits has reported that it
+ * is unhealthy: whether the report came before or after the last run that worked has ended. */
+static void yield_if_unhealthy(struct work *w, unsigned group)
+{
+    const struct group_work *g = &w->group[group];
+    struct run_connection *last = NULL;
+    if (!g->office || g->holder != NULL || g->yields || run_queue_backs_off(w, group) > 0)
+        return;
+    for (struct run_connection *c = w->connections; c != NULL; c = c->next) {
+        if (is_waiting(c, group) && c->complaint[0] == '\0')
+            return;
+        if (is_waiting(c, group))
+            last = c;
+    }
+    if (last != NULL)
+        run_queue_yield(last, true, last->complaint);
 }
 
 void run_queue_resign(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
+    yield_if_unhealthy(w, group);
     elect_time now = elect_uv_now();
     g->yields = g->yields && g->office; /* an office that was lost meanwhile is over anyway */
     if (!g->yields || g->holder != NULL)

@@ -49,6 +49,7 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     c->loose = (asked->flags & TALK_LOOSE) != 0;
     c->yields = (asked->flags & TALK_YIELDS) != 0;
     c->healthy = (asked->flags & TALK_UNHEALTHY) == 0;
+    c->complaint[0] = '\0';
     c->contained = asked->flags;
     run_queue_join(c);
 }

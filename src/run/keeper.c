@@ -243,6 +243,8 @@ static void thaw(struct keeper *k, const int channel[2])
     int64_t now = boottime_now();
     channel_close(&k->job->channel);
     k->job->channel = (struct channel){channel[0], channel[1]};
+    k->job->go.term = atomic_load(&k->page->term);
+    k->job->go.lease = atomic_load(&k->page->lease);
     k->d.since = DEADLINE_NEVER;
     k->d.over = false;
     look_at_page(k);
@@ -388,13 +390,18 @@ static bool restarts(const struct keeper *k)
 {
     return k->o->on_exit == EXIT_RESTARTS && k->restarts < RESTARTS && k->status != 0 &&
            is(k, PHASE_WORKING) && k->d.since == DEADLINE_NEVER && !was_ended_by_keys(k) &&
-           !atomic_load(&k->page->ending);
+           !outcome_was_told(k->page, k->status);
 }
 
 /* Nothing of the command is left when it is started again. */
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
+    int survived =
+        atomic_load(&k->page->ending); /* TERM and INT would have prevented the restart */
+    atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
+    if (k->job->terminal) /* its keys reach nothing while no command runs, unless they reach A */
+        tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     health_end(&k->health);
     tell_command(k);
     tree_kill(&k->tree, ended, k);

@@ -6,6 +6,12 @@
 
 bool outcome_yields_if_killed(const struct run_options *o) { return o->on_exit != EXIT_HOLDS; }
 
+bool outcome_was_told(const struct page *page, int status)
+{
+    int number = atomic_load(&page->ending);
+    return number == SIGTERM || number == SIGINT || (number != 0 && status == EXIT_SIGNAL + number);
+}
+
 static void describe(struct outcome *to, const struct page *page, enum ended_part part, int status)
 {
     const char *signal = status > EXIT_SIGNAL ? sigabbrev_np(status - EXIT_SIGNAL) : NULL;
@@ -27,11 +33,10 @@ struct outcome outcome_of(const struct run_options *o, const struct page *page,
 {
     struct outcome is = {0};
     bool unhealthy = atomic_load(&page->unhealthy) != 0, killed = part != ENDED_COMMAND;
-    bool ending = atomic_load(&page->ending) != 0;
     bool ended = killed || (atomic_load(&page->phase) == PHASE_EMPTY && status != RUN_NOTHING);
     if (!unhealthy && (atomic_load(&page->lost) != 0 || !ended))
         return is;
-    bool failed = unhealthy || killed || (status != 0 && !ending);
+    bool failed = unhealthy || killed || (status != 0 && !outcome_was_told(page, status));
     bool yields = unhealthy || o->on_exit == EXIT_YIELDS || (failed && o->on_exit != EXIT_HOLDS);
     is.flags = (uint8_t)((yields ? TALK_YIELDS : 0) | (failed ? TALK_FAILED : 0));
     describe(&is, page, part, status);

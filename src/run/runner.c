@@ -233,6 +233,8 @@ static void thaw(struct runner *r)
          elect_term_text(r->go.term, term), r->o->command[0]);
     atomic_store(&r->page->until, r->d.until);
     atomic_store(&r->page->said, 0);
+    atomic_store(&r->page->term, r->go.term);
+    atomic_store(&r->page->lease, r->go.lease);
     note(r, NOTE_THAW, 0, passed);
     r->frozen = r->told_lost = false;
     r->state = HELD;
@@ -575,8 +577,8 @@ static void hear_signals(struct runner *r)
             continue;
         if (r->keeper > 0) {
             r->leaving |= r->told_lost && ends(number);
-            if (ends(number))
-                atomic_store(&r->page->ending, 1);
+            if (ends(number) && !outcome_was_told(r->page, 0))
+                atomic_store(&r->page->ending, number);
             note(r, NOTE_SIGNAL, number, NULL);
         } else if (ends(number)) {
             give_back(r);

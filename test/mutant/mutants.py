@@ -264,6 +264,14 @@ MUTANTS = {
     "an unhealthy run works": (
         "daemon/run_queue.c", "        if (!is_waiting(c, group) || !c->healthy)", "        if (!is_waiting(c, group))",
         "work unhealthy-before-it-starts"),
+    "an office without a healthy run is kept": (
+        "daemon/run_queue.c", "    yield_if_unhealthy(w, group);\n", "    (void)yield_if_unhealthy;\n", "work unhealthy-while-another-works"),
+    "a signal that the command survived excuses its failure": (
+        "run/outcome.c", "(number != 0 && status == EXIT_SIGNAL + number)", "number != 0", "run signals-that-a-command-survives"),
+    "a run is started again in the term that is over": (
+        "run/keeper.c", "    k->job->go.term = atomic_load(&k->page->term);\n", "", "run restarts-of-a-frozen-run"),
+    "the keys of a terminal are lost between two starts": (
+        "run/keeper.c", "        tcsetpgrp(STDIN_FILENO, k->job->runner_group);\n    health_end", "        ;\n    health_end", "run terminal"),
     "a run that disconnects while it waits still counts": (
         "daemon/run_connection.c", "    if (!idle) /*", "    if (held) /*", "work only-with-a-runner"),
     "chosen while it worked, and forgotten": (

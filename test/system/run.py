@@ -479,6 +479,24 @@ def on_exit(_):
 
 
 @case
+def signals_that_a_command_survives(_):
+    """A command that handles HUP, which often means to reload, and fails later has failed. A command that dies of HUP was told to end."""
+    with Fake() as f:
+        ready, heard, end = (f.folder / name for name in ("ready", "heard", "end"))
+        survives = f"trap 'touch {heard}' HUP; touch {ready}; until [ -e {end} ]; do sleep .02; done; exit 3"
+        with Run(f, "--", "sh", "-c", survives) as r:
+            wait("it runs", ready.exists)
+            r.signal(signal.SIGHUP)
+            wait("it hears the signal", heard.exists)
+            end.touch()
+            holds("it fails", r.end() == 3 and last_empty(f).flags == YIELDS | FAILED, r.process.returncode, last_empty(f))
+        with Run(f, "--", "sh", "-c", f"touch {ready}2; exec sleep 600") as r:
+            wait("it runs", pathlib.Path(f"{ready}2").exists)
+            r.signal(signal.SIGHUP)
+            holds("it was told to end", r.end() == 129 and last_empty(f).flags == 0, r.process.returncode, last_empty(f))
+
+
+@case
 def yields_when_nothing_is_left(_):
     """A command fails, and leaves processes behind: leadership is handed over when all of them are dead, whichever of the
     processes of elect run is killed meanwhile."""
@@ -538,7 +556,7 @@ def restarts_of_a_frozen_run(_):
     """A command that failed is not started again while its run is frozen, although the lease that it was told of still lasts."""
     with Fake() as f:
         starts = f.folder / "starts"
-        with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ >>{starts}; exit 3") as r:
+        with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ $ELECT_TERM >>{starts}; exit 3") as r:
             while b"restarts it in 1 s" not in r.process.stderr.readline():
                 pass
             since = boottime()
@@ -548,10 +566,11 @@ def restarts_of_a_frozen_run(_):
             while boottime() < since + 1_500_000:
                 r.signal(signal.SIGUSR1)  # which wakes the keeper
                 time.sleep(0.02)
-            holds("nothing starts", len(starts.read_text().split()) == 1, starts.read_text())
-            f.answer = None
+            holds("nothing starts", len(starts.read_text().splitlines()) == 1, starts.read_text())
+            f.answer, f.term = None, 7 << 16 | 1
             f.client().say("GO")
-            wait("it is started again", lambda: len(starts.read_text().split()) == 2)
+            wait("it is started again", lambda: len(starts.read_text().splitlines()) == 2)
+            holds("in the term that it works under now", [line.split()[1] for line in starts.read_text().splitlines()] == ["5.1", "7.1"], starts.read_text())
             r.signal(signal.SIGTERM)
             r.end()
 
@@ -785,8 +804,20 @@ def control_groups(_):
 
 @case
 def terminal(_):
-    """With a terminal it is the command that has it; afterwards whoever had it before."""
+    """With a terminal it is the command that has it; afterwards whoever had it before. Between two starts of a command the keys
+    of the terminal end the run."""
     with Fake() as f:
+        starts = f.folder / "starts"
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execv(ELECT, [ELECT, "run", "-S", f.status_path, "--on-exit", "restart", "--", "sh", "-c", f"echo >>{starts}; exit 3"])
+        seen = b""
+        while b"restarts it in 1 s" not in seen:
+            holds("it restarts", select.select([master], [], [], LIMIT)[0], seen)
+            seen += os.read(master, 4096)
+        os.write(master, b"\x03")
+        holds("it ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3 and starts.read_text() == "\n", starts.read_text())
+        os.close(master)
         for words in ([], ["--isolate"]):
             pid, master = pty.fork()
             if pid == 0:

@@ -349,6 +349,28 @@ def unhealthy_before_it_starts(_):
             run.communicate()
 
 
+@case
+def unhealthy_while_another_works(_):
+    """A run that reports that it is unhealthy while another one works must not keep the office when the other one has ended."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, term = p.begin()
+        end = p.folder / "end"
+        run = [ELECT, "run", "-c", str(p.conf), "--id", leader]
+        works = subprocess.Popen([*run, "--", "sh", "-c", f"until [ -e {end} ]; do sleep .02; done"], preexec_fn=die_with_parent)
+        wait("it works", lambda: p.known(leader)["work"]["running"])
+        waits = subprocess.Popen([*run, "--health", "false", "--health-every", "200ms", "--health-tries", "1", "--", "true"], preexec_fn=die_with_parent)
+        try:
+            wait("the other one is unhealthy", lambda: "is unhealthy (its health check exited with status 1)" in p.log(leader))
+            holds("nothing changes", p.leader() == (leader, term), p.log(leader))
+            end.touch()
+            wait("it hands over", lambda: (p.known(leader)["term"] or 0) > term)
+            holds("with the reason", "hands leadership over (its health check exited with status 1)" in p.log(leader), p.log(leader))
+        finally:
+            for process in works, waits:
+                process.kill()
+                process.wait()
+
+
 @contextlib.contextmanager
 def running(p, name):
     """An elect run of that member, which is killed in the end."""
