@@ -1,7 +1,7 @@
 /*
- * libelect-client: whether the member on this machine leads, for programs beside its daemon. (A
- * program that is to run only while it leads is simpler under `elect run`; one that wants to be a
- * member itself takes libelect-uv.)
+ * libelect-client: tells a program whether the member on this machine leads. It is for programs
+ * that run beside a daemon. (A program that should run only while the member leads is simpler under
+ * `elect run`; a program that should itself be a member uses libelect-uv.)
  *
  *     struct elect_client *client;
  *     struct elect_client_answer answer = {0};
@@ -9,37 +9,38 @@
  *     for (;;) {
  *         elect_client_ask(client, 100000, &answer);       if it fails, the latest answer counts
  *         while (elect_client_valid(&answer) && there_is_work())
- *             do_a_little(answer.token);                   looked at again before every use
+ *             do_a_little(answer.token);                   checked again before every use
  *         poll(elect_client_fd(client), for at most as long as there is no work);
  *     }
  *
- * An answer says: this member leads, until `deadline`. That is a promise, and it holds whatever
- * becomes of the daemon: nobody else leads before. So a call that fails leaves the answer as it
- * was. When an answer says that it does not lead (any more), stop at once. The deadline belongs to
- * CLOCK_BOOTTIME of this process, in microseconds, and is counted from before the question was
- * sent: a daemon that answers late makes it shorter, never longer.
+ * A positive answer means that this member leads until `deadline`. It is a promise: no other member
+ * leads before the deadline, even if the daemon dies. A failed call therefore leaves the previous
+ * answer unchanged. If an answer reports that the member does not lead, or leads no more, stop
+ * immediately. The deadline is in microseconds of CLOCK_BOOTTIME as this process reads it. It is
+ * counted from before the question was sent, so a late reply can only shorten it.
  *
- * elect_client_valid() reads the clock at the call. Between that and the use a process can stand
- * still for any length of time: that is what the token is for. It grows with every change of
- * leader; whoever is worked upon remembers the highest one that it has seen, and refuses lower
- * ones.
+ * elect_client_valid() reads the clock when it is called. The process may stall for any length of
+ * time between that call and the work; the token protects against this. The token grows with every
+ * change of leader. The resource that the work modifies must remember the highest token it has
+ * seen, and must reject lower ones.
  *
- * What was promised holds also after a "no": nobody else leads before the deadlines that were given
- * out are over, or it is said that the work has stopped. And the token is of the office, not of the
- * program: one that is started again beside the same leader gets the same token, and must wait
- * until whatever it has promised to others in its former life is over.
+ * A promise outlasts a later negative answer: no other member leads until all deadlines that the
+ * daemon has given out have passed, or their clients have reported that the work has stopped. The
+ * token belongs to the office, not to the program: if the program restarts while the same office
+ * lasts, it gets the same token. It must then wait until everything that its previous instance
+ * promised to others has expired.
  *
- * What it costs: nobody succeeds this member before the deadlines it has given out are over. A
- * client that has one delays the successor after a crash, or a hand-over, until then at most; that
- * is never more than one lease from the latest question. Whoever needs less asks for less
- * (elect_client_span), and whoever has stopped says so (elect_client_stopped): then nobody waits.
- * Whoever only wants to know who leads asks `elect leader`, which promises nothing.
+ * The cost of a promise: after a crash or a hand-over, the successor waits until the latest
+ * deadline, which is never more than one lease after the latest question. A program can ask for
+ * shorter deadlines (elect_client_span) and can report that its work has stopped
+ * (elect_client_stopped); the successor then does not wait. A program that only needs the name of
+ * the leader can use `elect leader`, which makes no promise.
  *
- * One client belongs to one thread, and to the process that opened it: after a fork the child
- * leaves it alone and opens its own. Answers are plain values: copy them, look at them in any
- * thread; they hold in a forked child, too, but not in another time namespace nor on another
- * machine. Nothing is allocated but in elect_client_open(); no signal is raised; a signal does not
- * cut a call short.
+ * A client belongs to one thread of the process that opened it. After a fork the child must not use
+ * it, but may open its own. Answers are plain values, so they may be copied and checked in any
+ * thread. They are also valid in a forked child, but not in another time namespace or on another
+ * machine. Only elect_client_open() allocates memory. No call raises a signal, and no signal
+ * interrupts a call.
  */
 #ifndef ELECT_CLIENT_H
 #define ELECT_CLIENT_H
@@ -52,19 +53,19 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define ELECT_CLIENT_NAME 64 /* of a group or a member, with its NUL */
+#define ELECT_CLIENT_NAME 64 /* size of a group or member name, with its NUL */
 
-/* name, what to say of it */
+/* name, message */
 #define ELECT_CLIENT_ERRORS(X)                                                                     \
-    X(FINE, "fine")                                                                                \
+    X(FINE, "success")                                                                             \
     X(NO_DAEMON, "no daemon runs here: start it with elect daemon")                                \
-    X(SEVERAL, "several members run here: say which socket")                                       \
-    X(FORBIDDEN, "this user may not: be of group elect-run, or whoever runs the daemon")           \
+    X(SEVERAL, "several members run here: name the socket")                                        \
+    X(FORBIDDEN, "this user may not ask: join group elect-run, or run as the user of the daemon")  \
     X(LATE, "the daemon has not answered in time")                                                 \
     X(REFUSED, "the daemon refuses")                                                               \
-    X(NONSENSE, "what answers is no daemon, or one of another version")                            \
-    X(INVALID, "too long a path or name, or no time")                                              \
-    X(SYSTEM, "no descriptor, no memory, or the like")
+    X(NONSENSE, "the reply is not from an elect daemon of this version")                           \
+    X(INVALID, "the path or the name is too long, or the time is negative")                        \
+    X(SYSTEM, "system error, such as no free descriptor or no memory")
 
 enum elect_client_error {
 #define X(name, text) ELECT_CLIENT_##name,
@@ -73,57 +74,75 @@ enum elect_client_error {
         ELECT_CLIENT_ERROR_COUNT
 };
 
-/* All zero: it does not lead, nothing is known. */
+/* If all bytes are zero, the member does not lead and nothing else is known. */
 struct elect_client_answer {
-    uint64_t token;   /* the fencing token, if it leads; else 0 */
-    int64_t deadline; /* until when it does, by CLOCK_BOOTTIME in microseconds; else 0 */
-    bool leads;       /* ask elect_client_valid(), which looks at the deadline */
+    uint64_t token;   /* the fencing token; 0 if the member does not lead */
+    int64_t deadline; /* it leads until then (CLOCK_BOOTTIME, microseconds); 0 if it does not */
+    bool leads;       /* when asked; elect_client_valid() also checks the deadline */
     char group[ELECT_CLIENT_NAME];
-    char node[ELECT_CLIENT_NAME];   /* the member here */
-    char leader[ELECT_CLIENT_NAME]; /* whoever leads, as it knows; empty: nobody is known to */
+    char node[ELECT_CLIENT_NAME];   /* the member on this machine */
+    char leader[ELECT_CLIENT_NAME]; /* the leader known to this member; empty if there is none */
 };
 
 struct elect_client;
 
-/* For one group; NULL or "": the only one. The socket is member-N.run, or member-N.status beside
- * it; NULL: what $ELECT_SOCKET says (as for the command), or else the only one in /run/elect.
- * Connects nowhere yet: if the socket is named, the daemon may start later. */
+/*
+ * Opens a client for one group; NULL or "" selects the only group. `socket` is the path of
+ * member-N.run, or of member-N.status beside it. NULL selects the path in $ELECT_SOCKET, which the
+ * elect command uses, too, or else the only socket in /run/elect. The function does not connect
+ * yet: if the path is given, the daemon may start later.
+ */
 enum elect_client_error elect_client_open(struct elect_client **client, const char *socket,
                                           const char *group);
-void elect_client_close(struct elect_client *client); /* NULL is fine */
+void elect_client_close(struct elect_client *client); /* NULL is allowed */
 
-/* Does it lead? Takes no longer than `patience` microseconds; connects, and connects again when the
- * daemon was restarted. With 0 it never waits: it is ELECT_CLIENT_LATE at first, the descriptor
- * becomes readable when the answer is there, and another call takes it. */
+/*
+ * Asks whether the member leads, and waits for the answer for at most `patience` microseconds.
+ * Connects to the daemon if necessary, and connects again after the daemon was restarted. If
+ * `patience` is 0, the call never waits: the first call returns ELECT_CLIENT_LATE, the descriptor
+ * becomes readable when the answer has arrived, and the next call stores it. A call that fails
+ * leaves `answer` unchanged.
+ */
 enum elect_client_error elect_client_ask(struct elect_client *client, int64_t patience,
                                          struct elect_client_answer *answer);
 
-/* From now on, answers for no longer than that, in microseconds; 0: for as long as the lease lasts,
- * which is so at first. A shorter one has to be asked for more often. */
+/* Limits the deadlines of later answers to `span` microseconds after the question. 0, the initial
+ * value, allows deadlines as long as the lease. A shorter span requires more frequent questions. */
 void elect_client_span(struct elect_client *client, int64_t span);
 
-/* The work has stopped: whatever was answered before is void, also in copies: do not look at it any
- * more. So a hand-over need not wait for the deadline. Never waits; if it cannot be said the
- * deadline is waited for. To ask again is to want another promise. */
+/*
+ * Reports that the work has stopped, so that a hand-over need not wait for the deadline. All
+ * earlier answers become void, including their copies: do not use them any more. Never waits. If
+ * the report cannot be sent, the deadline stays in force. A later elect_client_ask() asks for a new
+ * promise.
+ */
 void elect_client_stopped(struct elect_client *client);
 
-/* True while it leads: call it before every use of the token. And how many microseconds are left,
- * for whoever must be done by then; 0: none. */
+/* Returns true while the member leads. Call it before every use of the token. */
 bool elect_client_valid(const struct elect_client_answer *answer);
+/* Returns the microseconds that are left until the deadline; 0 if the member does not lead. */
 int64_t elect_client_left(const struct elect_client_answer *answer);
 
-/* For poll, epoll and the like; the same one until elect_client_close(). It is readable when it is
- * time to call elect_client_ask(): something has changed, a deadline should be renewed, an answer
- * has come, the daemon is gone or may be back. Only that call makes it unreadable. */
+/*
+ * Returns a descriptor for poll(), epoll and the like, which stays the same until
+ * elect_client_close(). It is readable when the program should call elect_client_ask(): something
+ * has changed, the deadline should be renewed, an answer has arrived, or the daemon has gone or may
+ * be back. Only that call makes it unreadable again.
+ */
 int elect_client_fd(const struct elect_client *client);
 
-/* Somebody else shall lead: this program, or its machine, is sick. Stop first, and say so. Fine: it
- * is done, or under way. LATE: it was said, and what came of it another call may tell. */
+/*
+ * Asks the daemon to let another member lead, because this program or its machine is unfit. Stop
+ * the work and call elect_client_stopped() first. Returns ELECT_CLIENT_FINE if the hand-over is
+ * done or under way, and ELECT_CLIENT_LATE if the daemon has not answered in time; to learn the
+ * outcome, call it again.
+ */
 enum elect_client_error elect_client_resign(struct elect_client *client, int64_t patience);
 
-/* In one line, without an end of line: what an error means; and what was wrong with the latest call
- * that failed, with the name of the socket and, if there is one, the daemon's reason. */
+/* Returns one line, without a newline, that describes the error. */
 const char *elect_client_text(enum elect_client_error error);
+/* Returns one line, without a newline, about the latest call that failed: the path of the socket
+ * and, if the daemon gave one, its reason. */
 const char *elect_client_why(const struct elect_client *client);
 
 #pragma GCC visibility pop

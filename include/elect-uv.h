@@ -1,24 +1,25 @@
 /*
- * libelect-uv: one member of a cluster on a libuv loop, for programs that want to be one themselves
- * (others ask a daemon, or run under `elect run`).
+ * libelect-uv: one member of a cluster on a libuv loop. It is for programs that are members
+ * themselves; other programs ask a daemon (libelect-client) or run under `elect run`.
  *
  *     struct elect_member_options options = {.loop = loop, .id = 1, .state = "member-1.state",
  *                                            .peers = 3, .peer = peers, .groups = 1,
  *                                            .group = groups, .announce = leadership, ...};
  *     struct elect_member *m = elect_member_start(&options, &forbidden, why, sizeof why);
  *     ...
- *     if (elect_member_status(m, 0).leads)            asked at every use, computed at the call
+ *     if (elect_member_status(m, 0).leads)            call it before every use; it reads the clock
  *         do_what_only_a_leader_may(token);
  *
- * What a step of the core puts out is performed in its order: written down, sent, timers,
- * announced. One write covers all groups that changed in a turn of the loop, and the messages of
- * all groups to a peer share datagrams. Several addresses of a member are redundant networks:
- * everything goes on all of them.
+ * The library performs the output of each core step in order: it writes the state, sends the
+ * messages, sets the timers, then announces. One write covers all groups that changed in a turn of
+ * the loop, and the messages of all groups to a peer share datagrams. If members have several
+ * addresses, these are redundant networks, and every message is sent on all of them.
  *
- * The state file is made once, by elect_member_create(); who has lost it must not make another one
- * but ask the others what was promised: options.lost.
+ * elect_member_create() creates the state file, once. A member that has lost its state file must
+ * not create another one; start it with options.lost, and it asks the other members what it had
+ * promised.
  *
- * Nothing here may be called from another thread than the loop's. Callbacks may call anything but
+ * Call these functions only from the thread of the loop. Callbacks may call all of them except
  * elect_member_stop().
  */
 #ifndef ELECT_UV_H
@@ -33,15 +34,15 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define ELECT_UV_LINKS   4  /* networks that a member is on */
-#define ELECT_UV_GROUPS  64 /* things to be led, each with a leader of its own */
-#define ELECT_UV_NAME    64 /* of a group, with its NUL */
-#define ELECT_UV_CLUSTER 16
-#define ELECT_UV_KEY     32
-#define ELECT_UV_KEYS    2    /* while one replaces the other */
-#define ELECT_UV_NOTE    1120 /* bytes, at most */
+#define ELECT_UV_LINKS   4    /* links of a member */
+#define ELECT_UV_GROUPS  64   /* groups; each has its own leader */
+#define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
+#define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
+#define ELECT_UV_KEY     32   /* bytes of a key */
+#define ELECT_UV_KEYS    2    /* keys that a member accepts while one replaces the other */
+#define ELECT_UV_NOTE    1120 /* bytes of a note, at most */
 
-/* AF_UNSPEC: not known (yet). */
+/* The family AF_UNSPEC means that the address is not known, or not known yet. */
 union elect_address {
     struct sockaddr any;
     struct sockaddr_in four;
@@ -51,37 +52,38 @@ union elect_address {
 struct elect_peer {
     uint16_t id;
     uint8_t links;
-    bool dynamic; /* it is where its packets come from; see SECURITY.md for when it moves */
+    bool dynamic; /* its address follows the source of its packets: see SECURITY.md */
     union elect_address link[ELECT_UV_LINKS];
 };
 
 struct elect_group {
     char name[ELECT_UV_NAME];
-    struct elect_config config; /* in microseconds; the same members in each */
+    struct elect_config config; /* in microseconds; all groups have the same members */
 };
 
 struct elect_key {
-    uint8_t id; /* which of the keys that a packet is sealed with */
+    uint8_t id; /* identifies the key with which a packet is encrypted */
     uint8_t key[ELECT_UV_KEY];
 };
 
-/* What a group's leadership is now. */
+/* The present leader of a group, as this member knows it. */
 struct elect_news {
     unsigned group;
-    bool known;   /* somebody leads */
-    bool leads;   /* this member does, until `until` by elect_uv_now() */
-    bool works;   /* it did: whoever works must stop; then tell it ELECT_STOPPED */
-    bool renewed; /* only `until` has changed */
-    uint16_t leader;
-    elect_term term; /* the fencing token; 0: not known (yet), or there is no mandate */
-    elect_time until;
+    bool known;       /* a leader is known */
+    bool leads;       /* this member leads, until `until` */
+    bool works;       /* its office has ended or is being handed over: stop all work that depends on
+                         it, then tell the member ELECT_STOPPED */
+    bool renewed;     /* only `until` has changed since the latest announcement */
+    uint16_t leader;  /* its id; 0 if no leader is known */
+    elect_term term;  /* the fencing token; 0: not known yet, or there is no mandate */
+    elect_time until; /* when this member ceases to lead unless it renews, by elect_uv_now() */
 };
 
 /*
- * A testament says that one term is over, in a packet to each of the other members. A guardian that
- * outlives this process sends it when the process is dead and all work under its mandate has ended,
- * so that no member waits for the lease. Never send it while the process lives: the voters would
- * elect another leader, and two would lead at once.
+ * A testament tells the other members that one term is over, in a packet to each of them. A
+ * guardian that outlives this process sends it after the process has died and all work under its
+ * mandate has ended, so that no member waits for the lease. Never send it while the process lives:
+ * the voters would elect another leader, and two would lead at the same time.
  */
 #define ELECT_UV_TESTAMENT_PACKET 96 /* bytes, at most */
 
@@ -97,7 +99,7 @@ struct elect_testament {
     struct elect_testament_packet packet[ELECT_MAX];
 };
 
-/* name, what is said of the peer */
+/* Events of a peer: name, text that follows the name of the peer in the log. */
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is up")                                                                             \
     X(LOST, "has lost its state, and asks what was promised")                                      \
@@ -118,73 +120,82 @@ struct elect_member_options {
     uv_loop_t *loop;
     uint16_t id;
     uint8_t cluster[ELECT_UV_CLUSTER];
-    unsigned keys; /* the first one is used */
+    unsigned keys; /* how many keys are accepted; packets are sent with the first */
     struct elect_key key[ELECT_UV_KEYS];
-    const char *state; /* the path of its file */
-    bool lost;         /* there is none any more: it asks, and makes one when it knows enough */
-    unsigned peers;    /* all members, this one too: it listens there */
-    const struct elect_peer *peer;
-    const int
-        *sockets; /* bound before, see elect_member_bind(), and its own from now on; or NULL */
+    const char *state; /* the path of the state file */
+    bool lost;         /* the state file is lost: recover the promises, then create a new file */
+    unsigned peers;    /* how many members there are, this one included */
+    const struct elect_peer *peer; /* all members; this one listens on its own addresses */
+    const int *sockets; /* from elect_member_bind(), owned by the member from now on; or NULL */
     unsigned groups;
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
-    void (*fail)(void *context, bool forbidden, const char *why); /* it has stopped, for good;
-                                            forbidden: it must not be started again as it is */
-    /* Each may be NULL: */
+    /* The member has failed and does nothing more. If `forbidden`, its state or its options are
+     * wrong, and it must not be started again with them. */
+    void (*fail)(void *context, bool forbidden, const char *why);
+
+    /* Each of the following may be NULL. */
+
+    /* Is called after every step. */
     void (*step)(void *context, unsigned group, const struct elect_input *in,
-                 const struct elect_output *out); /* everything that happens */
+                 const struct elect_output *out);
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
-    void (*readmitted)(void *context); /* lost: the file is there; stop it, and start anew */
-    void (*deposit)(void *context, const struct elect_testament *testament); /* instead of the one
-                                            before of that group; then it asks for that term */
-    void (*note)(void *context, uint16_t from, const uint8_t *bytes,
-                 size_t length); /* what another host has to say: elect_member_note() */
+    /* With `lost`: the new state file exists. Stop the member, and restart it without `lost`. */
+    void (*readmitted)(void *context);
+    /* The testament replaces the previous one of its group. The member asks for the term only after
+     * this call. */
+    void (*deposit)(void *context, const struct elect_testament *testament);
+    /* A note has arrived that the host of another member sent with elect_member_note(). */
+    void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
     void *context;
 };
 
 struct elect_member;
 
-/* A state file for a member that never ran before. False, and why. */
+/* Creates the state file of a member that has never run before. Returns false, with the reason in
+ * `why`, if it cannot. */
 bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
                          char *why, size_t room);
 
-/* The sockets of member `id` of those, one for each link, for whoever keeps them while members come
- * and go. False, and why. */
+/* Binds the sockets of member `id`, one for each of its links, for a host that keeps them while it
+ * stops and starts members. Returns false, with the reason in `why`, if it cannot. */
 bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
                        int sockets[ELECT_UV_LINKS], char *why, size_t room);
 
-/* NULL, and why, if it cannot start; forbidden: not only now, its state or what it was told is
- * wrong. */
+/* Starts a member. Returns NULL, with the reason in `why`, if it cannot start. `forbidden` is true
+ * if its state or its options are wrong, so that another attempt would fail, too. */
 struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
                                         char *why, size_t room);
-void elect_member_stop(struct elect_member *m); /* at once, without a word to anybody */
+/* Stops the member immediately. It sends nothing: the others notice that it is gone. */
+void elect_member_stop(struct elect_member *m);
 
-/* The clock of leases: CLOCK_BOOTTIME in microseconds, which goes on while the machine sleeps. */
+/* Returns the time on the clock that measures leases: CLOCK_BOOTTIME in microseconds, which
+ * continues while the machine sleeps. */
 elect_time elect_uv_now(void);
 
-/* Computed at the call. */
+/* Returns who leads the group now, computed at the call. */
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
-/* What the host says: ELECT_STOPPED, RESIGN, PAUSE, RESUME, CHANGE, made by elect_happens() and its
- * like with elect_uv_now(). What came of it is the rule of that step. */
+/* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
+ * READY, made by elect_happens() or a similar function with elect_uv_now(). Returns the rule of
+ * that step, which tells its outcome. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
 
-/* What the host has to say to that of another member, in a datagram that may be lost; nothing if
- * there is no session with it. One that has not gone out yet is replaced. */
+/* Sends a note from this host to the host of another member, in a datagram that may be lost.
+ * Replaces a note that has not been sent yet. Sends nothing without a session with the member. */
 void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length);
 
-/* The testament of that group is deposited once more, if there is one. */
+/* Deposits the testament of the group again, if there is one. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
-/* To look into. */
+/* Return the core's node and configuration of the group, to be read only. */
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);
 const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group);
 
 struct elect_link_info {
     union elect_address address;
-    elect_time heard; /* ELECT_UNSET: never */
+    elect_time heard; /* when a packet last arrived on it; ELECT_UNSET: never */
 };
 
 /* Why packets of a peer are rejected: name, text. The reason is only likely, because nothing in
@@ -205,9 +216,9 @@ enum elect_rejection {
 
 /* Packets of a peer that were rejected since its last authentic one. */
 struct elect_rejected {
-    enum elect_rejection reason; /* NONE: too few to tell, or none lately */
-    uint32_t count;              /* of those that were sampled */
-    union elect_address from;    /* of the last one */
+    enum elect_rejection reason; /* NONE: no packets, or too few to know the reason */
+    uint32_t count;              /* how many were rejected among those that were sampled */
+    union elect_address from;    /* where the last one came from */
 };
 
 const char *elect_uv_rejection(enum elect_rejection reason);
@@ -215,62 +226,68 @@ const char *elect_uv_rejection(enum elect_rejection reason);
 struct elect_peer_info {
     uint16_t id;
     uint8_t links;
-    bool session;   /* it and this one know that they talk to each other's present life */
-    bool same;      /* its configuration is this one's */
-    bool same_keys; /* it accepts the keys that this one accepts */
+    bool session;   /* there is a session between the present lives of both members */
+    bool same;      /* it has the same configuration as this member */
+    bool same_keys; /* it accepts all keys that this member accepts */
     uint32_t incarnation;
-    elect_time heard;
+    elect_time heard; /* when its last packet arrived; ELECT_UNSET: never */
     struct elect_link_info link[ELECT_UV_LINKS];
     struct elect_rejected rejected;
 };
 
-/* Of all but this one, in the order of the configuration; false if there is no such one. */
+/* Describes the `i`-th of the other members, in the order of the configuration. Returns false if
+ * there are not that many, or if the member has stopped. */
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
-/* A process that has the key but is not among the members: its id, and the packets that were
- * rejected. Their tag is authentic, their content was not read. */
+/* Describes the rejected packets of a process that has the key but is not among the members, and
+ * stores its id. The tag of these packets is authentic; their content was not read. */
 struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
 
 struct elect_traffic {
-    uint64_t sent, sent_bytes, taken, taken_bytes; /* datagrams */
-    uint64_t ignored; /* of those taken: forged, late, or nothing new */
-    uint64_t writes;  /* of the state */
+    uint64_t sent, sent_bytes, taken, taken_bytes; /* datagrams sent and received */
+    uint64_t ignored; /* received datagrams that were forged, late or duplicates */
+    uint64_t writes;  /* writes of the state file */
 };
 struct elect_traffic elect_member_traffic(const struct elect_member *m);
 
-/* How long fdatasync of the state file took, in microseconds, rounded down to a power of two. */
+/* How often the state file was synced (fdatasync), and percentiles of the time it took, in
+ * microseconds, rounded down to a power of two. */
 struct elect_disk {
-    uint64_t syncs, median, p90, p99; /* syncs: how many there were; the others are percentiles */
+    uint64_t syncs, median, p90, p99;
 };
 struct elect_disk elect_member_disk(const struct elect_member *m);
 
 /* How often this process stalled for longer than a renewal, measured by its timer. */
 struct elect_stalls {
     uint64_t count;
-    elect_time longest, last; /* last: the end of the last stall */
+    elect_time longest, last; /* the duration of the longest stall; the end of the last one */
 };
 struct elect_stalls elect_member_stalls(const struct elect_member *m);
 
 uint32_t elect_member_incarnation(const struct elect_member *m);
 
-/* The same members, with other times, or another rule of preemption; and where one of them is. */
+/* Replaces the configuration of all groups: other times or another rule of preemption, but the same
+ * members. */
 void elect_member_configure(struct elect_member *m, const struct elect_config *config);
+/* Replaces an address of one member. */
 void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
                        const union elect_address *to);
 
-/* Rotation of keys, without a stop: install on all members, use on all, remove on all. False, and
- * why: a key is used once every peer that is there accepts it, and removed when none uses it, or by
- * force. */
+/*
+ * Rotate keys without a restart: install the new key on all members, use it on all, then remove the
+ * old one on all. Each function returns false, with the reason in `why`, if it cannot: a key can be
+ * used once every live peer accepts it, and removed when no peer needs it, or with `force`.
+ */
 bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
                               size_t room);
 bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room);
 bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why,
                              size_t room);
-/* Puts in `ids` the members that are down and are not known to accept that key; returns how many.
- * They cannot come back when only that key is accepted here. */
+/* Stores in `ids` the members that are down and are not known to accept the key, and returns how
+ * many. They cannot come back once this member accepts only that key. */
 unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
                                 unsigned room);
-/* How many; the first is used. */
+/* Stores the ids of the keys that this member accepts, the one in use first. Returns how many. */
 unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS]);
 
 #pragma GCC visibility pop

@@ -1,9 +1,10 @@
 /*
  * libelect: leader election as a pure state machine.
  *
- * The whole interface is one call: elect_step() takes what happened to a process and says what the
- * process does. It performs no I/O, reads no clock, draws no random number, allocates nothing and
- * cannot fail; whatever does not belong to the protocol is ignored, with a rule that says so.
+ * The heart of the interface is one call: elect_step() receives one event of a process and returns
+ * what the process must do. It performs no I/O, reads no clock, draws no random numbers, allocates
+ * no memory and cannot fail. It ignores any input that violates the protocol, and returns a rule
+ * that says so.
  *
  *     struct elect_config config;
  *     struct elect_node node;
@@ -12,20 +13,23 @@
  *     elect_config_init(&config, ELECT_BULLY, ids, n, message_bound, processing_bound);
  *     elect_init(&config, &node, me, ELECT_NOBODY, saved, now, &out);   perform(&out);
  *     for (;;) {
- *         struct elect_input in = whatever happens next, and when;
+ *         struct elect_input in = the next event, and its time;
  *         elect_step(&config, &node, &in, &out);                        perform(&out);
  *     }
  *
- * The order of the fields in an output is the order in which they take effect. A write that is not
- * done holds back what later steps send, too. A destination may include the sender: the host
- * delivers to itself. Under a mandate the host tells ALARM in time, and STOPPED when the work of an
- * office that is over, or is to be handed over (RESIGN), has ended: before that the process does
- * not stand for another, and nobody takes its place before its lease is over.
+ * The host performs the fields of an output in their order. While a write is pending, it also holds
+ * back the messages of later steps. A destination may include the sender; the host then delivers
+ * the message to the process itself.
  *
- * What the host must ensure, and what it need not:
- *  - Messages are authenticated: `from` is the process that sent the message, and the content is
- *    unchanged. Then P1 to P3 of docs/guarantees.md hold even if messages are lost, late, reordered
- *    or replayed, so the host need not detect replays. Only P4 can suffer.
+ * Under a mandate the host reports ALARM when it is due (elect_alarm). When an office is over or is
+ * being handed over, the work that depends on it must stop (elect_must_stop); the host reports
+ * STOPPED when it has. Until then the process seeks no other office, and no other process takes its
+ * place before its lease is over.
+ *
+ * Rules for the host:
+ *  - Messages must be authenticated: `from` is the process that sent the message, and the content
+ *    is unchanged. Then P1 to P3 of docs/guarantees.md hold even if messages are lost, late,
+ *    reordered or replayed, so the host need not detect replays. Only P4 can suffer.
  *  - Messages that a process sends to itself may also be late or lost: its own voter answers by
  *    message like any other voter. If the host loses all of them, the process can never lead.
  *  - The host may pass in any input while a write is pending. It holds back the sends and the
@@ -44,10 +48,11 @@
  *
  * A node is a value: it holds no pointer, copying is assignment, and equal nodes are equal bytes.
  *
- * Processes have numbers (0 ... 65535), the highest live number should lead. Inside, a process is
- * known by its rank: 0 is the lowest number of the configuration, n-1 the highest, unless there are
- * priorities, which come first. Everything below that is called `rank` or sits in an elect_set is a
- * rank; config.id[rank] is the number.
+ * Every process has a number from 0 to 65535, and the live process with the highest number should
+ * lead. The library refers to a process by its rank. Without priorities, rank 0 is the lowest
+ * number of the configuration and n-1 the highest; with priorities, a higher priority means a
+ * higher rank. Every parameter called `rank` and every element of an elect_set is a rank;
+ * config.id[rank] is the number.
  */
 #ifndef ELECT_H
 #define ELECT_H
@@ -65,14 +70,14 @@ extern "C" {
 #define ELECT_MAX       64        /* processes in a cluster: a set of them is one 64-bit word */
 #define ELECT_MAX_ID    65535     /* the highest number that a process may have */
 #define ELECT_MAX_SENDS 6         /* sends in one output; a destination is a set */
-#define ELECT_MAX_QUEUE 64        /* ring messages that wait for the one before them */
-#define ELECT_MAX_BYTES 1024      /* of a message: elect_encode() */
-#define ELECT_NOBODY    0xff      /* a rank that is no process */
-#define ELECT_UNSET     INT64_MIN /* a time that is none, and over for long */
+#define ELECT_MAX_QUEUE 64        /* messages in the queue of a ring link */
+#define ELECT_MAX_BYTES 1024      /* size of an encoded message, at most: elect_encode() */
+#define ELECT_NOBODY    0xff      /* the rank that stands for no process */
+#define ELECT_UNSET     INT64_MIN /* the time that stands for none; earlier than all others */
 
 typedef uint64_t elect_set;  /* a set of ranks */
-typedef int64_t elect_time;  /* what a process's own clock says, in units of the host's */
-typedef uint64_t elect_term; /* counter * 2^16 + id: belongs to one process; the fencing token */
+typedef int64_t elect_time;  /* a reading of the process's own clock, in a unit of the host */
+typedef uint64_t elect_term; /* counter * 2^16 + id of its only user; the fencing token */
 
 static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
 static inline uint16_t elect_term_owner(elect_term term) { return (uint16_t)term; } /* its number */
@@ -80,15 +85,16 @@ static inline elect_term elect_term_make(uint64_t counter, uint16_t owner)
 {
     return counter << 16 | owner;
 }
-/* "5.1": the fifth term, which belongs to process 1. Returns `text`. */
+/* Writes the term as text, such as "5.1" for the fifth term, which belongs to process 1. Returns
+ * `text`. */
 #define ELECT_TERM_TEXT 24
 const char *elect_term_text(elect_term term, char text[ELECT_TERM_TEXT]);
 
-/* name, the word that users write, what it is */
+/* name, the word that users write, description */
 #define ELECT_ALGORITHMS(X)                                                                        \
     X(BULLY, "bully", "Garcia-Molina 1982: the highest process that answers takes over")           \
     X(RING, "ring", "Tanenbaum: a list goes round, the highest on it leads")                       \
-    X(ACTIVE_RING, "active-ring", "every number goes round by itself, everybody decides alone")    \
+    X(ACTIVE_RING, "active-ring", "every number goes round, and each process decides alone")       \
     X(CHANG_ROBERTS, "chang-roberts", "Chang & Roberts 1979: higher numbers swallow lower ones")
 
 enum elect_algorithm {
@@ -102,28 +108,27 @@ enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST }; /* how the ring announces 
 enum elect_announce {
     ELECT_ANNOUNCE_LOWER,
     ELECT_ANNOUNCE_ALL
-}; /* whom the bully's winner tells */
+}; /* which processes the winner of a bully election tells */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
-enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* who confirms a leader */
+enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* which voters confirm a leader */
 
-/* Everything that can happen to a process: what the host says, the messages, the timers. */
+/* Everything that can happen to a process: events from the host, messages, and timers. */
 #define ELECT_EVENTS(X)                                                                            \
-    X(START, "START")     /* this process has just started, or recovered */                        \
-    X(SUSPECT, "SUSPECT") /* the host says: the leader has failed, or there is none */             \
-    X(STOPPED, "STOPPED") /* the host says: the work of the office that ended has stopped */       \
-    X(RESIGN, "RESIGN") /* the host says: hand the office over, to `from` or to the heir; if     \
-                             `message` has a term, only in that term */ \
-    X(CHANGE, "CHANGE") /* the host says: the membership is to be that of `message` */             \
-    X(PAUSE, "PAUSE")   /* the host says: no change of leader by itself, in the whole cluster */   \
-    X(RESUME, "RESUME") /* the host says: as before */                                             \
-    X(ASIDE, "ASIDE")   /* the host says: vote, but do not stand for an office */                  \
-    X(READY, "READY")   /* the host says: stand for an office again, as after a start */           \
-    X(ALARM, "alarm")   /* it is elect_alarm(node) */                                              \
+    X(START, "START")     /* host: this process has just started, or recovered */                  \
+    X(SUSPECT, "SUSPECT") /* host: the leader has failed, or there is none */                      \
+    X(STOPPED, "STOPPED") /* host: work that depends on an office that ended has stopped */        \
+    X(RESIGN, "RESIGN") /* host: hand the office over: see elect_resigns() and elect_ordered() */  \
+    X(CHANGE, "CHANGE") /* host: change the membership to that of `message` */                     \
+    X(PAUSE, "PAUSE")   /* host: pause elections in the whole cluster */                           \
+    X(RESUME, "RESUME") /* host: resume elections */                                               \
+    X(ASIDE, "ASIDE")   /* host: stand aside, so vote but seek no office */                        \
+    X(READY, "READY")   /* host: stand ready to seek an office again, as after a start */          \
+    X(ALARM, "alarm")   /* host: the time elect_alarm(node) has come */                            \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
-    X(NOTICE, "NOTICE") /* an election has started; to lower ones */                               \
+    X(NOTICE, "NOTICE") /* tells lower processes that an election has started */                   \
     X(LEADER, "LEADER")                                                                            \
     X(ELECT, "ELECT")                                                                              \
     X(ELECTED, "ELECTED")                                                                          \
@@ -159,9 +164,10 @@ enum elect_event {
 #define ELECT_TIMER_BIT(timer) (1u << ((timer)-ELECT_FIRST_TIMER))
 
 /*
- * Why a step did what it did: one rule for every step, also for "nothing, because". The core never
- * formats text; whoever narrates fills in %p (the process), %a and %b (the rule's arguments), %h
- * (the processes higher than %p) and %l (the list in the message). Quiet rules are housekeeping.
+ * Why a step did what it did. Every step has exactly one rule, even if it did nothing. The core
+ * never formats text; a program that prints the text replaces %p (the process), %a and %b (the
+ * rule's arguments), %h (the processes higher than %p) and %l (the list in the message). Quiet
+ * rules are housekeeping.
  */
 #define ELECT_LOUD  false
 #define ELECT_QUIET true
@@ -326,11 +332,11 @@ struct elect_rule {
 
 /* Why a voter refuses. */
 #define ELECT_REFUSALS(X)                                                                          \
-    X(CONFIG, "config") /* another cluster or membership, a clone, a lease that is too long */     \
-    X(BOOT, "boot")     /* it has just started and may have promised what it has forgotten */      \
+    X(CONFIG, "config") /* wrong or old membership of the candidate, a clone, too long a lease */  \
+    X(BOOT, "boot")     /* the voter has just started and may have granted another term before */  \
     X(CLOSED, "closed") /* that term, or a later one of the same owner, is over */                 \
-    X(STALE, "stale")   /* a larger term has been promised */                                      \
-    X(HELD, "held")     /* somebody else holds its grant */
+    X(STALE, "stale")   /* the voter has promised a larger term */                                 \
+    X(HELD, "held")     /* another process holds the voter's grant */
 
 enum elect_refusal {
 #define X(name, word) ELECT_REFUSED_##name,
@@ -340,64 +346,66 @@ enum elect_refusal {
 };
 
 /*
- * Who votes, and who of them may lead. A leader changes it, one voter at a time; until a majority
- * of those before has heard of it, too, both majorities are needed for everything.
+ * Which processes vote, and which of them may lead. A leader changes the membership by one voter at
+ * a time. Until the change is confirmed, every decision needs a majority of the new voters and a
+ * majority of the previous ones.
  */
 struct elect_membership {
-    elect_term stamp; /* the term in which it was made; 0: it is that of the configuration */
-    elect_set members, voters;
-    elect_set before; /* who voted before; the same as `voters` once the change is confirmed */
+    elect_term stamp; /* the term of the leader that made it; 0: it is that of the configuration */
+    elect_set members, voters; /* the processes that may lead; those that vote */
+    elect_set before; /* the previous voters; the same as `voters` once the change is confirmed */
     uint32_t version;
     uint32_t unused;
 };
 
-/* What every member must be told alike. Filled by elect_config_init; `form`, `announce`,
- * `tell_lower`, `detector`, `reliable` and the durations may be changed afterwards. */
+/* The configuration, which must be the same on all members. elect_config_init() fills it in;
+ * `form`, `announce`, `tell_lower`, `detector`, `reliable` and the durations may be changed
+ * afterwards. */
 struct elect_config {
     uint8_t algorithm; /* enum elect_algorithm */
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
     bool tell_lower;   /* the bully's initiator sends NOTICE to the lower processes */
-    bool detector;     /* heartbeats from the leader, suspicion without them */
-    bool reliable;     /* nothing is lost and nobody fails: hops of a ring are not acknowledged */
+    bool detector;     /* the leader sends heartbeats, and is suspected if they cease */
+    bool reliable;     /* no message is lost, no process fails: ring hops are not acknowledged */
     uint8_t n;
-    uint8_t ring[ELECT_MAX];              /* place on the ring -> rank */
-    uint8_t place[ELECT_MAX];             /* rank -> place on the ring */
-    uint16_t id[ELECT_MAX];               /* rank -> number, ascending */
-    uint8_t mandate;                      /* enum elect_mandate_kind */
-    bool stable;                          /* off: elections disturb, to see what that costs */
-    bool preempt;                         /* who is fitter than its leader takes its place ... */
-    uint32_t preempt_after;               /* ... once it has been so for that long */
-    uint32_t decay;                       /* after that long a process has half its penalties */
-    uint32_t digest;                      /* of all that members must be told alike */
-    elect_set members;                    /* at first: may lead, and vote; all unless changed */
-    elect_set voters;                     /* at first: members and witnesses; others observe */
-    uint32_t version;                     /* of that membership */
-    uint32_t lease, max_lease;            /* D; the longest that a voter grants */
-    uint32_t renewal;                     /* R */
-    uint32_t drift;                       /* rho, in millionths */
-    uint32_t grain;                       /* epsilon, at least 1: how coarse a clock is */
-    uint32_t processing_bound;            /* T_p: a write is part of it */
-    uint32_t answer_bound;                /* T = 2 T_m + T_p */
-    uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER; unit: the host's */
+    uint8_t ring[ELECT_MAX];   /* place on the ring -> rank */
+    uint8_t place[ELECT_MAX];  /* rank -> place on the ring */
+    uint16_t id[ELECT_MAX];    /* rank -> number; ascending unless there are priorities */
+    uint8_t mandate;           /* enum elect_mandate_kind */
+    bool stable;               /* an election never disturbs a leader; off: to compare */
+    bool preempt;              /* a fitter follower may take the leader's place ... */
+    uint32_t preempt_after;    /* ... once it has been fitter for that long */
+    uint32_t decay;            /* how long until the penalties of a process are halved */
+    uint32_t digest;           /* hash of the fields that must agree on all members */
+    elect_set members;         /* initially: processes that may lead; they vote, too */
+    elect_set voters;          /* initially: members and witnesses; others observe */
+    uint32_t version;          /* version of the initial membership */
+    uint32_t lease, max_lease; /* D; the longest lease that a voter grants */
+    uint32_t renewal;          /* R: the interval between two rounds of a leader */
+    uint32_t drift;            /* rho, in millionths */
+    uint32_t grain;            /* epsilon, at least 1: the resolution of a clock */
+    uint32_t processing_bound; /* T_p, which includes a write */
+    uint32_t answer_bound;     /* T = 2 T_m + T_p */
+    uint32_t duration[ELECT_TIMER_COUNT]; /* index: timer - ELECT_FIRST_TIMER; in the host's unit */
 };
 
 /*
- * A message. What a type does not use is 0. A field whose meaning depends on the type has a name
- * for each meaning: the union holds one value, whichever name is used.
+ * A message. A field that its type does not use is 0. A field whose meaning depends on the type has
+ * one name for each meaning; the names in a union share one value.
  */
 struct elect_message {
     union {
         elect_set list;  /* rings: the processes that have joined the list */
         elect_set heard; /* PRESENT: the processes that the sender has heard lately */
-        elect_set roll;  /* REQUEST, FOLLOWING: the processes that answered the leader lately */
+        elect_set roll;  /* REQUEST: the processes that the sender has heard lately */
     };
     union {
         uint32_t round;    /* rings: the election; mandate: the candidate's round; bully: 0 */
         uint32_t question; /* FORGOT, REMEMBERS: the number of the question */
     };
     union {
-        uint32_t seen;  /* ACK: the receiver has decided in this round, begin beyond it; 0: go on */
+        uint32_t seen;  /* ACK: a decided round; begin again in a later one. 0: continue */
         uint32_t aside; /* mandate: the sender stands aside */
     };
     uint8_t type;    /* enum elect_event */
@@ -411,83 +419,86 @@ struct elect_message {
         uint8_t able;   /* PRESENT: the sender could win an election */
         uint8_t claims; /* GRANT: the sender would take its leader's place */
     };
-    uint32_t pause, digest; /* mandate: the sender's */
+    uint32_t pause, digest; /* mandate: the sender's pause count and configuration digest */
     elect_term term;        /* mandate: the term that this message is about */
     union {
-        elect_term certificate; /* REQUEST, PREVOTE: the predecessor's term, released; 0: none */
+        elect_term certificate; /* REQUEST, PREVOTE: the predecessor's released term; 0: none */
         elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
     };
     union {
         uint32_t incarnation; /* of the sender; in an answer, of the process that asked */
         uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
     };
-    uint32_t certified_by; /* REQUEST, PREVOTE: the predecessor's incarnation that released it */
+    uint32_t certified_by; /* REQUEST, PREVOTE: the incarnation that released the certificate */
     struct elect_membership membership; /* the sender's; not in every message */
-    uint32_t lease; /* REQUEST: asked for; answers repeat it; REMEMBERS: the longest granted */
+    uint32_t lease; /* REQUEST, PREVOTE: asked for, repeated in answers; REMEMBERS: the longest */
     union {
-        uint32_t remaining; /* REFUSE: how long boot or held will last */
-        uint32_t valid_for; /* FOLLOWING: how long this is to be believed */
+        uint32_t remaining; /* REFUSE boot, held: how long that reason will last */
+        uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this */
     };
 };
 
-/* A ring message that waits: its round is the node's. */
+/* A ring message in the queue of a link; its round is that of the node. */
 struct elect_hop {
     elect_set set;
     uint8_t type, origin;
     uint8_t unused[6];
 };
 
-/* An incarnation is an era, and how often it was started in it. Between two losses of its state a
- * process uses no term twice; so the starts of an era must not run into the next one. With one a
- * second they last for 12 days; the eras, for 4,094 losses. */
+/* An incarnation is an era times ELECT_STARTS, plus the number of starts in that era. Each loss of
+ * the state begins a new era. Within an era a process uses no term twice, so the starts of one era
+ * must never count into the next. At one start a second, an era lasts for 12 days; there are enough
+ * eras for 4,094 losses of the state. */
 #define ELECT_STARTS                  (1u << 20)
 #define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
 #define ELECT_LAST_START(incarnation) ((incarnation) % ELECT_STARTS == ELECT_STARTS - 1)
 
 /*
- * What must survive a crash. Everything in it is by rank, so that it means something only together
- * with the configuration that it was saved under: a host that may start with other members, or with
- * other priorities, saves config.id, too, and calls elect_saved_translate() when it starts.
+ * The state that must survive a crash. All its arrays and sets use ranks, so it has a meaning only
+ * together with the configuration under which it was saved. A host that may start with other
+ * members or other priorities must also save config.id, and call elect_saved_translate() when it
+ * starts.
  *
- * No counter ends in practice. Terms count to 2^48. A process that is new, or has lost its state,
- * believes any term up to 2^47, because it has no other measure than what the others say: one
- * message of a faulty member can raise its terms beyond what the others accept, and it must be
- * readmitted then. `pause` counts to 2^32 - 1, which is odd:
- * elections that were paused that often cannot be resumed. The rounds of a ring, and those of a
- * leader within one start (mandate.leader.rounds), wrap at 2^32: at five a second, after 27 years.
+ * No counter overflows in practice. Terms count to 2^48. A process that is new or has lost its
+ * state accepts any term up to 2^47, because it can only believe the others. One message of a
+ * faulty member can therefore raise its terms beyond those that the others accept; then it must be
+ * readmitted. `pause` counts to 2^32 - 1, which is odd: elections that were paused so often cannot
+ * be resumed. The rounds of a ring, and those of a leader within one start (mandate.leader.rounds),
+ * wrap at 2^32: at five a second, after 27 years.
  */
 struct elect_saved {
-    elect_term promised;          /* the largest term granted */
-    elect_term used;              /* the largest own term ever used */
-    elect_term closed[ELECT_MAX]; /* by owner: terms up to this are over; with the next write */
+    elect_term promised;          /* the largest term that this process has granted */
+    elect_term used;              /* the largest of its own terms that it has used */
+    elect_term closed[ELECT_MAX]; /* by owner: terms up to this are over; saved by the next write */
     struct elect_membership membership;
-    uint32_t met[ELECT_MAX]; /* the latest incarnation of each; with the next write */
-    uint32_t longest;        /* D_max: the longest lease granted */
-    uint32_t incarnation;    /* one more with every start; a new era when its state was lost */
+    uint32_t met[ELECT_MAX]; /* the latest known incarnation of each; saved by the next write */
+    uint32_t longest;        /* D_max: the longest lease that this process has granted */
+    uint32_t incarnation;    /* grows with every start; a new era after the state was lost */
     uint32_t round;          /* rings: the latest round known */
     uint32_t pause;          /* odd: elections are paused; the larger one counts */
 };
 
-/* The times of the mandate, all in one array: see elect_shift. */
+/* The times of the mandate. They are in one array, so that elect_shift() can move them all. */
 enum elect_time_name {
-    ELECT_EXPIRES,     /* voter: the grant is live before this */
-    ELECT_GUARD,       /* voter: before this it has just started */
-    ELECT_UNTIL,       /* leader: the office is valid before this */
-    ELECT_RENEW,       /* candidate, leader: the next round */
-    ELECT_GIVE_UP,     /* candidate: lost by then */
-    ELECT_RETRY,       /* nominee: the next attempt */
-    ELECT_LOOK,        /* who misses a leader: when it says PRESENT again */
-    ELECT_BEGIN,       /* who misses a leader: when it has looked around for long enough */
-    ELECT_CLAIM,       /* who is fitter than its leader: when it may say so */
-    ELECT_DECAY,       /* when it has half its penalties */
-    ELECT_NEXT_CHANGE, /* leader: from then on the membership may be changed */
+    ELECT_EXPIRES,     /* voter: the end of the latest grant */
+    ELECT_GUARD,       /* voter: the end of the guard after a start */
+    ELECT_UNTIL,       /* leader: the end of the office */
+    ELECT_RENEW,       /* candidate, leader: when to send the next round */
+    ELECT_GIVE_UP,     /* candidate: when the candidacy fails for lack of answers */
+    ELECT_RETRY,       /* nominee: when to try again */
+    ELECT_LOOK,        /* process without a leader: when to send PRESENT again */
+    ELECT_BEGIN,       /* process without a leader: when it may begin an election */
+    ELECT_CLAIM,       /* process fitter than its leader: when it may claim the office */
+    ELECT_DECAY,       /* when its penalties are halved */
+    ELECT_NEXT_CHANGE, /* leader: when the membership may be changed again */
     ELECT_STANDS,      /* candidate: when it began to wait for answers */
-    ELECT_SENT,        /* candidate, leader: when the rounds that are remembered were sent */
+    ELECT_SENT,        /* candidate, leader: when it sent each of the remembered rounds */
     ELECT_TIMES = ELECT_SENT + 4
 };
 #define ELECT_ROUNDS (ELECT_TIMES - ELECT_SENT)
 
-/* A process that has lost its state asks, waits, and asks once more before it votes again. */
+/* The stages of a readmission: a process that has lost its state asks the others, waits until its
+ * old grants have expired, and asks once more before it votes again. */
 enum elect_readmission_stage {
     ELECT_NOT_LOST,
     ELECT_ASKING,
@@ -495,13 +506,13 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* Why a process in office hands over. It does not lead any more, but renews its office until its
- * work has stopped. */
+/* Why a process in office hands over. It leads no more, but it renews its office until its work has
+ * stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 
-/* What a voter has granted. */
+/* The latest grant of a voter. */
 struct elect_voter {
     elect_term granted;          /* the term of the grant */
     uint32_t holder_incarnation; /* of the process that holds the grant */
@@ -510,59 +521,59 @@ struct elect_voter {
     uint8_t unused[7];
 };
 
-/* A process that the election chose, and its attempt to get a mandate. */
+/* A nominated process and its attempt to win a mandate. */
 struct elect_candidate {
-    elect_term asked;         /* the term of its PREVOTE */
+    elect_term asked;         /* the term of its PREVOTE or REQUEST */
     elect_term certificate;   /* a released term, which its requests carry; 0: none */
-    elect_set ayes, refused;  /* the voters that answered so */
-    uint32_t prevote_round;   /* the number of the round of its PREVOTE */
-    uint32_t certified_by;    /* the incarnation of the predecessor that released it */
-    uint32_t wait[ELECT_MAX]; /* how long each refusal lasts; 0: no reason to wait */
+    elect_set ayes, refused;  /* the voters that answered AYE; those that answered REFUSE */
+    uint32_t prevote_round;   /* the round of its PREVOTE */
+    uint32_t certified_by;    /* the incarnation that released the certificate */
+    uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0: no reason to wait */
     uint8_t stage;            /* enum elect_candidacy */
-    uint8_t attempts;         /* candidacies lost in a row */
+    uint8_t attempts;         /* consecutive candidacies that failed */
     bool nominated;           /* the election chose this process */
     uint8_t unused[5];
 };
 
-/* The office, and the rounds of requests that get and renew it. */
+/* The office, and the rounds that win and renew it. */
 struct elect_leader {
     elect_term token; /* the term in which it holds office; 0: none */
-    elect_term term;  /* what its rounds ask for; a larger one than the token in a candidacy */
+    elect_term term;  /* the term of its rounds; larger than the token during a candidacy */
     elect_set stale;  /* voters that have promised a larger term of another process */
     struct {
         elect_term term;
-        elect_set voters; /* that granted it */
+        elect_set voters; /* the voters that granted this round */
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
-    uint32_t rounds;     /* the number of rounds in this incarnation, PREVOTEs included */
+    uint32_t rounds;     /* how many rounds it sent in this incarnation, PREVOTEs included */
     uint32_t changed_in; /* the first round with the present membership */
-    bool working;        /* the office has ended, or will, and the work has not stopped */
+    bool working;        /* the work must stop and has not: the office is over or handed over */
     uint8_t handing;     /* enum elect_handing */
-    uint8_t successor;   /* the process it hands over to; ELECT_NOBODY: the heir */
+    uint8_t successor;   /* the process named to take over; ELECT_NOBODY: the heir */
     uint8_t unused[5];
 };
 
-/* What it knows of the others: the leader, which of them are reachable, their penalties. */
+/* The knowledge of a process about the others: the leader, who is reachable, the penalties. */
 struct elect_presence {
-    elect_term followed;            /* the latest office that this process followed as a voter */
-    elect_set able;                 /* processes that say they could win an election */
-    elect_set aside;                /* processes that stand aside; itself if its host said so */
+    elect_term followed;            /* the term of the latest office that it followed */
+    elect_set able;                 /* processes that report that they could win an election */
+    elect_set aside;                /* processes that stand aside, this one included */
     elect_set differ;               /* processes with another configuration */
     elect_time heard[ELECT_MAX];    /* when the last message of each arrived */
-    elect_time heard_me[ELECT_MAX]; /* when each last showed that it hears this one */
-    uint8_t penalty[ELECT_MAX];     /* as each says of itself */
-    uint8_t penalties;              /* its own; members with fewer come first */
-    uint8_t follows;                /* the leader: it granted its REQUEST, or was told of it */
-    uint8_t heir;                   /* the next leader, as the leader says */
-    bool told;                      /* it knows its leader only from another process */
-    bool restless;                  /* it has looked for a leader long enough, wants an election */
+    elect_time heard_me[ELECT_MAX]; /* when each last showed that it hears this process */
+    uint8_t penalty[ELECT_MAX];     /* the penalties that each reports for itself */
+    uint8_t penalties;              /* its own penalties; a member with fewer is fitter */
+    uint8_t follows; /* the leader whose REQUEST it granted, or that it was told of */
+    uint8_t heir;    /* the next leader, as named by the leader */
+    bool told;       /* it knows its leader only from another process */
+    bool restless;   /* it has looked for a leader long enough: wants an election */
     uint8_t unused[3];
 };
 
-/* A process that has lost its state. */
+/* The readmission of a process that has lost its state. */
 struct elect_readmission {
-    elect_set remembering; /* the processes that have answered its question */
-    uint32_t question;     /* the number of that question */
+    elect_set remembering; /* the processes that have answered the question */
+    uint32_t question;     /* the number of the question */
     uint8_t stage;         /* enum elect_readmission_stage */
     uint8_t unused[3];
 };
@@ -579,12 +590,13 @@ struct elect_mandate {
 
 struct elect_node {
     elect_set active;    /* active-ring: the numbers seen in this round */
-    elect_set silent;    /* rings: who did not acknowledge in this round */
-    elect_set passed[2]; /* rings: whose election, whose announcement was passed on in this round */
-    uint8_t me, state, leader;
-    uint8_t running;      /* timers: set of ELECT_TIMER_BIT */
-    uint8_t queued, next; /* messages in queue[]; whom queue[0] was sent to */
-    bool mandated;        /* only a mandate makes a leader */
+    elect_set silent;    /* rings: the processes that did not acknowledge in this round */
+    elect_set passed[2]; /* rings: origins of the elections, and of the announcements, that were
+                            passed on in this round */
+    uint8_t me, state, leader; /* ranks; state: enum elect_state */
+    uint8_t running;           /* the timers that run: a set of ELECT_TIMER_BIT */
+    uint8_t queued, next;      /* messages in queue[]; the process that queue[0] was sent to */
+    bool mandated;             /* only a mandate makes a leader */
     uint8_t unused[1];
     struct elect_saved saved;
     struct elect_mandate mandate;
@@ -593,7 +605,7 @@ struct elect_node {
 
 struct elect_input {
     uint8_t event;  /* enum elect_event */
-    uint8_t from;   /* messages: the sender's rank */
+    uint8_t from;   /* messages: the sender; RESIGN: the successor; else ELECT_NOBODY */
     elect_time now; /* on the clock of this process */
     struct elect_message message;
 };
@@ -603,14 +615,15 @@ struct elect_send {
     struct elect_message message;
 };
 
-/* What to do, in this order: persist, send, stop timers, start timers (again), announce. */
+/* The host's tasks after a step, in this order: persist, deposit, send, stop timers, start timers
+ * (again), announce. */
 struct elect_output {
-    bool persist; /* node->saved must survive a crash before anything is sent */
-    bool deposit; /* saved.used is a new term: its testament is deposited before anything is sent */
+    bool persist; /* write node->saved so that it survives a crash, before anything is sent */
+    bool deposit; /* saved.used is a new term: deposit its testament before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
-    bool announced;       /* whom the process follows, or its token, is not what it was */
+    bool announced;       /* the leader that it follows, its token or its hand-over has changed */
     struct elect_rule rule;
 };
 
@@ -620,125 +633,147 @@ enum elect_error {
     ELECT_TOO_MANY,
     ELECT_TWICE,
     ELECT_TOO_LONG,
-    ELECT_LEASE_TOO_SHORT,   /* for the answers to come back in */
-    ELECT_RENEWAL_TOO_LONG,  /* more than a third of the lease that a leader has */
-    ELECT_RENEWAL_TOO_SHORT, /* more rounds would be under way than a leader remembers */
-    ELECT_NO_SUCH_ROLE,      /* members vote, voters are in the cluster, somebody may lead */
-    ELECT_DRIFT_TOO_LARGE,   /* half a second in a second */
+    ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within it, or `grain` is 0 */
+    ELECT_RENEWAL_TOO_LONG,  /* more than a third of an office (elect_office_length) */
+    ELECT_RENEWAL_TOO_SHORT, /* more rounds would be in flight than a leader remembers */
+    ELECT_NO_SUCH_ROLE,    /* no process may lead, a member does not vote, or a voter is unknown */
+    ELECT_DRIFT_TOO_LARGE, /* half a second per second, or more */
     ELECT_UNKNOWN_ALGORITHM
 };
 
-/* `ids` in the order of the ring. The bounds are T_m and T_p in ticks of the host. */
+/* Fills in a configuration without a mandate. `ids` are in the order of the ring; the bounds are
+ * T_m and T_p in the host's unit of time. */
 enum elect_error elect_config_init(struct elect_config *config, enum elect_algorithm algorithm,
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
                                    uint32_t processing_bound);
 
-/* By place on the ring: who has the higher priority is ranked higher, whatever its number. Before
- * anything that is a rank or a set of them. */
+/* Ranks the processes by priority, then by number. priority[i] is that of the process at place i of
+ * the ring. Call it before anything that uses a rank. */
 void elect_config_priorities(struct elect_config *config, const uint8_t *priority);
 
-/* A majority must confirm a leader, for `lease` at a time, renewed every `renewal`; clocks differ
- * by at most `drift` millionths. Roles, `max_lease`, `preempt` and `decay`, if any, are set before.
- * `max_lease` is 2 `lease` if it is 0; it must not be made smaller while a lease of that length may
- * be in force: a member that has lost its state waits for it. */
+/*
+ * Requires a mandate: a majority must confirm a leader for one `lease` at a time, and the leader
+ * renews it every `renewal`. The rates of the clocks may differ from real time by `drift`
+ * millionths, and `grain` is their resolution. Set roles, `max_lease`, `preempt` and `decay` before
+ * this call, if at all.
+ *
+ * If `max_lease` is 0, it becomes 2 `lease`. Do not reduce it while a lease of the old length may
+ * be in force: a member that has lost its state waits only for `max_lease`.
+ */
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 
-/* A message as bytes, in which members have their numbers, not their ranks: two processes may have
- * different configurations. How many they are. */
+/* Encodes a message, and returns the number of bytes. The bytes name members by number, not by
+ * rank, because two processes may have different configurations. */
 size_t elect_encode(const struct elect_config *config, const struct elect_message *message,
                     uint8_t bytes[ELECT_MAX_BYTES]);
 
-/* False if this is no message, or of members that the configuration does not know. Whether it may
- * be believed is another question: elect_step() looks at it again. */
+/* Decodes a message. Returns false if the bytes are not a message, or if it names members that the
+ * configuration does not have. elect_step() then checks that the message makes sense. */
 bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_t length,
                   struct elect_message *message);
 
-/* The ranks below `n`, which is at least 1. */
+/* Returns the set of the ranks below `n`, which is at least 1. */
 static inline elect_set elect_ranks_below(unsigned n) { return ~(elect_set)0 >> (ELECT_MAX - n); }
 
-/* All processes of the configuration, whatever their roles. */
+/* Returns all processes of the configuration, whatever their roles. */
 static inline elect_set elect_everyone(const struct elect_config *config)
 {
     return elect_ranks_below(config->n);
 }
 
-/* The leader's share of a lease, D (1-rho)/(1+rho) - epsilon: an office ends by a clock however
- * slow before the lease of any voter ends by a clock however fast. */
+/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. So the office
+ * ends, even by the slowest clock, before the lease of any voter ends by the fastest clock. */
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
-/* The least that a lease must leave to a leader. */
+/* Returns the shortest office that a lease may allow. */
 int64_t elect_shortest_office(const struct elect_config *config);
 
-/* A process that follows `leader` (or ELECT_NOBODY) and takes no part in an election. `saved` is
- * what it persisted before it crashed, NULL if it never ran: nobody takes part in the same round
- * twice, and nobody forgets what it promised. Under a mandate nobody is followed at first, and who
- * has had its last start (ELECT_LAST_START) must be readmitted instead. */
+/*
+ * Starts a process that follows `leader`, or no leader if that is ELECT_NOBODY, and takes no part
+ * in an election yet. `saved` is the state that it persisted before it crashed, or NULL if it never
+ * ran: with it, the process keeps its promises and takes part in no round twice. Under a mandate
+ * `leader` is ignored. A process that has had its last start (ELECT_LAST_START) must be readmitted
+ * instead.
+ */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
                 struct elect_output *out);
 
-/* A process that ran before, and has lost what it had saved: it asks the others, waits for the
- * longest lease, and only then votes or leads. Until it does, nothing of it is to be saved. What it
- * asks has the number `question`, which was never used before: the date in seconds will do. */
+/* Starts a process that ran before and has lost its saved state. It asks the others, waits for the
+ * longest lease, and only then votes or leads. Save nothing until `persist` asks for it. `question`
+ * identifies its questions and must not have been used before; the date in seconds will do. */
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
                    uint32_t question, elect_time now, struct elect_output *out);
 
+/* Changes `node` by one event, and stores in `out` what the host must do. */
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
-/* Translates state that was saved by a process whose ranks stood for the `n` numbers in `id` (its
- * config.id) to this configuration. Returns false, with the number in `unknown`, if the saved
- * membership counts with a number that the configuration does not have (0: with a rank beyond `n`).
- * Other data about such numbers is dropped. A dropped number must not be used again unless the host
- * keeps its saved.met: a RELEASE of that member from before it lost its state would look valid.
+/*
+ * Translates saved state to this configuration. It was saved under a configuration in which ranks
+ * stood for the `n` numbers in `id` (its config.id). Returns false, with the number in `unknown`,
+ * if the saved membership contains a number that this configuration does not have; `unknown` is 0
+ * if it contains a rank beyond `n`. Other data about such numbers is dropped. A dropped number must
+ * not be used again unless the host keeps its saved.met: a RELEASE of that member from before it
+ * lost its state would look valid.
  */
 bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
                            struct elect_saved *saved, uint16_t *unknown);
 
-/* What a guardian says in the name of the process `rank` when that is dead: its term, which is
- * saved.used of the process that deposited it, is over. The incarnation is that of the process. */
+/* Returns the message that a guardian sends in the name of the dead process `rank`: its term is
+ * over. `term` is its saved.used at the time of the deposit; `incarnation` is its own. */
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
-/* Inputs, spelled out, each with what the process's clock says: what the host says, ALARM or a
- * timer that ran out; to resign, for somebody or (ELECT_NOBODY) for whoever is next; to change who
- * votes and who of them may lead; and a message. Without a mandate nobody looks at the time. */
+/* The following functions make inputs. `now` is read from the process's clock; without a mandate it
+ * is ignored. */
+
+/* An event without arguments: from the host, ALARM, or a timer that has expired. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
+/* RESIGN: hand the office over to `successor`, or to the heir if that is ELECT_NOBODY. */
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
-/* The same as an order, which may have been sent from another machine. It is carried out only in
- * the term that it names, and so at most once, however late or often it arrives. */
+/* RESIGN as an order, which may have been sent from another machine. The process carries it out
+ * only in the term that it names, hence at most once, however late or often it arrives. */
 struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
+/* CHANGE: change the processes that may lead and those that vote. */
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
+/* A message that arrived from the process `from`. */
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,
                                   elect_time now);
 
-/* To be asked at every use, with the clock read just then. */
+/* Returns true if the process leads. Call it before every use, with the present time. */
 bool elect_leads(const struct elect_node *node, elect_time now);
-/* Nobody else can lead: who resigns does not lead, but holds its office until its work stops. */
+/* Returns true if the process holds an office, so that no other process can lead. A process that
+ * resigns leads no more, but holds its office until its work has stopped. */
 bool elect_in_office(const struct elect_node *node, elect_time now);
+/* Returns true if elections are paused. */
 bool elect_paused(const struct elect_node *node);
-/* The processes that stand aside, as this one was last told; itself included. A process that stands
- * aside votes and grants, and keeps an office that it holds, but seeks none and inherits none. Its
- * host says so (ASIDE, READY) after every start: it is not saved. It needs a mandate and `stable`.
+/*
+ * Returns the processes that stand aside, as far as this one knows, itself included. A process that
+ * stands aside votes, and keeps an office that it holds, but seeks none and inherits none. This is
+ * not saved: its host must report ASIDE or READY after every start. It has an effect only under a
+ * mandate with `stable`.
  */
 elect_set elect_aside(const struct elect_node *node);
-/* The process to which a leader would hand over now; ELECT_NOBODY if none could take over, or if
- * the process holds no office. */
+/* Returns the process to which a leader would hand over now; ELECT_NOBODY if none could take over,
+ * or if this process holds no office. */
 uint8_t elect_successor(const struct elect_config *config, const struct elect_node *node,
                         elect_time now);
-/* The term of the office that the process holds, its fencing token; 0 if it holds none. */
+/* Returns the term of the office that the process holds, its fencing token; 0 if it holds none. */
 elect_term elect_token(const struct elect_node *node);
-/* When that office ends unless it is renewed, by the process's own clock; ELECT_UNSET if there is
- * none. */
+/* Returns when that office ends unless it is renewed, by the process's own clock; ELECT_UNSET if it
+ * holds none. */
 elect_time elect_until(const struct elect_node *node);
-/* True if the work of an office that has ended, or is being handed over, must stop. The host then
- * reports STOPPED. */
+/* Returns true if work must stop because its office has ended or is being handed over. When it has
+ * stopped, the host reports STOPPED. */
 bool elect_must_stop(const struct elect_node *node);
-/* When the process must be told ALARM; INT64_MAX: never. */
+/* Returns when the host must report ALARM; INT64_MAX means never. */
 elect_time elect_alarm(const struct elect_node *node);
-/* All its times, moved: for hosts whose clock is set anew, and for whoever compares nodes. */
+/* Adds `by` to all times of the node: for a host whose clock was set, and to compare nodes. */
 void elect_shift(struct elect_node *node, elect_time by);
-uint8_t elect_rank(const struct elect_config *config, uint32_t id); /* ELECT_NOBODY if absent */
+/* Returns the rank of the process with this number; ELECT_NOBODY if there is none. */
+uint8_t elect_rank(const struct elect_config *config, uint32_t id);
+/* Returns true if the algorithm, configured like this, sends messages of that type. */
 bool elect_sends(const struct elect_config *config, enum elect_event message);
 
 const char *elect_algorithm_name(enum elect_algorithm algorithm);
