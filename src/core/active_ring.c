@@ -1,22 +1,23 @@
 /*
  * Election on a ring with an active list: elect(i) messages that carry one number each.
  *
- * Whoever notices that the leader has failed sends its own number round. The first number that a
- * process sees makes it send its own number, THEN that one; every further number is added to its
- * active list and passed on. When its own number comes back, every number ahead of it has been
- * seen: the list is complete, and everybody finds the highest alone. No announcement is needed.
+ * A process that notices the leader's failure sends its own number round. The first number that a
+ * process sees makes it send its own number, THEN that one; it adds every further number to its
+ * active list and passes it on. When its own number comes back, every number ahead of it has been
+ * seen: the list is complete, and each process finds the highest by itself. No announcement is
+ * needed.
  *
  *            begin, or the first number
  *   NORMAL ------------------------------> ELECTING     ring timer: begin again
  *      ^------- own number is back ------------|
  *
- * Assumed: links keep the order (ring_links.c sees to that).
+ * Assumed: links keep messages in order (ring_links.c ensures that).
  *
  * Beyond the notes, each with its scenario in test/scenario/active-ring:
- *  1. The own number goes first. The other way round the initiator's number
- *     comes back too early and it elects itself.                          notes-order
- *  2. Rounds: a number of a round that is over, or decided, is dropped.   second-election
- *  3. Own number not back within T_ring: a new round.                     highest-dies
+ *  1. A process sends its own number first. The other way round, the
+ *     initiator's number comes back too early and it elects itself.       notes-order
+ *  2. A number of a round that is over or decided is dropped.             second-election
+ *  3. If its number is not back within T_ring, a process begins again.    highest-dies
  */
 #include "vocabulary.h"
 

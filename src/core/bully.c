@@ -4,23 +4,24 @@
  *
  * A process that notices the leader's failure asks every higher process. If none answers, it leads;
  * if one does, that one takes over and asks in turn. So the highest live process wins and tells the
- * others. A process that comes back holds an election, too: the highest takes over, hence the name.
+ * others. A process that recovers holds an election, too, and takes over if it is the highest:
+ * hence the name.
  *
  *            begin                    OK
  *   NORMAL --------> ELECTING ------------------> WAITING
  *     ^                 | answer timer: win          | deadline: begin again
  *     +-----------------+------- COORDINATOR --------+
  *
- * Assumed: a question is answered within T, and links lose nothing. Where that fails two processes
- * can lead at once, until heartbeats tell them of each other.
+ * Assumed: a question is answered within T, and links lose nothing. If that fails, two processes
+ * can lead at the same time, until heartbeats tell them of each other.
  *
  * Beyond the paper, each with its scenario in test/scenario/bully:
- *  1. An ELECTION starts another one only where none was held in the last 2T. late-elections
- *  2. Who got an OK waits until begin + 2T: the one that took over may die.   took-over-dies
- *  3. A leader answers with its COORDINATOR, to that sender alone.            nobody-leads
- *  4. Anybody recovered holds an election, not just the highest.              lecture-restart-lower
+ *  1. An ELECTION starts another one only if none was held in the last 2T.    late-elections
+ *  2. After an OK, wait only until begin + 2T: the sender of the OK may die.  took-over-dies
+ *  3. A leader answers an ELECTION with COORDINATOR, to its sender alone.     nobody-leads
+ *  4. Any recovered process holds an election, not just the highest.          lecture-restart-lower
  *  5. A lower announcer is challenged; a leader repeats its COORDINATOR.      lower-announces
- *  6. By the notes' option a NOTICE keeps lower processes from beginning.     tell-lower
+ *  6. As the notes allow, a NOTICE can keep lower processes from beginning.   tell-lower
  */
 #include "vocabulary.h"
 
@@ -42,7 +43,7 @@ static void win(struct process *p, enum rule why)
 
 static void begin(struct process *p, enum rule why)
 {
-    if (nobody(higher(p))) {
+    if (is_empty(higher(p))) {
         win(p, NOBODY_HIGHER);
     } else if (tells_lower(p) && is(p, NORMAL) && runs(p, DEADLINE_TIMER)) {
         stand(p, WAITING);

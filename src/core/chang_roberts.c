@@ -2,21 +2,21 @@
  * Chang & Roberts. E. Chang, R. Roberts, "An Improved Algorithm for Decentralized Extrema-Finding
  * in Circular Configurations of Processes", Communications of the ACM 22(5), 1979.
  *
- * Every participant's number starts round the ring; a higher process swallows it (and sends its
- * own, if it has not yet). Only the highest number survives a whole circuit: whoever gets its own
- * number back leads, and says so in a second circuit.
+ * Every participant sends its number round the ring. A higher process swallows it, and sends its
+ * own number if it has not done so yet. Only the highest number survives a whole circuit: the
+ * process that gets its own number back leads, and announces this in a second circuit.
  *
  *            begin, or a number passes
  *   NORMAL -----------------------------> ELECTING (participant)     ring timer: begin again
  *      ^------ own number back, or ELECTED -----|
  *
  * Beyond the paper, each with its scenario in test/scenario/chang-roberts:
- *  1. Rounds: a number of a round that is over, or decided, is dropped.        second-election
- *  2. Nobody passes a number on twice in a round: a dead one's would circle.   highest-dies
- *  3. No ELECTED within T_ring: a new round, for the highest may have died.    highest-dies
- *  4. Who is left out and higher than the elected one begins anew.             left-out
- *  5. Of two that are elected in a round the higher one counts.                joins-late
- *  6. Who hears of its own election and has forgotten it begins anew.          lost-disk
+ *  1. A number of a round that is over or decided is dropped.                  second-election
+ *  2. No process passes a number on twice, or that of a dead one would circle. highest-dies
+ *  3. Without ELECTED within T_ring a new round begins: the highest may die.   highest-dies
+ *  4. A process that was left out and is higher than the leader begins again.  left-out
+ *  5. If two processes are elected in a round, the higher one counts.          joins-late
+ *  6. A process that hears of its own forgotten election begins again.         lost-disk
  */
 #include "vocabulary.h"
 

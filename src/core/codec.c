@@ -1,20 +1,21 @@
 /*
- * A message as bytes.
+ * Encodes messages as bytes, and decodes them.
  *
- *     type, which fields are there (a bit each, in the order of FIELDS), those fields
+ *     type, which fields are present (a bit each, in the order of FIELDS), those fields
  *
- * Numbers are written in groups of seven bits, the lowest first; a field that is 0 is not there, so
- * that a message has one form only, and everything else is refused. Members are named by their
- * numbers: two processes with different configurations have different ranks. So a set is how many,
- * then the lowest number, then how much each further one is larger.
+ * Numbers are written in groups of seven bits, the lowest group first. A field that is 0 is not
+ * present. So every message has exactly one encoding, and all other bytes are refused. Members are
+ * named by their numbers, because their ranks differ between processes with different
+ * configurations. A set is its size, then its lowest number, then the differences between
+ * consecutive numbers.
  */
 #include "elect.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* SOME are those whom the sender has heard, or who answered: who is unknown here does not matter. A
- * SET must be known as a whole; a RANK may be nobody. */
+/* SOME is a set from which processes that are unknown here are dropped: those that the sender has
+ * heard. All processes of a SET must be known here. A RANK may be ELECT_NOBODY. */
 enum kind { NUMBER, RANK, SOME, SET };
 
 #define FIELDS(X)                                                                                  \
@@ -86,8 +87,8 @@ static bool store(struct elect_message *m, const struct field *f, uint64_t value
     return true;
 }
 
-/* Most members vote, and most of the time those who vote have voted before: then there is nothing
- * to say of it. */
+/* Replaces the voters by their difference from the members, and the previous voters by their
+ * difference from the voters. Usually these differences are empty, and take no bytes. */
 static void tell_apart(struct elect_membership *m)
 {
     m->before ^= m->voters;
@@ -111,7 +112,8 @@ static size_t put(uint8_t *bytes, uint64_t value)
     return length;
 }
 
-/* Priorities make ranks another order than that of numbers. */
+/* Returns the process of the set with the lowest number: with priorities, the order of the ranks
+ * differs from that of the numbers. */
 static uint8_t next_in(const struct elect_config *c, elect_set some)
 {
     uint8_t lowest = ELECT_NOBODY;
@@ -136,7 +138,7 @@ static size_t put_set(const struct elect_config *c, uint8_t *bytes, elect_set so
     return length;
 }
 
-/* 0 is nobody, and not there. */
+/* Returns the number of the process, plus one; 0 stands for ELECT_NOBODY, and is not encoded. */
 static uint64_t named(const struct elect_config *c, uint64_t rank)
 {
     return rank < c->n ? (uint64_t)c->id[rank] + 1 : 0;
@@ -175,7 +177,7 @@ struct reader {
     bool fine;
 };
 
-/* In the shortest form, or it is none. */
+/* Reads a number; refuses it if it is not in its shortest form. */
 static uint64_t take(struct reader *r)
 {
     uint64_t value = 0;
@@ -220,11 +222,11 @@ static uint64_t take_rank(const struct elect_config *c, struct reader *r)
 static void take_field(const struct elect_config *c, struct reader *r, const struct field *f,
                        struct elect_message *m)
 {
-    bool ring = m->type < ELECT_PREVOTE; /* whose lists must be complete */
+    bool ring = m->type < ELECT_PREVOTE; /* all processes of a list must be known */
     uint64_t value = f->kind == NUMBER ? take(r)
                      : f->kind == RANK ? take_rank(c, r)
                                        : take_set(c, r, f->kind == SET || ring);
-    bool nothing = value == 0 && f->kind == NUMBER; /* then it would not be there */
+    bool nothing = value == 0 && f->kind == NUMBER; /* a number 0 must not be encoded */
     r->fine = r->fine && !nothing && store(m, f, value);
 }
 

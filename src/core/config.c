@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Far from where T_ring of 64 processes would leave 32 bits. */
+/* Small enough that T_ring of 64 processes fits in 32 bits. */
 #define MAX_BOUND 1000000u
 #define MAX_LEASE 1000000000u
 
@@ -13,9 +13,9 @@ static void set_duration(struct elect_config *c, enum elect_event timer, uint32_
 }
 
 /*
- * A leader repeats itself every T; three of those may be lost. On a ring the highest process may be
- * the last to hear that it leads, up to T_ring after the first one did: nobody may suspect it
- * before.
+ * A leader sends a heartbeat every T, and three may be lost. On a ring the highest process may be
+ * the last to learn that it leads, up to T_ring after the first one did. It must not be suspected
+ * before then.
  */
 static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
@@ -65,10 +65,10 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
 }
 
 /*
- * The answers to a request must be back while the office that they confirm is still to come: two
- * rounds of questions, which each take T, and the candidate's own write before each. Three renewals
- * fit into an office, so that two may fail; and whoever renews must still know the round that is
- * being answered.
+ * The answers to a request must arrive before the office that they confirm would end. This can take
+ * two rounds of questions, each of which takes T and begins with a write of the candidate. (Two
+ * more limits are checked in elect_config_mandate(): three renewals fit into an office, so that two
+ * may fail; and a leader must still remember a round when its answers arrive.)
  */
 int64_t elect_shortest_office(const struct elect_config *config)
 {
@@ -109,7 +109,8 @@ static uint32_t digest(uint32_t hash, const void *bytes, size_t length)
     return hash;
 }
 
-/* Whatever it is, two members whose digests differ were not told the same. */
+/* Returns a hash of the configuration. If two members have different digests, their configurations
+ * differ. */
 static uint32_t digest_of(const struct elect_config *c)
 {
     uint64_t numbers[] = {c->algorithm, c->form,          c->announce, c->tell_lower,  c->n,
@@ -137,7 +138,7 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
 {
     if (drift >= 500000)
         return ELECT_DRIFT_TOO_LARGE;
-    if (grain == 0) /* clocks are read in whole units: a lease may be one short */
+    if (grain == 0) /* clocks are read in whole units, so a lease may be shorter by one unit */
         return ELECT_LEASE_TOO_SHORT;
     if (config->members == 0 || (config->members & ~config->voters) != 0 ||
         (config->voters & ~elect_everyone(config)) != 0)

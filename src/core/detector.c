@@ -1,11 +1,12 @@
 /*
- * The failure detector. A leader sends HEARTBEAT to all others; who hears nothing from its leader
- * for the suspicion time begins an election. A heartbeat is also the announcement repeated: it
- * repairs announcements that were lost, and tells leaders of each other after a partition.
+ * The failure detector. A leader sends HEARTBEAT to all others. A process that hears nothing from
+ * its leader for the suspicion time begins an election. A heartbeat also repeats the announcement:
+ * it makes up for announcements that were lost, and after a partition it tells leaders of each
+ * other.
  *
- * Heartbeats carry the round, so that on a ring the word of an earlier reign cannot undo a later
- * one. Two leaders of one round: the lower one follows the higher, and so does everybody who hears
- * both.
+ * Heartbeats carry the round, so that on a ring the heartbeat of an earlier leader cannot undo a
+ * later election. If two processes lead in one round, the lower one follows the higher, and so does
+ * every process that hears both.
  */
 #include "detector.h"
 
@@ -18,9 +19,9 @@ void elect__suspect(struct process *p)
 {
     p->about = p->node->leader;
     if (p->node->mandated && presence(p)->follows != me(p))
-        presence(p)->follows = ELECT_NOBODY; /* until it is heard again */
-    if (!has(everybody(p), me(p))) {
-        p->node->leader = ELECT_NOBODY; /* no timer would end that wait once it is a member */
+        presence(p)->follows = ELECT_NOBODY; /* until the leader is heard again */
+    if (!has(members(p), me(p))) {
+        p->node->leader = ELECT_NOBODY; /* once it is a member, no timer would make it forget */
         because(p, NOTHING);
     } else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
         elect__miss(p);

@@ -8,7 +8,8 @@ void elect__suspect(struct process *p);
 void elect__beat(struct process *p);
 void elect__heartbeat(struct process *p, number from, const message *m);
 
-/* After every step: which of the detector's timers belong to what the process has become. */
+/* Starts and stops the timers of the detector, at the end of every step: they depend on whether the
+ * process leads, follows or elects. */
 void elect__watch(struct process *p, number leader_before, uint8_t state_before);
 
 #endif

@@ -1,18 +1,20 @@
 /*
  * Handing over: the only way to depose a living leader.
  *
- * A leader that resigns does not lead from that moment on, but it holds its office, and renews it,
- * while its work stops. Then the office is over, at once, and not before that it says so: RELEASE
- * to all, HAND to its successor, who confirms with that term as its certificate. So the next one
- * cannot begin before the work has stopped, and it need not wait for a lease.
+ * A leader that resigns leads no more from that moment, but it holds its office, and renews it,
+ * until its work has stopped. Then it ends the office and announces the end: RELEASE to all, and
+ * HAND to its successor, which asks for a mandate with the released term as its certificate. So the
+ * successor cannot begin before the work has stopped, and it need not wait for a lease.
  *
- * Preemption is the bully's rule made orderly: a follower that outranks its leader, and sees a
- * majority, says so when it grants; a leader whose configuration allows it resigns in its favour.
+ * Preemption is the bully's rule made orderly. A follower that outranks its leader and sees a
+ * majority claims the office in its grants. A leader whose configuration allows preemption resigns
+ * in its favour.
  *
- * A member that stands aside (presence.c) is neither heir nor successor. If a HAND reaches one that
- * has stood aside since, it declines, and the members elect another leader as after a RELEASE.
+ * A member that stands aside (presence.c) is neither heir nor successor. If it receives a HAND that
+ * was sent before it stood aside, it declines, and the members elect another leader as after a
+ * RELEASE.
  *
- * An operator's order names a term, because it may come late, more than once, or from another
+ * An operator's order names a term, because it may arrive late, more than once, or from another
  * machine. A term is handed over once and never used again, so the order is carried out at most
  * once.
  *
@@ -20,18 +22,18 @@
  */
 #include "mandate.h"
 
-#define RESIGNATION 8 /* penalties: an operator, or a failed check, decided that it must not lead */
+#define RESIGNATION 8 /* penalties: an operator or a failed check decided that it must not lead */
 
 set elect__roll(const struct process *p)
 {
     return elect__lately(p, presence(p)->heard) & ~only(me(p));
 }
 
-/* Members that could take over. One that has just started answers, too, but cannot grant itself
- * anything for a while. */
+/* Returns the members that could take over: those that granted lately, if any. A member that has
+ * just started also sends messages, but its own voter grants nothing until its guard is over. */
 static set successors(const struct process *p)
 {
-    set some = elect__roll(p) & everybody(p) & ~presence(p)->aside,
+    set some = elect__roll(p) & members(p) & ~presence(p)->aside,
         ready = some & elect__granted_lately(p);
     return ready != 0 ? ready : some;
 }
@@ -87,8 +89,8 @@ bool elect__claims(const struct process *p)
     return presence(p)->follows != me(p) && due(p, ELECT_CLAIM);
 }
 
-/* Of those that would take the place, the fittest comes first: else it would ask at once for the
- * place of the one that got it. */
+/* Returns the fittest of the members that may displace the leader. If another one got the office,
+ * the fittest would immediately claim it again. */
 static number first_claimant(const struct process *p)
 {
     set rest = 0;
@@ -159,6 +161,6 @@ void elect__stopped(struct process *p)
         elect__say(p, all(p), release(p, ELECT_RELEASE, ELECT_NOBODY));
         because(p, RELEASES);
     }
-    if (candidate(p)->nominated) /* again, while it worked */
+    if (candidate(p)->nominated) /* it was nominated while its work stopped */
         *at(p, ELECT_RETRY) = p->now;
 }

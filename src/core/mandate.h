@@ -2,13 +2,13 @@
  * The mandate: an election only nominates; a nominee leads once a majority of the voters has
  * promised to follow it, in one numbered term, for a limited time.
  *
- *     voter.c       promises
+ *     voter.c       grants terms
  *     office.c      asks for a mandate, leads, and steps down
  *     handover.c    replaces a living leader
- *     presence.c    tracks who is reachable, so that no election disturbs a leader in vain
- *     membership.c  decides who votes
+ *     presence.c    tracks which processes are reachable, so that no election disturbs a leader
+ *     membership.c  changes which processes vote
  *
- * The algorithm files do not know of any of it.
+ * The algorithm files know nothing of the mandate.
  */
 #ifndef ELECT_CORE_MANDATE_H
 #define ELECT_CORE_MANDATE_H
@@ -17,7 +17,7 @@
 
 typedef elect_term term;
 
-/* ---- the roles of a process: see elect.h ---- */
+/* ---- the parts of a process: see elect.h ---- */
 
 static inline struct elect_voter *voter(const struct process *p) { return &p->node->mandate.voter; }
 static inline struct elect_candidate *candidate(const struct process *p)
@@ -43,17 +43,18 @@ static inline bool lost_state(const struct process *p)
     return readmission(p)->stage != ELECT_NOT_LOST;
 }
 
-/* ---- who is who ---- */
+/* ---- sets of processes ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
-static inline set voters(const struct process *p) /* those that are asked */
+static inline set voters(const struct process *p) /* present and previous: all of them are asked */
 {
     return saved(p)->membership.voters | saved(p)->membership.before;
 }
 unsigned elect__quorum(set electorate);
 /* Returns true if `some` has a majority of both electorates, the present and the previous one. */
 bool elect__majority(const struct process *p, set some);
-number elect__owner(const struct process *p, term e); /* ELECT_NOBODY if it is no member */
+/* Returns the process that owns the term; ELECT_NOBODY if the configuration does not have it. */
+number elect__owner(const struct process *p, term e);
 
 static inline bool stands_aside(const struct process *p)
 {
@@ -81,7 +82,7 @@ static inline bool due(const struct process *p, enum elect_time_name name)
 
 static inline void raise_term(term *t, term to) { *t = to > *t ? to : *t; }
 
-/* Sends one of the mandate's messages, with what all of them carry. */
+/* Sends a message of the mandate, and fills in the fields that all of them carry. */
 void elect__say(struct process *p, set to, message m);
 
 /* ---- voter.c ---- */
@@ -90,97 +91,105 @@ void elect__upon_request(struct process *p, number c, const message *m);
 void elect__upon_prevote(struct process *p, number c, const message *m);
 void elect__upon_release(struct process *p, number from, const message *m);
 void elect__upon_hand(struct process *p, number from, const message *m);
-/* The own voter grants a term before anybody is asked, which persists it. False: it refuses, for so
- * long. */
+/* Asks this process's own voter for a term, which persists it, before the other voters are asked.
+ * Returns false if the voter refuses, and stores in `wait` for how long. */
 bool elect__own_vote(struct process *p, const message *request, uint32_t *wait);
 void elect__end_of_guard(struct process *p);
 
 /* ---- office.c ---- */
 
 void elect__nominate(struct process *p);
-/* An election is won without one: the predecessor says that it is over. */
+/* Nominates the process without an election, because its predecessor has released its term. */
 void elect__inherit(struct process *p, const message *release);
-/* Who granted one of the latest rounds of its term. */
+/* Returns the voters that granted one of the remembered rounds of the current term. */
 set elect__granted_lately(const struct process *p);
-/* What it asked for will never be used. */
+/* Ends the candidacy and releases its term, if it asked for one. */
 void elect__withdraw(struct process *p);
-/* Another process released a term: that of an office which this process followed, or of a
- * candidacy. */
+/* Shortens the wait of a nominee, because another process has released a term: that of an office
+ * which this process followed (`office`), or that of a candidacy. */
 void elect__may_be_free(struct process *p, bool office);
 void elect__end_office(struct process *p, enum rule why);
-void elect__round(struct process *p); /* of requests */
+void elect__round(struct process *p); /* sends a round of requests */
 void elect__upon_aye(struct process *p, number from, const message *m);
 void elect__upon_grant(struct process *p, number from, const message *m);
 void elect__upon_refuse(struct process *p, number from, const message *m);
 void elect__alarm(struct process *p);
-/* Before anything else runs: an office that is over ends. True if it did. */
+/* Ends an office whose time is over, before the step does anything else. Returns true if it did. */
 bool elect__at_until(struct process *p);
-/* Somebody else leads, and says so. */
+/* Follows process `c`, which reports that it leads in term `e`. */
 void elect__follow_office(struct process *p, number c, term e);
-/* Two cannot be right: true if this process, who leads too, steps down because its term is the
- * smaller one. */
+/* Steps down, and returns true, if this process leads but `c` leads in a larger term. */
 bool elect__gives_way(struct process *p, number c, const message *m);
 
 /* ---- handover.c ---- */
 
-/* `ordered`: only in this term; 0: in any. */
+/* Resigns in favour of `successor`; if `ordered` is not 0, only in that term. */
 void elect__resign(struct process *p, number successor, term ordered);
 void elect__stopped(struct process *p);
-/* The leader's: who answered lately, and who of them comes next. */
+/* Returns the other processes that this one has heard lately. */
 set elect__roll(const struct process *p);
+/* Returns the next leader; ELECT_NOBODY if no process could take over. */
 number elect__heir(const struct process *p);
-/* This follower would take the place of its leader; this leader gives it. */
+/* Returns true if this follower claims the office of its leader. */
 bool elect__claims(const struct process *p);
+/* Resigns in favour of `to`, which claims the office, if preemption and the other claims allow it.
+ */
 void elect__give_place(struct process *p, number to);
 
 /* ---- membership.c ---- */
 
 void elect__change(struct process *p, const struct elect_membership *wanted);
-/* Does a candidate count with a membership that is not, or no longer, right? */
+/* Returns true if candidate `c` uses a wrong membership, or one earlier than that known here. */
 bool elect__counts_wrongly(const struct process *p, number c, const message *m);
+/* Takes over the membership, and persists it, unless it is known here or earlier. */
 void elect__adopt(struct process *p, const struct elect_membership *m);
-/* A majority has granted a round: the last change is confirmed, if it was part of it. */
+/* Confirms the latest change, if a majority has granted a round that carried it. */
 void elect__confirm_change(struct process *p, uint32_t round);
-void elect__take_over_members(struct process *p); /* a new leader */
+/* Gives the membership the term of the new leader. */
+void elect__take_over_members(struct process *p);
 void elect__learn_members(struct process *p, const struct elect_membership *m);
-/* Has it lost its state since that incarnation? */
+/* Returns true if the process `who` has lost its state since its incarnation `life`. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life);
-/* Nobody who keeps the rules counts with others. */
+/* Returns true if a correct process could have this membership. */
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);
 void elect__upon_forgot(struct process *p, number from, const message *m);
-void elect__remember(struct process *p, const struct elect_input *in); /* all that it does */
+/* Performs a step of a process that has lost its state; it ignores all other input. */
+void elect__remember(struct process *p, const struct elect_input *in);
 
 /* ---- presence.c ---- */
 
-/* Any message from a process shows that it is alive. */
+/* Notes that a message has arrived from another process, and what it reports about its sender. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
 void elect__upon_following(struct process *p, number from, const message *m);
 bool elect__paused(const struct process *p);
 void elect__pause(struct process *p, bool on);
-/* The host's order: the process votes, but seeks no office (or seeks one again). */
+/* Performs the host's order to stand aside (vote, but seek no office) or to stand ready. */
 void elect__stand_aside(struct process *p, bool aside);
 bool elect__sees_majority(const struct process *p);
-/* Of these times, whose are not longer ago than the suspicion time; and oneself. */
+/* Returns the processes whose times are no longer ago than the suspicion time, and this process. */
 set elect__lately(const struct process *p, const elect_time *times);
-/* The fewest penalties, then the highest rank. */
+/* Returns true if `a` is fitter than `b`: it has fewer penalties, or as many and a higher rank. */
 bool elect__outranks(const struct process *p, number a, number b);
 /* Returns true if `a` should take the office of `b`. Members halve their penalties at different
  * times, so a difference that the next halving of `b` would remove does not count. */
 bool elect__displaces(const struct process *p, number a, number b);
 void elect__penalize(struct process *p, unsigned penalties);
-/* May it hold elections, and win them? `m` asks it to, or nothing does. */
+/* Returns true if this process may hold elections and win them. `m` is the message that asks it to
+ * take part, or NULL. */
 bool elect__takes_part(const struct process *p, const message *m);
 void elect__stand_back(struct process *p);
-/* True if an election is none of its business: it says why, or whom it follows. A message of it, or
- * (NULL) a timer. */
+/* Returns true if this process must not take part in the election that the message `m` or, if that
+ * is NULL, a timer belongs to. It then tells the sender of its leader, or stands back. */
 bool elect__keeps_out(struct process *p, number from, const message *m);
-/* There is no leader, it seems. */
+/* Looks for a leader, because none seems to be there. */
 void elect__miss(struct process *p);
-/* Somebody may be about to lead. */
+/* Gives a candidate that this voter has granted time to win, before this process elects. */
 void elect__be_patient(struct process *p);
-void elect__look_on_time(struct process *p); /* what is due */
-void elect__keep_watch(struct process *p);   /* at the end of every step */
+/* Performs the events of this file that are due. */
+void elect__look_on_time(struct process *p);
+/* Begins or ends the search for a leader, at the end of every step. */
+void elect__keep_watch(struct process *p);
 
 #endif

@@ -1,27 +1,28 @@
 /*
- * Membership: who votes, who may lead, and what becomes of a member that has lost its state.
+ * Membership: which processes vote and may lead, and how a member that has lost its state returns.
  *
- * A leader changes it, one voter at a time. From then on everything needs two majorities, of those
- * who vote now and of those who voted before, until a round that tells of the change is granted by
- * both; the next change waits for the longest lease.
+ * A leader changes the membership by one voter at a time. From then on every decision needs two
+ * majorities, of the present voters and of the previous ones, until both have granted a round that
+ * carries the change. The next change waits for the longest lease.
  *
  * Invariants:
- *  1. Memberships are ordered by (stamp, version): by term, and by how many there were before. A
- *     voter refuses a candidate whose membership is earlier than its own. When it grants, it adopts
- *     the later one and persists it. So once both majorities know a membership, a candidate that
- *     does not know it cannot win.
- *  2. Only a leader in office makes one, and every leader makes the one that it was elected with
- *     its own, with the stamp of its term. So a change that did not reach both majorities, because
- *     its leader failed, is known to too few to matter: the next leader either knows it, and goes
- *     on with it, or leads without it, and what it leads with is later. Of two changes of one
- *     membership at most one is ever confirmed.
- *  3. Two memberships that are both in use differ by one voter, so that majorities of them
- *     intersect; and what a voter granted holds whatever the membership is by now.
+ *  1. Memberships are ordered by (stamp, version): by the term of the leader, then by the number of
+ *     changes. A voter refuses a candidate whose membership is earlier than its own. When it
+ *     grants, it adopts a later one and persists it. So once both majorities know a membership, a
+ *     candidate that does not know it cannot win.
+ *  2. Only a leader in office makes a membership, and every new leader puts the stamp of its term
+ *     on the membership with which it was elected. A change that did not reach both majorities,
+ *     because its leader failed, does no harm: the next leader either knows it and continues it, or
+ *     leads with another membership, which is then later. Of two changes to one membership, at most
+ *     one is ever confirmed.
+ *  3. Two memberships that are both in use differ by at most one voter, so that their majorities
+ *     intersect. A grant remains valid when the membership changes.
  *
- * A member that has lost its state has forgotten what it promised. What can matter of it, a
- * majority knows: an office that its vote made was granted by a majority, of which every n-q+1
- * others know one. It asks them, waits until nothing that it granted can be in force or become so,
- * asks again, and promises all that they have.
+ * A member that has lost its state does not know what it has promised, but the others know all of
+ * it that can still matter. If its vote helped to make an office, a majority granted that office,
+ * and any n-q+1 other voters include one of that majority. The member asks that many voters, waits
+ * until none of its grants can be in force, asks again, and then promises everything that they have
+ * promised.
  */
 #include "mandate.h"
 
@@ -34,7 +35,7 @@ static bool earlier(const struct elect_membership *a, const struct elect_members
     return a->stamp != b->stamp ? a->stamp < b->stamp : a->version < b->version;
 }
 
-/* The same, whoever led with it last. */
+/* Returns true if the two are the same, whatever their stamps and whether confirmed or not. */
 static bool alike(const struct elect_membership *a, const struct elect_membership *b)
 {
     return a->version == b->version && a->members == b->members && a->voters == b->voters;
@@ -47,7 +48,7 @@ bool elect__counts_wrongly(const struct process *p, number c, const message *m)
         return true;
     if (alike(its, mine))
         return false;
-    return earlier(its, mine) || its->stamp == 0; /* nobody made it: another configuration */
+    return earlier(its, mine) || its->stamp == 0; /* 0: it comes from another configuration */
 }
 
 void elect__adopt(struct process *p, const struct elect_membership *m)
@@ -60,25 +61,27 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
     p->out->persist = true;
 }
 
-/* By this clock, the longest lease of any voter, whose clock may be a slow one. */
+/* Returns the longest lease that may be in force at any voter, as measured by this clock: a voter's
+ * clock may be slow. */
 static elect_time longest_lease(const struct process *p)
 {
     const elect_time million = 1000000;
     elect_time longest = saved(p)->longest, left = p->node->mandate.time[ELECT_UNTIL] - p->now;
-    longest = left > longest ? left : longest; /* granted by others, for longer */
+    longest = left > longest ? left : longest; /* others may have granted a longer one */
     return longest * (million + p->config->drift) / (million - p->config->drift) + 1;
 }
 
 void elect__take_over_members(struct process *p)
 {
     struct elect_membership *m = &saved(p)->membership;
-    m->stamp = leader(p)->token; /* later than all before that were not confirmed */
+    m->stamp = leader(p)->token; /* later than every earlier membership that was not confirmed */
     p->out->persist = true;
     leader(p)->changed_in = leader(p)->rounds + 1;
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
-/* A process in office keeps its own: a membership that it does not know was never confirmed. */
+/* Adopts a later membership, except in office: if a leader does not know it, it is not confirmed.
+ */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
     if (!in_office(p) && m->stamp != 0 && earlier(&saved(p)->membership, m))
@@ -150,12 +153,12 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
                          .term = p->node->mandate.seen,
                          .last_met = saved(p)->met[from],
                          .membership = saved(p)->membership});
-    if (m->incarnation != 0) /* its next life: nobody may call itself that again */
+    if (m->incarnation != 0) /* the sender's new incarnation: no other life may use it */
         p->out->persist = true;
     because(p, REMEMBERS_FOR);
 }
 
-/* Does `some` contain another member of every majority that this member could have joined? */
+/* Returns true if `some` contains a member of every majority that this member could have joined. */
 static bool enough_of(set electorate, set some)
 {
     return count(some & electorate) + elect__quorum(electorate) > count(electorate);
@@ -171,7 +174,7 @@ static void ask(struct process *p)
     because(p, HAS_FORGOTTEN);
 }
 
-/* The longest that it may have granted. */
+/* Returns the longest lease that this process may have granted. */
 static uint32_t longest(const struct process *p)
 {
     uint32_t most = p->config->max_lease, known = saved(p)->longest;
@@ -196,7 +199,7 @@ static void know_enough(struct process *p)
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         because(p, WAITS_IT_OUT);
     } else if (saved(p)->met[me(p)] > saved(p)->incarnation) {
-        ask_again(p); /* another process has met a later one */
+        ask_again(p); /* a later incarnation is known to another process */
     } else {
         readmission(p)->stage = ELECT_NOT_LOST;
         saved(p)->promised = saved(p)->used = p->node->mandate.seen;

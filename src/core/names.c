@@ -1,4 +1,4 @@
-/* The words of the protocol, from the lists in elect.h. */
+/* Names and texts of algorithms, events and rules, from the lists in elect.h. */
 #include "elect.h"
 
 #include <assert.h>

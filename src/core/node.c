@@ -1,6 +1,6 @@
 /*
- * A process: the algorithm, the links of the ring and the failure detector, joined behind one door.
- * What comes from outside is checked here, once; behind the door there are only assertions.
+ * A process: elect_step() joins the algorithm, the ring links, the failure detector and the
+ * mandate. This file checks every input, once; the code that it calls only asserts.
  */
 #include "detector.h"
 #include "ring_links.h"
@@ -17,13 +17,13 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
 };
 
 /*
- * How far behind a process may be. A message with a round, a term or a pause beyond that comes from
- * a faulty process, and a counter that one message could drive to its end would end elections. A
- * process that is new, or has lost its state, has no such measure: it takes what the others count,
- * up to half of what the counter holds.
+ * Limits for counters in messages. A round, a term or a pause that is ahead by more than MAX_LEAP
+ * comes from a faulty process. Without this limit, one message could drive a counter to its end,
+ * and no election would be possible any more. A process that is new or has lost its state cannot
+ * tell how far the others have counted: it accepts up to half of the counter's range.
  */
 #define MAX_LEAP   (1u << 28)
-#define MAX_ROUNDS (UINT32_MAX / 2) /* for a new process; pauses, too */
+#define MAX_ROUNDS (UINT32_MAX / 2) /* for rounds and pauses */
 #define MAX_TERMS  (UINT64_MAX >> 17)
 
 static uint64_t farthest(uint64_t known, bool knows_nothing, uint64_t most)
@@ -41,7 +41,7 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_PREVOTE && ((a->messages >> type) & 1);
 }
 
-/* The last ones among the messages. */
+/* Returns true for a message of the mandate; these come last in ELECT_EVENTS. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
 static bool tells_members(const message *m)
@@ -61,7 +61,8 @@ static bool ends_a_term(const message *m)
     return m->type == ELECT_RELEASE || m->type == ELECT_HAND;
 }
 
-/* Questions are about the own terms of who asks, answers about mine. */
+/* Returns true if a correct process could have sent this message of the mandate. The term in a
+ * question belongs to its sender; the term in an answer belongs to this process. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
     bool is_new = p->node->mandate.seen == 0 || lost_state(p);
@@ -78,7 +79,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
     if (m->type == ELECT_REMEMBERS)
-        return from != me(p) && ELECT_ERA(m->last_met) < ELECT_ERA(UINT32_MAX); /* a next one */
+        return from != me(p) && ELECT_ERA(m->last_met) < ELECT_ERA(UINT32_MAX); /* not the last */
     if (elect_term_counter(m->term) == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
         return false;
     if (m->type == ELECT_FOLLOWING)
@@ -89,7 +90,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     return elect__owner(p, m->term) == from;
 }
 
-/* Could a process that keeps the rules have sent this to me? */
+/* Returns true if a correct process could have sent this message to this process. */
 static bool well_formed(const struct process *p, number from, const message *m)
 {
     const struct algorithm *a = p->algorithm;
@@ -137,7 +138,7 @@ static void take_mandate(struct process *p, number from, const message *m)
 static void take(struct process *p, number from, const message *m)
 {
     if (!of_mandate(m->type))
-        p->node->silent &= ~only(from); /* who speaks of elections may answer to them again */
+        p->node->silent &= ~only(from); /* it takes part in elections again */
     if (p->node->mandated && from != me(p))
         elect__hear(p, from, m);
     if (of_mandate(m->type))
@@ -154,7 +155,7 @@ static void take(struct process *p, number from, const message *m)
         p->algorithm->upon(p, &(struct event){.type = m->type, .from = from});
 }
 
-/* A timer that was stopped never fires, whatever the host says. */
+/* Ignores a timer that is not running: the host may report it after it was stopped. */
 static void expire(struct process *p, unsigned timer)
 {
     if (!runs(p, timer)) {
@@ -163,7 +164,7 @@ static void expire(struct process *p, unsigned timer)
     }
     p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
     if (timer == ELECT_SUSPICION_TIMER && presence(p)->told)
-        because(p, NOTHING); /* it waits to be told again */
+        because(p, NOTHING); /* ELECT_LOOK limits how long it relies on hearsay */
     else if (timer == ELECT_SUSPICION_TIMER)
         elect__suspect(p);
     else if (timer == ELECT_HEARTBEAT_TIMER)
@@ -176,7 +177,7 @@ static void expire(struct process *p, unsigned timer)
         p->algorithm->upon(p, &(struct event){.type = timer, .from = me(p)});
 }
 
-/* What is said to a process with a mandate. */
+/* Performs an event from the host, under a mandate. */
 static void happen_mandate(struct process *p, const struct elect_input *in)
 {
     switch (in->event) {
@@ -221,7 +222,7 @@ static void react(struct process *p, const struct elect_input *in)
     if (m != NULL && (m->type != in->event || !well_formed(p, in->from, m)))
         because(p, MALFORMED);
     else if (m != NULL && is_answer(m) && m->incarnation != saved(p)->incarnation)
-        because(p, ANSWERED_TOO_LATE); /* it was a former life that asked */
+        because(p, ANSWERED_TOO_LATE); /* an earlier incarnation asked */
     else if (m != NULL && ends_a_term(m) && elect__of_a_former_life(p, in->from, m->incarnation))
         because(p, FORMER_LIFE);
     else if (lost_state(p))
@@ -232,7 +233,7 @@ static void react(struct process *p, const struct elect_input *in)
         happen(p, in);
 }
 
-/* The election says who should lead; a majority must still agree. */
+/* Seeks a mandate if the election has newly chosen this process: a majority must still agree. */
 static void seek_mandate(struct process *p)
 {
     bool chosen = leads(p), before = candidate(p)->nominated;
@@ -336,11 +337,11 @@ void elect_readmit(const struct elect_config *config, struct elect_node *node, u
 {
     assert(config->mandate == ELECT_MAJORITY);
     elect_init(config, node, me, ELECT_NOBODY, NULL, now, out);
-    node->saved.incarnation = 0; /* until it knows what others have met */
+    node->saved.incarnation = 0; /* until the others have reported the latest one that they know */
     out->persist = false;
     out->start = node->running = 0;
     node->mandate.readmission.stage = ELECT_ASKING;
-    node->mandate.readmission.question = 2 * question; /* it will ask twice */
+    node->mandate.readmission.question = 2 * question; /* the second question has the next number */
     node->mandate.time[ELECT_LOOK] = now;
     node->mandate.time[ELECT_DECAY] = ELECT_UNSET;
     node->mandate.presence.penalties = 0;

@@ -9,8 +9,8 @@
  *
  * Invariants:
  *  1. An office is valid until SENT + D_L of a round that a majority has granted. SENT is read
- *     before any voter sees the request. A voter counts only with a GRANT of that round; the
- *     candidate's own voter, too.
+ *     before any voter sees the request. A voter counts only if it has sent a GRANT for that round;
+ *     this includes the candidate's own voter.
  *  2. One incarnation uses a term in one office. A new term is larger than every term that this
  *     process has used, and persisted before any message mentions it. A finished term never leads
  *     again.
@@ -23,7 +23,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- who is who ---- */
+/* ---- majorities ---- */
 
 static unsigned count(set s) { return (unsigned)__builtin_popcountll(s); }
 
@@ -44,7 +44,7 @@ number elect__owner(const struct process *p, term e)
 void elect__say(struct process *p, set to, message m)
 {
     assert(p->out->sends < ELECT_MAX_SENDS);
-    if (nobody(to))
+    if (is_empty(to))
         return;
     m.origin = me(p);
     m.penalty = presence(p)->penalties;
@@ -56,7 +56,7 @@ void elect__say(struct process *p, set to, message m)
 
 /* ---- terms and times ---- */
 
-/* Larger than every term that this process has seen, promised or used. */
+/* Returns a term that is larger than every term that this process has seen, promised or used. */
 static term next_term(const struct process *p)
 {
     term highest = p->node->mandate.seen;
@@ -65,8 +65,9 @@ static term next_term(const struct process *p)
     return elect_term_make(elect_term_counter(highest) + 1, p->config->id[me(p)]);
 }
 
-/* The core has no randomness, so the delay is a hash that differs by process and term. Its range
- * doubles with every lost candidacy, up to a lease. */
+/* Returns how long a candidate that lost waits before it tries again. The core has no randomness,
+ * so the delay is a hash that differs by process and term. Its range doubles with every lost
+ * candidacy, up to a lease. */
 static elect_time back_off(const struct process *p)
 {
     uint64_t h = (candidate(p)->asked + candidate(p)->attempts) * 0x9e3779b97f4a7c15u;
@@ -109,8 +110,9 @@ void elect__round(struct process *p)
     elect__say(p, all(p), m);
 }
 
-/* How long a candidate waits for answers. An AYE needs no write, so 2T suffice for a PREVOTE, since
- * clocks differ; the wait doubles with every attempt, because T may be configured too short. */
+/* Returns how long a candidate waits for answers. An AYE needs no write, so it arrives within T; 2T
+ * allow for different clocks. The wait doubles with every attempt, because T may be configured too
+ * short. */
 static elect_time patience(const struct process *p, unsigned candidacy)
 {
     elect_time longest = p->config->lease / 2, some = 2 * (elect_time)p->config->answer_bound;
@@ -128,7 +130,7 @@ static void stand_for(struct process *p, enum elect_candidacy candidacy)
     *at(p, ELECT_GIVE_UP) = p->now + patience(p, candidacy);
 }
 
-/* How long the candidate has been waiting for answers. */
+/* Returns how long the candidate has been waiting for answers. */
 static elect_time stood(const struct process *p)
 {
     return is_set(p, ELECT_STANDS) ? p->now - p->node->mandate.time[ELECT_STANDS] : 0;
@@ -202,15 +204,17 @@ set elect__granted_lately(const struct process *p)
     return some;
 }
 
-/* The voters whose answer is known. Those that would grant, or have granted, name no time. */
+/* Returns the voters whose answer is known. Those that have granted, or would grant, name no wait.
+ */
 static set answered(const struct process *p)
 {
-    /* its own voter answers at once */
+    /* its own voter answers in the same step */
     return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);
 }
 
-/* How long until a majority may grant: the q-th smallest of the waits that voters have named, or
- * the largest if fewer than q voters have answered. Its own voter must be among them. */
+/* Returns how long it takes until a majority may grant: the q-th smallest of the waits that voters
+ * have named, or the largest if fewer than q voters have answered. The majority must include its
+ * own voter. */
 static elect_time majority_waits(const struct process *p)
 {
     const uint32_t *wait = candidate(p)->wait;
@@ -227,7 +231,7 @@ static elect_time majority_waits(const struct process *p)
     return best > wait[me(p)] ? best : wait[me(p)];
 }
 
-/* This voter has changed its mind. */
+/* Forgets the refusal of a voter that has granted since. */
 static void forget_refusal(struct process *p, number from)
 {
     candidate(p)->refused &= ~only(from);
@@ -321,7 +325,7 @@ void elect__upon_aye(struct process *p, number from, const message *m)
         because(p, COUNTS);
 }
 
-/* A majority has granted a round: the office is valid, or its lease is renewed. */
+/* Begins the office, or extends it to `until`, because a majority has granted the round. */
 static void take_office(struct process *p, uint32_t round, elect_time until)
 {
     bool first = leader(p)->token != leader(p)->term;
@@ -343,7 +347,7 @@ static void take_office(struct process *p, uint32_t round, elect_time until)
     because(p, TAKES_OFFICE);
 }
 
-/* The remembered round that a GRANT answers; ELECT_ROUNDS if there is none. */
+/* Returns the remembered round that a GRANT answers; ELECT_ROUNDS if there is none. */
 static unsigned round_of(const struct process *p, const message *m)
 {
     unsigned i = 0;
@@ -374,7 +378,8 @@ void elect__upon_grant(struct process *p, number from, const message *m)
         elect__give_place(p, from);
 }
 
-/* A voter has promised a larger term while this one is in force. */
+/* Succeeds itself in a larger term, because a voter has promised one while this term is in force.
+ */
 static void upon_stale(struct process *p, number from, term x)
 {
     if (elect__owner(p, x) != me(p))
@@ -390,8 +395,8 @@ static void upon_stale(struct process *p, number from, term x)
     }
 }
 
-/* This voter will never grant the term. But a refusal needs no write and can overtake GRANTs that
- * are in flight: wait as long as those can take. */
+/* Gives up the term after a voter has promised a larger one, but not immediately: a refusal needs
+ * no write, so it can overtake GRANTs that are still in flight. */
 static void wait_for_grants(struct process *p)
 {
     elect_time end = *at(p, ELECT_STANDS) + elect_shortest_office(p->config);
@@ -400,8 +405,8 @@ static void wait_for_grants(struct process *p)
     because(p, COUNTS);
 }
 
-/* CLOSED means that a RELEASE of the term exists, so that even a majority of grants is void. A
- * PREVOTE that is STALE is better asked again, for a larger term. */
+/* CLOSED means that a RELEASE of the term exists, so that even a majority of grants would be void.
+ * After STALE a PREVOTE cannot win, and a new one should ask for a larger term. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
     bool stale = m->reason == ELECT_REFUSED_STALE, asks = candidate(p)->stage == ELECT_CONFIRMING;
@@ -411,7 +416,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     candidate(p)->refused |= only(from);
     candidate(p)->wait[from] =
         (m->remaining < most ? m->remaining : most) +
-        (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* counted from the question */
+        (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* waits count from the question */
     if (misfit)
         elect__learn_members(p, &m->membership); /* the voter may know a later one */
     if (hopeless || !elect__majority(p, voters(p) & ~candidate(p)->refused))
@@ -421,7 +426,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     else
         because(p, COUNTS);
     if (misfit && candidate(p)->stage == ELECT_NO_CANDIDATE)
-        elect__penalize(p, 1); /* other members have the membership right */
+        elect__penalize(p, 1); /* members with the right membership should come first */
 }
 
 void elect__upon_refuse(struct process *p, number from, const message *m)
@@ -466,7 +471,8 @@ void elect__alarm(struct process *p)
 bool elect__gives_way(struct process *p, number c, const message *m)
 {
     term token = leader(p)->token, its = m->leading ? m->membership.stamp : 0;
-    bool gives_way = c != me(p) && token != 0 && its > token; /* its office, not what it asks for */
+    bool gives_way =
+        c != me(p) && token != 0 && its > token; /* compares offices, not candidacies */
     if (gives_way)
         elect__end_office(p, CLOCKS_ARE_WRONG);
     return gives_way;

@@ -2,25 +2,25 @@
  * Presence: which members are reachable, so that no election disturbs a leader in vain.
  *
  * A member that misses its leader sends PRESENT to all voters, every R, with the members that it
- * has heard lately. A member that knows a leader answers FOLLOWING, also to messages of elections;
+ * has heard lately. A member that knows a leader answers FOLLOWING, even to messages of elections;
  * any other member answers PRESENT. A member holds an election, or joins one, only if
  *  1. it has asked for T and has not heard of a leader,
- *  2. it sees a majority: each has heard the other within the suspicion time,
+ *  2. it sees a majority: it and each of them have heard each other within the suspicion time,
  *  3. it sees no member with fewer penalties that also sees a majority and wants an election.
- * So the highest process blocks no election if it is cut off from the majority (2), or reaches it
- * but cannot win (3); and a member that cannot hear the leader does not depose it while others
- * can (1).
+ * So the highest process does not block elections if it is cut off from the majority (2), or if it
+ * reaches the majority but cannot win (3). A member that cannot hear the leader does not depose it
+ * while others hear it (1).
  *
  * Members are ranked by penalties (fewest first), then by the algorithm: priority, then number. A
- * member gets a penalty with every start and with every candidacy that failed although no lease was
- * in its way, and several with a resignation. Every decay time halves them.
+ * member gets a penalty with every start and with every candidacy that failed although no lease
+ * prevented it, and several with a resignation. Every decay time halves them.
  *
- * A member stands aside if its host says so: because it has no work to do, or its health check
- * fails. It votes and grants like any other, says in all messages of the mandate that it stands
+ * A member stands aside if its host tells it to, because it has no work to do or its health check
+ * fails. It votes like any other member, reports in all messages of the mandate that it stands
  * aside, and cannot win: it holds no election, joins none, withdraws its candidacy, claims no
- * office and inherits none. A leader that is told to stand aside keeps its office, also in a larger
+ * office and inherits none. A leader that is told to stand aside keeps its office, even in a larger
  * term (SUCCEEDS_ITSELF), until its host lets it resign: only the host knows when the work can
- * move. After that office it stands for none.
+ * move. After that office it seeks no other.
  *
  * Safety does not depend on anything in this file.
  */
@@ -34,7 +34,7 @@ static elect_time suspicion_time(const struct process *p)
     return p->config->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
 }
 
-/* ---- who is there ---- */
+/* ---- reachable members ---- */
 
 set elect__lately(const struct process *p, const elect_time *times)
 {
@@ -45,7 +45,7 @@ set elect__lately(const struct process *p, const elect_time *times)
     return some;
 }
 
-/* In both directions. */
+/* Returns the members that hear this one and that this one hears. */
 static set reachable(const struct process *p)
 {
     return elect__lately(p, presence(p)->heard) & elect__lately(p, presence(p)->heard_me);
@@ -56,7 +56,7 @@ bool elect__sees_majority(const struct process *p)
     return !p->config->stable || elect__majority(p, reachable(p));
 }
 
-/* Does this show that its sender hears me? */
+/* Returns true if the message shows that its sender hears this process. */
 static bool hears_me(const struct process *p, const message *m)
 {
     switch (m->type) {
@@ -70,15 +70,15 @@ static bool hears_me(const struct process *p, const message *m)
     }
 }
 
-/* Is the incarnation that of its sender? */
+/* Returns true if `incarnation` in this message is that of the sender. */
 static bool says_who_it_is(const message *m)
 {
     return m->type != ELECT_AYE && m->type != ELECT_GRANT && m->type != ELECT_REFUSE &&
            m->type != ELECT_REMEMBERS;
 }
 
-/* A readmitted member may reuse a term that it requested but never won. What it said of that term
- * before it lost its state does not count. */
+/* A readmitted member may reuse a term that it requested but never won. Messages about that term
+ * from before it lost its state do not count. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
     return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);
@@ -98,11 +98,11 @@ void elect__hear(struct process *p, number from, const message *m)
     presence(p)->heard[from] = p->now;
     if (hears_me(p, m))
         presence(p)->heard_me[from] = p->now;
-    /* who could not win would not hold one; but ELECT is what those say who only join */
+    /* Only a process that could win holds an election; a process that merely joins sends ELECT. */
     if (m->type == ELECT_ELECTION || m->type == ELECT_NOTICE)
         presence(p)->able |= only(m->origin);
     if (m->type < ELECT_PREVOTE)
-        return; /* elections know nothing of this */
+        return; /* messages of the algorithms do not carry the following fields */
     presence(p)->penalty[from] = m->penalty;
     presence(p)->aside =
         m->aside != 0 ? presence(p)->aside | only(from) : presence(p)->aside & ~only(from);
@@ -118,7 +118,7 @@ void elect__hear(struct process *p, number from, const message *m)
     hear_of_pause(p, m->pause);
 }
 
-/* ---- rank ---- */
+/* ---- fitness ---- */
 
 void elect__penalize(struct process *p, unsigned penalties)
 {
@@ -135,8 +135,8 @@ static void forget_penalties(struct process *p)
     *at(p, ELECT_DECAY) = presence(p)->penalties > 0 ? p->now + p->config->decay : ELECT_UNSET;
 }
 
-/* Is a member reachable that could win an election and has fewer penalties? */
-static bool somebody_is_fitter(const struct process *p)
+/* Returns true if a reachable member could win an election and has fewer penalties. */
+static bool is_outclassed(const struct process *p)
 {
     for (set rest = reachable(p) & others(p) & presence(p)->able & ~presence(p)->aside; rest != 0;
          rest &= rest - 1)
@@ -164,11 +164,12 @@ bool elect__displaces(const struct process *p, number a, number b)
 
 static bool could_win(const struct process *p)
 {
-    return has(everybody(p), me(p)) && !leader(p)->working && !elect__paused(p) &&
-           !stands_aside(p) && elect__sees_majority(p);
+    return has(members(p), me(p)) && !leader(p)->working && !elect__paused(p) && !stands_aside(p) &&
+           elect__sees_majority(p);
 }
 
-/* Who has said yes to a round of a ring stays until it is over: those behind it count on that. */
+/* Returns true if this process has joined the round of a ring, and so must stay until it is over:
+ * the processes after it on the ring rely on that. */
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);
@@ -177,12 +178,12 @@ static bool stays(const struct process *p, const message *m)
 
 bool elect__takes_part(const struct process *p, const message *m)
 {
-    return could_win(p) && (stays(p, m) || !somebody_is_fitter(p));
+    return could_win(p) && (stays(p, m) || !is_outclassed(p));
 }
 
-/* ---- saying so ---- */
+/* ---- messages ---- */
 
-/* It holds an election, or is about to, and could win. */
+/* Returns true if this process could win, and holds an election or is about to. */
 static bool is_able(const struct process *p)
 {
     return could_win(p) && (presence(p)->restless || !is(p, NORMAL) || leads(p));
@@ -200,11 +201,12 @@ static void say_present(struct process *p, set to)
 
 static void look(struct process *p)
 {
-    say_present(p, voters(p) | everybody(p));
+    say_present(p, voters(p) | members(p));
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
 }
 
-/* By itself, not by hearsay. */
+/* Returns true if this process leads, or its grant to the leader that it follows is live. Hearsay
+ * does not count. */
 static bool knows_leader(const struct process *p)
 {
     return in_office(p) ||
@@ -234,7 +236,7 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    bool answers = !has(m->heard, me(p)) || p->newcomer || /* each must know that it is heard */
+    bool answers = !has(m->heard, me(p)) || p->newcomer || /* both must know that they are heard */
                    elect__knows_later_members(p, &m->membership);
     if (answers)
         say_present(p, only(from));
@@ -255,7 +257,7 @@ static void leave_election(struct process *p)
 
 void elect__stand_back(struct process *p)
 {
-    if (!is(p, NORMAL) || leads(p)) { /* else it holds none */
+    if (!is(p, NORMAL) || leads(p)) { /* it holds an election, or has won one */
         leave_election(p);
         presence(p)->restless = true;
         candidate(p)->nominated = false;
@@ -282,7 +284,7 @@ void elect__upon_following(struct process *p, number from, const message *m)
     number its_leader = elect__owner(p, m->term);
     bool hears_one = in_office(p) || (presence(p)->follows != ELECT_NOBODY && !presence(p)->told);
     if (!p->config->stable || hears_one || its_leader == me(p) ||
-        m->term <= saved(p)->closed[its_leader] || !has(everybody(p), me(p))) {
+        m->term <= saved(p)->closed[its_leader] || !has(members(p), me(p))) {
         because(p, SEES);
         return;
     }
@@ -307,7 +309,7 @@ void elect__miss(struct process *p)
     presence(p)->told = false;
     presence(p)->restless = presence(p)->restless || (looks && !is_set(p, ELECT_BEGIN));
     if (!presence(p)->restless && !is_set(p, ELECT_BEGIN)) {
-        *at(p, ELECT_LOOK) = ELECT_UNSET; /* at once: see keep_watch */
+        *at(p, ELECT_LOOK) = ELECT_UNSET; /* elect__keep_watch() looks in this step */
         *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
     }
     because(p, p->about != ELECT_NOBODY ? MISSES : looks ? STILL_LOOKS : LOOKS_AROUND);
@@ -332,19 +334,20 @@ void elect__look_on_time(struct process *p)
     if (due(p, ELECT_BEGIN)) {
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
         presence(p)->restless = true;
-        if (presence(p)->told) { /* no process tells it any more */
+        if (presence(p)->told) { /* no process has told it again in time */
             presence(p)->told = false;
             p->node->leader = presence(p)->follows = ELECT_NOBODY;
         }
     }
 }
 
-/* Who is fitter than its leader: it must see a majority, and for some time, before it says so. */
+/* Returns true if this follower is fitter than its leader. It may claim the office when it has seen
+ * a majority for preempt_after. */
 static bool would_take_place(struct process *p)
 {
     bool follows = !in_office(p) && presence(p)->follows != ELECT_NOBODY && !presence(p)->told;
     if (!p->config->preempt || !follows || elect__paused(p) || stands_aside(p) ||
-        !has(everybody(p), me(p)) || !elect__displaces(p, me(p), presence(p)->follows)) {
+        !has(members(p), me(p)) || !elect__displaces(p, me(p), presence(p)->follows)) {
         *at(p, ELECT_CLAIM) = ELECT_UNSET;
         return false;
     }
@@ -357,7 +360,7 @@ static bool would_take_place(struct process *p)
 
 void elect__keep_watch(struct process *p)
 {
-    bool member = has(everybody(p), me(p));
+    bool member = has(members(p), me(p));
     bool leaderless = !in_office(p) && (presence(p)->follows == ELECT_NOBODY || presence(p)->told);
     bool looks = would_take_place(p) || leaderless;
     if (!leaderless) {
@@ -365,7 +368,7 @@ void elect__keep_watch(struct process *p)
         presence(p)->restless = false;
     }
     if (!member && (leads(p) || !is(p, NORMAL)))
-        leave_election(p); /* it is no member any more */
+        leave_election(p); /* it is not a member any more */
     if (!looks || !p->config->stable || !member) {
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         return;
@@ -381,7 +384,7 @@ void elect__keep_watch(struct process *p)
     }
 }
 
-/* ---- pause mode ---- */
+/* ---- pauses ---- */
 
 bool elect__paused(const struct process *p) { return p->node->saved.pause % 2 != 0; }
 

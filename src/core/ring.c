@@ -2,28 +2,28 @@
  * Election on a ring with a list. A. S. Tanenbaum, "Modern Operating Systems", after G. Le Lann
  * 1977.
  *
- * Whoever notices that the leader has failed sends a list with its own number to its successor.
- * Each process adds itself and passes the list on. When it is back, everybody alive is on it: the
- * highest leads, and the list goes round once more to say so (or is sent to all on it at once:
- * multicast). Two lists at once are legal, both name the same highest.
+ * A process that notices the leader's failure sends a list with its own number to its successor.
+ * Each process adds itself and passes the list on. When the list is back, every live process is on
+ * it: the highest leads, and the list goes round once more to announce this (or is sent to all
+ * processes on it: multicast). There may be two lists, as both name the same highest process.
  *
  *            begin, or a list passes
  *   NORMAL --------------------------> ELECTING     ring timer: begin again
  *      ^---------- announcement ----------|
  *
  * Beyond the book, each with its scenario in test/scenario/ring:
- *  1. A list whose head has died is announced by the next one that is on it.   orphan
- *  2. Nobody passes a list or an announcement on twice in a round.             announcer-dies
- *  3. No announcement within T_ring: a new election with a new number.         list-lost
- *  4. Who is left out and higher than the announced leader begins anew.        left-out
- *  5. Of two announcements in a round the higher one counts.                   joins-late
+ *  1. A list whose head has died is announced by the next process on it.       orphan
+ *  2. No process passes a list or an announcement on twice in a round.         announcer-dies
+ *  3. Without an announcement within T_ring, a new round begins.               list-lost
+ *  4. A process that was left out and is higher than the leader begins again.  left-out
+ *  5. Of two announcements in a round, the higher one counts.                  joins-late
  */
 #include "vocabulary.h"
 
 enum ring_event {
     ELECTION = ELECT_ELECTION,
     COORDINATOR = ELECT_COORDINATOR, /* form A: goes round */
-    LEADER = ELECT_LEADER,           /* form B: to everybody on the list at once */
+    LEADER = ELECT_LEADER,           /* form B: is sent to all processes on the list */
     RING_TIMER = ELECT_RING_TIMER,
 };
 

@@ -1,22 +1,25 @@
 /*
- * The links of the ring, below the verb `forward`: acknowledgement of every hop, order, successors
- * that do not answer, and rounds.
+ * The ring links, which implement the verb `forward`: they acknowledge every hop, keep messages in
+ * order, skip successors that do not answer, and separate the rounds.
  *
  * Invariants:
- *  1. One message at a time is on its way to the next process; the rest waits in queue[], in order.
- *     So a link is FIFO whatever the network does. queued == 0 if and only if the hop timer rests.
- *  2. Within a round a process passes each (type, origin) on at most once. An acknowledgement can
- *     therefore name the message itself: no sequence number is needed, and a duplicated or late
- *     acknowledgement says nothing that is not true.
- *  3. A successor that did not acknowledge within T is `silent`, and skipped, until it is heard
- *     from or the next round begins. With everybody else silent the ring is a loop of one.
- *  4. Everything here belongs to the round of the node, which is persisted: nobody takes part in a
- *     round twice. A message of a higher round opens it; one of a lower round is dropped. If the
- *     round of the node is decided the acknowledgement says so: who missed it while it was down
- *     begins again beyond it. If it is not, its election will reach the sender; a sender that began
- *     another one beyond it would chase it round the ring for ever.
- *  5. Where nothing is lost and nobody fails (config->reliable) messages go straight to the
- *     successor.
+ *  1. One message at a time is in flight to the successor; the others wait in queue[], in order. So
+ *     a link is FIFO whatever the network does. queued == 0 if and only if the hop timer is
+ *     stopped.
+ *  2. Within a round a process passes on each (type, origin) at most once. An acknowledgement can
+ *     therefore name the message itself instead of a sequence number, and remains true even if it
+ *     is late or duplicated.
+ *  3. A successor that did not acknowledge within T is `silent`, and is skipped until a message
+ *     from it arrives or the next round begins. If all others are silent, the ring is a loop of
+ *     one.
+ *  4. All of this belongs to the round of the node, which is persisted, so that no process takes
+ *     part in a round twice. A message of a higher round opens that round; one of a lower round is
+ *     dropped. If the round of the node is decided, the acknowledgement reports it, and a process
+ *     that missed the outcome while it was down begins again in a later round. If it is not
+ *     decided, the election will reach the sender. If the sender began a later round instead,
+ *     elections could chase each other round the ring without end.
+ *  5. If no message is lost and no process fails (config->reliable), messages go to the successor
+ *     without queue and acknowledgement.
  */
 #include "ring_links.h"
 
@@ -39,7 +42,7 @@ static number successor(const struct process *p)
     unsigned place = c->place[me(p)];
     for (unsigned i = 1; i < c->n; i++) {
         number j = c->ring[(place + i) % c->n];
-        if (has(everybody(p), j) && !has(p->node->silent, j))
+        if (has(members(p), j) && !has(p->node->silent, j))
             return j;
     }
     return me(p);
@@ -60,7 +63,8 @@ static void transmit(struct process *p)
     start(p, ELECT_HOP_TIMER);
 }
 
-/* Drops queue[0]: it has arrived, or there is no room and the ring timer will repair it. */
+/* Drops queue[0], because it has arrived, or because the queue is full; in that case the ring timer
+ * repairs the loss. */
 static void drop_first(struct process *p)
 {
     struct elect_node *node = p->node;
@@ -93,7 +97,7 @@ void forward(struct process *p, unsigned type, number origin) { forward_list(p, 
 void multicast_list(struct process *p, unsigned type, set list)
 {
     p->node->passed[kind(type)] |= only(me(p));
-    if (nobody(list & others(p)))
+    if (is_empty(list & others(p)))
         return;
     send(p, type, list & others(p));
     p->out->send[p->out->sends - 1].message.list = list;
@@ -139,7 +143,8 @@ void elect__leave_round(struct process *p)
 
 void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
-/* `seen`: a round that is decided here, for who is still busy with it or with an earlier one. */
+/* Acknowledges a message. `seen` is a round that is decided here, for a sender that still holds an
+ * election in it or in an earlier one; 0 if there is none to report. */
 static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
 {
     send(p, ELECT_ACK, only(from));
@@ -152,7 +157,8 @@ static void acknowledge(struct process *p, number from, const message *m, uint32
     };
 }
 
-/* Somebody sends its own number in a round that is decided here. A list is welcome even then. */
+/* Returns true if a process sends its own number in a round that is decided here. Lists are still
+ * accepted then. */
 static bool comes_late(const struct process *p, number from, const message *m)
 {
     return m->round == p->node->saved.round && is(p, NORMAL) && m->origin == from &&

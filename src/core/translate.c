@@ -1,4 +1,4 @@
-/* Translates state that was saved by rank to a configuration with other ranks. */
+/* Translates saved state to a configuration in which the processes have other ranks. */
 #include "elect.h"
 
 #include <string.h>

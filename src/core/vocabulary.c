@@ -14,7 +14,7 @@ void because(struct process *p, enum rule why)
 
 void send(struct process *p, unsigned type, set to)
 {
-    if (nobody(to))
+    if (is_empty(to))
         return;
     assert(p->out->sends < ELECT_MAX_SENDS);
     p->out->send[p->out->sends++] = (struct elect_send){
@@ -23,7 +23,7 @@ void send(struct process *p, unsigned type, set to)
     };
 }
 
-/* Within one step the last word on a timer counts. */
+/* Of several calls for one timer in a step, the last one counts. */
 void start(struct process *p, unsigned timer)
 {
     p->node->running |= (uint8_t)ELECT_TIMER_BIT(timer);

@@ -1,6 +1,6 @@
 /*
- * The vocabulary of the algorithm files. Nouns are numbers and sets of them; verbs are effects.
- * Every branch ends in because(), which names the rule that the branch obeys, also if the branch
+ * The vocabulary of the algorithm files. Nouns are processes and sets of them; verbs are effects.
+ * Every branch ends in because(), which names the rule that the branch obeys, even if the branch
  * does nothing.
  *
  * src/sim/lab.h implements the same words for millions of processes.
@@ -10,7 +10,7 @@
 
 #include "words.h"
 
-typedef uint8_t number; /* of a process; inside, that is its rank */
+typedef uint8_t number; /* names a process: here, its rank */
 typedef elect_set set;
 typedef struct elect_message message;
 
@@ -21,12 +21,12 @@ struct process {
     struct elect_node *node;
     struct elect_output *out;
     elect_time now;
-    number about;  /* whom this step is about: the sender, the suspect, whose number it is */
-    bool opened;   /* the message opened a round that this process did not know */
+    number about;  /* the process that this step is about: the sender, the suspect, the origin */
+    bool opened;   /* this step opened a round that the process did not know */
     bool newcomer; /* the sender had not been heard lately */
 };
 
-/* A message that has arrived, or (with only its type) a timer that has expired. */
+/* A message that has arrived, or a timer that has expired, which has only a type. */
 struct event {
     unsigned type; /* enum elect_event */
     number from;   /* the sender */
@@ -35,8 +35,8 @@ struct event {
 };
 
 struct algorithm {
-    uint32_t messages; /* set of 1 << type: what it sends and accepts */
-    bool ring;         /* its messages go from hop to hop */
+    uint32_t messages; /* the types that it sends and accepts: a set of 1 << type */
+    bool ring;         /* its messages go from hop to hop round a ring */
     void (*begin)(struct process *p, enum rule why);
     void (*upon)(struct process *p, const struct event *e);
 };
@@ -49,16 +49,16 @@ extern const struct algorithm elect__bully, elect__ring, elect__active_ring, ele
 
 static inline number me(const struct process *p) { return p->node->me; }
 static inline set only(number j) { return (set)1 << j; }
-static inline set everybody(const struct process *p) { return p->node->saved.membership.members; }
-static inline set others(const struct process *p) { return everybody(p) & ~only(me(p)); }
-static inline set lower(const struct process *p) { return everybody(p) & (only(me(p)) - 1); }
+static inline set members(const struct process *p) { return p->node->saved.membership.members; }
+static inline set others(const struct process *p) { return members(p) & ~only(me(p)); }
+static inline set lower(const struct process *p) { return members(p) & (only(me(p)) - 1); }
 static inline set higher(const struct process *p) { return others(p) & ~lower(p); }
 static inline set with(set s, number j) { return s | only(j); }
 static inline bool has(set s, number j) { return (s >> j) & 1; }
-static inline bool nobody(set s) { return s == 0; }
+static inline bool is_empty(set s) { return s == 0; }
 static inline number highest(set s) { return (number)(63 - __builtin_clzll(s)); }
 
-/* Questions about oneself. */
+/* Questions about this process. */
 
 static inline bool is(const struct process *p, enum state s)
 {
@@ -68,13 +68,13 @@ static inline bool runs(const struct process *p, unsigned timer)
 {
     return (p->node->running & ELECT_TIMER_BIT(timer)) != 0;
 }
-static inline bool leads(const struct process *p) /* as far as the election goes */
+static inline bool leads(const struct process *p) /* according to the election, not a mandate */
 {
     return is(p, NORMAL) && p->node->leader == p->node->me;
 }
 static inline bool participant(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return is(p, NORMAL) && !p->opened; }
-/* In this round I know of a leader higher than j. */
+/* Returns true if this process already knows of a leader higher than `j` in this round. */
 static inline bool outranked(const struct process *p, number j)
 {
     return decided(p) && p->node->leader != ELECT_NOBODY && p->node->leader > j;
@@ -90,7 +90,7 @@ static inline bool circulates(const struct process *p)
     return p->config->form == ELECT_CIRCULATE;
 }
 
-/* Verbs. The linker knows them under a prefix: a library must not define, say, send(). */
+/* Verbs. Their symbols have a prefix, because a library must not define, for example, send(). */
 #define PREFIXED(name) __asm__("elect__" #name)
 
 void send(struct process *p, unsigned type, set to) PREFIXED(send);
@@ -103,12 +103,12 @@ void because(struct process *p, enum rule why) PREFIXED(because); /* the last ca
 
 /* Verbs of the rings, in ring_links.c. */
 
-/* Forgets the previous election and takes the next round number. */
+/* Forgets the previous election and enters the next round. */
 void new_round(struct process *p) PREFIXED(new_round);
-/* The first call in a round starts the ring timer. */
+/* Joins the election. The first call in a round starts the ring timer. */
 void become_participant(struct process *p) PREFIXED(become_participant);
 void become_active(struct process *p, number j) PREFIXED(become_active);
-/* From now on the ring consists of these processes; the others are skipped. */
+/* Restricts the ring to these processes: messages skip the others. */
 void close_ring(struct process *p, set members) PREFIXED(close_ring);
 void forward(struct process *p, unsigned type, number origin) PREFIXED(forward);
 void forward_list(struct process *p, unsigned type, number origin, set list) PREFIXED(forward_list);

@@ -1,12 +1,12 @@
 /*
- * The voter: one promise at a time, each written to disk before any message speaks of it.
+ * The voter: it makes one promise at a time, and each is on disk before a message mentions it.
  *
  * Invariants:
  *  1. `promised` never falls, and no term below it is granted.
  *  2. While a grant is live, only its holder, in the same incarnation, gets another one.
  *  3. Only a RELEASE of its own term, or of a later term of its owner, shortens a grant.
- *  4. A crash forgets the grant. So after a start, for the longest lease ever granted (the guard),
- *     the voter grants only the one term that may be in force: the promised one.
+ *  4. The grant itself is lost in a crash. So after a start, for the longest lease ever granted
+ *     (the guard), the voter grants only the one term that may be in force: the promised one.
  */
 #include "mandate.h"
 
@@ -23,7 +23,7 @@ static bool holds_grant(const struct process *p, number c, const message *m)
     return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;
 }
 
-/* A term is over. Grants of other processes, and of later terms, stay. */
+/* Notes that a term is over. Grants to other processes, and of later terms, stay in force. */
 static void close_term(struct process *p, term e)
 {
     number owner = elect__owner(p, e);
@@ -32,10 +32,10 @@ static void close_term(struct process *p, term e)
     if (voter(p)->holder == owner && voter(p)->granted <= e)
         *at(p, ELECT_EXPIRES) = ELECT_UNSET;
     if (elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)
-        *at(p, ELECT_GUARD) = ELECT_UNSET; /* the promise that it protects is void */
+        *at(p, ELECT_GUARD) = ELECT_UNSET; /* it protects a promise that is now void */
 }
 
-/* The candidate carries its predecessor's RELEASE, in case that has not arrived here. */
+/* Uses the certificate in a request as if the predecessor's RELEASE had arrived here. */
 static void use_certificate(struct process *p, const message *m)
 {
     number owner = m->certificate != 0 ? elect__owner(p, m->certificate) : ELECT_NOBODY;
@@ -43,7 +43,8 @@ static void use_certificate(struct process *p, const message *m)
         close_term(p, m->certificate);
 }
 
-/* Another process uses the number of the holder: a clone, or the holder after a restart. */
+/* Returns true if the term that is granted already is now asked for by another incarnation of the
+ * holder: by a clone, or by the holder after a restart. */
 static bool is_clone(const struct process *p, const message *m)
 {
     return grant_is_live(p) && voter(p)->granted == m->term &&
@@ -55,7 +56,7 @@ static bool is_held(const struct process *p, number c, const message *m)
     return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p) && c != me(p));
 }
 
-/* Why this voter cannot grant the term that `c` asks for. */
+/* Returns why this voter cannot grant the term that `c` asks for, or NO_OBJECTION. */
 static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
     assert(elect__owner(p, m->term) == c); /* node.c has checked it */
@@ -84,7 +85,7 @@ static uint32_t remaining(const struct process *p, enum elect_refusal why)
     return (uint32_t)(end - p->now);
 }
 
-/* The term that prevents the grant, for the candidate to know. */
+/* Returns the term that prevents the grant, which the refusal reports to the candidate. */
 static term in_the_way(const struct process *p, enum elect_refusal why)
 {
     if (why == ELECT_REFUSED_HELD)
@@ -92,7 +93,7 @@ static term in_the_way(const struct process *p, enum elect_refusal why)
     return why == ELECT_REFUSED_STALE ? saved(p)->promised : p->node->mandate.seen;
 }
 
-/* An answer repeats what identifies the question. */
+/* Returns an answer, which repeats the fields that identify the question. */
 static message answer_to(const message *m, unsigned type)
 {
     return (message){.type = (uint8_t)type,
@@ -117,8 +118,8 @@ static void refuse(struct process *p, number c, const message *m, enum elect_ref
     p->out->rule.b = why == ELECT_REFUSED_HELD ? voter(p)->holder : ELECT_NOBODY;
 }
 
-/* Promises the term. What must survive a crash is persisted: a larger promise, a longer lease, and
- * the incarnation of the holder, so that elect__of_a_former_life recognizes it. */
+/* Promises the term. A larger promise, a longer lease and a new incarnation of the holder are
+ * persisted; the incarnation, so that elect__of_a_former_life() recognizes its old messages. */
 static void grant(struct process *p, number c, const message *m)
 {
     elect_time expires = p->now + m->lease;
@@ -130,7 +131,7 @@ static void grant(struct process *p, number c, const message *m)
         p->out->persist = true;
     }
     if (grant_is_live(p) && *at(p, ELECT_EXPIRES) > expires)
-        expires = *at(p, ELECT_EXPIRES); /* the holder's own: a shorter lease shortens nothing */
+        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not shorten its grant */
     *at(p, ELECT_EXPIRES) = expires;
     voter(p)->granted = m->term;
     voter(p)->holder = c;
@@ -157,7 +158,7 @@ static void observe(struct process *p, number c, const message *m)
     }
     if (m->leading && !in_office(p)) {
         elect__adopt(p, &m->membership);
-        if (!grant_is_live(p)) /* a grant from the time when it voted stays */
+        if (!grant_is_live(p)) /* a grant that it made while it was a voter stays */
             voter(p)->granted = m->term;
         raise_term(&p->node->mandate.seen, m->term);
         presence(p)->heir = m->heir;
@@ -187,7 +188,8 @@ static void answer(struct process *p, number c, const message *m)
     because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
-/* The candidate's message says who votes. If it counts wrongly, every process tells it so. */
+/* Returns true if this process answers the candidate: it is a voter in the candidate's membership,
+ * or that membership is wrong, which any process may report. */
 static bool votes(const struct process *p, number c, const message *m)
 {
     return has(m->membership.voters | m->membership.before, me(p)) ||
@@ -205,7 +207,7 @@ void elect__upon_request(struct process *p, number c, const message *m)
         because(p, CLOCKS_ARE_WRONG);
 }
 
-/* Answers as it would answer the REQUEST, and changes nothing. */
+/* Answers as it would answer a REQUEST, but changes nothing. */
 void elect__upon_prevote(struct process *p, number c, const message *m)
 {
     struct elect_node as_it_is = *p->node;
@@ -223,16 +225,16 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     *p->node = as_it_is;
 }
 
-/* Does this RELEASE end an office that this process followed, and not a mere candidacy? */
+/* Returns true if this RELEASE ends an office that this process followed, not just a candidacy. */
 static bool ends_followed_office(const struct process *p, number from, const message *m)
 {
     term e = presence(p)->followed;
     return e != 0 && elect__owner(p, e) == from && e > saved(p)->closed[from] && e <= m->term;
 }
 
-/* A RELEASE comes from the leader, which names its heir, or from its testament, which names nobody.
- * After a testament it is the turn of the heir that the leader named last, unless elections are
- * paused. The other members give them time. */
+/* A RELEASE comes from a leader, and names its heir, or from its testament, and names none. After a
+ * testament, the heir that the leader named last asks for a mandate, unless elections are paused.
+ * The other members first look for a leader, which gives the heir time. */
 void elect__upon_release(struct process *p, number from, const message *m)
 {
     bool followed = presence(p)->follows == from && from != me(p);
@@ -249,7 +251,7 @@ void elect__upon_release(struct process *p, number from, const message *m)
     presence(p)->follows = p->node->leader = ELECT_NOBODY;
     candidate(p)->certificate = m->term;
     candidate(p)->certified_by = m->incarnation;
-    if (heir && has(everybody(p), me(p)))
+    if (heir && has(members(p), me(p)))
         elect__inherit(p, m);
     else
         elect__suspect(p);
@@ -264,8 +266,8 @@ void elect__upon_hand(struct process *p, number from, const message *m)
     if (followed)
         presence(p)->follows = ELECT_NOBODY;
     if (stands_aside(p) && followed)
-        elect__suspect(p); /* it looks around as after a RELEASE: the others do not wait for it */
-    else if (!stands_aside(p) && has(everybody(p), me(p)) && !in_office(p) &&
+        elect__suspect(p); /* it looks for a leader, as after a RELEASE */
+    else if (!stands_aside(p) && has(members(p), me(p)) && !in_office(p) &&
              m->term >= voter(p)->granted)
         elect__inherit(p, m);
     p->about = from;

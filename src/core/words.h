@@ -1,14 +1,15 @@
 /*
- * The words that algorithm files share, whichever vocabulary they are compiled against: states and
- * rules under their short names. Messages and timers are named by each algorithm itself, so that
- * its file begins with everything that it says and waits for.
+ * The words that all algorithm files share, whichever vocabulary they are compiled against: states
+ * and rules under their short names. Each algorithm file names its own messages and timers, so that
+ * it begins with a list of everything that it sends and waits for.
  */
 #ifndef ELECT_CORE_WORDS_H
 #define ELECT_CORE_WORDS_H
 
 #include "elect.h"
 
-/* The bully's deadline, in T: the process that took over needs T to ask, and T to be heard. */
+/* The bully's deadline, in units of T: the process that took over needs T to ask the processes
+ * above it, and T to announce itself. */
 #define DEADLINE_IN_T 2
 
 enum state { NORMAL = ELECT_NORMAL, ELECTING = ELECT_ELECTING, WAITING = ELECT_WAITING };

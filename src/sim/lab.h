@@ -46,7 +46,7 @@ static inline set only(number j) { return (set){j, j + 1}; }
 static inline set others(const struct process *p) { return (set){0, p->lab->n}; }
 static inline set lower(const struct process *p) { return (set){0, me(p)}; }
 static inline set higher(const struct process *p) { return (set){me(p) + 1, p->lab->n}; }
-static inline bool nobody(set s) { return s.first >= s.end; }
+static inline bool is_empty(set s) { return s.first >= s.end; }
 
 /* Queries about the process itself. */
 
@@ -89,7 +89,7 @@ static inline void because(struct process *p, enum rule why) { (void)p, (void)wh
 static inline void stand(struct process *p, enum state s) { become(p, s, LAB_NOBODY); }
 static inline void send(struct process *p, unsigned type, set to)
 {
-    if (!nobody(to))
+    if (!is_empty(to))
         lab_send(p->lab, me(p), type, to.first, to.end);
 }
 static inline void start(struct process *p, unsigned timer) { lab_start(p->lab, me(p), timer); }

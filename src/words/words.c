@@ -22,7 +22,7 @@ void words_ids(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* "5, 6 and 7" */
+/* Adds a list in prose, such as "5, 6 and 7". */
 static void words_prose(const struct words *w, elect_set set, struct text *t)
 {
     for (elect_set rest = set; rest != 0; rest &= rest - 1) {
@@ -32,8 +32,8 @@ static void words_prose(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* A list is (head, set), in the order of the ring. A malformed message is recorded as it came: its
- * head may be no process. */
+/* Adds the list of a ring, from its head on, in the order of the ring. The head of a malformed
+ * message may not be a process. */
 static void words_list(const struct words *w, uint8_t head, elect_set set, struct text *t)
 {
     const struct elect_config *c = w->config;
@@ -77,7 +77,7 @@ static void add_details(const struct elect_message *m, struct text *t)
     }
 }
 
-/* (3.7): the third term, which belongs to 7. */
+/* Adds the term of a message, such as "(3.7)" for the third term, which belongs to 7. */
 static void add_term(const struct elect_message *m, bool exactly, struct text *t)
 {
     static const char *const reasons[] = {
@@ -97,7 +97,7 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
     text_add(t, ")");
 }
 
-/* These are about who is up, whatever the term. */
+/* Returns false for the messages that are not about a term. */
 static bool has_term(const struct elect_message *m)
 {
     return m->type != ELECT_PRESENT && m->type != ELECT_FORGOT && m->type != ELECT_REMEMBERS;
@@ -174,14 +174,14 @@ void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rul
                 const struct elect_message *about, struct text *t)
 {
     const char *s = rule_text(w, (enum elect_rule_number)rule->number);
-    elect_set everybody = elect_everyone(w->config);
+    elect_set all = elect_everyone(w->config);
     for (const char *mark; (mark = strchr(s, '%')) != NULL; s = mark + 2) {
         text_add_bytes(t, s, (size_t)(mark - s));
         switch (mark[1]) {
         case 'p': words_id(w, who, t); break;
         case 'a': words_id(w, rule->a, t); break;
         case 'b': words_id(w, rule->b, t); break;
-        case 'h': words_prose(w, everybody & ~(((elect_set)2 << who) - 1), t); break;
+        case 'h': words_prose(w, all & ~(((elect_set)2 << who) - 1), t); break;
         case 'l': words_list(w, about->origin, about->list, t); break;
         }
     }

@@ -7,7 +7,7 @@
 
 struct words {
     const struct elect_config *config;
-    const char *const *name; /* by rank; NULL: by their numbers */
+    const char *const *name; /* names by rank; NULL: processes are named by their numbers */
 };
 
 static inline bool words_of_mandate(unsigned type) /* a message of the mandate */
@@ -18,12 +18,13 @@ static inline bool words_of_mandate(unsigned type) /* a message of the mandate *
 void words_id(const struct words *w, uint8_t rank, struct text *t);
 void words_ids(const struct words *w, elect_set set, struct text *t);
 void words_message(const struct words *w, const struct elect_message *m, struct text *t);
-/* So that no two messages of a mandate read alike. */
+/* Like words_message(), but with so much detail that different messages of a mandate read
+ * differently. */
 void words_exactly(const struct words *w, const struct elect_message *m, struct text *t);
-/* The rule of a step, "cause -> effect", filled in; about: what came in. */
+/* Adds the rule of a step as "cause -> effect". `about` is the message that caused the step. */
 void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rule,
                 const struct elect_message *about, struct text *t);
-/* Cuts the text of a rule down to its cause, and returns the effect; NULL if there is none. */
+/* Cuts the text of a rule down to its cause, and returns the effect, or NULL if there is none. */
 const char *words_cut_effect(struct text *t);
 
 #endif

@@ -145,7 +145,7 @@ MUTANTS = {
         "voter.c", "        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;\n", "        saved(p)->longest = p->config->lease;\n",
         "unit after a start the longest lease is waited for"),
     "a smaller lease shortens a grant": (
-        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* the holder's own: a shorter lease shortens nothing */\n", "        ;\n",
+        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not shorten its grant */\n", "        ;\n",
         "unit a shorter lease does not shorten what was promised"),
     "first grant starts no lease": (
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
@@ -275,7 +275,7 @@ MUTANTS = {
     "a run that disconnects while it waits still counts": (
         "daemon/run_connection.c", "    if (!idle) /*", "    if (held) /*", "work only-with-a-runner"),
     "chosen while it worked, and forgotten": (
-        "handover.c", "    if (candidate(p)->nominated) /* again, while it worked */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
+        "handover.c", "    if (candidate(p)->nominated) /* it was nominated while its work stopped */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
         "unit who is handed an office while it works waits until it has stopped"),
     "a withdrawn candidate goes on asking": (
         "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
@@ -403,7 +403,7 @@ MUTANTS = {
     "a late hand disturbs": (
         "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is none"),
     "the heir does nothing": (
-        "voter.c", "    if (heir && has(everybody(p), me(p)))", "    if (false)", "unit a testament is the heirs turn and the others wait"),
+        "voter.c", "    if (heir && has(members(p), me(p)))", "    if (false)", "unit a testament is the heirs turn and the others wait"),
     "the heir acts although elections are paused": (
         "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p) &&", "m->heir == ELECT_NOBODY &&", "unit a testament is the heirs turn and the others wait"),
     "the heir acts although somebody is named": (
@@ -457,12 +457,12 @@ MUTANTS = {
     "sight never ends": (
         "presence.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
     "who sees no majority takes part": (
-        "presence.c", "!stands_aside(p) && elect__sees_majority(p);\n}", "!stands_aside(p);\n}", "unit what was heard long ago is out of sight"),
+        "presence.c", " &&\n           elect__sees_majority(p);\n}", ";\n}", "unit what was heard long ago is out of sight"),
     "a process that is no member keeps the leader that it misses": (
-        "detector.c", "        p->node->leader = ELECT_NOBODY; /* no timer would end that wait once it is a member */\n", "",
+        "detector.c", "        p->node->leader = ELECT_NOBODY; /* once it is a member, no timer would make it forget */\n", "",
         "scenario mandate/added-while-others-stand-aside: no agreement"),
     "a member that stands aside takes part": (
-        "presence.c", "!stands_aside(p) && elect__sees_majority(p);\n}", "elect__sees_majority(p);\n}", "unit a member that stands aside votes and takes no part"),
+        "presence.c", " && !stands_aside(p) &&\n           elect__sees_majority(p);\n}", " &&\n           elect__sees_majority(p);\n}", "unit a member that stands aside votes and takes no part"),
     "a member that stands aside blocks those with more penalties": (
         "presence.c", "presence(p)->able & ~presence(p)->aside;", "presence(p)->able;", "unit a member that stands aside is not fitter than another"),
     "a member that stands aside claims an office": (
@@ -472,15 +472,15 @@ MUTANTS = {
     "a member does not say that it stands aside": (
         "office.c", "    m.aside = stands_aside(p);\n", "", "unit a member that stands aside votes and takes no part"),
     "the heir may stand aside": (
-        "handover.c", "everybody(p) & ~presence(p)->aside,", "everybody(p),", "unit a leader names no successor that stands aside"),
+        "handover.c", "members(p) & ~presence(p)->aside,", "members(p),", "unit a leader names no successor that stands aside"),
     "an office is handed to a member that stands aside": (
         "handover.c", "named != ELECT_NOBODY && !has(presence(p)->aside, named);", "named != ELECT_NOBODY;", "unit a leader names no successor that stands aside"),
     "a member that stands aside takes a hand": (
-        "voter.c", "else if (!stands_aside(p) && has(everybody(p), me(p))", "else if (has(everybody(p), me(p))", "unit a member that stands aside declines an office"),
+        "voter.c", "else if (!stands_aside(p) && has(members(p), me(p))", "else if (has(members(p), me(p))", "unit a member that stands aside declines an office"),
     "a member that stands aside inherits by testament": (
         "voter.c", "!elect__paused(p) &&\n                !stands_aside(p);", "!elect__paused(p);", "unit a member that stands aside declines an office"),
     "penalties do not count": (
-        "presence.c", "could_win(p) && (stays(p, m) || !somebody_is_fitter(p));", "could_win(p);", "unit the fewest penalties come first"),
+        "presence.c", "could_win(p) && (stays(p, m) || !is_outclassed(p));", "could_win(p);", "unit the fewest penalties come first"),
     "everybody is fitter who has fewer penalties": (
         "presence.c", "others(p) & presence(p)->able & ~presence(p)->aside;", "others(p) & ~presence(p)->aside;", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
@@ -507,7 +507,7 @@ MUTANTS = {
     "who is heard need not acknowledge": (
         "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 have no leader"),
     "who has said yes to a round of a ring stands back": (
-        "presence.c", "(stays(p, m) || !somebody_is_fitter(p))", "!somebody_is_fitter(p)",
+        "presence.c", "(stays(p, m) || !is_outclassed(p))", "!is_outclassed(p)",
         "unit who has said yes to a round of a ring stays"),
     "a pause is not heard of": (
         "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
@@ -551,7 +551,7 @@ MUTANTS = {
     "a lost member calls itself what it was": (
         "membership.c", "(ELECT_ERA(saved(p)->met[me(p)]) + 1) * ELECT_STARTS;", "saved(p)->met[me(p)] + 1;", "unit a lost member learns from others alone"),
     "what a lost member calls itself is not written down": (
-        "membership.c", "    if (m->incarnation != 0) /* its next life", "    if (false) /* its next life", "unit who is asked what it remembers writes down who asked"),
+        "membership.c", "    if (m->incarnation != 0) /* the sender's new incarnation", "    if (false) /* its next life", "unit who is asked what it remembers writes down who asked"),
     "an answer to an earlier announcement counts": (
         "membership.c", "    if (m->last_met >= saved(p)->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
     "every start is taken for a loss of state": (
