@@ -1,4 +1,5 @@
-/* Bytes of a message, behind the proof: decoded, written again, and given to a process. */
+/* Decodes the bytes of an authenticated message, encodes them again, and passes them to a process.
+ */
 #include "elect.h"
 
 #include <assert.h>
@@ -34,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         return 0;
     size_t size = elect_encode(&c, &m, copy);
     assert(elect_decode(&c, copy, size, &again) && memcmp(&m, &again, sizeof m) == 0);
-    assert(size <= length - 2); /* those who are unknown may be missing */
+    assert(size <= length - 2); /* unknown processes may have been dropped */
     take(&c, &m, (uint8_t)(bytes[0] / 7 % n));
     return 0;
 }

@@ -1,4 +1,4 @@
-/* A configuration file, whatever is in it. */
+/* Parses any bytes as a configuration file. */
 #include "../../src/daemon/config.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* A key file, whatever is in it. */
+/* Parses any bytes as a key file. */
 #include "../../src/daemon/keys.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Gives every file of a folder to the target once. Without the fuzzer: for the tests. */
+/* Passes every file of a folder to the target once, without the fuzzer, for the tests. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int replay(const char *path)
     }
     size_t length = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
-    uint8_t *exact = malloc(length + 1); /* so that a byte too far is seen */
+    uint8_t *exact = malloc(length + 1); /* a sanitizer sees reads beyond it */
     for (size_t k = 0; exact != NULL && k < length; k++)
         exact[k] = bytes[k];
     LLVMFuzzerTestOneInput(exact, length);

@@ -1,5 +1,5 @@
-/* What somebody says on a control socket. The member and the socket are stand-ins: they do nothing,
- * and count the answers. */
+/* Sends any request on a control socket. The member and the socket are stand-ins, which do nothing
+ * but count the answers. */
 #include "../../src/daemon/daemon.h"
 #include "../../src/daemon/run_connection.h"
 #include "../../src/daemon/run_queue.h"
@@ -225,7 +225,7 @@ static void begin(void)
     d.name[1] = "b";
     d.words = (struct words){.config = &d.elect, .name = d.name};
     recorder_begin(&d.recorder);
-    for (unsigned i = 0; i < 40; i++) { /* something to ask for */
+    for (unsigned i = 0; i < 40; i++) { /* entries that requests can ask for */
         const struct elect_message said = {.type = ELECT_GRANT, .term = 65538, .round = i};
         struct elect_input in = elect_received(1, &said, i);
         struct elect_output out = {.rule = {ELECT_RULE_TAKES_OFFICE, 1, ELECT_NOBODY}};
@@ -234,7 +234,8 @@ static void begin(void)
     }
 }
 
-/* What another member says: a question, an order, or an answer to a client that waits for one. */
+/* Passes on a note of another member: a question, an order, or an answer that a client waits for.
+ */
 static void note(const uint8_t *bytes, size_t length)
 {
     struct control_client client = {.waits = true, .asks = 1, .order = 7, .peer = 2};
@@ -256,7 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         d.control.clients = &client;
         answer_request(&d, &client, request);
         d.control.clients = NULL;
-        /* each question has one answer, at once or when another member has */
+        /* each request has one answer, which may have to wait for another member */
         assert(client.waits ? answers == 0 : answers == 1 || client.watches);
     }
     json_decref(request);

@@ -1,4 +1,4 @@
-/* Packets from anybody, and what a member with the key could put into one. */
+/* Receives any packet, and any content that a member with the key could send. */
 #include "../../src/runtime/session.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static void begin(struct sessions *s, uint16_t id)
     sessions_add_peer(s, (uint16_t)(3 - id), &nothing);
 }
 
-/* The content of a HELLO or REJECT that is sealed as it should be. */
+/* Writes a correctly encrypted HELLO or REJECT with this content. */
 static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint64_t number,
                    uint8_t *out)
 {
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         sessions_take(&s, 2000 + number, 0, out, size, &e);
         assert(e.answer_length <= SEAL_MAX_PACKET && e.length == 0);
         sessions_take(&s, 2000 + number, 0, out, size, &e);
-        assert(e.news != SESSION_OPENED); /* there it is */
+        assert(e.news != SESSION_OPENED); /* the packet is a duplicate */
     }
     return 0;
 }

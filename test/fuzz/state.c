@@ -1,4 +1,4 @@
-/* A slot of the state file, with a checksum that fits. */
+/* Opens any bytes as a slot of the state file, with a correct checksum. */
 #include "../../src/runtime/store.c"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
-/* What several runs and clients say on a run socket, while leadership comes and goes and the
- * guardian hears or does not. The member and the guardian are stand-ins; the sockets are real. */
+/* Sends any messages of several runs and clients on a run socket, while leadership changes and the
+ * guardian may not answer. The member and the guardian are stand-ins; the sockets are real. */
 #include "../../src/daemon/run_socket.c"
 
 #include <assert.h>
@@ -148,7 +148,7 @@ static void leave(unsigned i)
     uv_run(&loop, UV_RUN_NOWAIT);
 }
 
-/* What must be so, whatever was said. */
+/* Checks the invariants. */
 static void look(void)
 {
     unsigned holders[2] = {0};
@@ -159,7 +159,7 @@ static void look(void)
         if (c->stage == RUN_HOLDS) {
             holders[c->group]++;
             assert(work.group[c->group].holder == c);
-            assert(c->channel < 0 || !work_is_guarded(&work)); /* the guardian knows of it */
+            assert(c->channel < 0 || !work_is_guarded(&work)); /* the guardian has the channel */
             assert(!c->loose || !work_is_guarded(&work) || work.group[c->group].is_void);
         }
         for (unsigned g = 0; g < config.groups; g++)
@@ -181,7 +181,7 @@ static size_t say(unsigned i, const uint8_t *bytes, size_t length)
     w.left = used > 2 ? bytes[2] * 100 : 0;
     if (used > 3 && bytes[3] < 64)
         memcpy(w.group, bytes[3] < 32 ? "b" : "nowhere", 2);
-    if (used > 3 && bytes[3] > 250) { /* as it comes */
+    if (used > 3 && bytes[3] > 250) { /* send the raw bytes */
         size = bytes[2] < 128 ? length < sizeof w ? length : sizeof w : sizeof w;
         memcpy(&w, bytes, length < sizeof w ? length : sizeof w);
     }
@@ -207,7 +207,7 @@ static void happen(uint8_t what)
     case 1: hears = !hears; break;
     case 2: now += what * 50; break;
     case 3: acknowledge(what); break;
-    case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break; /* dead for good */
+    case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break; /* it never returns */
     case 5: node.mandate.leader.token = node.mandate.leader.token == 0 ? 65537 : 0; break;
     case 6:
         leave(what / 8 % CROWD);

@@ -1,4 +1,4 @@
-/* Every formula of the literature that a simulation must reproduce. */
+/* The formulas of the literature, which the simulator must reproduce. */
 #include "../support.h"
 
 #include <stdio.h>
@@ -16,7 +16,8 @@ static void must_agree_on(const struct world *w, uint32_t id)
 
 /* ---- bully ---- */
 
-/* Only the old leader n is dead, i notices, c = n - i: sent c*c+n-2, delivered c(c-1)+n-2. */
+/* Only the old leader n is dead and i notices: with c = n - i, c*c+n-2 messages are sent and
+ * c(c-1)+n-2 are delivered. */
 static void bully_one_initiator(void **state)
 {
     (void)state;
@@ -28,7 +29,7 @@ static void bully_one_initiator(void **state)
             must_agree_on(w, n - 1);
             assert_int_equal(world_total(w), c * c + n - 2);
             assert_int_equal(w->books.delivered, c * (c - 1) + n - 2);
-            /* over by begin + 2T whatever n is, also with the old leader alive and other delays */
+            /* over by begin + 2T for any n, even if the old leader is alive and delays vary */
             assert_true(w->changed <= 2 * w->config.answer_bound);
             for (unsigned seed = 1; seed <= 5; seed++) {
                 w = hold_format("processes 1..%u begin %u delay 1..9 seed %u", 4 * n, i, seed);
@@ -39,8 +40,8 @@ static void bully_one_initiator(void **state)
     }
 }
 
-/* The initiator i tells the i-1 lower processes: that many NOTICEs more. Whoever of them notices
- * after that begins nothing; without the option each of them would. */
+/* The initiator i tells the i-1 lower processes, with i-1 more messages. A lower process that
+ * notices later begins no election; without the option each of them would. */
 static void bully_tells_lower(void **state)
 {
     (void)state;
@@ -58,7 +59,8 @@ static void bully_tells_lower(void **state)
     }
 }
 
-/* All at once: each of n-1 has begun before it is told, and tells all that are lower. */
+/* All begin at the same time: each of the n-1 has begun before a NOTICE arrives, and sends one to
+ * every lower process. */
 static void bully_tells_lower_all_at_once(void **state)
 {
     (void)state;
@@ -84,7 +86,7 @@ static void bully_mean_over_initiators(void **state)
     }
 }
 
-/* All at once is as bad as the lowest: n*n-n-1 sent, n(n-2) delivered. */
+/* If all begin, it costs as much as if the lowest begins: n*n-n-1 sent, n(n-2) delivered. */
 static void bully_all_at_once(void **state)
 {
     (void)state;
@@ -96,8 +98,9 @@ static void bully_all_at_once(void **state)
     }
 }
 
-/* Any dead set that contains the highest, L = live j >= i: E = sum over L of the configured above,
- * OK = |L|(|L|-1)/2, C = configured below the winner. */
+/* Any set of processes that contains the highest is dead. Let L be the live processes j >= i. There
+ * is one ELECTION for each configured process above each process of L, |L|(|L|-1)/2 OKs, and one
+ * COORDINATOR for each configured process below the winner. */
 static void bully_dead_sets(void **state)
 {
     struct dice dice;
@@ -131,7 +134,7 @@ static void bully_dead_sets(void **state)
 
 /* ---- rings ---- */
 
-/* k initiators, N live of n: 2kN messages, k(2N-1) with a multicast. */
+/* With k initiators and N live processes of n, there are 2kN messages; multicast, k(2N-1). */
 static void list_ring(void **state)
 {
     (void)state;
@@ -182,7 +185,7 @@ static void list_ring_numbers(void **state)
     }
 }
 
-/* N*N messages however many begin. */
+/* N*N messages are sent, however many processes begin. */
 static void active_ring(void **state)
 {
     (void)state;
@@ -196,7 +199,8 @@ static void active_ring(void **state)
     }
 }
 
-/* One initiator d places before the highest, in any arrangement: N+d, and N for ELECTED. */
+/* With one initiator, d places before the highest in any arrangement, there are N+d ELECTIONs and N
+ * ELECTEDs. */
 static void chang_roberts_distance(void **state)
 {
     (void)state;
@@ -263,7 +267,7 @@ static uint64_t permutations(uint32_t *values, unsigned fixed, unsigned n, uint6
     return count;
 }
 
-/* The mean over all arrangements is exactly N times the harmonic number: enumerated. */
+/* The mean over all arrangements, which are enumerated, is exactly N times the harmonic number. */
 static void chang_roberts_mean_exact(void **state)
 {
     (void)state;
@@ -279,7 +283,7 @@ static void chang_roberts_mean_exact(void **state)
     }
 }
 
-/* And within 1 % by sampling, at N = 1000, in the lab. */
+/* At N = 1000, a sample of arrangements in the lab has the same mean within 1 %. */
 static void chang_roberts_mean_sampled(void **state)
 {
     struct experiment e;
@@ -303,9 +307,9 @@ static void chang_roberts_mean_sampled(void **state)
 
 /* ---- recovery ---- */
 
-/* Whoever crashes and recovers, at whatever time: everybody agrees in the end. The bully and the
- * active ring need the detector for that: there who comes back during an election may miss its
- * outcome. */
+/* Any process crashes and recovers at any time, and all processes agree in the end. The bully and
+ * the active ring need the detector for that, because there a process that comes back during an
+ * election may miss its outcome. */
 static void a_recovery_at_any_time(void **state)
 {
     const char *const algorithms[] = {"ring", "ring form multicast", "chang-roberts",
@@ -370,17 +374,17 @@ static void lab_equals_world(void **state)
     must_equal_lab("algorithm chang-roberts processes 9 leader none down 8 begin 3");
     for (int trial = 0; trial < 1500; trial++) {
         unsigned n = 1 + (unsigned)dice_below(&dice, 64);
-        uint64_t everybody = ~(uint64_t)0 >> (64 - n);
-        uint64_t live = dice_throw(&dice) & everybody;
+        uint64_t everyone = ~(uint64_t)0 >> (64 - n);
+        uint64_t live = dice_throw(&dice) & everyone;
         bool all = dice_below(&dice, 2) == 0;
-        if (trial % 3 > 0) /* few dead, or nobody */
-            live |= dice_throw(&dice) | dice_throw(&dice) | (trial % 3 == 1 ? everybody : 0);
-        live &= everybody;
+        if (trial % 3 > 0) /* few are dead, or none */
+            live |= dice_throw(&dice) | dice_throw(&dice) | (trial % 3 == 1 ? everyone : 0);
+        live &= everyone;
         if (live == 0)
             continue;
         char words[1024], dead[512] = "";
-        if (live != everybody)
-            snprintf(dead, sizeof dead, "down %s", list(everybody & ~live));
+        if (live != everyone)
+            snprintf(dead, sizeof dead, "down %s", list(everyone & ~live));
         snprintf(words, sizeof words, "processes %u shuffle on seed %d %s begin %s delay %d ", n,
                  trial, dead, all ? "all" : list(live & -live), 1 + trial % 3);
         size_t length = strlen(words);
@@ -388,7 +392,7 @@ static void lab_equals_world(void **state)
                  trial % 2 == 0 ? "all" : "lower", trial % 5 == 0 ? "on" : "off");
         must_equal_lab(words);
         snprintf(words + length, sizeof words - length, "algorithm chang-roberts acks %s",
-                 live == everybody && trial % 2 == 0 ? "off" : "on");
+                 live == everyone && trial % 2 == 0 ? "off" : "on");
         must_equal_lab(words);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * The rules of the lecture notes, one test for each sentence, and one for each gap in them that had
- * to be closed. A single process is stepped by hand: ranks 0 ... n-1, numbers 0, 10, 20, ...
+ * The rules of the lecture notes: one test for each sentence, and one for each gap in them that had
+ * to be closed. Each test steps a single process. Ranks are 0 ... n-1, numbers are 0, 10, 20, ...
  */
 #include "../support.h"
 
@@ -72,7 +72,7 @@ static void an_ok_ends_my_part(void **state)
     assert_int_equal(a.node.state, ELECT_WAITING);
     actor_hears(&a, 4, says(ELECT_OK));
     assert_rule(&a, WAITS_ALREADY);
-    actor_happens(&a, ELECT_ANSWER_TIMER); /* a timer that was stopped and fires all the same */
+    actor_happens(&a, ELECT_ANSWER_TIMER); /* the timer was stopped, but it fires */
     assert_rule(&a, NOTHING);
     assert_int_equal(a.node.state, ELECT_WAITING);
 }
@@ -98,14 +98,14 @@ static void an_election_starts_one_only_if_none_is_held_already(void **state)
     actor_hears(&a, 1, says(ELECT_ELECTION));
     assert_rule(&a, ANSWERS);
     assert_int_equal(a.out.sends, 1);
-    assert_int_equal(a.out.start, 0); /* the timers run on */
+    assert_int_equal(a.out.start, 0); /* the timers continue */
     actor_hears(&a, 4, says(ELECT_OK));
-    actor_hears(&a, 0, says(ELECT_ELECTION)); /* waiting counts as holding one */
+    actor_hears(&a, 0, says(ELECT_ELECTION)); /* a process that waits also holds an election */
     assert_rule(&a, ANSWERS);
     assert_int_equal(a.out.sends, 1);
 }
 
-static void nor_if_one_was_held_within_the_last_two_T(void **state)
+static void an_election_starts_none_if_one_was_held_within_the_last_two_T(void **state)
 {
     struct actor a;
     (void)state;
@@ -128,13 +128,13 @@ static void a_deadline_that_runs_out_first_begins_again(void **state)
     actor_init(&a, ELECT_BULLY, 5, 2, NOBODY);
     actor_happens(&a, ELECT_SUSPECT);
     actor_happens(&a,
-                  ELECT_DEADLINE_TIMER); /* before the answer timer: the host was late with both */
+                  ELECT_DEADLINE_TIMER); /* the host is late with both timers, in the wrong order */
     assert_rule(&a, NO_COORDINATOR);
     assert_true(actor_starts(&a, ELECT_DEADLINE_TIMER));
     assert_true(actor_starts(&a, ELECT_ANSWER_TIMER));
 }
 
-static void the_highest_needs_to_ask_nobody(void **state)
+static void the_highest_wins_without_asking(void **state)
 {
     struct actor a;
     (void)state;
@@ -158,7 +158,7 @@ static void a_leader_answers_ok_and_coordinator_to_that_sender_alone(void **stat
     assert_false(a.out.announced);
 }
 
-static void whoever_gets_a_coordinator_from_above_follows_it(void **state)
+static void a_process_that_gets_a_coordinator_from_above_follows_it(void **state)
 {
     struct actor a;
     (void)state;
@@ -187,7 +187,7 @@ static void a_process_that_was_down_holds_an_election(void **state)
     }
 }
 
-static void the_highest_that_was_down_takes_the_lead_at_once(void **state)
+static void the_highest_that_was_down_takes_the_lead_immediately(void **state)
 {
     struct actor a;
     (void)state;
@@ -205,7 +205,7 @@ static void the_biggest_always_wins_a_lower_announcer_is_challenged(void **state
     actor_hears(&a, 2, says(ELECT_COORDINATOR));
     assert_rule(&a, LOWER_LEADS);
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(4)));
-    actor_hears(&a, 2, says(ELECT_COORDINATOR)); /* its election is on: that is enough */
+    actor_hears(&a, 2, says(ELECT_COORDINATOR)); /* it already holds an election */
     assert_rule(&a, ELECTION_IS_ON);
     assert_int_equal(a.out.sends, 0);
 }
@@ -230,7 +230,7 @@ static void the_deadline_is_two_T_after_the_beginning(void **state)
     assert_int_equal(a.config.duration[ELECT_DEADLINE_TIMER - ELECT_FIRST_TIMER],
                      2 * a.config.duration[ELECT_ANSWER_TIMER - ELECT_FIRST_TIMER]);
     actor_happens(&a, ELECT_SUSPECT);
-    assert_true(actor_starts(&a, ELECT_DEADLINE_TIMER)); /* when it begins, not when OK arrives */
+    assert_true(actor_starts(&a, ELECT_DEADLINE_TIMER)); /* at the beginning, not when OK arrives */
     actor_hears(&a, 3, says(ELECT_OK));
     assert_false(actor_starts(&a, ELECT_DEADLINE_TIMER));
     assert_false(actor_stops(&a, ELECT_DEADLINE_TIMER));
@@ -260,7 +260,7 @@ static void a_process_that_notices_sends_to_its_successor(void **state)
         actor_init(&a, rings[i], 4, 3, 2);
         actor_happens(&a, ELECT_SUSPECT);
         assert_rule(&a, SUSPECTS);
-        assert_true(actor_sent(&a, first_message[i], SET(0))); /* the last one's successor */
+        assert_true(actor_sent(&a, first_message[i], SET(0))); /* the ring closes here */
         assert_true(actor_starts(&a, ELECT_HOP_TIMER));
         assert_true(actor_starts(&a, ELECT_RING_TIMER));
     }
@@ -278,7 +278,7 @@ static void if_the_successor_is_down_the_sender_goes_on_to_the_next(void **state
         assert_true(actor_sent(&a, first_message[i], SET(2)));
         actor_happens(&a, ELECT_HOP_TIMER);
         actor_happens(&a, ELECT_HOP_TIMER);
-        assert_true(actor_sent(&a, first_message[i], SET(0))); /* alone: a ring of one */
+        assert_true(actor_sent(&a, first_message[i], SET(0))); /* a ring of one process */
     }
 }
 
@@ -291,9 +291,9 @@ static void a_silent_successor_is_remembered_until_it_is_heard(void **state)
     actor_happens(&a, ELECT_HOP_TIMER); /* 1 is silent */
     actor_hears(&a, 2, ack(ELECT_ELECTION, 0, 1, 0));
     actor_hears(&a, 3, number(ELECT_ELECTION, 2, 1));
-    assert_true(actor_sent(&a, ELECT_ELECTION, SET(2))); /* remembered */
+    assert_true(actor_sent(&a, ELECT_ELECTION, SET(2))); /* it remembers that 1 is silent */
     actor_hears(&a, 2, ack(ELECT_ELECTION, 2, 1, 0));
-    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 0)); /* late, but alive */
+    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 0)); /* 1 is late, but alive */
     assert_rule(&a, LATE_ACK);
     actor_hears(&a, 3, number(ELECT_ELECTION, 3, 1));
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(1)));
@@ -308,7 +308,7 @@ static void one_message_at_a_time_in_order(void **state)
     assert_true(actor_sent(&a, ELECT_ELECT, SET(1)));
     assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 0); /* its own number first */
     assert_int_equal(a.node.queued, 2);
-    actor_hears(&a, 1, ack(ELECT_ELECT, 2, 1, 0)); /* not what is under way */
+    actor_hears(&a, 1, ack(ELECT_ELECT, 2, 1, 0)); /* acknowledges a message not sent yet */
     assert_rule(&a, LATE_ACK);
     actor_hears(&a, 1, ack(ELECT_ELECT, 0, 1, 0));
     assert_rule(&a, ACKED);
@@ -363,7 +363,7 @@ static void a_message_of_a_round_that_is_over_is_dropped(void **state)
     }
 }
 
-static void who_asks_in_an_early_round_is_told_of_a_decided_one(void **state)
+static void a_sender_in_an_early_round_is_told_of_a_decided_one(void **state)
 {
     struct actor a;
     (void)state;
@@ -396,7 +396,7 @@ static void the_round_survives_a_crash(void **state)
         elect_init(&a.config, &a.node, 1, NOBODY, &(struct elect_saved){.round = 7}, 0, &a.out);
         actor_happens(&a, ELECT_START);
         assert_int_equal(a.node.saved.round, 8);
-        assert_true(a.out.persist); /* before it is sent */
+        assert_true(a.out.persist); /* before anything is sent */
         actor_hears(&a, 2, ack(first_message[i], 1, 8, 0));
         assert_false(a.out.persist);
     }
@@ -422,7 +422,7 @@ static void of_two_outcomes_in_a_round_the_higher_counts(void **state)
     assert_int_equal(a.node.queued, 2); /* passed on all the same */
 }
 
-static void who_is_behind_begins_again_beyond_the_round(void **state)
+static void a_process_that_is_behind_begins_again_in_a_later_round(void **state)
 {
     struct actor a;
     (void)state;
@@ -484,7 +484,7 @@ static void when_the_list_is_back_the_highest_on_it_is_announced(void **state)
     assert_rule(&a, ANNOUNCEMENT_BACK);
 }
 
-static void or_it_is_sent_to_everybody_on_the_list_at_once(void **state)
+static void or_the_result_is_multicast_to_all_on_the_list(void **state)
 {
     struct actor a;
     (void)state;
@@ -523,7 +523,7 @@ static void the_members_of_the_announcement_are_the_new_ring(void **state)
     actor_init(&a, ELECT_RING, 5, 0, 4);
     actor_hears(&a, 3, listed(ELECT_COORDINATOR, 3, SET(0) | SET(2) | SET(3), 1));
     assert_rule(&a, ACCEPTS);
-    assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(2))); /* 1 is no member */
+    assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(2))); /* 1 is not on the list */
 }
 
 static void an_announcement_is_passed_on_once(void **state)
@@ -537,7 +537,7 @@ static void an_announcement_is_passed_on_once(void **state)
     assert_rule(&a, PASSED_ON_BEFORE);
 }
 
-static void who_was_left_out_and_is_higher_begins_anew(void **state)
+static void a_higher_process_that_was_left_out_begins_again(void **state)
 {
     struct actor a;
     (void)state;
@@ -579,7 +579,7 @@ static void another_number_is_added_and_passed_on_once(void **state)
     assert_int_equal(a.node.queued, 3);
 }
 
-static void when_its_own_number_is_back_everybody_decides_alone(void **state)
+static void when_its_own_number_is_back_each_process_decides_alone(void **state)
 {
     struct actor a;
     (void)state;
@@ -598,7 +598,7 @@ static void when_its_own_number_is_back_everybody_decides_alone(void **state)
     assert_true(elect_leads(&a.node, 0));
 }
 
-static void a_number_from_before_the_restart_begins_anew(void **state)
+static void a_number_from_before_the_restart_begins_a_new_round(void **state)
 {
     struct actor a;
     (void)state;
@@ -623,7 +623,7 @@ static void a_higher_number_is_passed_on(void **state)
     assert_rule(&a, PASSES_HIGHER);
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(2)));
     assert_int_equal(a.node.state, ELECT_ELECTING);
-    actor_hears(&a, 0, number(ELECT_ELECTION, 3, 1)); /* it would circle for ever if 3 is dead */
+    actor_hears(&a, 0, number(ELECT_ELECTION, 3, 1)); /* it would circle forever if 3 were dead */
     assert_rule(&a, PASSED_ON_BEFORE);
 }
 
@@ -640,7 +640,7 @@ static void a_lower_number_is_replaced_once_and_swallowed_afterwards(void **stat
     assert_int_equal(a.out.sends, 1);
 }
 
-static void whoever_gets_its_own_number_back_leads_and_says_so(void **state)
+static void a_process_that_gets_its_own_number_back_leads_and_announces_it(void **state)
 {
     struct actor a;
     (void)state;
@@ -713,7 +713,7 @@ static void silence_of_the_leader_is_suspected(void **state)
     assert_rule(&a, ALREADY_ELECTING);
 }
 
-static void that_nobody_leads_is_noticed_too(void **state)
+static void a_missing_leader_is_noticed_too(void **state)
 {
     struct actor a;
     (void)state;
@@ -772,7 +772,7 @@ static void a_leader_tells_a_lower_leader(void **state)
     assert_rule(&a, TELLS_LOWER);
     assert_true(actor_sent(&a, ELECT_HEARTBEAT, SET(1)));
     watched(&a, ELECT_RING, 3, 3);
-    actor_hears(&a, 1, number(ELECT_HEARTBEAT, 1, 4)); /* of a later round: it would not listen */
+    actor_hears(&a, 1, number(ELECT_HEARTBEAT, 1, 4)); /* 1 would ignore an earlier round */
     assert_rule(&a, LOWER_LEADS);
 }
 
@@ -797,13 +797,13 @@ int main(void)
         cmocka_unit_test(an_ok_ends_my_part),
         cmocka_unit_test(an_election_from_below_is_answered_ok_and_starts_one),
         cmocka_unit_test(an_election_starts_one_only_if_none_is_held_already),
-        cmocka_unit_test(nor_if_one_was_held_within_the_last_two_T),
+        cmocka_unit_test(an_election_starts_none_if_one_was_held_within_the_last_two_T),
         cmocka_unit_test(a_deadline_that_runs_out_first_begins_again),
-        cmocka_unit_test(the_highest_needs_to_ask_nobody),
+        cmocka_unit_test(the_highest_wins_without_asking),
         cmocka_unit_test(a_leader_answers_ok_and_coordinator_to_that_sender_alone),
-        cmocka_unit_test(whoever_gets_a_coordinator_from_above_follows_it),
+        cmocka_unit_test(a_process_that_gets_a_coordinator_from_above_follows_it),
         cmocka_unit_test(a_process_that_was_down_holds_an_election),
-        cmocka_unit_test(the_highest_that_was_down_takes_the_lead_at_once),
+        cmocka_unit_test(the_highest_that_was_down_takes_the_lead_immediately),
         cmocka_unit_test(the_biggest_always_wins_a_lower_announcer_is_challenged),
         cmocka_unit_test(a_live_leader_repeats_its_coordinator_to_a_lower_announcer),
         cmocka_unit_test(the_deadline_is_two_T_after_the_beginning),
@@ -815,29 +815,29 @@ int main(void)
         cmocka_unit_test(a_hop_is_acknowledged),
         cmocka_unit_test(no_outcome_within_the_ring_time_means_a_new_round),
         cmocka_unit_test(a_message_of_a_round_that_is_over_is_dropped),
-        cmocka_unit_test(who_asks_in_an_early_round_is_told_of_a_decided_one),
+        cmocka_unit_test(a_sender_in_an_early_round_is_told_of_a_decided_one),
         cmocka_unit_test(the_round_survives_a_crash),
         cmocka_unit_test(of_two_outcomes_in_a_round_the_higher_counts),
-        cmocka_unit_test(who_is_behind_begins_again_beyond_the_round),
+        cmocka_unit_test(a_process_that_is_behind_begins_again_in_a_later_round),
         cmocka_unit_test(a_higher_round_is_adopted_and_clears_the_participant),
         cmocka_unit_test(each_process_adds_its_number_and_passes_the_list_on),
         cmocka_unit_test(when_the_list_is_back_the_highest_on_it_is_announced),
-        cmocka_unit_test(or_it_is_sent_to_everybody_on_the_list_at_once),
+        cmocka_unit_test(or_the_result_is_multicast_to_all_on_the_list),
         cmocka_unit_test(an_orphaned_list_is_adopted),
         cmocka_unit_test(the_members_of_the_announcement_are_the_new_ring),
         cmocka_unit_test(an_announcement_is_passed_on_once),
-        cmocka_unit_test(who_was_left_out_and_is_higher_begins_anew),
+        cmocka_unit_test(a_higher_process_that_was_left_out_begins_again),
         cmocka_unit_test(the_first_number_seen_makes_it_send_its_own_then_that_one),
         cmocka_unit_test(another_number_is_added_and_passed_on_once),
-        cmocka_unit_test(when_its_own_number_is_back_everybody_decides_alone),
-        cmocka_unit_test(a_number_from_before_the_restart_begins_anew),
+        cmocka_unit_test(when_its_own_number_is_back_each_process_decides_alone),
+        cmocka_unit_test(a_number_from_before_the_restart_begins_a_new_round),
         cmocka_unit_test(a_higher_number_is_passed_on),
         cmocka_unit_test(a_lower_number_is_replaced_once_and_swallowed_afterwards),
-        cmocka_unit_test(whoever_gets_its_own_number_back_leads_and_says_so),
+        cmocka_unit_test(a_process_that_gets_its_own_number_back_leads_and_announces_it),
         cmocka_unit_test(elected_clears_the_participant_and_goes_round),
         cmocka_unit_test(the_leader_sends_heartbeats),
         cmocka_unit_test(silence_of_the_leader_is_suspected),
-        cmocka_unit_test(that_nobody_leads_is_noticed_too),
+        cmocka_unit_test(a_missing_leader_is_noticed_too),
         cmocka_unit_test(a_lost_announcement_is_repaired_by_a_heartbeat),
         cmocka_unit_test(a_heartbeat_teaches_the_round),
         cmocka_unit_test(a_lower_leader_is_challenged),

@@ -1,20 +1,24 @@
 /*
- * The mandate against an adversary: every message may arrive at any time, any number of times or
- * never; anybody may believe at any time that it is elected; processes crash and come back with
- * what they wrote down, or without it, and leave testaments; leaders resign, and change who votes.
- * No weather, no election, no time but ticks of the clocks.
+ * Tests the mandate against an adversary. Every message may arrive at any time, any number of times
+ * or never. Any process may believe at any time that it is elected. Processes crash and restart,
+ * with or without their saved state, and leave testaments. Leaders resign and change the voters.
+ * There is no simulated network, no election, and no time but ticks of the clocks.
  *
  *     test_adversary any|bounded|thefts|groups [HISTORIES [FIRST]]
  *
- * any: clocks tick as they like. No token is used twice, no voter grants a smaller term (P1, P2).
- * bounded: no clock is ever more than a tick ahead of another. Then, too, no two lead at the same
- * time, and every later token is larger (P3).
+ * any: clocks tick at any rate. No token is used twice, and no voter grants a smaller term (P1,
+ * P2).
+ *
+ * bounded: no clock is ever more than a tick ahead of another. Then, too, no two processes lead at
+ * the same time, and every later token is larger (P3).
+ *
  * thefts: bounded or groups, and testaments of living members are stolen and sent. A member whose
  * testament was sent may lead in that term until it learns of its successor, so that both lead at
- * the same time. No other two members do, and all later offices keep the rules.
- * groups: all clocks are the same, and things happen at once to a group, for which nobody else is
- * there: somebody stands and gets all its answers, a leader renews, changes who votes, resigns. So
- * parts of a cluster go a long way without each other.
+ * the same time. No other two members do, and all later offices obey the rules.
+ *
+ * groups: all clocks are the same. Each move belongs to a random set of processes, and all messages
+ * between them arrive immediately: a process stands and gets all answers, a leader renews, changes
+ * the voters, or resigns. So parts of a cluster get far ahead of each other.
  */
 #include "../../src/model/claims.h"
 #include "../../src/model/dice.h"
@@ -27,7 +31,7 @@
 #define STEPS 600
 #define POOL  4096
 #define LEASE 8
-#define GRAIN 2 /* a clock may be a tick ahead at one end of a lease, and another at the other */
+#define GRAIN 2 /* one clock may be a tick ahead when a lease begins, and another when it ends */
 
 struct letter {
     uint8_t from, to;
@@ -40,17 +44,17 @@ struct history {
     struct elect_node node[MAX];
     struct elect_saved disk[MAX];
     bool up[MAX], bounded, groups, started, changing;
-    bool steady; /* the lease stays as it is */
+    bool steady; /* the lease never changes */
     unsigned ticks[MAX];
     struct claims claims[MAX];
-    elect_term latest; /* the largest token ever taken */
+    elect_term latest; /* the largest token ever used */
     struct letter pool[POOL];
     unsigned letters, offices, changes, readmissions;
     elect_term testament[MAX];
     bool thefts;
     elect_term stolen[MAX]; /* the largest term whose testament was sent while its author lived */
-    elect_term first[MAX];  /* of the office: a leader that succeeds itself has several terms */
-    unsigned overlaps;      /* offices that began while an office of a stolen term went on */
+    elect_term first[MAX];  /* the first term of an office: a leader may succeed itself */
+    unsigned overlaps;      /* offices that began while an office of a stolen term continued */
     const char *broken;
 };
 
@@ -74,8 +78,9 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
     }
 }
 
-/* Does the office rest on promises that a stolen testament ended? One that is prolonged in a later
- * term has promises of its own; but if the lease was made shorter, the long one may still count. */
+/* Returns true if the office relies on grants that a stolen testament ended. An office that is
+ * prolonged in a later term has grants of its own; but after the lease was made shorter, the longer
+ * grants of the stolen term may still count. */
 static bool is_stolen(const struct history *h, uint8_t i)
 {
     return h->node[i].mandate.leader.token <= h->stolen[i] ||
@@ -87,7 +92,7 @@ static void judge_overlap(struct history *h, uint8_t i, uint8_t j)
     bool stolen = is_stolen(h, i) || is_stolen(h, j);
     h->overlaps += stolen;
     if (!stolen)
-        h->broken = "P3: two lead at the same time";
+        h->broken = "P3: two processes lead at the same time";
 }
 
 static void judge(struct history *h, uint8_t i, elect_term before, const struct elect_output *out)
@@ -101,7 +106,7 @@ static void judge(struct history *h, uint8_t i, elect_term before, const struct 
     if (wrong & CLAIMED_TWICE)
         h->broken = "P2: a token is used twice";
     if (wrong & CLAIMED_OVER)
-        h->broken = "P3: a term is released by who leads or works";
+        h->broken = "P3: a process releases a term while it leads or works";
     if (h->bounded && wrong & CLAIMED_LATE && !is_stolen(h, i))
         h->broken = "P3: a later office has a smaller token";
     if (node->mandate.leader.token == 0 || node->mandate.leader.token == before)
@@ -121,7 +126,7 @@ static void step(struct history *h, uint8_t i, struct elect_input in)
     judge(h, i, before, &out);
 }
 
-/* What elections, timers and hosts do in the end: this process is told that it is chosen. */
+/* Nominates a process: this is the only effect of elections that matters here. */
 static void nominate(struct history *h, uint8_t i)
 {
     struct elect_node *node = &h->node[i];
@@ -154,7 +159,7 @@ static void tick(struct history *h, uint8_t i)
 
 static bool forgot(const struct history *h, uint8_t i) { return h->disk[i].incarnation == 0; }
 
-/* What it granted before it does not know. */
+/* Starts a process that has lost its state. It does not know what it has granted before. */
 static void readmit(struct history *h, uint8_t i)
 {
     struct elect_output out;
@@ -164,7 +169,8 @@ static void readmit(struct history *h, uint8_t i)
     elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
 
-/* One at a time: then there are enough who remember. */
+/* Deletes the state of a process, unless another one has lost its state: enough others must
+ * remember. */
 static void lose_state(struct history *h, uint8_t i)
 {
     for (uint8_t j = 0; j < h->config.n; j++)
@@ -189,7 +195,7 @@ static void leave_testament(struct history *h, uint8_t i)
     send_testament(h, i);
 }
 
-/* Of all members that lead, or that may be about to. */
+/* Sends the testaments of all members that lead, and of some that may be about to. */
 static void steal_testaments(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -205,7 +211,7 @@ static void change(struct history *h, uint8_t i)
     const struct elect_membership *m = &h->node[i].saved.membership;
     elect_set bit = (elect_set)1 << below(h, h->config.n);
     elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
-    if (h->steady) /* the time between two changes is for leases that were made shorter */
+    if (h->steady) /* only after a lease was made shorter must the next change wait */
         h->node[i].mandate.time[ELECT_NEXT_CHANGE] = ELECT_UNSET;
     step(h, i, elect_changes(members, m->voters ^ bit, 0));
 }
@@ -222,7 +228,7 @@ static void restart(struct history *h, uint8_t i)
     perform(h, i, &out);
 }
 
-/* Whoever leads. */
+/* Changes the membership at every leader. */
 static void change_somewhere(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -262,7 +268,7 @@ static void move(struct history *h)
 
 /* ---- groups ---- */
 
-/* All that goes between members of the group arrives, and what that brings about, too. */
+/* Delivers all messages between members of the group, and those that they cause. */
 static void settle(struct history *h, elect_set group, unsigned from)
 {
     for (unsigned k = from; k < h->letters && h->broken == NULL; k++) {
@@ -278,7 +284,7 @@ static void pass_time(struct history *h, unsigned ticks)
         elect_shift(&h->node[i], -(elect_time)ticks);
 }
 
-/* Whatever this process waits for has come, but for what is promised. */
+/* Ends all waits of this process except those for grants. */
 static void hurry(struct history *h, uint8_t i)
 {
     elect_time *time = h->node[i].mandate.time;
@@ -287,7 +293,7 @@ static void hurry(struct history *h, uint8_t i)
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
-/* Its own voter says that somebody has promised more. */
+/* Makes a leader succeed itself: its own voter answers that it has promised a larger term. */
 static void succeed_itself(struct history *h, uint8_t i)
 {
     struct elect_mandate *m = &h->node[i].mandate;
@@ -312,7 +318,7 @@ static void tell_members(struct history *h, uint8_t from, uint8_t to)
         step(h, to, elect_received(from, &m, 0));
 }
 
-/* Who leads goes on leading, with this group, until it may change the membership again. */
+/* Keeps the process in office, with this group, until it may change the membership again. */
 static void lead_on(struct history *h, uint8_t i, elect_set group)
 {
     const elect_time *time = h->node[i].mandate.time;
@@ -326,14 +332,14 @@ static void lead_on(struct history *h, uint8_t i, elect_set group)
 
 static void move_group(struct history *h)
 {
-    elect_set everybody = elect_everyone(&h->config);
-    elect_set group = below(h, 4) == 0 ? everybody : dice_throw(&h->dice) & everybody;
+    elect_set everyone = elect_everyone(&h->config);
+    elect_set group = below(h, 4) == 0 ? everyone : dice_throw(&h->dice) & everyone;
     uint8_t i = (uint8_t)below(h, h->config.n), j = (uint8_t)below(h, h->config.n);
     unsigned kind = below(h, 24), from = h->letters;
     bool leads = h->up[i] && elect_in_office(&h->node[i], 0);
     group |= (elect_set)1 << i;
     if (h->letters > POOL / 2)
-        from = h->letters = 0; /* what is old is lost */
+        from = h->letters = 0; /* old messages are lost */
     if (h->thefts && below(h, 15) == 0)
         steal_testaments(h);
     if (kind < 2)
@@ -385,14 +391,14 @@ static void play(struct history *h, uint64_t seed)
     h->changing = seed % 5 < 2;
     h->steady = seed % 2 == 0;
     h->config.stable =
-        seed % 3 == 0 && !groups; /* then they look around, too, and learn of changes */
+        seed % 3 == 0 && !groups; /* processes then send PRESENT, too, and learn of changes */
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
     for (uint8_t i = 0; i < n; i++)
         restart(h, i);
     h->started = true;
     for (unsigned s = 0; s < STEPS && h->broken == NULL; s++) {
-        if (below(h, 40) == 0 && !h->steady) /* all are told of another lease */
+        if (below(h, 40) == 0 && !h->steady) /* all processes get another lease */
             elect_config_mandate(&h->config, LEASE * (1 + below(h, 4)), 2, 0, GRAIN);
         if (groups)
             move_group(h);
@@ -426,5 +432,5 @@ int main(int argc, char **argv)
         (unsigned long long)overlaps);
     return offices < histories / 10 || changes < histories / 100 ||
            (h.thefts &&
-            overlaps < histories / 100); /* else the adversary is too strong to show anything */
+            overlaps < histories / 100); /* with fewer events, the histories test nothing */
 }

@@ -1,11 +1,13 @@
 /*
- * The session rules, with an attacker that has every packet ever sent, and delays, drops, repeats,
- * changes and reflects them, across restarts, restored snapshots and clones, while keys are
- * installed, used, removed and installed again in any order. What is taken was said by that member
- * to this life of the receiver, once, and never by an earlier state of it once a later one is
- * known; a link is shown to work by no packet that came in on it before; nobody honest is told to
- * stop; and when the attacker rests and there is a key that all
- * have, all can talk, with few HELLOs, and know which keys the others have.
+ * Tests the sessions against an attacker that has every packet ever sent. It delays, drops,
+ * repeats, changes and reflects packets, across restarts, restored snapshots and clones, while
+ * members install, use, remove and reinstall keys in any order. It checks that
+ *  - a member accepts a message once, if its sender sent it to this life of the member, and never
+ *    from an earlier state of the sender once a later one is known,
+ *  - a repeated packet never shows that a link works,
+ *  - no honest member is told to stop,
+ *  - when the attacker rests and all members have a common key, all can communicate, with few
+ *    HELLOs, and know which keys the others have.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/session.h"
@@ -23,7 +25,7 @@
 #define WORDS   8192
 #define SHOWN   4096
 #define LINKS   2
-#define KEYS    3 /* that there are, with ids from 1 */
+#define KEYS    3 /* their ids are 1 to 3 */
 #define SECOND  1000000u
 
 struct letter {
@@ -31,7 +33,7 @@ struct letter {
     uint8_t bytes[SEAL_MAX_PACKET];
 };
 
-/* What is on the disk of a member. */
+/* The disk of a member. */
 struct disk {
     uint32_t incarnation;
     uint64_t sequence;
@@ -41,20 +43,21 @@ struct disk {
 /* One start of a member. */
 struct life {
     unsigned member;
-    bool earlier;      /* it runs on a snapshot */
-    bool lost;         /* it has no state, and says so */
-    uint64_t sequence; /* of its state when it began */
+    bool earlier;      /* its state is a restored snapshot */
+    bool lost;         /* it has lost its state, and reports that */
+    uint64_t sequence; /* the sequence number of its state when it began */
     uint32_t incarnation;
     uint64_t began, ended;
     uint8_t boot[SESSION_BOOT];
 };
 
-/* The keys of a member, by slot: ids, or 0. They outlive a restart. */
+/* The key ids of a member, by slot; 0 if a slot is empty. They survive a restart. */
 struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
 
-/* What a DATA packet says: who said it, in which life, to which life. */
+/* The content of a DATA packet: the life of its sender, its number, and the life it is meant for.
+ */
 struct word {
     uint32_t life, number;
     uint8_t to[SEAL_NONCE];
@@ -72,8 +75,8 @@ static struct {
     struct ring ring[MEMBERS];
     uint32_t words, eras;
     uint32_t heard[2][MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
-    struct session_memory knew[MEMBERS][MEMBERS]; /* of it, when that life was met */
-    bool taken[MEMBERS][WORDS];                   /* words, by this life */
+    struct session_memory knew[MEMBERS][MEMBERS]; /* what it knew of each when it met that life */
+    bool taken[MEMBERS][WORDS];                   /* words that its present life has accepted */
     struct {
         uint32_t life;
         unsigned link;
@@ -82,7 +85,7 @@ static struct {
     unsigned showings;
     struct letter pool[POOL];
     unsigned letters, delivered, hellos;
-    uint64_t got; /* words taken, all in all */
+    uint64_t got; /* words accepted, by all members */
     const char *wrong;
 } w;
 
@@ -138,7 +141,7 @@ static bool has(unsigned i, uint8_t id)
     return id != 0 && (w.ring[i].id[0] == id || w.ring[i].id[1] == id);
 }
 
-/* Whatever can be done with the keys of a member, with regard for nobody. */
+/* Changes the keys of a member in any possible way, even if that cuts off others. */
 static void turn_keys(unsigned i)
 {
     uint8_t id = (uint8_t)(1 + below(KEYS)), other = w.ring[i].use ^ 1u;
@@ -161,7 +164,7 @@ static void start(unsigned i)
     struct disk *d = &w.disk[i];
     if (w.up[i])
         stop(i);
-    w.now++; /* the date is another one */
+    w.now++; /* no two lives begin at the same time */
     memset(s, 0, sizeof *s);
     d->incarnation += w.lost[i] ? 0 : 1;
     d->sequence += w.lost[i] ? 0 : 1;
@@ -197,7 +200,7 @@ static void send_packet(const uint8_t *bytes, size_t length)
 {
     if (length == 0)
         return;
-    if (w.letters == POOL) { /* half of what is old is lost */
+    if (w.letters == POOL) { /* the older half is lost */
         memmove(w.pool, w.pool + POOL / 2, POOL / 2 * sizeof w.pool[0]);
         w.letters = POOL / 2;
         w.delivered = w.delivered > POOL / 2 ? w.delivered - POOL / 2 : 0;
@@ -210,7 +213,7 @@ static void send_packet(const uint8_t *bytes, size_t length)
 
 static uint8_t slot_of(unsigned i, const uint8_t *bytes) { return bytes[5] != w.ring[i].id[0]; }
 
-/* To j, or to a process of its number that has lost its state. */
+/* Sends a word to j; if `lost`, to a process with the number of j that has lost its state. */
 static void say(unsigned i, unsigned j, bool lost)
 {
     size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *) =
@@ -221,7 +224,7 @@ static void say(unsigned i, unsigned j, bool lost)
     struct word word = {.life = w.life[i], .number = w.words};
     if (seal(s, peer_index(i, j), (const uint8_t *)"", 0, out) == 0)
         return;
-    struct session *n = &(lost ? &p->lost : &p->now)->with[slot_of(i, out)]; /* it will be that */
+    struct session *n = &(lost ? &p->lost : &p->now)->with[slot_of(i, out)]; /* as `out` used it */
     memcpy(word.to, n->nonce, SEAL_NONCE);
     w.words++;
     send_packet(out, seal(s, peer_index(i, j), (uint8_t *)&word, sizeof word, out));
@@ -242,7 +245,8 @@ static void remember(unsigned i, unsigned j, bool at_once)
         w.node[i].sequence = ++w.disk[i].sequence;
 }
 
-/* In a new era the sequence begins anew. */
+/* Returns true if the life began with an older state than the known one. In a new era, the sequence
+ * numbers begin again. */
 static bool is_older(const struct life *life, const struct session_memory *knew)
 {
     uint32_t era = ELECT_ERA(life->incarnation), known = ELECT_ERA(knew->incarnation);
@@ -254,34 +258,34 @@ static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_even
     uint32_t *latest = &w.heard[e->lost][i][j];
     struct word word;
     if (e->length != sizeof word) {
-        wrong("something that nobody said is taken");
+        wrong("a member accepts a message that no member sent");
         return;
     }
     memcpy(&word, e->content, sizeof word);
     if (word.life < w.life_count && w.lives[word.life].lost != e->lost)
-        wrong("who has lost its state is taken for who has not");
+        wrong("a sender that has lost its state is taken for one that has not, or the reverse");
     if (word.life >= w.life_count || w.lives[word.life].member != j)
-        wrong("somebody else said it");
+        wrong("a message is accepted from the wrong sender");
     else if (memcmp(word.to, w.node[i].key[slot].nonce, SEAL_NONCE) != 0)
-        wrong("it was said to an earlier life, or key");
+        wrong("a message to an earlier life or key is accepted");
     else if (w.taken[i][word.number])
-        wrong("it is taken twice");
+        wrong("a message is accepted twice");
     else if (word.life < *latest && !w.lives[*latest].earlier)
-        wrong("an earlier life is heard after a later one");
+        wrong("a message of an earlier life is accepted after one of a later life");
     else if (w.lives[word.life].earlier && is_older(&w.lives[word.life], &w.knew[i][j]))
-        wrong("a restored snapshot is heard by who knows better");
+        wrong("a member that knows a later state accepts a message from a restored snapshot");
     w.taken[i][word.number] = true;
     *latest = word.life > *latest ? word.life : *latest;
     w.got++;
 }
 
-/* A session is with somebody who was alive since this life began. */
+/* Checks that a session is with a life that did not end before this life began. */
 static void check_peer(unsigned i, const struct session_memory *knows)
 {
     for (unsigned k = 1; k < w.life_count; k++)
         if (memcmp(w.lives[k].boot, knows->boot, SESSION_BOOT) == 0 && w.lives[k].ended != 0 &&
             w.lives[k].ended < w.lives[w.life[i]].began)
-            wrong("a session with who was dead before");
+            wrong("a session is opened with a life that had already ended");
 }
 
 static void show(unsigned i, unsigned link, const uint8_t *bytes)
@@ -320,7 +324,7 @@ static void deliver(unsigned i, const uint8_t *bytes, size_t length)
     if (e.news == SESSION_OPENED || e.fresh)
         remember(i, j, e.news == SESSION_OPENED);
     if (e.news == SESSION_MUST_STOP && !w.tampered[i])
-        wrong("somebody honest is told to stop");
+        wrong("an honest member is told to stop");
     if (e.news == SESSION_MUST_STOP)
         stop(i);
     send_packet(e.answer, e.answer_length);
@@ -340,7 +344,7 @@ static void attack(unsigned i)
         deliver(i, l.bytes, l.length);
 }
 
-/* A part of history happens again, in its order. */
+/* Repeats a part of the history, in the same order. */
 static void repeat(unsigned i)
 {
     unsigned first = (unsigned)below(w.letters + 1), count = (unsigned)below(20);
@@ -350,7 +354,7 @@ static void repeat(unsigned i)
     }
 }
 
-/* The network as it should be: each packet once, to whom it is for. */
+/* Delivers the next packet as a working network does: once, to its destination. */
 static void deliver_next(void)
 {
     if (w.delivered >= w.letters)
@@ -362,7 +366,7 @@ static void deliver_next(void)
             deliver(i, l.bytes, l.length);
 }
 
-/* Its state is thrown away. */
+/* Deletes the state of a member, and restarts it. */
 static void forget(unsigned i)
 {
     memset(&w.disk[i], 0, sizeof w.disk[i]);
@@ -377,7 +381,7 @@ static bool can_speak(unsigned i, unsigned j)
     return sessions_seal(&w.node[i], peer_index(i, j), (const uint8_t *)"", 0, out) > 0;
 }
 
-/* Who can ask all others comes back in an era that none of them has met. */
+/* Restarts a lost member in an era that no other has met, if it can ask all others. */
 static void come_back(unsigned i)
 {
     for (unsigned j = 0; j < MEMBERS; j++)
@@ -402,7 +406,7 @@ static void move(void)
     else if (w.tampered[i] && !w.up[i] && below(4) == 0)
         forget(i);
     else if (w.tampered[i] && (kind > 94 || !w.up[i]))
-        return; /* who was told to stop is not started again by itself */
+        return; /* a member that was told to stop is not restarted */
     else if (!w.up[i])
         start(i);
     else if (w.lost[i] && below(8) == 0)
@@ -414,7 +418,7 @@ static void move(void)
     else if (kind < 94)
         turn_keys(i);
     else if (kind < 95)
-        w.delivered = w.letters; /* what is under way is lost */
+        w.delivered = w.letters; /* all packets in flight are lost */
     else if (kind < 97)
         start(i);
     else if (kind == 97 && !w.lost[i]) {
@@ -428,7 +432,7 @@ static void move(void)
         forget(i);
 }
 
-/* Where there is room, else in place of the key that is not to be kept. */
+/* Installs a key in a free slot, or else in place of a key other than `keep`. */
 static void give(unsigned i, uint8_t id, uint8_t keep)
 {
     const uint8_t *has_now = w.ring[i].id;
@@ -442,7 +446,7 @@ static void give(unsigned i, uint8_t id, uint8_t keep)
     add_key(i, slot, id);
 }
 
-/* All have a first key; and either use it, or have a second one, too, and use either. */
+/* Gives all members a common key, which they use; or two common keys, of which each uses either. */
 static void agree_on_keys(void)
 {
     uint8_t first = (uint8_t)(1 + below(KEYS)), second = (uint8_t)(1 + first % KEYS);
@@ -461,7 +465,7 @@ static bool are_honest(unsigned i, unsigned j)
     return i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j];
 }
 
-/* The network as it should be, for so many twentieths of a second. */
+/* Lets the network work without an attacker, for `turns` twentieths of a second. */
 static void pass(unsigned turns, bool talking)
 {
     for (unsigned turn = 0; turn < turns; turn++) {
@@ -478,7 +482,7 @@ static void pass(unsigned turns, bool talking)
     }
 }
 
-/* What i thinks of j's keys, and does with its own. */
+/* Checks what i knows about the keys of j, and which of its own keys i uses. */
 static void check_keys(unsigned i, unsigned j, bool one_key)
 {
     const struct letter *last = &w.pool[w.letters - 1];
@@ -486,10 +490,10 @@ static void check_keys(unsigned i, unsigned j, bool one_key)
         wrong("the key in use is not used");
     for (uint8_t k = 0; k < SESSION_KEYS; k++)
         if (sessions_accepts(&w.node[i], peer_index(i, j), k) != has(j, w.ring[i].id[k]))
-            wrong("it is not known who has which key");
+            wrong("a member is wrong about the keys of another");
 }
 
-/* Honest members reach each other within seconds; each hears a word of the other. */
+/* Checks that honest members reach each other within seconds, and hear each other's words. */
 static void calm(void)
 {
     bool one_key = true;
@@ -497,7 +501,7 @@ static void calm(void)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (!w.up[i] && !w.tampered[i])
             start(i);
-    bool talking = below(2) == 0; /* else HELLO is all there is to say */
+    bool talking = below(2) == 0; /* otherwise only HELLOs are sent */
     pass((unsigned)below(40), talking);
     agree_on_keys();
     for (unsigned i = 1; i < MEMBERS; i++)
@@ -515,12 +519,12 @@ static void calm(void)
                 while (w.delivered < w.letters)
                     deliver_next();
                 if (w.got == before)
-                    wrong("two who are honest cannot talk");
+                    wrong("two honest members cannot communicate");
                 check_keys(i, j, one_key);
             }
     pass(20, true);
     w.hellos = 0;
-    pass(100, true); /* five seconds, six ways, asked and answered twice a second */
+    pass(100, true); /* five seconds: on each of six ways, a HELLO and its answer twice a second */
     bool all = are_honest(0, 1) && are_honest(1, 2);
     if (all && w.hellos > (one_key ? 0 : 5 * MEMBERS * (MEMBERS - 1) * 2 * 2))
         wrong("more HELLOs than needed");
@@ -556,7 +560,7 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    printf("%llu histories, %llu words taken\n", (unsigned long long)histories,
+    printf("%llu histories, %llu words accepted\n", (unsigned long long)histories,
            (unsigned long long)got);
-    return got < histories; /* else nothing was shown */
+    return got < histories; /* with fewer words, the histories test nothing */
 }

@@ -1,8 +1,8 @@
 /*
- * The real slot code over a disk that may fail at every call: kills, which the page cache survives,
- * and power cuts, after which every sector that was not synced may be the old one, the new one, or
- * none. Some slots cannot be read, for a life or for good. What was acknowledged is never
- * forgotten, and the file can be opened whenever it can be read.
+ * Runs the real store over a simulated disk that may fail at every call. A kill leaves the page
+ * cache intact. After a power failure, every sector that was not synced may have its old content,
+ * its new content, or garbage. Some slots cannot be read, for one life or forever. No acknowledged
+ * write may be lost, and the file must open whenever it can be read.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/store.h"
@@ -21,13 +21,13 @@ static struct {
     uint8_t durable[STORE_SIZE], cache[STORE_SIZE];
     bool dirty[SECTORS];
     unsigned left; /* calls until it fails */
-    bool cut;      /* by a power cut, not a kill */
+    bool cut;      /* the failure is a power failure, not a kill */
     unsigned bad;  /* slots that cannot be read */
 } disk;
 
 static uint64_t below(uint64_t bound) { return dice_below(&disk.dice, bound); }
 
-/* This call, and whatever comes after it. */
+/* Returns true if this call fails. All later calls fail, too. */
 static bool fails(void)
 {
     if (disk.left == 0)
@@ -51,7 +51,7 @@ static int disk_read(void *context, void *bytes, size_t length, uint64_t offset)
     return 0;
 }
 
-/* The kernel writes some of it back whenever it likes. */
+/* Writes to the page cache. The kernel may write any part of it back at any time. */
 static int disk_write(void *context, const void *bytes, size_t length, uint64_t offset)
 {
     bool last = fails();
@@ -93,16 +93,17 @@ static void die(void)
 
 static const struct store_file file = {disk_read, disk_write, disk_sync, NULL};
 
-/* Lives until something fails; what it says of itself grows with every try. */
+/* Opens the store and writes larger and larger promises until the disk fails. Returns what is
+ * wrong, or NULL. */
 static const char *live(struct store *s, struct state *state, uint64_t *tried, uint64_t *told)
 {
     enum store_error error = store_open(s, &file, state);
     if (error == STORE_IO || (error != STORE_FINE && disk.bad != 0))
         return NULL;
     if (error != STORE_FINE)
-        return "it cannot be opened";
+        return "the file cannot be opened";
     if (state->group[0].promised < *told)
-        return "what was acknowledged is forgotten";
+        return "an acknowledged write is lost";
     for (;;) {
         state->incarnation++;
         state->group[0].promised = ++*tried;
@@ -128,7 +129,7 @@ static const char *history(uint64_t seed)
     state.group[0].promised = 1;
     disk.left = UINT32_MAX;
     if (store_format(&store, &file, &state) != STORE_FINE)
-        return "it cannot be made";
+        return "the file cannot be created";
     for (unsigned lives = 0; lives < 12 && wrong == NULL; lives++) {
         disk.left = (unsigned)below(below(2) == 0 ? 12 : 24);
         disk.cut = below(2) == 0;

@@ -1,11 +1,12 @@
 /*
- * Storm, then calm: 20,000 random schedules for each algorithm, with loss, duplication, reordering,
- * crashes, recoveries and cuts; some processes are down from the beginning, some stay down. When it
- * is calm everybody alive agrees on the highest of them, within a bound.
+ * A storm, then calm: 20,000 random schedules for each algorithm, with loss, duplication,
+ * reordering, crashes, recoveries and partitions. Some processes are down from the beginning, and
+ * some stay down. In the calm, all live processes must agree on the highest of them, within a
+ * bound.
  *
  *     test_storm ALGORITHM [SCHEDULES [FIRST]]
  *
- * A schedule is a seed; what fails is printed as the command that replays it.
+ * A schedule is a seed. A failed schedule is printed as the command that replays it.
  */
 #include "../../src/sim/experiment.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The experiment, and the words that would make it on the command line. */
+/* The experiment, and the command line that would produce it. */
 struct storm {
     struct experiment experiment;
     struct text command;
@@ -29,7 +30,7 @@ static void say(struct storm *s, const char *option, const char *value)
 }
 
 static void set(struct storm *s, enum setting setting, const char *value, unsigned number,
-                const char *behind)
+                const char *suffix)
 {
     struct text t, complaint;
     text_clear(&t);
@@ -37,7 +38,7 @@ static void set(struct storm *s, enum setting setting, const char *value, unsign
     text_add(&t, value);
     if (number != UINT32_MAX)
         text_add_number(&t, number);
-    text_add(&t, behind);
+    text_add(&t, suffix);
     bool is_switch = setting == SETTING_REORDER || setting == SETTING_SHUFFLE;
     if (!setup_set(&s->experiment.setup, setting, is_switch ? "on" : t.bytes, &complaint))
         abort();
@@ -53,7 +54,7 @@ static void add_fault(struct storm *s, enum fault_kind kind, const char *option)
     say(s, option, text);
 }
 
-/* Somebody crashes for good, or the cluster is cut in two for a while. */
+/* Draws the crash of a process that stays down, and a partition that heals. */
 static void draw_faults(struct storm *s, struct dice *d, unsigned n, unsigned storm)
 {
     struct experiment *e = &s->experiment;

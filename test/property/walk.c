@@ -1,7 +1,7 @@
 /*
- * A walk: moves made in any order, as no clock would make them. Messages are delivered out of turn,
- * lost and duplicated, timers fire early and late, processes crash and recover. Then it is calm,
- * time takes over, and everybody alive agrees on the highest.
+ * A walk makes moves in random order, independent of any clock. Messages are delivered out of
+ * order, lost and duplicated, timers fire early and late, processes crash and recover. Then the
+ * faults end, time passes normally, and all live processes must agree on the highest.
  *
  *     test_walk ALGORITHM [WALKS [FIRST]]
  */
@@ -32,7 +32,7 @@ static void crash_or_recover(struct world *w, struct dice *d, struct happening *
 {
     uint8_t rank = (uint8_t)dice_below(d, w->config.n);
     struct fault fault = {.kind = world_up(w, rank) ? FAULT_CRASH : FAULT_RECOVER, .rank = rank};
-    if (fault.kind == FAULT_RECOVER || (w->up & (w->up - 1)) != 0) /* somebody stays up */
+    if (fault.kind == FAULT_RECOVER || (w->up & (w->up - 1)) != 0) /* one stays up */
         world_fault(w, &fault, h);
 }
 
