@@ -255,7 +255,7 @@ enum elect_event {
     X(REFUSES_HELD, ELECT_LOUD, "%p has granted %b a lease that still runs -> %p refuses")         \
     X(TERM_IS_OVER, ELECT_LOUD, "%a has released this term -> %p notes that it is over")           \
     X(OFFICE_RELEASED, ELECT_LOUD, "%a has released its term -> %p looks for a leader")            \
-    /* the mandate: who is there */                                                                \
+    /* the mandate: presence */                                                                    \
     X(MISSES, ELECT_LOUD, "%p hears nothing from %a -> %p looks for a leader")                     \
     X(LOOKS_AROUND, ELECT_LOUD, "%p knows no leader -> it looks for one")                          \
     X(STILL_LOOKS, ELECT_QUIET, "%p still knows no leader")                                        \

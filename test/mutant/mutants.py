@@ -129,7 +129,7 @@ MUTANTS = {
     "closed is one number for all owners": (
         "voter.c", "    raise_term(&saved(p)->closed[owner], e);",
         "    for (unsigned i = 0; i < ELECT_MAX; i++)\n        raise_term(&saved(p)->closed[i], e);",
-        "unit a closed term closes nobody elses"),
+        "unit a closed term closes no term of another owner"),
     "guard lets through any term of the owner": (
         "voter.c", "m->term != saved(p)->promised)", "elect__owner(p, saved(p)->promised) != c)",
         "unit after a start the longest lease is waited for"),
@@ -138,7 +138,7 @@ MUTANTS = {
         "unit the guard ends with what it protects"),
     "guard forgets the longest lease": (
         "voter.c", "        saved(p)->longest = voter(p)->longest;", "        saved(p)->longest = 0;",
-        "unit the guard is as long as what was granted since"),
+        "unit the guard is as long as the leases granted since"),
     "no guard after a start": (
         "node.c", "    if (s->longest > 0)\n        m->time[ELECT_GUARD] = now + s->longest;\n", "", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --crashes 1"),
     "guard from the configured lease": (
@@ -146,7 +146,7 @@ MUTANTS = {
         "unit after a start the longest lease is waited for"),
     "a smaller lease shortens a grant": (
         "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not shorten its grant */\n", "        ;\n",
-        "unit a shorter lease does not shorten what was promised"),
+        "unit a shorter lease does not shorten a grant"),
     "first grant starts no lease": (
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
         "storms --processes 3 --seed 2"),
@@ -175,7 +175,7 @@ MUTANTS = {
         "unit a certificate frees the voter"),
     "candidate followed as if it led": (
         "voter.c", "    if (m->leading) {\n        presence(p)->heir = m->heir;\n        elect__follow_office", "    if (true) {\n        presence(p)->heir = m->heir;\n        elect__follow_office",
-        "unit only who says that it leads is followed"),
+        "unit only a process that reports that it leads is followed"),
     "observer votes": (
         "voter.c", "    if (votes(p, c, m))\n        answer", "    if (true)\n        answer",
         "unit an observer follows and does not vote"),
@@ -185,10 +185,10 @@ MUTANTS = {
     # the mandate: candidates and leaders
     "an answer to an earlier question counts": (
         "office.c", "m->term != candidate(p)->asked || m->round != candidate(p)->prevote_round)", "m->term != candidate(p)->asked)",
-        "unit answers to an earlier question are none"),
+        "unit answers to an earlier question do not count"),
     "who has just started burns a term": (
         "office.c", "    stand_for(p, ELECT_PREVOTING);\n    if (!elect__own_vote", "    stand_for(p, ELECT_CONFIRMING);\n    if (!elect__own_vote",
-        "unit who has just started burns no term"),
+        "unit a member that has just started uses no term"),
     "failed self-succession releases": (
         "office.c", "    if (asked && !in_office(p))\n", "    if (asked)\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
@@ -216,7 +216,7 @@ MUTANTS = {
     "majority is n/2": (
         "office.c", "return count(electorate) / 2 + 1;", "return count(electorate) / 2;", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "observer's GRANT counted": (
-        "office.c", "    return count(some & m->voters) >= elect__quorum(m->voters) &&\n           count(some & m->before)", "    return count(some) >= elect__quorum(m->voters) &&\n           count(some)", "unit an observers grant is none"),
+        "office.c", "    return count(some & m->voters) >= elect__quorum(m->voters) &&\n           count(some & m->before)", "    return count(some) >= elect__quorum(m->voters) &&\n           count(some)", "unit a grant of an observer does not count"),
     "loser keeps its grants": (
         "office.c", "    if (asked && !in_office(p))\n        elect__say", "    if (false)\n        elect__say",
         "unit a lost candidacy is released and tried again later"),
@@ -228,10 +228,10 @@ MUTANTS = {
         "unit a nominee asks before it raises a term"),
     "office outlives its lease": (
         "office.c", "    bool over = in_office(p) && !before(p, ELECT_UNTIL);", "    bool over = false;",
-        "unit at its end an office is over whatever comes in"),
+        "unit at its end an office is over whatever the event"),
     "released before the work has stopped": (
         "office.c", "    leader(p)->working = true;\n", "    leader(p)->working = true;\n    elect__stopped(p);\n",
-        "unit at its end an office is over whatever comes in"),
+        "unit at its end an office is over whatever the event"),
     "highest term forgotten": (
         "office.c", "        raise_term(&p->node->mandate.seen, m->in_the_way);\n", "        ;\n", "storms --processes 3"),
     "term used twice": (
@@ -239,12 +239,12 @@ MUTANTS = {
     "no second attempt": (
         "office.c", "    *at(p, ELECT_RETRY) = p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);\n", "", "storms --processes 3"),
     "a refusal counts from the loss": (
-        "office.c", "rest = waits - stood(p);", "rest = waits;", "unit a refusal lasts from when it was said"),
+        "office.c", "rest = waits - stood(p);", "rest = waits;", "unit a refusal lasts from the time of the answer"),
     "a refusal counts from the question": (
-        "office.c", "(m->remaining > 0 ? (uint32_t)stood(p) : 0)", "0", "unit a refusal lasts from when it was said"),
+        "office.c", "(m->remaining > 0 ? (uint32_t)stood(p) : 0)", "0", "unit a refusal lasts from the time of the answer"),
     "a silent voter is waited for as long as for a write": (
         "office.c", "candidacy == ELECT_PREVOTING && some < longest ? some : longest", "longest + 0 * some * candidacy",
-        "unit a refusal lasts from when it was said"),
+        "unit a refusal lasts from the time of the answer"),
     "who is slower than T is never waited for": (
         "office.c", "        some *= 2;\n", "        break;\n", "unit a candidate waits longer at every attempt"),
     "a run hands over before its work has stopped": (
@@ -276,17 +276,17 @@ MUTANTS = {
         "daemon/run_connection.c", "    if (!idle) /*", "    if (held) /*", "work only-with-a-runner"),
     "chosen while it worked, and forgotten": (
         "handover.c", "    if (candidate(p)->nominated) /* it was nominated while its work stopped */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
-        "unit who is handed an office while it works waits until it has stopped"),
+        "unit a successor that works waits until its work has stopped"),
     "a withdrawn candidate goes on asking": (
         "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
     "rounds never renewed": (
         "office.c", "    *at(p, ELECT_RENEW) = p->now + p->config->renewal;\n", "", "storms --processes 3"),
     "a testament of the living is ignored": (
         "office.c", "        elect__end_office(p, TESTAMENT_OF_THE_LIVING);", "        because(p, COUNTS);",
-        "unit a leader whose term was closed steps down at once"),
+        "unit a leader whose term was closed steps down immediately"),
     "stale majority is ignored": (
         "office.c", "    if (elect__majority(p, leader(p)->stale)) {", "    if (false) {",
-        "unit a majority that promised another says that clocks are wrong"),
+        "unit a majority that promised a larger term shows that clocks are wrong"),
     "the larger term gives way": (
         "office.c", "token != 0 && its > token;", "token != 0 && its != 0;",
         "unit of two leaders the smaller term gives way"),
@@ -295,7 +295,7 @@ MUTANTS = {
         "scenario mandate/frozen-clock: a clock is wrong"),
     "an office that ends leaves its succession": (
         "office.c", "    candidate(p)->stage = ELECT_NO_CANDIDATE;\n    leader(p)->stale = 0;\n    candidate(p)->nominated", "    leader(p)->stale = 0;\n    candidate(p)->nominated",
-        "unit an office that ends takes its succession with it"),
+        "unit a succession ends with its office"),
     "old term renewed while it succeeds itself": (
         "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
         "    bool current = m->term == leader(p)->token || (m->term == leader(p)->term && candidate(p)->stage == ELECT_CONFIRMING);",
@@ -308,17 +308,17 @@ MUTANTS = {
     "own terms count as somebody else's": (
         "office.c", "    if (elect__owner(p, x) != me(p))\n        leader(p)->stale", "    if (true)\n        leader(p)->stale", "unit succession is asked for once in a renewal"),
     "office as long as the lease is now": (
-        "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts as long as was asked for"),
+        "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts for the lease that was asked for"),
     "new leader does not say so": (
-        "office.c", "    elect__round(p);\n    because(p, TAKES_OFFICE);", "    because(p, TAKES_OFFICE);", "unit an office lasts as long as was asked for"),
+        "office.c", "    elect__round(p);\n    because(p, TAKES_OFFICE);", "    because(p, TAKES_OFFICE);", "unit an office lasts for the lease that was asked for"),
     "longer lease not written down": (
         "voter.c", " || m->lease > saved(p)->longest ||", " ||",
-        "unit a longer lease of the same term is written down"),
+        "unit a longer lease of the same term is persisted"),
     "guard ends with any term of the owner": (
         "voter.c", "elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)", "elect__owner(p, saved(p)->promised) == owner)",
-        "unit only the end of what was promised ends the guard"),
+        "unit only the end of the promised term ends the guard"),
     "stands again while its work goes on": (
-        "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||", "unit while its work goes on nobody stands again"),
+        "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||", "unit a member does not stand again while its work continues"),
     "used term forgotten at a restart": (
         "office.c", "    raise_term(&highest, saved(p)->used);\n", "    highest = leader(p)->rounds == 0 ? saved(p)->promised : highest;\n",
         "unit a term that was used is never used again"),
@@ -327,22 +327,22 @@ MUTANTS = {
         "unit witnesses own no terms and observers do not count"),
     "the last to be asked is waited for": (
         "office.c", "        best = elect__majority(p, sooner) && one < best ? one : best;\n", "        best = elect__majority(p, sooner) && (best == UINT32_MAX || one > best) ? one : best;\n",
-        "unit who need not be waited for is not"),
+        "unit a candidate waits only until a majority may grant"),
     "silence counts as consent": (
-        "office.c", "    return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);", "    return voters(p);", "unit who does not answer is not free"),
+        "office.c", "    return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);", "    return voters(p);", "unit a voter that does not answer is not free"),
     "a refusal is never forgotten": (
-        "office.c", "    forget_refusal(p, from);\n", "", "unit who grants now does not refuse any more"),
+        "office.c", "    forget_refusal(p, from);\n", "", "unit a voter that grants does not refuse any more"),
     "late GRANT of the old term confirms the new one": (
         "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
         "    bool current = (m->term == leader(p)->term || (in_office(p) && m->term == leader(p)->token)) && (in_office(p) || candidate(p)->stage == ELECT_CONFIRMING);",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "guard shorter than what was renewed": (
-        "voter.c", "    voter(p)->longest = m->lease > voter(p)->longest ? m->lease : voter(p)->longest;\n", "", "unit the guard is as long as what was granted since"),
+        "voter.c", "    voter(p)->longest = m->lease > voter(p)->longest ? m->lease : voter(p)->longest;\n", "", "unit the guard is as long as the leases granted since"),
     "majority is half of an even number": (
         "office.c", "return count(electorate) / 2 + 1;", "return (count(electorate) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
     "released while it leads again": (
         "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||",
-        "unit who is handed an office while it works waits until it has stopped"),
+        "unit a successor that works waits until its work has stopped"),
     "released when the office ends": (
         "office.c", "    p->node->leader = ELECT_NOBODY;\n    because(p, why);\n}",
         "    p->node->leader = ELECT_NOBODY;\n    elect__say(p, voters(p), (message){.type = ELECT_RELEASE, .term = p->node->saved.used, .incarnation = p->node->saved.incarnation});\n    because(p, why);\n}",
@@ -367,18 +367,18 @@ MUTANTS = {
     "the own release ends the wait": (
         "voter.c", "    if (from != me(p))\n        elect__may_be_free", "    if (true)\n        elect__may_be_free", "unit a released candidacy ends the wait for its lease with a back off"),
     "late echo of an office is followed": (
-        "office.c", "    if (c == me(p) && !in_office(p))\n", "    if (false)\n", "unit at its end an office is over whatever comes in"),
+        "office.c", "    if (c == me(p) && !in_office(p))\n", "    if (false)\n", "unit at its end an office is over whatever the event"),
     "vote of an earlier incarnation": (
         "node.c", " && m->incarnation != saved(p)->incarnation)", " && false)",
-        "unit answers to an earlier life are none"),
+        "unit answers to an earlier life do not count"),
     "any term believed": (
-        "node.c", "m->term > last ||\n        m->certificate > last || m->pause > last_pause)", "m->pause > last_pause)", "unit a term from nowhere is a lie"),
+        "node.c", "m->term > last ||\n        m->certificate > last || m->pause > last_pause)", "m->pause > last_pause)", "unit an impossible term is malformed"),
     "incarnation not raised": (
-        "node.c", "    s->incarnation++;\n", "", "unit answers to an earlier life are none"),
+        "node.c", "    s->incarnation++;\n", "", "unit answers to an earlier life do not count"),
     # hand-over, preemption
     "a resigned leader goes on leading": (
         "node.c", "    return elect_in_office(node, now) && !node->mandate.leader.handing;", "    return elect_in_office(node, now);",
-        "unit who resigns does not lead but renews until its work stops"),
+        "unit a leader that resigns renews until its work stops"),
     "handed over before the work has stopped": (
         "handover.c", "    because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
         "    elect__stopped(p);\n    because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
@@ -387,53 +387,53 @@ MUTANTS = {
         "handover.c", "        elect__end_office(p, HANDS_OVER);\n", "        ;\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --hand-over"),
     "a resigned leader succeeds itself": (
-        "office.c", "               !leader(p)->handing && !before(p, ELECT_RETRY)) {", "               !before(p, ELECT_RETRY)) {", "unit who resigns does not succeed itself"),
+        "office.c", "               !leader(p)->handing && !before(p, ELECT_RETRY)) {", "               !before(p, ELECT_RETRY)) {", "unit a leader that resigns does not succeed itself"),
     "the successor is not told": (
         "handover.c", "    if (next != ELECT_NOBODY)\n        elect__say", "    if (false)\n        elect__say",
-        "unit an office is handed to who is named"),
+        "unit an office is handed to the named member"),
     "an office is handed to whoever is the heir": (
-        "handover.c", "takes ? named : elect__heir(p);", "elect__heir(p);", "unit an office is handed to who is named"),
+        "handover.c", "takes ? named : elect__heir(p);", "elect__heir(p);", "unit an office is handed to the named member"),
     "the lowest is the heir": (
         "presence.c", "    return of_a != of_b ? of_a < of_b : a > b;", "    return of_a != of_b ? of_a < of_b : a < b;",
-        "unit who resigns does not lead but renews until its work stops"),
+        "unit a leader that resigns renews until its work stops"),
     "the heir is somebody who is gone": (
-        "handover.c", "elect__lately(p, presence(p)->heard) & ~only(me(p));", "others(p);", "unit nobody to hand over to is no reason to stay"),
+        "handover.c", "elect__lately(p, presence(p)->heard) & ~only(me(p));", "others(p);", "unit a leader without a successor can resign"),
     "a hand is no nomination": (
-        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "false)", "unit who is handed an office asks at once"),
+        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "false)", "unit a successor asks for a mandate immediately"),
     "a late hand disturbs": (
-        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is none"),
+        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is ignored"),
     "the heir does nothing": (
-        "voter.c", "    if (heir && has(members(p), me(p)))", "    if (false)", "unit a testament is the heirs turn and the others wait"),
+        "voter.c", "    if (heir && has(members(p), me(p)))", "    if (false)", "unit after a testament the heir asks and the others wait"),
     "the heir acts although elections are paused": (
-        "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p) &&", "m->heir == ELECT_NOBODY &&", "unit a testament is the heirs turn and the others wait"),
+        "voter.c", "m->heir == ELECT_NOBODY && !elect__paused(p) &&", "m->heir == ELECT_NOBODY &&", "unit after a testament the heir asks and the others wait"),
     "the heir acts although somebody is named": (
-        "voter.c", "presence(p)->heir == me(p) && m->heir == ELECT_NOBODY &&", "presence(p)->heir == me(p) &&", "unit a release that names somebody is nobody elses turn"),
+        "voter.c", "presence(p)->heir == me(p) && m->heir == ELECT_NOBODY &&", "presence(p)->heir == me(p) &&", "unit after a release only the named heir asks"),
     "a former life releases": (
-        "node.c", " && elect__of_a_former_life(p, in->from, m->incarnation))", " && false)", "unit what a former life said is not about this one"),
+        "node.c", " && elect__of_a_former_life(p, in->from, m->incarnation))", " && false)", "unit messages of a former life do not concern the present one"),
     "an order is carried out in any term": (
         "handover.c", "ordered != 0 && ordered != leader(p)->token", "false", "storms --processes 3"),
     "an order is carried out twice": (
         "handover.c", "else if (leader(p)->handing)\n        because(p, RESIGNS_ALREADY);\n    else if (successor", "else if (successor", "storms --processes 3"),
     "resigning costs nothing": (
-        "handover.c", "        elect__penalize(p, RESIGNATION);", "        ;", "unit penalties are forgotten by half"),
+        "handover.c", "        elect__penalize(p, RESIGNATION);", "        ;", "unit penalties are halved"),
     "giving place costs": (
-        "handover.c", "    if (hands == ELECT_RESIGNING)\n", "    if (hands)\n", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "    if (hands == ELECT_RESIGNING)\n", "    if (hands)\n", "unit a leader gives its place to the fittest claimant"),
     "place is given though it is not configured": (
-        "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (!elect__paused(p)", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (!elect__paused(p)", "unit a leader gives its place to the fittest claimant"),
     "place is given though elections are paused": (
-        "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (p->config->preempt", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "    if (p->config->preempt && !elect__paused(p)", "    if (p->config->preempt", "unit a leader gives its place to the fittest claimant"),
     "place is given to anybody": (
-        "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit a leader gives its place to the fittest claimant"),
     "place is given to the first who asks": (
-        "handover.c", "to == first_claimant(p))", "true)", "unit a leader gives its place to the fittest who asks"),
+        "handover.c", "to == first_claimant(p))", "true)", "unit a leader gives its place to the fittest claimant"),
     "place is claimed at once": (
-        "presence.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "presence.c", "= p->now + p->config->preempt_after;", "= p->now;", "unit a fitter follower claims after it has seen a majority long enough"),
     "place is claimed by who is not fitter": (
-        "presence.c", " || !elect__displaces(p, me(p), presence(p)->follows)) {", ") {", "unit who outranks its leader says so when it has seen a majority long enough"),
+        "presence.c", " || !elect__displaces(p, me(p), presence(p)->follows)) {", ") {", "unit a fitter follower claims after it has seen a majority long enough"),
     "a member that could not take the place keeps another from it": (
-        "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a member that would take the place itself keeps another from it"),
+        "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a claimant that may displace the leader comes before another"),
     "a cluster that was never paused believes any pause": (
-        "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is heard of written down and holds elections back"),
+        "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is learned persisted and holds elections back"),
     "penalties of the moment move an office": (
         "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter and asks for the office"),
     # counters
@@ -442,22 +442,22 @@ MUTANTS = {
     "a readmitted member is deaf to large terms": (
         "node.c", "bool is_new = p->node->mandate.seen == 0 || lost_state(p);", "bool is_new = p->node->mandate.seen == 0;", "unit a member that lost its state believes what is remembered"),
     "a readmitted member calls a late grant malformed": (
-        "node.c", "(lost_state(p) || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state takes a late grant for what it is"),
+        "node.c", "(lost_state(p) || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state ignores a late grant"),
     # sight
     "suspicion by the own clock": (
         "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four voters of six keep sight of a majority"),
     "a leader that speaks for itself is hearsay": (
-        "presence.c", "its_leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that tells of itself is no hearsay"),
+        "presence.c", "its_leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that reports itself is not hearsay"),
     "elections begin at once": (
         "presence.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    because", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    because",
-        "unit who misses a leader looks around for t before it begins"),
+        "unit a member that misses its leader looks around for t before it begins"),
     "one direction is enough": (
         "presence.c", " & elect__lately(p, presence(p)->heard_me);", ";",
-        "unit both must hear each other"),
+        "unit a majority must hear the member and be heard"),
     "sight never ends": (
-        "presence.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit what was heard long ago is out of sight"),
+        "presence.c", "times[j] != ELECT_UNSET && times[j] >= since ?", "times[j] != ELECT_UNSET ?", "unit members that were heard long ago do not count"),
     "who sees no majority takes part": (
-        "presence.c", " &&\n           elect__sees_majority(p);\n}", ";\n}", "unit what was heard long ago is out of sight"),
+        "presence.c", " &&\n           elect__sees_majority(p);\n}", ";\n}", "unit members that were heard long ago do not count"),
     "a process that is no member keeps the leader that it misses": (
         "detector.c", "        p->node->leader = ELECT_NOBODY; /* once it is a member, no timer would make it forget */\n", "",
         "scenario mandate/added-while-others-stand-aside: no agreement"),
@@ -484,38 +484,38 @@ MUTANTS = {
     "everybody is fitter who has fewer penalties": (
         "presence.c", "others(p) & presence(p)->able & ~presence(p)->aside;", "others(p) & ~presence(p)->aside;", "unit the fewest penalties come first"),
     "penalties are never forgotten": (
-        "presence.c", "    presence(p)->penalties /= 2;\n", "", "unit penalties are forgotten by half"),
+        "presence.c", "    presence(p)->penalties /= 2;\n", "", "unit penalties are halved"),
     "penalties have no end": (
-        "presence.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are forgotten by half"),
+        "presence.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are halved"),
     "a start is no penalty": (
         "node.c", "        m->presence.penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for the office"),
     "a failed candidacy is no penalty": (
-        "office.c", "    if (failed)\n        elect__penalize(p, 1);\n", "", "unit a failed candidacy is a penalty unless somebody was in the way"),
+        "office.c", "    if (failed)\n        elect__penalize(p, 1);\n", "", "unit a failed candidacy is a penalty unless a lease prevented it"),
     "whoever waits is penalized": (
         "office.c", "candidate(p)->stage == ELECT_CONFIRMING && waits == 0;", "candidate(p)->stage == ELECT_CONFIRMING;",
-        "unit a failed candidacy is a penalty unless somebody was in the way"),
+        "unit a failed candidacy is a penalty unless a lease prevented it"),
     "who follows a leader elects": (
-        "presence.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit who follows a leader says so instead of electing"),
+        "presence.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit a follower names its leader instead of electing"),
     "hearsay is passed on": (
-        "presence.c", "            !presence(p)->told && before(p, ELECT_EXPIRES));", "            before(p, ELECT_EXPIRES));", "unit who is told waits and asks again"),
+        "presence.c", "            !presence(p)->told && before(p, ELECT_EXPIRES));", "            before(p, ELECT_EXPIRES));", "unit a member that is told of a leader waits and asks again"),
     "who is told is never told again": (
-        "presence.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit who is told waits and asks again"),
+        "presence.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit a member that is told of a leader waits and asks again"),
     "hearsay of what is over": (
-        "presence.c", "m->term <= saved(p)->closed[its_leader] ||", "", "unit who is told waits and asks again"),
+        "presence.c", "m->term <= saved(p)->closed[its_leader] ||", "", "unit a member that is told of a leader waits and asks again"),
     "who works stands in the way": (
-        "presence.c", " && !leader(p)->working &&", " &&", "unit who works takes no part"),
+        "presence.c", " && !leader(p)->working &&", " &&", "unit a member that works takes no part"),
     "who is heard need not acknowledge": (
         "node.c", "    if (!of_mandate(m->type))\n        p->node->silent", "    if (true)\n        p->node->silent", "scenario mandate/ring-with-deaf-neighbours: no agreement: 0 1 2 3 4 have no leader"),
     "who has said yes to a round of a ring stands back": (
         "presence.c", "(stays(p, m) || !is_outclassed(p))", "!is_outclassed(p)",
-        "unit who has said yes to a round of a ring stays"),
+        "unit a member that joined a round of a ring stays"),
     "a pause is not heard of": (
-        "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is heard of written down and holds elections back"),
+        "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is learned persisted and holds elections back"),
     "a pause is forgotten in a crash": (
         "presence.c", "    saved(p)->pause = pause;\n    p->out->persist = true;\n", "    saved(p)->pause = pause;\n",
-        "unit a pause is heard of written down and holds elections back"),
+        "unit a pause is learned persisted and holds elections back"),
     "a pause from nowhere is believed": (
-        "node.c", "m->pause > last_pause)", "false)", "unit a pause is heard of written down and holds elections back"),
+        "node.c", "m->pause > last_pause)", "false)", "unit a pause is learned persisted and holds elections back"),
     # membership
     "the majority before does not count": (
         "office.c", " &&\n           count(some & m->before) >= elect__quorum(m->before)", "", "groups 20000"),
@@ -531,13 +531,13 @@ MUTANTS = {
     "a change that was heard of is forgotten in a crash": (
         "membership.c", "    *mine = *m;\n    p->out->persist = true;\n", "    *mine = *m;\n", "groups 20000"),
     "changed again before it is confirmed": (
-        "membership.c", "    } else if (m->before != m->voters || before(", "    } else if (before(", "unit one voter at a time and by a leader"),
+        "membership.c", "    } else if (m->before != m->voters || before(", "    } else if (before(", "unit a leader changes one voter at a time"),
     "two voters at a time": (
-        "membership.c", "count(m->voters ^ m->before) <= 1;", "true;", "unit one voter at a time and by a leader"),
+        "membership.c", "count(m->voters ^ m->before) <= 1;", "true;", "unit a leader changes one voter at a time"),
     "changed by who does not lead": (
-        "membership.c", "    if (!in_office(p) || leader(p)->handing) {", "    if (leader(p)->handing) {", "unit one voter at a time and by a leader"),
+        "membership.c", "    if (!in_office(p) || leader(p)->handing) {", "    if (leader(p)->handing) {", "unit a leader changes one voter at a time"),
     "changed again before the longest lease is over": (
-        "membership.c", "before(p, ELECT_NEXT_CHANGE) ||\n", "\n", "unit one voter at a time and by a leader"),
+        "membership.c", "before(p, ELECT_NEXT_CHANGE) ||\n", "\n", "unit a leader changes one voter at a time"),
     "another configuration is taken over": (
         "membership.c", "earlier(its, mine) || its->stamp == 0;", "earlier(its, mine);", "unit another membership or too long a lease is refused"),
     "a lost member votes at once": (
@@ -551,12 +551,12 @@ MUTANTS = {
     "a lost member calls itself what it was": (
         "membership.c", "(ELECT_ERA(saved(p)->met[me(p)]) + 1) * ELECT_STARTS;", "saved(p)->met[me(p)] + 1;", "unit a lost member learns from others alone"),
     "what a lost member calls itself is not written down": (
-        "membership.c", "    if (m->incarnation != 0) /* the sender's new incarnation", "    if (false) /* its next life", "unit who is asked what it remembers writes down who asked"),
+        "membership.c", "    if (m->incarnation != 0) /* the sender's new incarnation", "    if (false) /* its next life", "unit a member persists the new incarnation of the one that asks"),
     "an answer to an earlier announcement counts": (
         "membership.c", "    if (m->last_met >= saved(p)->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
     "every start is taken for a loss of state": (
         "presence.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);", "    return life < (who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);",
-        "unit what a former life said is not about this one"),
+        "unit messages of a former life do not concern the present one"),
     "a leader follows who does not count it": (
         "voter.c", "    if (m->leading && !in_office(p)) {", "    if (m->leading) {", "unit of two leaders the smaller term gives way"),
     "a lost member is answered for its former life": (
@@ -564,15 +564,15 @@ MUTANTS = {
     "a certificate of a former life": (
         "voter.c", " && !elect__of_a_former_life(p, owner, m->certified_by))", ")", "unit a certificate frees the voter"),
     "whose life was granted something is forgotten": (
-        "voter.c", " ||\n        m->incarnation != voter(p)->holder_incarnation) {", ") {", "unit what a former life said is not about this one"),
+        "voter.c", " ||\n        m->incarnation != voter(p)->holder_incarnation) {", ") {", "unit messages of a former life do not concern the present one"),
     "the voter of a leader makes another one": (
-        "voter.c", " || (in_office(p) && c != me(p));", ";", "unit a leader grants nobody else anything"),
+        "voter.c", " || (in_office(p) && c != me(p));", ";", "unit a leader grants no other candidate anything"),
     "who resigns succeeds itself": (
-        "office.c", " && !leader(p)->handing;", ";", "unit who resigns does not succeed itself"),
+        "office.c", " && !leader(p)->handing;", ";", "unit a leader that resigns does not succeed itself"),
     "an office is handed to who has just started": (
-        "handover.c", "return ready != 0 ? ready : some;", "return some;", "unit an office is handed to who can take it"),
+        "handover.c", "return ready != 0 ? ready : some;", "return some;", "unit an office is handed to a member that can take it"),
     "nobody is a member": (
-        "membership.c", "    return m->members != 0 && ", "    return ", "unit a membership that cannot be is a lie"),
+        "membership.c", "    return m->members != 0 && ", "    return ", "unit an impossible membership is malformed"),
     "a lost member asks only one": (
         "membership.c", "    return count(some & electorate) + elect__quorum(electorate) > count(electorate);", "    return count(some & electorate) > 0;", "groups 20000"),
     "a lost member does not promise": (
@@ -583,9 +583,9 @@ MUTANTS = {
     "somebody twice in a set": (
         "codec.c", " && (more > 0 || i == 0) &&", " &&", "codec numbers in a set rise"),
     "a number longer than it need be": (
-        "codec.c", " || (last && low == 0 && shift > 0))", ")", "codec a message has one form"),
+        "codec.c", " || (last && low == 0 && shift > 0))", ")", "codec a message has one encoding"),
     "a field that is 0": (
-        "codec.c", "r->fine && !nothing && store", "r->fine && store", "codec a message has one form"),
+        "codec.c", "r->fine && !nothing && store", "r->fine && store", "codec a message has one encoding"),
     "a ring's list with a gap": (
         "codec.c", "f->kind == SET || ring);", "f->kind == SET);", "codec members that are unknown here"),
     # sessions

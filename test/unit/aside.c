@@ -1,4 +1,5 @@
-/* A member that stands aside votes, but seeks no office: presence.c, handover.c and voter.c. */
+/* Tests that a member that stands aside votes but seeks no office: presence.c, handover.c and
+ * voter.c. */
 #include "mandate.h"
 
 static struct elect_message hand(elect_term e)
@@ -19,7 +20,7 @@ static void grants_aside(struct voter *v, uint8_t from, bool aside)
     hears(v, from, m);
 }
 
-/* The lowest of three, which the leader 2 handed its office to. */
+/* Returns the lowest of three processes, to which the leader 2 has handed its office. */
 static struct voter *heir(void)
 {
     struct voter *v = watchful(3, 0);

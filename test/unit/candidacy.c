@@ -1,5 +1,5 @@
-/* Candidates: what they ask, how long they wait, and what they do when they lose. Each test is one
- * sentence of the comments in office.c. */
+/* Tests candidates: what they ask, how long they wait, and what they do when they lose. Each test
+ * corresponds to one sentence of the comments in office.c. */
 #include "mandate.h"
 
 static void a_nominee_asks_before_it_raises_a_term(void **state)
@@ -10,24 +10,24 @@ static void a_nominee_asks_before_it_raises_a_term(void **state)
     assert_int_equal(v->a.node.saved.used, 0);
     hears(v, 0, reply(v, ELECT_AYE));
     assert_int_equal(v->a.out.sends, 0);
-    hears(v, 0, reply(v, ELECT_AYE)); /* twice is once */
+    hears(v, 0, reply(v, ELECT_AYE)); /* a second AYE of one voter does not count */
     assert_int_equal(v->a.out.sends, 0);
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
-    assert_true(v->a.out.persist); /* before anybody is asked */
+    assert_true(v->a.out.persist); /* before any other voter is asked */
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.used, term(1, 2));
 }
 
-static void answers_to_an_earlier_question_are_none(void **state)
+static void answers_to_an_earlier_question_do_not_count(void **state)
 {
     struct voter *v = nominee(3);
     struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     v->now += LEASE / 2;
-    happens(v, ELECT_ALARM); /* gives up */
+    happens(v, ELECT_ALARM); /* it gives up */
     v->now = elect_alarm(&v->a.node);
-    happens(v, ELECT_ALARM); /* asks once more, for the same term */
+    happens(v, ELECT_ALARM); /* it asks again, for the same term */
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
@@ -39,7 +39,7 @@ static void answers_to_an_earlier_question_are_none(void **state)
     assert_rule(&v->a, COUNTS);
 }
 
-static void who_has_just_started_burns_no_term(void **state)
+static void a_member_that_has_just_started_uses_no_term(void **state)
 {
     struct voter *v = begin(3, 2);
     (void)state;
@@ -47,7 +47,7 @@ static void who_has_just_started_burns_no_term(void **state)
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
     hears(v, 0, reply(v, ELECT_AYE));
-    hears(v, 1, reply(v, ELECT_AYE)); /* but the own voter may have promised */
+    hears(v, 1, reply(v, ELECT_AYE)); /* but its own voter may have promised another term */
     assert_rule(&v->a, REFUSED);
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.saved.used, 0);
@@ -77,7 +77,7 @@ static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* Another one's candidacy is over: its voters are free, but so is its owner. */
+/* When another candidacy is over, its voters are free, but its owner may ask again, too. */
 static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(void **state)
 {
     struct voter *v = candidate(3);
@@ -87,7 +87,7 @@ static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(voi
     no.remaining = 40;
     hears(v, 0, no);
     hears(v, 1, no);
-    releases(v, 2, term(1, 2)); /* its own comes back: it frees nothing that it waits for */
+    releases(v, 2, term(1, 2)); /* its own RELEASE ends no wait */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     releases(v, 1, term(1, 1));
     elect_time retry = elect_alarm(&v->a.node);
@@ -105,7 +105,8 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
         no.reason = ELECT_REFUSED_STALE;
         no.in_the_way = term(2 + attempt, 1);
         hears(v, 0, no);
-        if (v->a.node.mandate.candidate.stage == ELECT_CONFIRMING) /* a PREVOTE is lost by then */
+        if (v->a.node.mandate.candidate.stage ==
+            ELECT_CONFIRMING) /* a PREVOTE has timed out by then */
             hears(v, 1, no);
         assert_rule(&v->a, REFUSED);
         elect_time retry = elect_alarm(&v->a.node);
@@ -118,7 +119,7 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
     }
 }
 
-/* It waits for the lease of an office; that is over. */
+/* The RELEASE of an office ends the wait for its lease. */
 static void a_released_office_ends_the_wait_of_those_who_followed_it(void **state)
 {
     struct voter *v = begin(3, 2);
@@ -126,7 +127,7 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     (void)state;
     leads.leading = 1;
     hears(v, 1, leads);
-    happens(v, ELECT_SUSPECT); /* it hears nothing of its leader, and stands itself */
+    happens(v, ELECT_SUSPECT); /* it misses its leader, and becomes a candidate */
     struct elect_message no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_HELD;
     no.remaining = 90;
@@ -140,7 +141,7 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* A refusal takes no write, and overtakes the grants of the others. */
+/* A refusal needs no write, so it may overtake the grants of the other voters. */
 static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
 {
     struct voter *v = candidate(3);
@@ -154,19 +155,19 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     struct voter alone = *v;
     elect_time patient = elect_alarm(&v->a.node);
     v->now++;
-    hears(v, 0, no); /* again: no reason to wait for longer */
+    hears(v, 0, no); /* the same refusal again does not prolong the wait */
     assert_int_equal(elect_alarm(&v->a.node), patient);
     grants(v, 1);
     grants(v, 2);
     assert_true(elect_leads(&v->a.node, v->now));
-    alone.now += elect_shortest_office(&alone.a.config); /* no grant can be under way any more */
+    alone.now += elect_shortest_office(&alone.a.config); /* no grant can be in flight any more */
     assert_int_equal(elect_alarm(&alone.a.node), alone.now);
     happens(&alone, ELECT_ALARM);
     assert_rule(&alone.a, NO_MAJORITY);
     assert_true(sends_release(&alone));
 }
 
-/* What it asked for may have been granted to another one by then. */
+/* By then, the voters may have granted another process. */
 static void a_released_candidacy_never_takes_office(void **state)
 {
     struct voter *v = candidate(3);
@@ -185,7 +186,7 @@ static void a_released_candidacy_never_takes_office(void **state)
     }
 }
 
-/* A RELEASE of the term is about: a certificate for the next one. */
+/* A RELEASE of the term exists, which may serve another candidate as its certificate. */
 static void a_closed_term_ends_its_candidacy_at_once(void **state)
 {
     struct voter *v = candidate(5);
@@ -210,7 +211,8 @@ static void a_refused_prevote_releases_nothing(void **state)
     assert_int_equal(v->a.out.sends, 0);
     v->now = elect_alarm(&v->a.node);
     happens(v, ELECT_ALARM);
-    assert_int_equal(v->a.node.mandate.candidate.asked, term(8, 2)); /* above what it was told */
+    assert_int_equal(v->a.node.mandate.candidate.asked,
+                     term(8, 2)); /* above the term in the refusal */
 }
 
 static void without_answers_a_candidate_gives_up(void **state)
@@ -227,8 +229,8 @@ int test_candidacy(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_nominee_asks_before_it_raises_a_term),
-        TEST(answers_to_an_earlier_question_are_none),
-        TEST(who_has_just_started_burns_no_term),
+        TEST(answers_to_an_earlier_question_do_not_count),
+        TEST(a_member_that_has_just_started_uses_no_term),
         TEST(a_lost_candidacy_is_released_and_tried_again_later),
         TEST(a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off),
         TEST(a_released_candidacy_shortens_no_back_off),

@@ -1,4 +1,4 @@
-/* A message as bytes: what was written is read again, and nothing else is a message. */
+/* Tests the encoding: every encoded message can be decoded, and all other bytes are refused. */
 #include "../support.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const struct elect_config *cluster(unsigned n)
     uint8_t priority[ELECT_MAX];
     for (unsigned i = 0; i < n; i++) {
         ids[i] = (uint16_t)(i * 1000 + 3);
-        priority[i] = (uint8_t)(i % 3); /* so that ranks have another order than numbers */
+        priority[i] = (uint8_t)(i % 3); /* the ranks are not in the order of the numbers */
     }
     assert_int_equal(elect_config_init(&c, ELECT_RING, ids, n, 1, 0), ELECT_FINE);
     elect_config_priorities(&c, priority);
@@ -25,15 +25,15 @@ static uint64_t some(struct dice *d, unsigned bits)
 static struct elect_message any(struct dice *d, unsigned n)
 {
     elect_set all = ~(elect_set)0 >> (64 - n);
-    uint8_t nobody = dice_below(d, 4) == 0;
+    uint8_t none = dice_below(d, 4) == 0;
     return (struct elect_message){
         .type =
             (uint8_t)(ELECT_FIRST_MESSAGE + dice_below(d, ELECT_FIRST_TIMER - ELECT_FIRST_MESSAGE)),
         .round = (uint32_t)some(d, 32),
         .seen = (uint32_t)some(d, 32),
         .what = (uint8_t)some(d, 8),
-        .origin = nobody ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
-        .heir = nobody ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
+        .origin = none ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
+        .heir = none ? ELECT_NOBODY : (uint8_t)dice_below(d, n),
         .list = dice_throw(d) & all,
         .leading = (uint8_t)some(d, 1),
         .reason = (uint8_t)some(d, 3),
@@ -55,9 +55,9 @@ static struct elect_message any(struct dice *d, unsigned n)
     };
 }
 
-/* Members of two builds understand each other only if both give the messages the same numbers. If
- * this test must change, so must SESSION_HIGHEST. */
-static void messages_have_numbers_of_their_own(void **state)
+/* Members with different builds understand each other only if both use the same numbers for message
+ * types. If this test must change, so must SESSION_HIGHEST. */
+static void message_types_have_fixed_numbers(void **state)
 {
     static const uint8_t types[] = {
         ELECT_ELECTION, ELECT_OK,      ELECT_COORDINATOR, ELECT_NOTICE,    ELECT_LEADER,
@@ -72,10 +72,10 @@ static void messages_have_numbers_of_their_own(void **state)
         assert_true(elect_encode(cluster(3), &m, bytes) > 0);
         assert_int_equal(bytes[0], i);
     }
-    assert_int_equal(ELECT_PREVOTE, 19); /* `what` carries it as it is */
+    assert_int_equal(ELECT_PREVOTE, 19); /* the field `what` carries this number */
 }
 
-static void what_is_written_is_read(void **state)
+static void an_encoded_message_is_decoded(void **state)
 {
     struct dice d;
     size_t longest = 0;
@@ -97,8 +97,8 @@ static void what_is_written_is_read(void **state)
     assert_true(longest < ELECT_MAX_BYTES * 3 / 4);
 }
 
-/* There is one form only: whatever is taken is written again in the same bytes. */
-static void a_message_has_one_form(void **state)
+/* Every message has one encoding: any bytes that are accepted are encoded in the same way again. */
+static void a_message_has_one_encoding(void **state)
 {
     struct dice d;
     unsigned taken = 0;
@@ -108,7 +108,7 @@ static void a_message_has_one_form(void **state)
         const struct elect_config *c = cluster(1 + run % 7);
         struct elect_message m = any(&d, c->n);
         uint8_t bytes[ELECT_MAX_BYTES], again[ELECT_MAX_BYTES];
-        m.type = (uint8_t)ELECT_ELECTION; /* whose sets must be known */
+        m.type = (uint8_t)ELECT_ELECTION; /* all processes in its sets must be known */
         size_t length = elect_encode(c, &m, bytes);
         bytes[dice_below(&d, length)] ^= (uint8_t)(1 << dice_below(&d, 8));
         if (!elect_decode(c, bytes, length, &m))
@@ -122,12 +122,12 @@ static void a_message_has_one_form(void **state)
 
 static void numbers_in_a_set_rise(void **state)
 {
-    const struct elect_config *c = cluster(3); /* 3, 1003, 2003 */
+    const struct elect_config *c = cluster(3); /* the numbers 3, 1003 and 2003 */
     uint8_t rising[] = {0, 0x10, 2, 3, 0xe8, 7}, same[] = {0, 0x10, 2, 3, 0};
     uint8_t round[] = {0,    0x10, 2,    0xeb, 7,    0x98, 0xf8, 0xff,
-                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}; /* 1003, and back to 3 */
+                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}; /* 1003, then 3 */
     uint8_t none[] = {0, 0x10, 0}, zero[] = {0, 0x10, 1, 0};
-    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* 3, and 65538 */
+    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* 3, then 65538 */
     static const uint16_t ids[] = {0, 1};
     struct elect_config small;
     struct elect_message m;
@@ -161,8 +161,8 @@ static void a_renewal_is_short(void **state)
     assert_true(elect_encode(c, &m, bytes) < 48);
 }
 
-/* Who is not in the configuration: of no importance among those who were heard, but a membership,
- * or the list of a ring, must be known as a whole. */
+/* Processes that are not in the configuration are dropped from the set of those heard. All
+ * processes in a membership or in the list of a ring must be known. */
 static void members_that_are_unknown_here(void **state)
 {
     struct elect_config large = *cluster(7);
@@ -190,9 +190,9 @@ static void members_that_are_unknown_here(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_have_numbers_of_their_own),
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(a_message_has_one_form),
+        cmocka_unit_test(message_types_have_fixed_numbers),
+        cmocka_unit_test(an_encoded_message_is_decoded),
+        cmocka_unit_test(a_message_has_one_encoding),
         cmocka_unit_test(numbers_in_a_set_rise),
         cmocka_unit_test(a_renewal_is_short),
         cmocka_unit_test(members_that_are_unknown_here),

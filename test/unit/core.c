@@ -1,4 +1,4 @@
-/* The library's door and its habits: what comes in, what a node is, what an output may contain. */
+/* Tests the interface of the library: any input, nodes as values, the limits of an output. */
 #include "../support.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static uint64_t bytes_from(struct dice *d, unsigned bits)
     return dice_below(d, (uint64_t)1 << bits);
 }
 
-/* Mostly plausible messages, some wild ones. */
+/* Returns a random message: mostly a plausible one. */
 static struct elect_input random_input(struct dice *d, unsigned n)
 {
     struct elect_input in = {.event = (uint8_t)dice_below(d, ELECT_EVENT_COUNT + 1),
@@ -29,7 +29,7 @@ static struct elect_input random_input(struct dice *d, unsigned n)
     return in;
 }
 
-/* What a mandate adds: of small terms and lives, so that some of it fits. */
+/* Adds the fields of a mandate. Terms and incarnations are small, so that some of them match. */
 static void add_mandate(struct dice *d, const struct elect_config *c, const struct elect_node *node,
                         struct elect_input *in)
 {
@@ -72,8 +72,8 @@ static void check_output(const struct elect_config *c, const struct elect_node *
     assert_true(node->queued <= ELECT_MAX_QUEUE);
 }
 
-/* elect_step cannot fail, whatever it is given. */
-static void anything_may_come_in(void **state)
+/* elect_step() cannot fail, whatever the input. */
+static void any_input_may_come_in(void **state)
 {
     struct dice dice;
     (void)state;
@@ -95,7 +95,7 @@ static void anything_may_come_in(void **state)
     }
 }
 
-static void anything_may_come_in_under_a_mandate(void **state)
+static void any_input_may_come_in_under_a_mandate(void **state)
 {
     struct dice dice;
     (void)state;
@@ -138,16 +138,16 @@ static void refused(enum elect_algorithm algorithm, uint8_t me, uint8_t from,
     assert_memory_equal(&before, &a.node, sizeof before);
 }
 
-/* What no process that keeps the rules sends is refused at the door, and changes nothing. */
+/* A message that no correct process sends is refused, and changes nothing. */
 static void forged_messages_are_refused(void **state)
 {
     (void)state;
     const struct elect_message election = {.type = ELECT_ELECTION}, ok = {.type = ELECT_OK};
     const struct elect_message coordinator = {.type = ELECT_COORDINATOR};
-    refused(ELECT_BULLY, 1, 2, election);    /* from above */
-    refused(ELECT_BULLY, 2, 1, ok);          /* from below */
-    refused(ELECT_BULLY, 2, 2, coordinator); /* from oneself */
-    refused(ELECT_BULLY, 2, 9, coordinator); /* from nobody */
+    refused(ELECT_BULLY, 1, 2, election);    /* from a higher process */
+    refused(ELECT_BULLY, 2, 1, ok);          /* from a lower process */
+    refused(ELECT_BULLY, 2, 2, coordinator); /* from itself */
+    refused(ELECT_BULLY, 2, 9, coordinator); /* from an unknown process */
     refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_OK, .round = 1});
     refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_ELECTED, .round = 1});
     refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_ACK, .what = ELECT_OK});
@@ -177,7 +177,7 @@ static void forged_messages_are_refused(void **state)
         (struct elect_message){.type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2, .seen = 1});
 }
 
-/* The event and the message must be of one mind. */
+/* The event and the type of the message must agree. */
 static void a_mislabelled_message_is_refused(void **state)
 {
     struct actor a;
@@ -191,7 +191,7 @@ static void a_mislabelled_message_is_refused(void **state)
     assert_rule(&a, NOTHING);
 }
 
-/* A node is a value: the same history gives the same bytes, whatever was there before. */
+/* A node is a value: equal histories result in equal bytes, whatever the memory held before. */
 static void equal_histories_give_equal_bytes(void **state)
 {
     struct dice dice;
@@ -212,7 +212,8 @@ static void equal_histories_give_equal_bytes(void **state)
     }
 }
 
-/* The queue of a ring is bounded: it drops the oldest, which the ring timer repairs. */
+/* The queue of a ring link is bounded. When it is full it drops the oldest message, a loss which
+ * the ring timer repairs. */
 static void a_full_queue_drops_the_oldest(void **state)
 {
     struct actor a;
@@ -235,7 +236,7 @@ static void a_full_queue_drops_the_oldest(void **state)
     assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
     assert_int_equal(a.node.queue[0].origin, 3); /* the lists of 1 and 2 are gone */
     assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);
-    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3); /* and the next is under way */
+    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3); /* the next one is in flight */
 }
 
 static void a_configuration_is_checked(void **state)
@@ -277,7 +278,7 @@ static void ranks_follow_numbers_and_the_ring_the_order_given(void **state)
                 c.duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER]);
 }
 
-static void every_name_is_there(void **state)
+static void every_event_algorithm_and_rule_has_a_name(void **state)
 {
     (void)state;
     for (int i = 0; i < ELECT_RULE_COUNT; i++) {
@@ -319,15 +320,15 @@ static void without_a_mandate_a_process_leads_when_its_election_is_over(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(anything_may_come_in),
-        cmocka_unit_test(anything_may_come_in_under_a_mandate),
+        cmocka_unit_test(any_input_may_come_in),
+        cmocka_unit_test(any_input_may_come_in_under_a_mandate),
         cmocka_unit_test(forged_messages_are_refused),
         cmocka_unit_test(a_mislabelled_message_is_refused),
         cmocka_unit_test(equal_histories_give_equal_bytes),
         cmocka_unit_test(a_full_queue_drops_the_oldest),
         cmocka_unit_test(a_configuration_is_checked),
         cmocka_unit_test(ranks_follow_numbers_and_the_ring_the_order_given),
-        cmocka_unit_test(every_name_is_there),
+        cmocka_unit_test(every_event_algorithm_and_rule_has_a_name),
         cmocka_unit_test(a_term_has_a_text),
         cmocka_unit_test(without_a_mandate_a_process_leads_when_its_election_is_over),
     };

@@ -1,4 +1,4 @@
-/* What a host meets of libelect beside its steps: accessors, testaments, and saved state. */
+/* Tests what a host needs besides elect_step(): accessors, testaments and saved state. */
 #include "mandate.h"
 
 static void an_office_has_a_token_and_an_end_and_its_work_must_stop(void **state)
@@ -38,12 +38,12 @@ static void a_testament_ends_the_term_of_the_dead(void **state)
     struct elect_message m = elect_testament(&v->a.config, 2, saved->used, saved->incarnation);
     hears(v, 2, m);
     assert_rule(&v->a, TERM_IS_OVER);
-    asks(v, 1, term(2, 1)); /* nothing is waited for */
+    asks(v, 1, term(2, 1)); /* the voter need not wait for a lease */
     assert_granted(v);
 }
 
-/* Numbers 0, 10, 20 become 5, 10, 20, 30: another one in front, another one behind. */
-static void what_was_saved_follows_its_numbers_to_other_ranks(void **state)
+/* The numbers 10, 20, 30 become 5, 10, 20, 30: every rank grows by one. */
+static void saved_state_follows_its_numbers_to_other_ranks(void **state)
 {
     const uint16_t before[] = {10, 20, 30}, now[] = {5, 30, 20, 10};
     struct elect_config config;
@@ -67,11 +67,12 @@ static void what_was_saved_follows_its_numbers_to_other_ranks(void **state)
     assert_int_equal(moved.met[2], 0);
     assert_int_equal(moved.promised, saved.promised);
     assert_int_equal(moved.incarnation, saved.incarnation);
-    assert_true(elect_saved_translate(&config, config.id, 4, &moved, &unknown)); /* the same */
+    assert_true(elect_saved_translate(&config, config.id, 4, &moved,
+                                      &unknown)); /* the same configuration */
     assert_int_equal(moved.membership.voters, SET(1) | SET(2) | SET(3));
 }
 
-static void a_membership_that_counts_with_an_unknown_number_is_not_translated(void **state)
+static void a_membership_with_an_unknown_number_is_not_translated(void **state)
 {
     const uint16_t before[] = {10, 20, 30}, now[] = {10, 20};
     struct elect_config config;
@@ -83,10 +84,11 @@ static void a_membership_that_counts_with_an_unknown_number_is_not_translated(vo
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(unknown, 30);
     assert_memory_equal(&saved, &same, sizeof same);
-    saved.membership.voters = 3; /* only a voter of now and of before is counted with */
+    saved.membership.voters = 3; /* the previous voters must be known, too */
     saved.membership.before = 7;
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
-    assert_false(elect_saved_translate(&config, before, 2, &saved, &unknown)); /* a rank too many */
+    assert_false(
+        elect_saved_translate(&config, before, 2, &saved, &unknown)); /* rank 2 is beyond n */
     saved.membership = (struct elect_membership){.members = 7, .voters = 3, .before = 3};
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(unknown, 30);
@@ -114,8 +116,8 @@ int test_embed(void)
     const struct CMUnitTest tests[] = {
         TEST(an_office_has_a_token_and_an_end_and_its_work_must_stop),
         TEST(a_testament_ends_the_term_of_the_dead),
-        TEST(what_was_saved_follows_its_numbers_to_other_ranks),
-        TEST(a_membership_that_counts_with_an_unknown_number_is_not_translated),
+        TEST(saved_state_follows_its_numbers_to_other_ranks),
+        TEST(a_membership_with_an_unknown_number_is_not_translated),
         TEST(the_largest_cluster_is_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
-/* How a living leader is replaced, and who is disturbed by an election: handover.c and presence.c,
- * rule by rule. */
+/* Tests how a living leader is replaced, and that elections do not disturb a leader: handover.c,
+ * presence.c and membership.c. */
 #include "mandate.h"
 
-/* The highest of n, in office. */
+/* Returns the highest of n processes, in office. */
 static struct voter *in_office(unsigned n)
 {
     struct voter *v = begin(n, (uint8_t)(n - 1));
@@ -60,7 +60,7 @@ static void an_order_is_carried_out_once_and_only_in_its_term(void **state)
     assert_true(elect_leads(&v->a.node, v->now));
     is_ordered(v, 0, own);
     assert_rule(&v->a, RESIGNS);
-    is_ordered(v, ELECT_NOBODY, own); /* names no successor: 0 stays the one */
+    is_ordered(v, ELECT_NOBODY, own); /* the second order changes nothing: 0 stays the successor */
     assert_rule(&v->a, RESIGNS_ALREADY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
@@ -68,7 +68,7 @@ static void an_order_is_carried_out_once_and_only_in_its_term(void **state)
     assert_rule(&v->a, HAS_NO_OFFICE);
 }
 
-static void who_resigns_does_not_lead_but_renews_until_its_work_stops(void **state)
+static void a_leader_that_resigns_renews_until_its_work_stops(void **state)
 {
     struct voter *v = in_office(3);
     struct elect_message m;
@@ -94,18 +94,18 @@ static void who_resigns_does_not_lead_but_renews_until_its_work_stops(void **sta
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* the highest that answered */
     assert_false(elect_in_office(&v->a.node, v->now));
     grants_again(v, 0, 0, false);
-    grants_again(v, 1, 0, false); /* of its last round: too late */
+    grants_again(v, 1, 0, false); /* a late grant of its last round */
     assert_false(elect_in_office(&v->a.node, v->now));
     assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
 
-static void an_office_is_handed_to_who_is_named(void **state)
+static void an_office_is_handed_to_the_named_member(void **state)
 {
     struct voter *v = in_office(3);
     struct elect_message m;
     (void)state;
     resigns(v, 2);
-    assert_rule(&v->a, CANNOT_LEAD); /* to oneself */
+    assert_rule(&v->a, CANNOT_LEAD); /* to itself */
     resigns(v, 66);
     assert_rule(&v->a, CANNOT_LEAD); /* there is no such process */
     resigns(v, 0);
@@ -119,7 +119,7 @@ static void an_office_is_handed_to_who_is_named(void **state)
     assert_rule(&v->a, HAS_NO_OFFICE);
 }
 
-static void an_office_is_handed_to_who_can_take_it(void **state)
+static void an_office_is_handed_to_a_member_that_can_take_it(void **state)
 {
     struct voter *v = in_office(3);
     struct elect_message boot = {.type = ELECT_REFUSE,
@@ -143,11 +143,11 @@ static void an_office_is_handed_to_who_can_take_it(void **state)
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
 }
 
-static void nobody_to_hand_over_to_is_no_reason_to_stay(void **state)
+static void a_leader_without_a_successor_can_resign(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
-    v->now += suspicion(v) + 1; /* nobody has answered lately */
+    v->now += suspicion(v) + 1; /* no process has answered lately */
     resigns(v, ELECT_NOBODY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
@@ -178,14 +178,14 @@ static void says_stale(struct voter *v)
                                  .in_the_way = term(5, 0)});
 }
 
-static void who_resigns_does_not_succeed_itself(void **state)
+static void a_leader_that_resigns_does_not_succeed_itself(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
     resigns(v, 0);
     says_stale(v);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
-    v = in_office(3); /* nor if it has asked already */
+    v = in_office(3); /* even if it has already asked for a larger term */
     says_stale(v);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     resigns(v, 0);
@@ -199,20 +199,20 @@ static void who_resigns_does_not_succeed_itself(void **state)
     assert_int_equal(v->a.node.saved.used, v->a.node.mandate.leader.token);
 }
 
-static void a_leader_grants_nobody_else_anything(void **state)
+static void a_leader_grants_no_other_candidate_anything(void **state)
 {
     struct voter *v = in_office(3);
     elect_term token = v->a.node.mandate.leader.token;
     (void)state;
     v->a.node.mandate.time[ELECT_EXPIRES] =
-        ELECT_UNSET; /* its own voter has heard nothing lately */
+        ELECT_UNSET; /* even if the grant of its own voter has expired */
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, OFFICE);
     assert_int_equal(answer(v)->in_the_way, token);
 }
 
-static void who_is_handed_an_office_asks_at_once(void **state)
+static void a_successor_asks_for_a_mandate_immediately(void **state)
 {
     struct voter *v = watchful(3, 0);
     struct elect_message m;
@@ -226,7 +226,7 @@ static void who_is_handed_an_office_asks_at_once(void **state)
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
 }
 
-static void a_hand_of_what_it_never_granted_is_asked_about_first(void **state)
+static void a_successor_that_never_granted_the_term_sends_a_prevote(void **state)
 {
     struct voter *v = watchful(3, 0);
     (void)state;
@@ -234,12 +234,12 @@ static void a_hand_of_what_it_never_granted_is_asked_about_first(void **state)
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     has_voters(v, SET(1) | SET(2));
     struct voter *w = watchful(3, 1);
-    has_voters(w, SET(0) | SET(2)); /* it is no member */
+    has_voters(w, SET(0) | SET(2)); /* it is not a member */
     hears(w, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
     assert_rule(&w->a, TERM_IS_OVER);
 }
 
-static void a_late_hand_is_none(void **state)
+static void a_late_hand_is_ignored(void **state)
 {
     struct voter *v = watchful(3, 0);
     (void)state;
@@ -249,14 +249,14 @@ static void a_late_hand_is_none(void **state)
     assert_int_equal(v->a.node.mandate.presence.follows, 1);
 }
 
-static void who_is_handed_an_office_while_it_works_waits_until_it_has_stopped(void **state)
+static void a_successor_that_works_waits_until_its_work_has_stopped(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
     v->now += OFFICE;
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, MANDATE_OVER);
-    asks(v, 1, term(2, 1)); /* in vain: its own lease still runs */
+    asks(v, 1, term(2, 1)); /* refused, because the lease of its own grant still runs */
     v->now += LEASE;
     asks(v, 1, term(2, 1));
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(2, 1), .incarnation = 1});
@@ -268,7 +268,7 @@ static void who_is_handed_an_office_while_it_works_waits_until_it_has_stopped(vo
     assert_rule(&v->a, CERTIFIED);
 }
 
-static void who_works_takes_no_part(void **state)
+static void a_member_that_works_takes_no_part(void **state)
 {
     struct voter *v = watchful(3, 2);
     (void)state;
@@ -279,7 +279,7 @@ static void who_works_takes_no_part(void **state)
     assert_rule(&v->a, STANDS_BACK);
 }
 
-static void a_testament_is_the_heirs_turn_and_the_others_wait(void **state)
+static void after_a_testament_the_heir_asks_and_the_others_wait(void **state)
 {
     struct voter *v = watchful(3, 1);
     (void)state;
@@ -292,17 +292,17 @@ static void a_testament_is_the_heirs_turn_and_the_others_wait(void **state)
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
-    asks(&other, 0, term(2, 0)); /* somebody is about to lead: patience */
+    asks(&other, 0, term(2, 0)); /* it grants a candidate, and gives it time */
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
     happens(&paused, ELECT_PAUSE);
-    releases(&paused, 2, term(1, 2)); /* nothing changes by itself */
+    releases(&paused, 2, term(1, 2)); /* the heir asks for no mandate */
     assert_rule(&paused.a, OFFICE_RELEASED);
     has_voters(&removed, SET(0) | SET(2));
-    releases(&removed, 2, term(1, 2)); /* it is no member any more */
+    releases(&removed, 2, term(1, 2)); /* it is not a member any more */
     assert_false(sends(&removed, ELECT_REQUEST, NULL));
 }
 
-static void a_release_that_names_somebody_is_nobody_elses_turn(void **state)
+static void after_a_release_only_the_named_heir_asks(void **state)
 {
     struct voter *v = watchful(3, 1);
     (void)state;
@@ -313,7 +313,7 @@ static void a_release_that_names_somebody_is_nobody_elses_turn(void **state)
     assert_rule(&v->a, OFFICE_RELEASED);
 }
 
-static void a_leader_that_is_told_of_a_failure_knows_better(void **state)
+static void a_leader_ignores_a_report_that_the_leader_has_failed(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
@@ -326,21 +326,21 @@ static void a_leader_that_is_told_of_a_failure_knows_better(void **state)
 
 /* ---- preemption ---- */
 
-static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
+static void a_leader_gives_its_place_to_the_fittest_claimant(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
     v->a.node.mandate.presence.penalties = 2;
     struct voter no = *v;
     grants_again(&no, 1, 0, true);
-    assert_true(elect_leads(&no.a.node, no.now)); /* it is not configured */
+    assert_true(elect_leads(&no.a.node, no.now)); /* preemption is not configured */
     v->a.config.preempt = true;
     grants_again(v, 1, 0, false);
-    grants_again(v, 0, 0, true); /* fitter, but not the fittest */
+    grants_again(v, 0, 0, true); /* 0 is fitter than 2, but not the fittest */
     assert_true(elect_leads(&v->a.node, v->now));
     struct voter same = *v;
     grants_again(&same, 0, 5, false);
-    grants_again(&same, 1, 2, true); /* the fittest, but not fitter than 2 */
+    grants_again(&same, 1, 2, true); /* 1 is the fittest claimant, but not fitter than 2 */
     assert_true(elect_leads(&same.a.node, same.now));
     same = *v;
     happens(&same, ELECT_PAUSE);
@@ -350,13 +350,13 @@ static void a_leader_gives_its_place_to_the_fittest_who_asks(void **state)
     grants_again(v, 1, 0, true);
     assert_rule(&v->a, GIVES_PLACE);
     grants_again(v, 1, 0, true);
-    assert_int_equal(v->a.out.sends, 0); /* once is enough */
+    assert_int_equal(v->a.out.sends, 0); /* it has resigned already */
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
-    assert_int_equal(v->a.node.mandate.presence.penalties, 2); /* it is not to blame */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 2); /* preemption costs no penalty */
 }
 
-static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_enough(void **state)
+static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m;
@@ -367,7 +367,7 @@ static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_eno
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_PRESENT, NULL)); /* it looks for a majority */
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
-    leads_for(v, 1, term(1, 1), 0); /* who hears it: now it sees one */
+    leads_for(v, 1, term(1, 1), 0); /* the leader hears it: now it sees a majority */
     v->now += 49;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
@@ -375,7 +375,7 @@ static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_eno
     v->now += 1;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && m.claims);
-    lower.a.node.mandate.presence.penalties = 1; /* then it does not outrank it */
+    lower.a.node.mandate.presence.penalties = 1; /* then it does not outrank its leader */
     lower.now += 10;
     leads_for(&lower, 1, term(1, 1), 0);
     lower.now += 50;
@@ -383,9 +383,9 @@ static void who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_eno
     assert_true(sends(&lower, ELECT_GRANT, &m) && !m.claims);
 }
 
-/* ---- sight ---- */
+/* ---- presence ---- */
 
-static void who_misses_a_leader_looks_around_for_t_before_it_begins(void **state)
+static void a_member_that_misses_its_leader_looks_around_for_t_before_it_begins(void **state)
 {
     struct voter *v = watchful(3, 2);
     (void)state;
@@ -394,7 +394,7 @@ static void who_misses_a_leader_looks_around_for_t_before_it_begins(void **state
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(0) | SET(1)));
     assert_int_equal(v->a.node.state, ELECT_NORMAL);
     says_present(v, 1, SET(2));
-    assert_rule(&v->a, SAYS_PRESENT); /* so that it is seen, too */
+    assert_rule(&v->a, SAYS_PRESENT); /* so that the other sees it, too */
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.nominated, false);
     v->now += T;
@@ -402,21 +402,21 @@ static void who_misses_a_leader_looks_around_for_t_before_it_begins(void **state
     assert_true(sends(v, ELECT_PREVOTE, NULL));
 }
 
-static void both_must_hear_each_other(void **state)
+static void a_majority_must_hear_the_member_and_be_heard(void **state)
 {
     struct voter *v = watchful(3, 2);
     (void)state;
     happens(v, ELECT_SUSPECT);
-    says_present(v, 1, 0); /* it does not hear me */
+    says_present(v, 1, 0); /* 1 does not hear this process */
     says_present(v, 0, SET(1));
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
-    says_present(v, 1, SET(2)); /* now it does, and there is nothing to wait for */
+    says_present(v, 1, SET(2)); /* now it does, and the election begins */
     assert_true(sends(v, ELECT_PREVOTE, NULL));
 }
 
-static void what_was_heard_long_ago_is_out_of_sight(void **state)
+static void members_that_were_heard_long_ago_do_not_count(void **state)
 {
     struct voter *v = watchful(3, 1);
     (void)state;
@@ -428,7 +428,7 @@ static void what_was_heard_long_ago_is_out_of_sight(void **state)
     assert_false(sends(v, ELECT_OK, NULL));
 }
 
-static void who_follows_a_leader_says_so_instead_of_electing(void **state)
+static void a_follower_names_its_leader_instead_of_electing(void **state)
 {
     struct voter *v = watchful(3, 1);
     struct elect_message m;
@@ -443,12 +443,12 @@ static void who_follows_a_leader_says_so_instead_of_electing(void **state)
     assert_int_equal(m.valid_for, suspicion(v) - 10);
     says_present(v, 0, 0);
     assert_true(sends(v, ELECT_FOLLOWING, NULL));
-    v->now += LEASE; /* it may have another one by now */
+    v->now += LEASE; /* its leader may have changed by now */
     says_present(v, 0, 0);
     assert_false(sends(v, ELECT_FOLLOWING, NULL));
 }
 
-static void who_is_told_waits_and_asks_again(void **state)
+static void a_member_that_is_told_of_a_leader_waits_and_asks_again(void **state)
 {
     struct voter *v = watchful(3, 0);
     struct elect_message told = {
@@ -462,7 +462,7 @@ static void who_is_told_waits_and_asks_again(void **state)
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     assert_int_equal(v->a.out.sends, 0);
     says_present(v, 1, 0);
-    assert_false(sends(v, ELECT_FOLLOWING, NULL)); /* it does not know by itself */
+    assert_false(sends(v, ELECT_FOLLOWING, NULL)); /* it knows its leader only by hearsay */
     v->now += 31;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(1) | SET(2)));
@@ -472,12 +472,12 @@ static void who_is_told_waits_and_asks_again(void **state)
     assert_rule(&again.a, TOLD_AGAIN);
     says_present(v, 1, SET(0));
     v->now += T;
-    happens(v, ELECT_ALARM); /* nobody tells it any more */
+    happens(v, ELECT_ALARM); /* no process tells it any more */
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     assert_int_equal(v->a.node.state, ELECT_ELECTING);
     struct voter over = again;
     releases(&over, 2, term(1, 2));
-    hears(&over, 1, told); /* of a term that is over */
+    hears(&over, 1, told); /* the term is over */
     assert_rule(&over.a, SEES);
 }
 
@@ -494,20 +494,20 @@ static void the_fewest_penalties_come_first(void **state)
     hears(v, 0, m);
     v->now += T;
     happens(v, ELECT_ALARM);
-    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* 0 is fitter, and wants to */
+    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* 0 is fitter, and wants an election */
     m.penalty = 1;
     hears(&equal, 0, m);
     equal.now += T;
     happens(&equal, ELECT_ALARM);
     assert_true(sends(&equal, ELECT_PREVOTE, NULL));
     m.penalty = m.able = 0;
-    hears(&idle, 0, m); /* 0 is fitter, and does not want to */
+    hears(&idle, 0, m); /* 0 is fitter, and does not want one */
     idle.now += T;
     happens(&idle, ELECT_ALARM);
     assert_true(sends(&idle, ELECT_PREVOTE, NULL));
 }
 
-static void who_has_said_yes_to_a_round_of_a_ring_stays(void **state)
+static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {
@@ -522,20 +522,20 @@ static void who_has_said_yes_to_a_round_of_a_ring_stays(void **state)
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_ELECTION, NULL));
-    hears(v, 0, m); /* who is fitter, and wants to, but comes too late */
+    hears(v, 0, m); /* 0 is fitter, and wants an election, but comes too late */
     struct voter later = *v;
     struct elect_message own = {.type = ELECT_ELECTION, .round = 1};
     struct elect_input back = elect_received(1, &own, v->now);
     back.message.origin = 2;
     elect_step(&v->a.config, &v->a.node, &back, &v->a.out);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    back.message.round = 2; /* but not to the next one */
+    back.message.round = 2; /* but it does not join the next round */
     back.message.origin = 1;
     elect_step(&later.a.config, &later.a.node, &back, &later.a.out);
     assert_rule(&later.a, STANDS_BACK);
 }
 
-static void penalties_are_forgotten_by_half(void **state)
+static void penalties_are_halved(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
@@ -543,7 +543,7 @@ static void penalties_are_forgotten_by_half(void **state)
     v->a.node.mandate.presence.penalties = 9;
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
-    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* no more than that */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* the maximum */
     unsigned expected[] = {7, 3, 1, 0};
     for (unsigned i = 0; i < 4; i++) {
         v->now = v->a.node.mandate.time[ELECT_DECAY];
@@ -553,7 +553,7 @@ static void penalties_are_forgotten_by_half(void **state)
     assert_int_equal(v->a.node.mandate.time[ELECT_DECAY], ELECT_UNSET);
 }
 
-static void a_pause_is_heard_of_written_down_and_holds_elections_back(void **state)
+static void a_pause_is_learned_persisted_and_holds_elections_back(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {
@@ -570,11 +570,11 @@ static void a_pause_is_heard_of_written_down_and_holds_elections_back(void **sta
     hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
     assert_rule(&v->a, IS_PAUSED);
     happens(v, ELECT_PAUSE);
-    assert_int_equal(v->a.node.saved.pause, 3); /* it is already */
+    assert_int_equal(v->a.node.saved.pause, 3); /* elections are already paused */
     happens(v, ELECT_RESUME);
     assert_int_equal(v->a.node.saved.pause, 4);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    m.pause = 1u << 30; /* a leap, for a member that has seen a term, though it was never paused */
+    m.pause = 1u << 30; /* too far ahead: it has seen a term, so it is not new */
     v->a.node.mandate.seen = term(1, 1);
     v->a.node.saved.pause = 0;
     hears(v, 1, m);
@@ -598,7 +598,7 @@ static void another_configuration_is_seen(void **state)
     assert_int_not_equal(other.digest, v->a.config.digest);
 }
 
-static void a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way(void **state)
+static void a_failed_candidacy_is_a_penalty_unless_a_lease_prevented_it(void **state)
 {
     struct voter *v = watchful(3, 2);
     (void)state;
@@ -635,7 +635,7 @@ static void is_told(struct voter *v, elect_set members, elect_set voters)
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
-static void one_voter_at_a_time_and_by_a_leader(void **state)
+static void a_leader_changes_one_voter_at_a_time(void **state)
 {
     struct voter *v = in_office(5);
     const struct elect_membership *m = &v->a.node.saved.membership;
@@ -647,11 +647,10 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     v->a.node.mandate.time[ELECT_NEXT_CHANGE] = v->now;
     is_told(v, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    is_told(v, all & ~SET(4), all & ~SET(4)); /* itself */
+    is_told(v, all & ~SET(4), all & ~SET(4)); /* it cannot remove itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     struct voter resigned = *v, other = *v, succeeds = *v;
-    succeeds.a.node.mandate.leader.term += 1
-                                           << 16; /* itself, and nobody knows yet whether it does */
+    succeeds.a.node.mandate.leader.term += 1 << 16; /* it asks for a larger term */
     is_told(&succeeds, all & ~SET(0), all & ~SET(0));
     assert_rule(&succeeds.a, CHANGE_TOO_SOON);
     is_told(v, all & ~SET(0), all & ~SET(0));
@@ -663,8 +662,8 @@ static void one_voter_at_a_time_and_by_a_leader(void **state)
     struct voter old = *v, again = *v;
     again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
     is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
-    assert_rule(&again.a, CHANGE_TOO_SOON); /* the first is not confirmed */
-    old.a.node.mandate.leader.rounds--;     /* a round that did not tell of it */
+    assert_rule(&again.a, CHANGE_TOO_SOON); /* the first change is not confirmed */
+    old.a.node.mandate.leader.rounds--;     /* a round that did not carry the change */
     for (uint8_t i = 0; i < 4; i++)
         grants_again(&old, i, 0, false);
     assert_int_equal(old.a.node.saved.membership.before, all);
@@ -694,7 +693,7 @@ static void is_refused(struct voter *v, struct elect_membership m)
     assert_memory_equal(&mine, &v->a.node.saved.membership, sizeof mine);
 }
 
-static void a_membership_that_cannot_be_is_a_lie(void **state)
+static void an_impossible_membership_is_malformed(void **state)
 {
     struct voter *v = watchful(3, 2);
     const elect_set all = SET(3) - 1;
@@ -746,37 +745,39 @@ static void a_lost_member_learns_from_others_alone(void **state)
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
     m.incarnation = 7;
-    hears(v, 1, m); /* it was a former life that asked */
+    hears(v, 1, m); /* an earlier life asked */
     assert_rule(&v->a, NOTHING);
     m.round = 10;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
     struct voter longer = *v, often = *v;
-    m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS - 1; /* it has lost its state before */
+    m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS -
+                    1; /* it has lost its state before, in the last era but one */
     hears(&often, 2, m);
     assert_rule(&often.a, WAITS_IT_OUT);
-    m.incarnation++; /* there is no era after that */
+    m.incarnation++; /* no era is left after this one */
     hears(&often, 2, m);
     assert_rule(&often.a, MALFORMED);
     m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
-    v->now += 2 * LEASE - 1; /* whatever anybody may have been granted */
+    v->now += 2 * LEASE - 1; /* until every grant that it may have made is over */
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_FORGOT, NULL));
     v->now += 1;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_FORGOT, &question));
     assert_int_equal(question.incarnation, ELECT_STARTS); /* a new era */
-    hears(v, 1, m);                                       /* that was the first question */
+    hears(v, 1, m);                                       /* an answer to the first question */
     assert_rule(&v->a, NOTHING);
     m.round = question.round;
-    m.incarnation = ELECT_STARTS + 3; /* somebody has met a later one: once more */
+    m.incarnation =
+        ELECT_STARTS + 3; /* another process knows a later incarnation, so it asks again */
     hears(v, 1, m);
     hears(v, 2, m);
     assert_true(sends(v, ELECT_FORGOT, &question));
     assert_int_equal(question.incarnation, 2 * ELECT_STARTS);
-    hears(v, 1, m); /* an answer to what it said before: that is not written down there */
+    hears(v, 1, m); /* this answer was sent before the new incarnation was persisted */
     hears(v, 2, m);
     assert_rule(&v->a, LEARNS);
     m.incarnation = 2 * ELECT_STARTS;
@@ -785,7 +786,7 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_rule(&v->a, READMITTED);
     assert_int_equal(v->a.node.saved.incarnation, 2 * ELECT_STARTS);
     m.round = 10;
-    m.lease = 3 * LEASE; /* somebody remembers a longer lease than this one was told of */
+    m.lease = 3 * LEASE; /* another process remembers a lease longer than the configured one */
     hears(&longer, 2, m);
     longer.now += 3 * LEASE - 1;
     happens(&longer, ELECT_ALARM);
@@ -795,7 +796,8 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_true(sends(&longer, ELECT_FORGOT, NULL));
 }
 
-/* Voters 0, 1 and 2 become 1 and 2. One answer meets every majority of two, but not of three. */
+/* The voters 0, 1 and 2 become 1 and 2. One answer is enough for an electorate of two, but not of
+ * three. */
 static void a_lost_member_learns_from_both_electorates(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -813,7 +815,7 @@ static void a_lost_member_learns_from_both_electorates(void **state)
     assert_rule(&v->a, WAITS_IT_OUT);
 }
 
-static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
+static void a_member_persists_the_new_incarnation_of_the_one_that_asks(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = {.type = ELECT_FORGOT, .round = 10}, answers = {0};
@@ -823,7 +825,7 @@ static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
     hears(v, 1, m);
     assert_false(v->a.out.persist);
     struct voter told = *v;
-    m.pause = 3; /* what else it says is not forgotten for that */
+    m.pause = 3; /* the rest of the message counts, too */
     hears(&told, 1, m);
     assert_true(told.a.out.persist);
     m.pause = 0;
@@ -831,7 +833,7 @@ static void who_is_asked_what_it_remembers_writes_down_who_asked(void **state)
     assert_int_equal(answers.incarnation, 7);
     assert_int_equal(answers.lease, LEASE + 5);
     assert_int_equal(answers.round, 10);
-    m.incarnation = ELECT_STARTS; /* what it will call itself */
+    m.incarnation = ELECT_STARTS; /* its next incarnation */
     hears(v, 1, m);
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
@@ -841,40 +843,40 @@ int test_handover(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_order_is_carried_out_once_and_only_in_its_term),
-        TEST(who_resigns_does_not_lead_but_renews_until_its_work_stops),
-        TEST(an_office_is_handed_to_who_is_named),
-        TEST(an_office_is_handed_to_who_can_take_it),
-        TEST(nobody_to_hand_over_to_is_no_reason_to_stay),
+        TEST(a_leader_that_resigns_renews_until_its_work_stops),
+        TEST(an_office_is_handed_to_the_named_member),
+        TEST(an_office_is_handed_to_a_member_that_can_take_it),
+        TEST(a_leader_without_a_successor_can_resign),
         TEST(an_office_that_runs_out_while_it_is_handed_over_is_over),
-        TEST(who_resigns_does_not_succeed_itself),
-        TEST(a_leader_grants_nobody_else_anything),
-        TEST(who_is_handed_an_office_asks_at_once),
-        TEST(a_hand_of_what_it_never_granted_is_asked_about_first),
-        TEST(a_late_hand_is_none),
-        TEST(who_is_handed_an_office_while_it_works_waits_until_it_has_stopped),
-        TEST(who_works_takes_no_part),
-        TEST(a_testament_is_the_heirs_turn_and_the_others_wait),
-        TEST(a_release_that_names_somebody_is_nobody_elses_turn),
-        TEST(a_leader_gives_its_place_to_the_fittest_who_asks),
-        TEST(who_outranks_its_leader_says_so_when_it_has_seen_a_majority_long_enough),
-        TEST(who_misses_a_leader_looks_around_for_t_before_it_begins),
-        TEST(both_must_hear_each_other),
-        TEST(what_was_heard_long_ago_is_out_of_sight),
-        TEST(who_follows_a_leader_says_so_instead_of_electing),
-        TEST(who_is_told_waits_and_asks_again),
+        TEST(a_leader_that_resigns_does_not_succeed_itself),
+        TEST(a_leader_grants_no_other_candidate_anything),
+        TEST(a_successor_asks_for_a_mandate_immediately),
+        TEST(a_successor_that_never_granted_the_term_sends_a_prevote),
+        TEST(a_late_hand_is_ignored),
+        TEST(a_successor_that_works_waits_until_its_work_has_stopped),
+        TEST(a_member_that_works_takes_no_part),
+        TEST(after_a_testament_the_heir_asks_and_the_others_wait),
+        TEST(after_a_release_only_the_named_heir_asks),
+        TEST(a_leader_gives_its_place_to_the_fittest_claimant),
+        TEST(a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough),
+        TEST(a_member_that_misses_its_leader_looks_around_for_t_before_it_begins),
+        TEST(a_majority_must_hear_the_member_and_be_heard),
+        TEST(members_that_were_heard_long_ago_do_not_count),
+        TEST(a_follower_names_its_leader_instead_of_electing),
+        TEST(a_member_that_is_told_of_a_leader_waits_and_asks_again),
         TEST(the_fewest_penalties_come_first),
-        TEST(who_has_said_yes_to_a_round_of_a_ring_stays),
-        TEST(penalties_are_forgotten_by_half),
-        TEST(a_pause_is_heard_of_written_down_and_holds_elections_back),
+        TEST(a_member_that_joined_a_round_of_a_ring_stays),
+        TEST(penalties_are_halved),
+        TEST(a_pause_is_learned_persisted_and_holds_elections_back),
         TEST(another_configuration_is_seen),
-        TEST(a_failed_candidacy_is_a_penalty_unless_somebody_was_in_the_way),
-        TEST(a_leader_that_is_told_of_a_failure_knows_better),
-        TEST(one_voter_at_a_time_and_by_a_leader),
-        TEST(a_membership_that_cannot_be_is_a_lie),
+        TEST(a_failed_candidacy_is_a_penalty_unless_a_lease_prevented_it),
+        TEST(a_leader_ignores_a_report_that_the_leader_has_failed),
+        TEST(a_leader_changes_one_voter_at_a_time),
+        TEST(an_impossible_membership_is_malformed),
         TEST(the_same_version_need_not_be_the_same_membership),
         TEST(a_lost_member_learns_from_others_alone),
         TEST(a_lost_member_learns_from_both_electorates),
-        TEST(who_is_asked_what_it_remembers_writes_down_who_asked),
+        TEST(a_member_persists_the_new_incarnation_of_the_one_that_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The mandate: voters, candidates and leaders, hand-over, presence and standing aside. */
+/* Runs the unit tests of the mandate. */
 #include "mandate.h"
 
 int main(void)

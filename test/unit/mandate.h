@@ -1,4 +1,4 @@
-/* A process with a clock, for the tests of the mandate: voter.c, office.c. */
+/* Helpers for the unit tests of the mandate, which step one process by hand. */
 #ifndef ELECT_TEST_MANDATE_H
 #define ELECT_TEST_MANDATE_H
 
@@ -11,7 +11,7 @@
 #define GRAIN   1
 #define DRIFT   10000 /* one per cent */
 #define OFFICE  97    /* 100 * 0.99 / 1.01 - 1 */
-#define T       2     /* a question and its answer: support.c */
+#define T       2     /* the time for a question and its answer: support.c */
 
 /* A process with a clock. Numbers are 10 times the ranks. */
 struct voter {
@@ -35,7 +35,7 @@ static inline struct voter *begin(unsigned n, uint8_t me)
     static struct voter v;
     memset(&v, 0, sizeof v);
     actor_init(&v.a, ELECT_BULLY, n, me, ELECT_NOBODY);
-    v.a.config.stable = false; /* who is there is the matter of presence.c */
+    v.a.config.stable = false; /* the tests of presence.c set it */
     assert_int_equal(elect_config_mandate(&v.a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
     v.now = 1000;
     elect_init(&v.a.config, &v.a.node, me, ELECT_NOBODY, NULL, v.now, &v.a.out);
@@ -46,7 +46,7 @@ static inline void hears(struct voter *v, uint8_t from, struct elect_message m)
 {
     m.origin = from;
     if ((m.type == ELECT_REQUEST || m.type == ELECT_PREVOTE) && m.membership.voters == 0) {
-        m.membership = v->a.node.saved.membership; /* unless it is said otherwise */
+        m.membership = v->a.node.saved.membership; /* if the test gives none */
         m.membership.stamp = m.leading ? m.term : m.membership.stamp;
     }
     struct elect_input in = elect_received(from, &m, v->now);
@@ -59,7 +59,7 @@ static inline void happens(struct voter *v, enum elect_event event)
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
-/* Who votes, and that all of them may lead. */
+/* Sets the voters, all of which may lead. */
 static inline void has_voters(struct voter *v, elect_set voters)
 {
     struct elect_membership *m = &v->a.node.saved.membership;
@@ -87,7 +87,7 @@ static inline const struct elect_message *answer(const struct voter *v)
     return &v->a.out.send[0].message;
 }
 
-/* A process that looks around before it does anything. */
+/* Returns a process that looks for a leader before it holds an election. */
 static inline struct voter *watchful(unsigned n, uint8_t me)
 {
     struct voter *v = begin(n, me);
@@ -144,7 +144,7 @@ static inline struct elect_message reply(const struct voter *v, enum elect_event
                                   .lease = v->a.config.lease};
 }
 
-/* The highest of n wins the election at once, and asks. */
+/* Returns the highest of n processes, which has won the election and has sent PREVOTE. */
 static inline struct voter *nominee(unsigned n)
 {
     struct voter *v = begin(n, (uint8_t)(n - 1));

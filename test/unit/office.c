@@ -1,8 +1,8 @@
-/* Candidates and leaders, rule by rule: what they ask, how long they lead, and when they must stop.
- * Each test is one sentence of docs/guarantees.md or of the comments at the head of office.c. */
+/* Tests candidates and leaders: what they ask, how long they lead, and when they must stop. Each
+ * test corresponds to one sentence of docs/guarantees.md or of the comments in office.c. */
 #include "mandate.h"
 
-static void a_majority_of_voters_makes_a_leader_not_of_grants(void **state)
+static void a_majority_counts_voters_not_grants(void **state)
 {
     struct voter *v = candidate(5);
     (void)state;
@@ -10,7 +10,7 @@ static void a_majority_of_voters_makes_a_leader_not_of_grants(void **state)
         grants(v, 0);
     grants(v, 1);
     assert_false(elect_leads(&v->a.node, v->now));
-    grants(v, 4); /* its own voter is one of them, no more */
+    grants(v, 4); /* its own voter counts once */
     assert_true(elect_leads(&v->a.node, v->now));
 }
 
@@ -22,7 +22,7 @@ static void the_own_vote_counts_only_when_it_is_granted(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-static void an_observers_grant_is_none(void **state)
+static void a_grant_of_an_observer_does_not_count(void **state)
 {
     struct voter *v = candidate(5);
     (void)state;
@@ -76,7 +76,7 @@ static void grants_of_different_rounds_are_no_majority(void **state)
     assert_false(elect_leads(&v->a.node, 1000 + OFFICE));
 }
 
-static void grants_that_come_too_late_make_nobody_leader(void **state)
+static void grants_that_come_too_late_make_no_leader(void **state)
 {
     struct voter *v = candidate(3);
     (void)state;
@@ -87,25 +87,25 @@ static void grants_that_come_too_late_make_nobody_leader(void **state)
     assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
 
-static void answers_to_an_earlier_life_are_none(void **state)
+static void answers_to_an_earlier_life_do_not_count(void **state)
 {
     struct voter *v = nominee(3);
     struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     restart(v, 2);
-    happens(v, ELECT_SUSPECT); /* asks for the same term in the same words */
+    happens(v, ELECT_SUSPECT); /* it asks for the same term in the same message */
     hears(v, 2, reply(v, ELECT_AYE));
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
     assert_int_equal(v->a.node.mandate.candidate.prevote_round, late.round);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_PREVOTING);
-    late.incarnation = 3; /* a later one, that is a lie */
+    late.incarnation = 3; /* a later incarnation, which does not exist */
     hears(v, 0, late);
     assert_rule(&v->a, MALFORMED);
 }
 
-static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
+static void at_its_end_an_office_is_over_whatever_the_event(void **state)
 {
     struct voter *v = leader(3);
     elect_term token = v->a.node.mandate.leader.token;
@@ -117,11 +117,11 @@ static void at_its_end_an_office_is_over_whatever_comes_in(void **state)
     v->now = 1000 + OFFICE;
     hears(v, 0, late);
     assert_rule(&v->a, MANDATE_OVER);
-    hears(v, 1, late); /* would have been enough */
+    hears(v, 1, late); /* before the end, this grant would have been enough */
     assert_int_equal(v->a.node.mandate.leader.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
     assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
-    late = request(token);               /* its own round, late */
+    late = request(token);               /* a late message of its own round */
     late.leading = 1;
     hears(v, 2, late);
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
@@ -170,7 +170,7 @@ static void a_leader_succeeds_itself_and_keeps_its_office_meanwhile(void **state
     assert_true(elect_leads(&v->a.node, v->now));
 }
 
-static void a_leader_whose_term_was_closed_steps_down_at_once(void **state)
+static void a_leader_whose_term_was_closed_steps_down_immediately(void **state)
 {
     struct voter *v = leader(3);
     struct elect_message closed = reply(v, ELECT_REFUSE);
@@ -181,7 +181,7 @@ static void a_leader_whose_term_was_closed_steps_down_at_once(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-static void a_majority_that_promised_another_says_that_clocks_are_wrong(void **state)
+static void a_majority_that_promised_a_larger_term_shows_that_clocks_are_wrong(void **state)
 {
     struct voter *v = leader(3);
     struct elect_message stale = reply(v, ELECT_REFUSE);
@@ -194,7 +194,7 @@ static void a_majority_that_promised_another_says_that_clocks_are_wrong(void **s
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-static void a_certificate_saves_the_prevote(void **state)
+static void a_certificate_makes_a_prevote_unnecessary(void **state)
 {
     struct voter *v = begin(3, 2);
     struct elect_message m = request(term(1, 1));
@@ -211,7 +211,7 @@ static void a_certificate_saves_the_prevote(void **state)
 static void the_arithmetic_of_a_lease_is_checked(void **state)
 {
     struct voter *v = begin(3, 0);
-    struct elect_config c = v->a.config; /* T is 2 */
+    struct elect_config c = v->a.config; /* with T = 2 */
     (void)state;
     assert_int_equal(elect_config_mandate(&c, 5, 1, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, 100, 33, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
@@ -220,22 +220,22 @@ static void the_arithmetic_of_a_lease_is_checked(void **state)
     assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 0), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
-    c.answer_bound = 41; /* four rounds, each 10 after the other, are not answered in time */
+    c.answer_bound = 41; /* more than four rounds at intervals of 10 */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_RENEWAL_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_FINE);
-    c.processing_bound = 20; /* two writes more */
+    c.processing_bound = 20; /* two more writes of 20 */
     assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
     c = v->a.config;
-    c.voters = SET(0) | SET(1); /* 2 leads and does not vote */
+    c.voters = SET(0) | SET(1); /* 2 may lead, but does not vote */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
     c.members = 0;
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
     c.members = SET(0);
-    c.voters = SET(0) | SET(3); /* who is that? */
+    c.voters = SET(0) | SET(3); /* there is no process 3 */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
 }
 
-/* A leader that was told of a larger term, and asks for one above it. */
+/* Returns a leader that has learned of a larger term, and asks for one above it. */
 static struct voter *succeeds_itself(void)
 {
     struct voter *v = leader(3);
@@ -253,7 +253,7 @@ static struct voter *succeeds_itself(void)
     return v;
 }
 
-static void an_office_that_ends_takes_its_succession_with_it(void **state)
+static void a_succession_ends_with_its_office(void **state)
 {
     struct voter *v = succeeds_itself();
     struct elect_message late = reply(v, ELECT_GRANT);
@@ -294,7 +294,7 @@ static void a_failed_succession_is_not_tried_again(void **state)
     stale.in_the_way = term(6, 1);
     hears(v, 0, stale);
     assert_int_equal(v->a.out.sends, 0);
-    v->now = elect_alarm(&v->a.node); /* the end, and no round before it */
+    v->now = elect_alarm(&v->a.node); /* the office ends, without another round before */
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, MANDATE_OVER);
 }
@@ -305,12 +305,12 @@ static void succession_is_asked_for_once_in_a_renewal(void **state)
     struct elect_message stale = reply(v, ELECT_REFUSE), no;
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    stale.in_the_way = term(4, 2); /* of its own, which says nothing about clocks */
+    stale.in_the_way = term(4, 2); /* its own term: no clock is wrong */
     hears(v, 0, stale);
     no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_STALE;
     no.in_the_way = term(7, 1);
-    hears(v, 0, no); /* would not be granted */
+    hears(v, 0, no); /* voter 0 would refuse */
     hears(v, 1, stale);
     assert_rule(&v->a, COUNTS);
     assert_int_equal(v->a.out.sends, 0);
@@ -320,21 +320,22 @@ static void succession_is_asked_for_once_in_a_renewal(void **state)
     assert_rule(&v->a, SUCCEEDS_ITSELF);
 }
 
-static void an_office_lasts_as_long_as_was_asked_for(void **state)
+static void an_office_lasts_for_the_lease_that_was_asked_for(void **state)
 {
     struct voter *v = candidate(3);
     struct elect_message grant = reply(v, ELECT_GRANT);
     (void)state;
-    v->a.config.lease = 3 * LEASE; /* told meanwhile */
+    v->a.config.lease = 3 * LEASE; /* the configuration has changed since */
     hears(v, 0, grant);
     hears(v, 1, grant);
     assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], v->now + OFFICE);
-    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* at once, as leader */
+    assert_true(actor_sent(&v->a, ELECT_REQUEST,
+                           SET(3) - 1)); /* the new leader immediately sends a round */
     assert_int_equal(v->a.out.send[0].message.leading, 1);
     assert_int_equal(v->a.out.send[0].message.lease, 3 * LEASE);
 }
 
-static void a_longer_lease_of_the_same_term_is_written_down(void **state)
+static void a_longer_lease_of_the_same_term_is_persisted(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
@@ -347,7 +348,7 @@ static void a_longer_lease_of_the_same_term_is_written_down(void **state)
     assert_int_equal(v->a.node.saved.longest, 2 * LEASE);
 }
 
-static void only_the_end_of_what_was_promised_ends_the_guard(void **state)
+static void only_the_end_of_the_promised_term_ends_the_guard(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -361,17 +362,17 @@ static void only_the_end_of_what_was_promised_ends_the_guard(void **state)
     assert_granted(v);
 }
 
-static void while_its_work_goes_on_nobody_stands_again(void **state)
+static void a_member_does_not_stand_again_while_its_work_continues(void **state)
 {
     struct voter *v = leader(3);
     (void)state;
     v->now = v->a.node.mandate.time[ELECT_UNTIL];
-    happens(v, ELECT_SUSPECT); /* it wins the election at once */
+    happens(v, ELECT_SUSPECT); /* it wins the election immediately */
     assert_true(v->a.node.mandate.candidate.nominated);
     assert_false(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    happens(v, ELECT_STOPPED); /* has stopped already */
+    happens(v, ELECT_STOPPED); /* its work has already stopped */
     assert_rule(&v->a, NOTHING);
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
@@ -403,7 +404,8 @@ static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
     no.remaining = 70;
     hears(v, 3, no);
     assert_rule(&v->a, REFUSED);
-    assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* with its own voter: a majority */
+    assert_int_equal(elect_alarm(&v->a.node),
+                     v->now + 40); /* with its own voter, a majority may grant then */
 }
 
 static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
@@ -430,9 +432,9 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
     assert_int_equal(writes, 0);
 }
 
-/* 0 of three stands; one refuses for long, the other has promised more. Whoever is which, a
- * majority has nothing against the next attempt. */
-static void who_need_not_be_waited_for_is_not(void **state)
+/* 0 of three is a candidate. One voter refuses for a long time, the other has promised a larger
+ * term. In either order, a majority may grant the next attempt. */
+static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 {
     (void)state;
     for (uint8_t holds = 1; holds <= 2; holds++) {
@@ -451,9 +453,9 @@ static void who_need_not_be_waited_for_is_not(void **state)
     }
 }
 
-/* One of three is silent, the other one refuses: it is asked again when it is free, which counts
- * from when it said so, not from when the silent one was given up. */
-static void a_refusal_lasts_from_when_it_was_said(void **state)
+/* One of three is silent, and the other refuses. It is asked again when its refusal ends, which is
+ * counted from its answer, not from the end of the candidacy. */
+static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -461,7 +463,7 @@ static void a_refusal_lasts_from_when_it_was_said(void **state)
     happens(v, ELECT_ANSWER_TIMER);
     struct elect_message no = reply(v, ELECT_REFUSE);
     elect_time asked = v->now, patience = 2 * (elect_time)v->a.config.answer_bound;
-    assert_int_equal(elect_alarm(&v->a.node), asked + patience); /* to answer takes no write */
+    assert_int_equal(elect_alarm(&v->a.node), asked + patience); /* the answer needed no write */
     v->now += 1;
     no.reason = ELECT_REFUSED_HELD;
     no.remaining = 40;
@@ -472,8 +474,8 @@ static void a_refusal_lasts_from_when_it_was_said(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
-/* The checker forgets when a candidacy began, so that equal situations are equal bytes. Then the
- * refusal counts in full. */
+/* The checker clears the time at which a candidacy began, so that equal situations are equal bytes.
+ * Then the refusal counts in full. */
 static void a_candidate_without_a_start_waits_for_the_whole_refusal(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -503,8 +505,8 @@ static void a_grant_for_another_lease_does_not_count(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-/* A leader delivers its RELEASE to itself, too, possibly late: it does not make the leader its own
- * successor. */
+/* A leader delivers its RELEASE to itself, too, possibly late. This must not make the leader its
+ * own successor. */
 static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
 {
     struct voter *v = leader(3);
@@ -517,7 +519,7 @@ static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
     assert_int_equal(v->a.node.mandate.candidate.certificate, 0);
 }
 
-/* Nobody answers within 2T: perhaps T is wrong. */
+/* No voter answers within 2T: T may be configured too short. */
 static void a_candidate_waits_longer_at_every_attempt(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -537,7 +539,7 @@ static void a_candidate_waits_longer_at_every_attempt(void **state)
     }
 }
 
-/* But for no longer than a lease lets it. */
+/* The wait does not exceed half a lease. */
 static void a_candidate_waits_for_half_a_lease_at_most(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -549,7 +551,7 @@ static void a_candidate_waits_for_half_a_lease_at_most(void **state)
     assert_int_equal(elect_alarm(&v->a.node), v->now + LEASE / 2);
 }
 
-/* Nor does another configuration make it longer, that came while it waited. */
+/* A new configuration during the wait does not prolong it. */
 static void a_refusal_lasts_as_long_whatever_is_configured_meanwhile(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -567,8 +569,8 @@ static void a_refusal_lasts_as_long_whatever_is_configured_meanwhile(void **stat
     assert_int_equal(elect_alarm(&v->a.node), asked + 1);
 }
 
-/* A voter that is silent is not one that would grant. */
-static void who_does_not_answer_is_not_free(void **state)
+/* A silent voter does not count as one that would grant. */
+static void a_voter_that_does_not_answer_is_not_free(void **state)
 {
     struct voter *v = begin(3, 1);
     (void)state;
@@ -584,7 +586,7 @@ static void who_does_not_answer_is_not_free(void **state)
     assert_int_equal(elect_alarm(&v->a.node), v->now + 15);
 }
 
-static void who_grants_now_does_not_refuse_any_more(void **state)
+static void a_voter_that_grants_does_not_refuse_any_more(void **state)
 {
     struct voter *v = candidate(5);
     struct elect_message no = reply(v, ELECT_REFUSE);
@@ -593,12 +595,12 @@ static void who_grants_now_does_not_refuse_any_more(void **state)
     hears(v, 0, no);
     hears(v, 1, no);
     v->now += RENEWAL;
-    happens(v, ELECT_ALARM); /* another round */
+    happens(v, ELECT_ALARM); /* the next round */
     grants(v, 0);
     grants(v, 1);
     no.round = v->a.node.mandate.leader.rounds;
     hears(v, 2, no);
-    assert_rule(&v->a, COUNTS); /* one against it, not three */
+    assert_rule(&v->a, COUNTS); /* one voter refuses, not three */
     grants(v, 3);
     assert_rule(&v->a, TAKES_OFFICE);
 }
@@ -609,21 +611,22 @@ static void of_two_leaders_the_smaller_term_gives_way(void **state)
     struct elect_message other =
         request(v->a.node.mandate.leader.token + (1 << 16) - 10); /* of 1 */
     (void)state;
-    hears(v, 1, other); /* who only asks */
+    hears(v, 1, other); /* 1 is a candidate, not a leader */
     assert_true(elect_leads(&v->a.node, v->now));
     other.leading = 1;
     struct voter smaller = *v;
     smaller.a.node.mandate.leader.token += 2 << 16;
     hears(&smaller, 1, other);
     assert_true(elect_leads(&smaller.a.node, smaller.now));
-    other.membership = v->a.node.saved.membership; /* it asks, while an earlier term is in force */
+    other.membership =
+        v->a.node.saved.membership; /* 1 leads in an earlier term, and asks for a larger one */
     other.membership.stamp = v->a.node.mandate.leader.token - 1;
     struct voter asked = *v, removed = *v;
     hears(&asked, 1, other);
     assert_true(elect_leads(&asked.a.node, asked.now));
     has_voters(&removed, SET(0) | SET(1));
     other.membership.members = other.membership.voters = other.membership.before =
-        SET(0) | SET(1); /* and does not even count this one among its voters */
+        SET(0) | SET(1); /* even if this process is not one of its voters */
     hears(&removed, 1, other);
     assert_true(elect_leads(&removed.a.node, removed.now));
     other.membership = v->a.node.saved.membership;
@@ -631,7 +634,7 @@ static void of_two_leaders_the_smaller_term_gives_way(void **state)
     hears(v, 1, other);
     assert_rule(&v->a, CLOCKS_ARE_WRONG);
     assert_false(elect_leads(&v->a.node, v->now));
-    assert_true(v->a.node.mandate.leader.working); /* and is told when it has stopped */
+    assert_true(v->a.node.mandate.leader.working); /* until the host reports STOPPED */
     assert_refused(v, HELD);                       /* its own lease still runs */
 }
 
@@ -646,7 +649,7 @@ static void all_times_move_together(void **state)
     assert_int_equal(v->a.node.mandate.time[ELECT_GUARD], ELECT_UNSET);
 }
 
-/* ---- whatever comes in ---- */
+/* ---- any input ---- */
 
 static struct elect_input any_input(struct dice *d, const struct voter *v, unsigned n)
 {
@@ -675,8 +678,8 @@ static struct elect_input any_input(struct dice *d, const struct voter *v, unsig
     return in;
 }
 
-/* elect_step cannot fail; promises are kept whatever others say. */
-static void anything_may_come_in(void **state)
+/* elect_step() cannot fail, and the process keeps its promises whatever the others send. */
+static void any_input_may_come_in(void **state)
 {
     struct dice d;
     unsigned offices = 0;
@@ -704,51 +707,51 @@ static void anything_may_come_in(void **state)
                 restart(v, me);
         }
     }
-    assert_true(offices > 100); /* they were not all nonsense */
+    assert_true(offices > 100); /* enough of the inputs made sense */
 }
 
 int test_office(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_majority_of_voters_makes_a_leader_not_of_grants),
+        TEST(a_majority_counts_voters_not_grants),
         TEST(the_own_vote_counts_only_when_it_is_granted),
-        TEST(an_observers_grant_is_none),
+        TEST(a_grant_of_an_observer_does_not_count),
         TEST(an_office_lasts_from_the_sending_of_its_round),
         TEST(a_renewal_counts_from_the_round_that_is_granted),
         TEST(grants_of_different_rounds_are_no_majority),
-        TEST(grants_that_come_too_late_make_nobody_leader),
-        TEST(answers_to_an_earlier_life_are_none),
-        TEST(at_its_end_an_office_is_over_whatever_comes_in),
+        TEST(grants_that_come_too_late_make_no_leader),
+        TEST(answers_to_an_earlier_life_do_not_count),
+        TEST(at_its_end_an_office_is_over_whatever_the_event),
         TEST(a_new_office_has_a_new_term),
         TEST(a_leader_succeeds_itself_and_keeps_its_office_meanwhile),
-        TEST(a_leader_whose_term_was_closed_steps_down_at_once),
-        TEST(a_majority_that_promised_another_says_that_clocks_are_wrong),
-        TEST(a_certificate_saves_the_prevote),
+        TEST(a_leader_whose_term_was_closed_steps_down_immediately),
+        TEST(a_majority_that_promised_a_larger_term_shows_that_clocks_are_wrong),
+        TEST(a_certificate_makes_a_prevote_unnecessary),
         TEST(the_arithmetic_of_a_lease_is_checked),
-        TEST(an_office_that_ends_takes_its_succession_with_it),
+        TEST(a_succession_ends_with_its_office),
         TEST(while_it_succeeds_itself_the_old_term_is_not_renewed),
         TEST(a_failed_succession_is_not_tried_again),
         TEST(succession_is_asked_for_once_in_a_renewal),
-        TEST(an_office_lasts_as_long_as_was_asked_for),
-        TEST(a_longer_lease_of_the_same_term_is_written_down),
-        TEST(only_the_end_of_what_was_promised_ends_the_guard),
-        TEST(while_its_work_goes_on_nobody_stands_again),
+        TEST(an_office_lasts_for_the_lease_that_was_asked_for),
+        TEST(a_longer_lease_of_the_same_term_is_persisted),
+        TEST(only_the_end_of_the_promised_term_ends_the_guard),
+        TEST(a_member_does_not_stand_again_while_its_work_continues),
         TEST(a_term_that_was_used_is_never_used_again),
         TEST(witnesses_own_no_terms_and_observers_do_not_count),
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
-        TEST(who_need_not_be_waited_for_is_not),
-        TEST(a_refusal_lasts_from_when_it_was_said),
+        TEST(a_candidate_waits_only_until_a_majority_may_grant),
+        TEST(a_refusal_lasts_from_the_time_of_the_answer),
         TEST(a_candidate_without_a_start_waits_for_the_whole_refusal),
         TEST(a_grant_for_another_lease_does_not_count),
         TEST(a_leader_that_hears_its_own_release_inherits_nothing),
         TEST(a_candidate_waits_longer_at_every_attempt),
         TEST(a_candidate_waits_for_half_a_lease_at_most),
         TEST(a_refusal_lasts_as_long_whatever_is_configured_meanwhile),
-        TEST(who_does_not_answer_is_not_free),
-        TEST(who_grants_now_does_not_refuse_any_more),
+        TEST(a_voter_that_does_not_answer_is_not_free),
+        TEST(a_voter_that_grants_does_not_refuse_any_more),
         TEST(of_two_leaders_the_smaller_term_gives_way),
         TEST(all_times_move_together),
-        TEST(anything_may_come_in),
+        TEST(any_input_may_come_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
-/* Which members are present, by clocks as different as they may be; which of them takes an office;
- * and how far a counter may leap. */
+/* Tests which members are present, by clocks that differ as much as allowed, which member may claim
+ * an office, and how far a counter in a message may be ahead. */
 #include "mandate.h"
 
 /* ---- clocks that differ ---- */
 
-/* In real time: a PRESENT every R by the slowest clock, late by all of T_m; seen by the fastest. */
+/* The slowest clock sends a PRESENT every R, each takes up to T_m, and the fastest clock measures
+ * the suspicion time. */
 static void the_slowest_clock_stays_in_sight_of_the_fastest(void **state)
 {
     (void)state;
@@ -25,8 +26,8 @@ static void the_slowest_clock_stays_in_sight_of_the_fastest(void **state)
     }
 }
 
-/* Four of six are up, and each must see the three others. They say PRESENT every R by clocks that
- * are slow by 0.49, which is 2.92 R for this one, which is fast by as much. */
+/* Four of six are up, and each must see the three others. They send PRESENT every R by clocks that
+ * are slow by 0.49. For this process, whose clock is fast by 0.49, that is every 2.92 R. */
 static void four_voters_of_six_keep_sight_of_a_majority(void **state)
 {
     struct voter *v = begin(6, 4);
@@ -64,8 +65,8 @@ static bool claims(struct voter v, uint8_t leader, uint8_t own, uint8_t its)
     return m.claims;
 }
 
-/* Both started at about the same time, and halve what they have at different moments. */
-static void penalties_that_the_next_halving_makes_up_move_no_office(void **state)
+/* Two members started at about the same time, and halve their penalties at different moments. */
+static void penalties_that_the_next_halving_removes_move_no_office(void **state)
 {
     (void)state;
     for (uint8_t both = 1; both <= 15; both++) {
@@ -79,13 +80,14 @@ static void penalties_that_the_next_halving_makes_up_move_no_office(void **state
     assert_true(claims(*watchful(3, 1), 2, 3, 8));
 }
 
-/* A leader of middle rank has 3 penalties. 0 has fewer, but not few enough for its place; 2 may. */
-static void only_a_member_that_would_take_the_place_itself_keeps_another_from_it(void **state)
+/* The leader of middle rank has 3 penalties. 0 has fewer, but not few enough to displace it; 2 may
+ * displace it. */
+static void only_a_claimant_that_may_displace_the_leader_comes_before_another(void **state)
 {
     struct voter *v = leader(3);
     (void)state;
     v->a.config.preempt = true;
-    v->a.node.me = 1; /* as if it had that rank */
+    v->a.node.me = 1; /* gives the process that rank */
     v->a.node.mandate.leader.token = v->a.node.mandate.leader.term = term(1, 1);
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
         v->a.node.mandate.leader.round[i].term = term(1, 1);
@@ -98,7 +100,7 @@ static void only_a_member_that_would_take_the_place_itself_keeps_another_from_it
     m.able = 1;
     hears(v, 2, m);
     assert_rule(&v->a, GIVES_PLACE);
-    other.a.node.mandate.presence.penalty[0] = 0; /* now 0 would, and comes first */
+    other.a.node.mandate.presence.penalty[0] = 0; /* now 0 may displace it, too, and is fitter */
     hears(&other, 2, m);
     assert_true(elect_leads(&other.a.node, other.now));
 }
@@ -118,7 +120,7 @@ static void a_candidate_has_no_place_to_give(void **state)
 
 /* ---- counters ---- */
 
-#define FAR ((1u << 28) + 5) /* beyond what a process that knows something believes */
+#define FAR ((1u << 28) + 5) /* further ahead than a process accepts, unless it is new */
 
 static void a_new_member_believes_a_large_counter(void **state)
 {
@@ -127,10 +129,10 @@ static void a_new_member_believes_a_large_counter(void **state)
     asks(v, 2, term(FAR, 2));
     assert_granted(v);
     releases(v, 2, term(FAR, 2));
-    asks(v, 1, term(2 * FAR + 1, 1)); /* but no leap beyond it, from then on */
+    asks(v, 1, term(2 * FAR + 1, 1)); /* after that, it is not new any more */
     assert_rule(&v->a, MALFORMED);
     struct voter *other = begin(3, 0);
-    asks(other, 2, (elect_term)1 << 63 | 20); /* half of all counters must be left */
+    asks(other, 2, (elect_term)1 << 63 | 20); /* beyond half of the counter's range */
     assert_rule(&other->a, MALFORMED);
 }
 
@@ -147,7 +149,7 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     m.term = term(3, 1);
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
-    m.term = term(3 * FAR, 1); /* the others are that far apart */
+    m.term = term(3 * FAR, 1); /* beyond the term that 1 remembers */
     m.pause = 3 * FAR;
     m.membership.stamp = m.term;
     hears(v, 2, m);
@@ -156,8 +158,8 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     assert_int_equal(v->a.node.saved.pause, m.pause);
 }
 
-/* Its former life asked, and does not come back. */
-static void a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is(void **state)
+/* The grant answers an earlier life. */
+static void a_member_that_lost_its_state_ignores_a_late_grant(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -170,7 +172,7 @@ static void a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is(void 
 
 /* ---- hearsay ---- */
 
-static void a_leader_that_tells_of_itself_is_no_hearsay(void **state)
+static void a_leader_that_reports_itself_is_not_hearsay(void **state)
 {
     struct voter *v = watchful(3, 0);
     struct elect_message told = {
@@ -190,13 +192,13 @@ int test_presence(void)
     const struct CMUnitTest tests[] = {
         TEST(the_slowest_clock_stays_in_sight_of_the_fastest),
         TEST(four_voters_of_six_keep_sight_of_a_majority),
-        TEST(penalties_that_the_next_halving_makes_up_move_no_office),
-        TEST(only_a_member_that_would_take_the_place_itself_keeps_another_from_it),
+        TEST(penalties_that_the_next_halving_removes_move_no_office),
+        TEST(only_a_claimant_that_may_displace_the_leader_comes_before_another),
         TEST(a_candidate_has_no_place_to_give),
         TEST(a_new_member_believes_a_large_counter),
         TEST(a_member_that_lost_its_state_believes_what_is_remembered),
-        TEST(a_member_that_lost_its_state_takes_a_late_grant_for_what_it_is),
-        TEST(a_leader_that_tells_of_itself_is_no_hearsay),
+        TEST(a_member_that_lost_its_state_ignores_a_late_grant),
+        TEST(a_leader_that_reports_itself_is_not_hearsay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* Voters, rule by rule: what they grant and refuse. Each test is one sentence of
- * docs/guarantees.md or of the comments at the head of voter.c. */
+/* Tests voters: what they grant and refuse. Each test corresponds to one sentence of
+ * docs/guarantees.md or of the comments in voter.c. */
 #include "mandate.h"
 
-static void a_free_voter_grants_and_writes_it_down_first(void **state)
+static void a_free_voter_persists_its_promise_before_it_grants(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -11,12 +11,12 @@ static void a_free_voter_grants_and_writes_it_down_first(void **state)
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.longest, LEASE);
-    asks(v, 2, term(1, 2)); /* a renewal costs no write */
+    asks(v, 2, term(1, 2)); /* a renewal needs no write */
     assert_granted(v);
     assert_false(v->a.out.persist);
 }
 
-static void nobody_else_is_granted_while_the_lease_runs(void **state)
+static void no_other_candidate_is_granted_while_the_lease_runs(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -25,8 +25,8 @@ static void nobody_else_is_granted_while_the_lease_runs(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, 1);
-    assert_int_equal(answer(v)->in_the_way, term(1, 2));    /* by whom, and in which term */
-    assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* nothing is raised */
+    assert_int_equal(answer(v)->in_the_way, term(1, 2));    /* the term of the grant */
+    assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* a refusal raises nothing */
     v->now++;
     asks(v, 1, term(2, 1));
     assert_granted(v);
@@ -43,19 +43,19 @@ static void a_smaller_term_is_stale(void **state)
     assert_int_equal(answer(v)->in_the_way, term(2, 2));
 }
 
-static void a_term_belongs_to_its_owner(void **state)
+static void only_its_owner_may_use_a_term(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
     asks(v, 1, term(1, 2));
     assert_rule(&v->a, MALFORMED);
-    asks(v, 2, (elect_term)1 << 16 | 7); /* of nobody */
+    asks(v, 2, (elect_term)1 << 16 | 7); /* no process has the number 7 */
     assert_rule(&v->a, MALFORMED);
     hears(v, 1, (struct elect_message){.type = ELECT_RELEASE, .term = term(1, 2)});
     assert_rule(&v->a, MALFORMED);
 }
 
-static void a_term_from_nowhere_is_a_lie(void **state)
+static void an_impossible_term_is_malformed(void **state)
 {
     struct voter *v = begin(3, 2);
     (void)state;
@@ -75,7 +75,7 @@ static void a_term_from_nowhere_is_a_lie(void **state)
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
     m.certificate = 0;
-    m.reason = ELECT_REFUSAL_COUNT; /* for no reason */
+    m.reason = ELECT_REFUSAL_COUNT; /* there is no such reason */
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
     assert_int_equal(v->a.node.mandate.seen, 0);
@@ -121,7 +121,7 @@ static void another_incarnation_of_the_holder_is_a_clone(void **state)
     m.incarnation = 2;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
-    m.term = term(2, 2); /* or has restarted, and must wait like anybody */
+    m.term = term(2, 2); /* or has restarted, and must wait like any other process */
     hears(v, 2, m);
     assert_refused(v, HELD);
 }
@@ -131,20 +131,20 @@ static void a_release_ends_its_own_grant_and_no_other(void **state)
     struct voter *v = begin(3, 0);
     (void)state;
     asks(v, 2, term(2, 2));
-    releases(v, 1, term(3, 1)); /* somebody else's */
+    releases(v, 1, term(3, 1)); /* the term of another process */
     asks(v, 1, term(4, 1));
     assert_refused(v, HELD);
-    releases(v, 2, term(1, 2)); /* an earlier one of the holder's */
+    releases(v, 2, term(1, 2)); /* an earlier term of the holder */
     asks(v, 1, term(4, 1));
     assert_refused(v, HELD);
     releases(v, 2, term(2, 2));
-    asks(v, 2, term(2, 2)); /* a late renewal of what is over */
+    asks(v, 2, term(2, 2)); /* a late renewal of the released term */
     assert_refused(v, CLOSED);
     asks(v, 1, term(4, 1));
     assert_granted(v);
 }
 
-static void a_closed_term_closes_nobody_elses(void **state)
+static void a_closed_term_closes_no_term_of_another_owner(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -153,7 +153,7 @@ static void a_closed_term_closes_nobody_elses(void **state)
     assert_granted(v);
 }
 
-static void a_shorter_lease_does_not_shorten_what_was_promised(void **state)
+static void a_shorter_lease_does_not_shorten_a_grant(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
@@ -181,9 +181,9 @@ static void after_a_start_the_longest_lease_is_waited_for(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, BOOT);
     assert_int_equal(answer(v)->remaining, 1);
-    asks(v, 2, term(2, 2)); /* not even a later term of the same owner */
+    asks(v, 2, term(2, 2)); /* a later term of the same owner is refused, too */
     assert_refused(v, BOOT);
-    asks(v, 2, term(1, 2)); /* only the one that may be in force */
+    asks(v, 2, term(1, 2)); /* only the promised term, which may be in force, is granted */
     assert_granted(v);
     v->now += 3 * LEASE;
     happens(v, ELECT_ALARM);
@@ -205,7 +205,7 @@ static void the_guard_ends_with_what_it_protects(void **state)
     assert_granted(v);
 }
 
-static void the_guard_is_as_long_as_what_was_granted_since(void **state)
+static void the_guard_is_as_long_as_the_leases_granted_since(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
@@ -226,14 +226,14 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     m.type = ELECT_PREVOTE;
-    hears(v, 2, m); /* that it was heard is remembered */
+    hears(v, 2, m); /* afterwards, 2 counts as heard */
     struct elect_node before = v->a.node;
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
     assert_memory_equal(&before, &v->a.node, sizeof before);
     asks(v, 1, term(5, 1));
     before = v->a.node;
-    m.certificate = term(5, 1); /* a certificate */
+    m.certificate = term(5, 1); /* with a certificate */
     m.certified_by = 1;
     m.term = term(6, 2);
     hears(v, 2, m);
@@ -252,26 +252,26 @@ static void a_certificate_frees_the_voter(void **state)
     struct elect_message first = request(term(1, 1));
     first.incarnation = ELECT_STARTS + 3;
     hears(v, 1, first);
-    m.certificate = (elect_term)9 << 16 | 7; /* of nobody */
+    m.certificate = (elect_term)9 << 16 | 7; /* no process has the number 7 */
     hears(v, 2, m);
     assert_refused(v, HELD);
     m.certificate = term(1, 1);
     m.membership = v->a.node.saved.membership;
-    m.membership.version = 1; /* who knows another cluster knows nothing of this one's terms */
+    m.membership.version = 1; /* a candidate with a wrong membership: its certificate is ignored */
     hears(v, 2, m);
     assert_refused(v, CONFIG);
     m.membership.version = 0;
     struct voter certified = *v;
     m.certified_by = 4;
-    hears(v, 2, m); /* of a former life of 1, which had that term, too, and lost its state */
+    hears(v, 2, m); /* from before 1 lost its state: it may use the term again since */
     assert_refused(v, HELD);
-    m.certified_by = ELECT_STARTS + 2; /* but not because it has started again since */
+    m.certified_by = ELECT_STARTS + 2; /* a mere restart does not void the certificate */
     hears(&certified, 2, m);
     assert_granted(&certified);
 }
 
-/* Who was readmitted may use a term again that nobody told it of. */
-static void what_a_former_life_said_is_not_about_this_one(void **state)
+/* A readmitted member may reuse a term if no other member has reported it. */
+static void messages_of_a_former_life_do_not_concern_the_present_one(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 1));
@@ -281,7 +281,7 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
     m.incarnation = ELECT_STARTS;
     hears(v, 1, m);
     assert_granted(v);
-    assert_true(v->a.out.persist); /* that it is another one: for the guard of the next start */
+    assert_true(v->a.out.persist); /* the new incarnation, which the next start must know */
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
     struct voter guarded = *v, restarted = *v;
     releases(v, 1, term(1, 1)); /* by incarnation 1 */
@@ -294,7 +294,7 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
     releases(&guarded, 1, term(1, 1));
     asks(&guarded, 2, term(2, 2));
     assert_refused(&guarded, BOOT);
-    restarted.a.node.saved.met[1]++; /* who has only started again loses nothing by it */
+    restarted.a.node.saved.met[1]++; /* a mere restart of the holder changes nothing */
     hears(&restarted, 1,
           (struct elect_message){.type = ELECT_RELEASE,
                                  .heir = ELECT_NOBODY,
@@ -304,7 +304,7 @@ static void what_a_former_life_said_is_not_about_this_one(void **state)
     assert_granted(&restarted);
 }
 
-static void only_who_says_that_it_leads_is_followed(void **state)
+static void only_a_process_that_reports_that_it_leads_is_followed(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
@@ -331,13 +331,13 @@ static void an_observer_follows_and_does_not_vote(void **state)
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
-    hears(v, 1, later); /* who only asks */
+    hears(v, 1, later); /* 1 is a candidate, not a leader */
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.leading = earlier.leading = 1;
     later.membership = v->a.node.saved.membership;
     later.membership.stamp = 0;
     later.membership.version = 1;
-    hears(v, 1, later); /* who leads another cluster */
+    hears(v, 1, later); /* 1 leads with a wrong membership */
     assert_refused(v, CONFIG);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.membership.stamp = later.term;
@@ -351,30 +351,30 @@ static void an_observer_follows_and_does_not_vote(void **state)
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     happens(v, ELECT_SUSPECT);
-    assert_int_equal(v->a.out.sends, 0); /* nor does it begin elections */
+    assert_int_equal(v->a.out.sends, 0); /* it does not begin an election either */
 }
 
 int test_voter(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_free_voter_grants_and_writes_it_down_first),
-        TEST(nobody_else_is_granted_while_the_lease_runs),
+        TEST(a_free_voter_persists_its_promise_before_it_grants),
+        TEST(no_other_candidate_is_granted_while_the_lease_runs),
         TEST(a_smaller_term_is_stale),
-        TEST(a_term_belongs_to_its_owner),
-        TEST(a_term_from_nowhere_is_a_lie),
+        TEST(only_its_owner_may_use_a_term),
+        TEST(an_impossible_term_is_malformed),
         TEST(another_membership_or_too_long_a_lease_is_refused),
         TEST(penalties_of_the_longest_lease_are_forgotten_as_late_as_can_be),
         TEST(another_incarnation_of_the_holder_is_a_clone),
         TEST(a_release_ends_its_own_grant_and_no_other),
-        TEST(a_closed_term_closes_nobody_elses),
-        TEST(a_shorter_lease_does_not_shorten_what_was_promised),
+        TEST(a_closed_term_closes_no_term_of_another_owner),
+        TEST(a_shorter_lease_does_not_shorten_a_grant),
         TEST(after_a_start_the_longest_lease_is_waited_for),
         TEST(the_guard_ends_with_what_it_protects),
-        TEST(the_guard_is_as_long_as_what_was_granted_since),
+        TEST(the_guard_is_as_long_as_the_leases_granted_since),
         TEST(a_prevote_is_answered_and_changes_nothing),
         TEST(a_certificate_frees_the_voter),
-        TEST(what_a_former_life_said_is_not_about_this_one),
-        TEST(only_who_says_that_it_leads_is_followed),
+        TEST(messages_of_a_former_life_do_not_concern_the_present_one),
+        TEST(only_a_process_that_reports_that_it_leads_is_followed),
         TEST(an_observer_follows_and_does_not_vote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
