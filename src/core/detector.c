@@ -21,7 +21,7 @@ void elect__suspect(struct process *p)
     if (p->node->mandated && presence(p)->follows != me(p))
         presence(p)->follows = ELECT_NOBODY; /* until the leader is heard again */
     if (!has(members(p), me(p))) {
-        p->node->leader = ELECT_NOBODY; /* once it is a member, no timer would make it forget */
+        p->node->leader = ELECT_NOBODY; /* once it is a member, it must not wait for that leader */
         because(p, NOTHING);
     } else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
         elect__miss(p);

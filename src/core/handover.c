@@ -1,5 +1,5 @@
 /*
- * Handing over: the only way to depose a living leader.
+ * Hand-over: how a living leader is replaced.
  *
  * A leader that resigns leads no more from that moment, but it holds its office, and renews it,
  * until its work has stopped. Then it ends the office and announces the end: RELEASE to all, and

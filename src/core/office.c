@@ -239,7 +239,7 @@ static void forget_refusal(struct process *p, number from)
 }
 
 /* Ends the candidacy: its term will never be used, and RELEASE says so. A leader that asked for a
- * larger term releases nothing, because its office goes on to its end. */
+ * larger term releases nothing, because its office continues. */
 void elect__withdraw(struct process *p)
 {
     bool asked = candidate(p)->stage == ELECT_CONFIRMING;

@@ -459,7 +459,7 @@ MUTANTS = {
     "who sees no majority takes part": (
         "presence.c", " &&\n           elect__sees_majority(p);\n}", ";\n}", "unit members that were heard long ago do not count"),
     "a process that is no member keeps the leader that it misses": (
-        "detector.c", "        p->node->leader = ELECT_NOBODY; /* once it is a member, no timer would make it forget */\n", "",
+        "detector.c", "        p->node->leader = ELECT_NOBODY; /* once it is a member, it must not wait for that leader */\n", "",
         "scenario mandate/added-while-others-stand-aside: no agreement"),
     "a member that stands aside takes part": (
         "presence.c", " && !stands_aside(p) &&\n           elect__sees_majority(p);\n}", " &&\n           elect__sees_majority(p);\n}", "unit a member that stands aside votes and takes no part"),
