@@ -1,10 +1,10 @@
 /*
- * A program beside a daemon, which works only while the member there leads.
+ * A program that works only while the member on its machine leads.
  *
  *     client [SOCKET [GROUP]]
  *
- * Run it beside each member of a cluster: one of them works. SIGINT or SIGTERM: if it is the one,
- * it makes room for another.
+ * Run one copy beside each member of a cluster: exactly one of them works at a time. On SIGINT or
+ * SIGTERM the copy that works stops, and hands leadership over to another member.
  */
 #include <elect-client.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE 100000 /* microseconds for the daemon to answer */
-#define PAUSE    50     /* milliseconds from one piece of work to the next */
+#define PATIENCE 100000 /* microseconds to wait for an answer of the daemon */
+#define PAUSE    50     /* milliseconds between two pieces of work */
 
 static volatile sig_atomic_t told_to_end;
 
@@ -24,34 +24,36 @@ static void end(int number)
     told_to_end = 1;
 }
 
-/* What only a leader may do. Whoever does it for us gets the token, and refuses a lower one than it
- * has seen: this process may stand still between the look at the deadline and here. */
+/* Work that only a leader may do. The process can be suspended between the check of the deadline
+ * and this line, so a real program passes the token to whatever it writes to, which refuses a token
+ * that is smaller than the largest one it has seen (see fenced.c). */
 static void work(const struct elect_client_answer *answer, int64_t left)
 {
     printf("works with token %" PRIu64 ", %" PRId64 " us left\n", answer->token, left);
 }
 
-/* Says what has changed. */
-static void tell(const char *line)
+static void print_if_changed(const char *line)
 {
-    static char before[512];
-    if (strcmp(before, line) != 0)
+    static char previous[512];
+    if (strcmp(previous, line) != 0)
         puts(line);
-    snprintf(before, sizeof before, "%s", line);
+    snprintf(previous, sizeof previous, "%s", line);
 }
 
-static void look(struct elect_client *client, struct elect_client_answer *answer)
+/* Asks the daemon whether this member leads. A call that fails leaves the latest answer unchanged:
+ * that answer stays a valid promise until its deadline. */
+static void ask(struct elect_client *client, struct elect_client_answer *answer)
 {
     char line[512];
     if (elect_client_ask(client, PATIENCE, answer) != ELECT_CLIENT_FINE)
-        snprintf(line, sizeof line, "%s", elect_client_why(client)); /* and answer is as it was */
+        snprintf(line, sizeof line, "%s", elect_client_why(client));
     else if (answer->leads)
         snprintf(line, sizeof line, "leads %s with token %" PRIu64, answer->group, answer->token);
     else
-        snprintf(line, sizeof line, "does not lead %s, but %s does", answer->group,
-                 answer->leader[0] != '\0' ? answer->leader : "nobody");
-    tell(line);
-    if (!answer->leads) /* nothing is under way here: whoever is next need not wait */
+        snprintf(line, sizeof line, "does not lead %s (leader: %s)", answer->group,
+                 answer->leader[0] != '\0' ? answer->leader : "unknown");
+    print_if_changed(line);
+    if (!answer->leads) /* no work is in progress, so the next leader need not wait for it */
         elect_client_stopped(client);
 }
 
@@ -71,8 +73,8 @@ int main(int argc, char **argv)
     while (!told_to_end) {
         struct pollfd news = {.fd = elect_client_fd(client), .events = POLLIN};
         if (poll(&news, 1, PAUSE) == 1)
-            look(client, &answer);
-        int64_t left = elect_client_left(&answer);
+            ask(client, &answer);
+        int64_t left = elect_client_left(&answer); /* reads the clock: call it before every use */
         if (left > 0)
             work(&answer, left);
     }

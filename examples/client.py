@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A program beside a daemon, which works only while the member there leads: examples/client.c in Python, with the same
-library (libelect-client; if it is not where the system looks, LD_LIBRARY_PATH says where).
+"""A program that works only while the member on its machine leads: examples/client.c in Python, with the same library.
 
-    client.py [SOCKET [GROUP]]"""
+    client.py [SOCKET [GROUP]]
+
+If libelect-client is not installed in a directory of the system, name its directory in LD_LIBRARY_PATH."""
 
 import ctypes
 import select
@@ -11,17 +12,17 @@ import sys
 
 
 class Answer(ctypes.Structure):
-    """struct elect_client_answer, see elect-client.h."""
+    """struct elect_client_answer in elect-client.h."""
     _fields_ = [("token", ctypes.c_uint64), ("deadline", ctypes.c_int64), ("leads", ctypes.c_bool),
                 ("group", ctypes.c_char * 64), ("node", ctypes.c_char * 64), ("leader", ctypes.c_char * 64)]
 
 
-class Refused(Exception):
-    """What was asked for did not happen; the text says why."""
+class ClientError(Exception):
+    """A call of the library failed; the text gives the reason."""
 
 
 class Client:
-    """Whether the member here leads. `answer` is the latest one; `left` looks at the clock whenever it is read."""
+    """A connection to the daemon of this machine. `answer` is the latest answer; `left` reads the clock on every access."""
 
     library = ctypes.CDLL("libelect-client.so.0")
     for name, result, arguments in (
@@ -42,7 +43,7 @@ class Client:
         self.handle, self.answer = ctypes.c_void_p(), Answer()
         error = self.library.elect_client_open(self.handle, socket and socket.encode(), group and group.encode())
         if error:
-            raise Refused(self.library.elect_client_text(error).decode())
+            raise ClientError(self.library.elect_client_text(error).decode())
 
     def __enter__(self):
         return self
@@ -52,72 +53,75 @@ class Client:
         self.handle = None
 
     def fileno(self):
-        """For select and the like: readable when it is time to ask."""
+        """Returns a descriptor for select and the like. It is readable whenever it is time to call `ask`."""
         return self.library.elect_client_fd(self.handle)
 
     def ask(self, patience=0.1):
-        """Of the daemon, for at most so many seconds. If that fails, the latest answer is as good as it was."""
+        """Asks the daemon whether this member leads, and waits at most `patience` seconds. If the call fails, the latest answer
+        stays valid until its deadline."""
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
     def span(self, seconds):
-        """From now on, answers for no longer than that: after a crash nobody waits longer."""
+        """Limits later answers to `seconds`, so that after a crash the next leader waits no longer than that."""
         self.library.elect_client_span(self.handle, int(seconds * 1e6))
 
     def stopped(self):
-        """Whatever was answered before is void: a hand-over need not wait."""
+        """Reports that the work has stopped, so that a hand-over need not wait. All earlier answers become void."""
         self.answer = Answer()
         self.library.elect_client_stopped(self.handle)
 
     def resign(self, patience=1):
+        """Asks this member to hand leadership over. Stop the work and call `stopped` first."""
         self.check(self.library.elect_client_resign(self.handle, int(patience * 1e6)))
 
     def check(self, error):
         if error:
-            raise Refused(self.library.elect_client_why(self.handle).decode())
+            raise ClientError(self.library.elect_client_why(self.handle).decode())
 
     @property
     def left(self):
-        """For how many microseconds it leads from now on; 0: it does not. To be looked at before every use."""
+        """For how many microseconds this member still leads, 0 if it does not. Read it before every piece of work."""
         return self.library.elect_client_left(self.answer)
 
 
-def look(client):
+def ask(client):
+    """Asks the daemon, and returns what there is to print."""
     try:
         client.ask()
-    except Refused as why:
+    except ClientError as why:
         return str(why)
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
-    client.stopped()  # nothing is under way here: whoever is next need not wait
-    return f"does not lead {answer.group.decode()}, but {answer.leader.decode() or 'nobody'} does"
+    client.stopped()  # no work is in progress, so the next leader need not wait for it
+    return f"does not lead {answer.group.decode()} (leader: {answer.leader.decode() or 'unknown'})"
 
 
 def main():
-    told_to_end, before = [], None
+    told_to_end, previous = [], None
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told_to_end.append(True))
     with Client(*sys.argv[1:]) as client:
         while not told_to_end:
             if select.select([client], [], [], 0.05)[0]:
-                line = look(client)
-                if line != before:
+                line = ask(client)
+                if line != previous:
                     print(line, flush=True)
-                before = line
+                previous = line
             left = client.left
-            if left > 0:  # only a leader may; whoever does it for us gets the token, and refuses a lower one
+            if left > 0:  # a real program passes the token to whatever it writes to, which refuses smaller tokens (fenced.c)
                 print(f"works with token {client.answer.token}, {left} us left", flush=True)
         leads = client.left > 0
         client.stopped()
         if leads:
             try:
                 client.resign()
-            except Refused as why:  # it was said all the same, or nothing was to be said
+            except ClientError as why:
                 print(f"client.py: {why}", file=sys.stderr)
 
 
 if __name__ == "__main__":
     try:
         main()
-    except Refused as why:
+    except ClientError as why:
         sys.exit(f"client.py: {why}")

@@ -1,53 +1,55 @@
 #!/bin/sh
-# Jobs that one member runs, whichever leads: a cron for a cluster.
+# A cron for a cluster: runs the jobs of a table on the leader only.
 #
 #     elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh TABLE        beside each member
 #
-# A line of TABLE is how often, in seconds, and what, for sh: "3600 backup /srv". A job is due whenever a multiple of its
-# time since 1970 is reached, and runs when those before it have ended. Who has just begun to lead waits for the next
-# multiple: nothing is run twice as long as the clocks of the machines agree, and what was due while nobody led is left out.
+# Each line of TABLE is an interval in seconds and a command for sh: "3600 backup /srv". A job is due whenever the time since
+# 1970 reaches a multiple of its interval. Jobs run one after another. A new leader starts with the next multiple: as long as
+# the clocks of the machines agree no job runs twice, and a job that was due while there was no leader is skipped.
 #
-# Without Elect every machine that has the table runs every job; or one does, until it dies and nobody notices.
+# Without Elect, every machine that has the table would run every job; or only one machine has it, and no job runs after that
+# machine has failed.
 #
-# elect run starts this where the member leads, and kills it, jobs and all, before anybody else does. It says
-#   ELECT_SOCKET     where `elect is-leader` asks,
-#   ELECT_GROUP      about what,
-#   ELECT_LEASE_MS   how long a lease is: when less than half of it is left it is not being renewed, and a job that is begun
-#                    now would be killed half way,
-#   ELECT_NODE       who this is, for the log,
-#   ELECT_TOKEN      and in whose name. Jobs have that, too, and hand it to what they write to (fenced.c): it is larger for
-#                    every later leader, and helps where killing comes too late.
+# elect run starts this script on the leader, and kills it with all its jobs before another member leads. It sets:
+#   ELECT_SOCKET     the socket that `elect is-leader` queries
+#   ELECT_GROUP      the group of the election
+#   ELECT_LEASE_MS   the length of a lease. If less than half of it is left, the lease is not being renewed, and a job that
+#                    is started now would be killed before it is done
+#   ELECT_NODE       the name of this member, for the log
+#   ELECT_TOKEN      the fencing token. A job passes it to whatever it writes to (see fenced.c). It is larger for every later
+#                    leader, and protects the data if a job is killed too late
 set -u
 table=$1
-# $! is what run() started last. A variable of our own would not know it yet if the signal came right after the fork.
+# $! is the latest process that run() started. A variable of our own would not be set yet if the signal came right after the fork.
 trap '[ -z "${!:-}" ] || kill "$!"; exit 0' TERM INT
 
-# In the background: else the signal that says to stop would wait for its end.
+# Runs a command in the background and waits for it: the shell handles a signal during `wait`, but not during a command in the
+# foreground.
 run() {
     "$@" </dev/null 3<&- &
     wait "$!"
 }
 
-may_begin() {
+lease_is_renewed() {
     left_us=$(elect is-leader -g "$ELECT_GROUP" -o json | sed -n 's/.*"left_us": *\([0-9]*\).*/\1/p')
     [ "${left_us:-0}" -ge $((ELECT_LEASE_MS * 1000 / 2)) ]
 }
 
-begin() {
-    if may_begin; then
-        run sh -c "$1" || echo "cron: $ELECT_NODE: exit $?: $1" >&2
+run_job() {
+    if lease_is_renewed; then
+        run sh -c "$1" || echo "cron: $ELECT_NODE: failed with exit status $?: $1" >&2
     else
-        echo "cron: $ELECT_NODE: not begun, the lease is not being renewed: $1" >&2
+        echo "cron: $ELECT_NODE: not started because the lease is not being renewed: $1" >&2
     fi
 }
 
 before=$(date +%s)
 while run sleep 1; do
     now=$(date +%s)
-    while read -r every job <&3; do
-        case $every in
-        '' | 0* | *[!0-9]*) ;; # no job: a remark, say
-        *) [ $((now / every)) -le $((before / every)) ] || begin "$job" ;;
+    while read -r interval job <&3; do
+        case $interval in
+        '' | 0* | *[!0-9]*) ;; # an empty line or a comment
+        *) [ $((now / interval)) -le $((before / interval)) ] || run_job "$job" ;;
         esac
     done 3<"$table"
     before=$now

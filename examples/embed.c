@@ -1,14 +1,16 @@
 /*
- * A program with a libuv loop of its own, which does something every now and then, becomes a member
- * of a cluster: one copy of it works, and another one when that fails. What is new is marked (+).
+ * A program with its own libuv loop becomes a member of a cluster. Before, every copy of it worked
+ * every 100 ms; now one copy works, and another one takes over when that one fails. The lines that
+ * were added are marked (+).
  *
  *     head -c 32 /dev/urandom > KEY
  *     embed 1 KEY 7501 7502 7503     and the same with 2 and 3, in the same folder or elsewhere
  *
- * It is the first, second or third of those ports on this machine, and keeps its state in the
- * working directory. SIGINT ends it: who leads hands over first.
+ * The first argument is the number of the member, which listens on the port with that position in
+ * the list. The member keeps its state in the working directory. SIGINT ends the program; a leader
+ * hands over first.
  *
- * Without Elect either every copy works, or there is only one.
+ * Without Elect, either every copy works, or there is only one copy.
  */
 #include <elect-uv.h> /* + */
 #include <signal.h>
@@ -24,21 +26,26 @@ static uv_signal_t quit;
 static int status;
 static struct elect_member *member; /* + */
 
-/* ---- (+) a member: what it tells us, and how it is made ---- */
+/* ---- (+) the member: its callbacks, and how it is started ---- */
 
+/* Called when the leadership changes. `works` means that an office has ended and its work must stop
+ * before another member may lead. All work of this program is done in one callback of the loop, so
+ * it has always stopped here, and the member is told so immediately. */
 static void leadership(void *context, const struct elect_news *news)
 {
     (void)context;
-    if (news->works) { /* whatever works under this office must stop: here nothing is under way */
+    if (news->works) {
         struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
         elect_member_tell(member, news->group, &in);
     }
 }
 
+/* Called when the member has stopped for good. Exit status 78 tells a service manager not to
+ * restart the program, because the same state and configuration would be refused again. */
 static void failed(void *context, bool forbidden, const char *why)
 {
     fprintf(stderr, "embed: %s\n", why);
-    status = forbidden ? 78 : 74; /* 78: it must not be started again as it is */
+    status = forbidden ? 78 : 74;
     uv_stop(context);
 }
 
@@ -54,7 +61,8 @@ static void configure(char **ports, unsigned count, struct elect_peer *peers,
                                  .sin_port = htons((uint16_t)strtoul(ports[i], NULL, 10)),
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     }
-    /* In microseconds: a message takes 20 ms at most, the lease is 1 s, clocks differ by 1 %. */
+    /* In microseconds: messages and processing take at most 20 ms each, the lease is 1 s and is
+     * renewed every 200 ms, and the rates of the clocks differ by at most 1 %. */
     snprintf(group->name, sizeof group->name, "main");
     elect_config_init(&group->config, ELECT_BULLY, ids, count, 20000, 20000);
     elect_config_mandate(&group->config, 1000000, 200000, 10000, 1);
@@ -74,7 +82,7 @@ static void become_member(uv_loop_t *loop, unsigned count, char **argv)
 {
     static struct elect_peer peers[ELECT_MAX];
     static struct elect_group group;
-    char state[32], why[512] = "no key there: it has 32 bytes";
+    char state[32], why[512] = "cannot read the key: the file must have at least 32 bytes";
     bool forbidden = false;
     struct elect_member_options options = {.loop = loop,
                                            .id = (uint16_t)strtoul(argv[1], NULL, 10),
@@ -90,28 +98,29 @@ static void become_member(uv_loop_t *loop, unsigned count, char **argv)
                                            .context = loop};
     configure(argv + 3, count, peers, &group);
     snprintf(state, sizeof state, "member-%u.state", options.id);
-    /* Made once in the life of a member. Who has lost it must not make another: options.lost. */
+    /* The state file is created once. If a member has lost its state file, do not create another
+     * one: set options.lost, and the member asks the others what it had promised. */
     if (read_key(argv[2], &options.key[0]) &&
         (access(state, F_OK) == 0 ||
          elect_member_create(state, options.cluster, options.id, why, sizeof why)))
         member = elect_member_start(&options, &forbidden, why, sizeof why);
     if (member == NULL) {
         fprintf(stderr, "embed: %s\n", why);
-        exit(forbidden ? 78 : 75); /* 75: later it may be another matter */
+        exit(forbidden ? 78 : 75); /* 75: a later attempt may succeed */
     }
 }
 
-static void ends_when_handed_over(uv_timer_t *timer)
+static void end_when_handed_over(uv_timer_t *timer)
 {
     if (!elect_in_office(elect_member_node(member, 0), elect_uv_now()))
         uv_stop(timer->loop);
 }
 
-/* ---- the program as it was, but for what is marked ---- */
+/* ---- the program as it was, apart from the marked lines ---- */
 
 static void work(uv_timer_t *timer)
 {
-    struct elect_news news = elect_member_status(member, 0); /* + asked before every use */
+    struct elect_news news = elect_member_status(member, 0); /* + before every use */
     (void)timer;
     if (!news.leads) /* + */
         return;      /* + */
@@ -123,8 +132,8 @@ static void signalled(uv_signal_t *handle, int number)
     struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now()); /* + */
     (void)number;
     uv_signal_stop(handle);
-    elect_member_tell(member, 0, &in);                   /* + nothing if it does not lead */
-    uv_timer_start(&pulse, ends_when_handed_over, 0, 1); /* + in place of uv_stop(handle->loop) */
+    elect_member_tell(member, 0, &in);                  /* + no effect on a follower */
+    uv_timer_start(&pulse, end_when_handed_over, 0, 1); /* + instead of uv_stop(handle->loop) */
 }
 
 int main(int argc, char **argv)

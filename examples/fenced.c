@@ -1,19 +1,21 @@
 /*
- * A file that only the latest leader writes: it has the largest token that ever wrote to it in its
- * first line, and refuses smaller ones (exit status 1).
+ * A file that only the latest leader can write. Its first line holds the largest token that was
+ * ever used to write it; a writer with a smaller token is refused (exit status 1).
  *
  *     date | ELECT_TOKEN=131075 fenced FILE
  *     elect run ... -- sh -c 'while date | fenced FILE; do sleep 1; done'
  *
- * elect run sets ELECT_TOKEN; whoever asks by himself has it from elect_client_answer.
+ * elect run sets ELECT_TOKEN. A program that asks the daemon by itself finds the token in
+ * struct elect_client_answer.
  *
- * Without the token: a leader is stopped after it has found out that it leads, and before it
- * writes. Another one leads, and writes. The first goes on, and writes over that. No election can
- * prevent it, for it looked in time; only what is written to can.
+ * Without the token, this can happen: a leader finds that it leads, and is suspended before it
+ * writes. Another member becomes leader and writes. The first leader continues and overwrites that.
+ * No election can prevent this, because the first leader did check in time. Only the file, the
+ * database or the device that is written to can refuse the late write.
  *
- * FILE is replaced as a whole, token and text, when both are on the disk; FILE.lock is held from
- * the look at the token to the replacement. Whoever is stopped just there keeps the others waiting:
- * a store that is a process of its own would not.
+ * FILE is replaced as a whole, token and content, after both have reached the disk. The lock on
+ * FILE.lock is held from the check of the token until the replacement. A writer that is suspended
+ * in between keeps the other writers waiting; a store with a process of its own would avoid that.
  */
 #include <err.h>
 #include <errno.h>
@@ -30,19 +32,20 @@
 #define USAGE   64
 #define FAILED  74
 
-static char draft[4096];
+static char draft[4096]; /* the path of the new content, until it is renamed to FILE */
 
-static void discard(void) { unlink(draft); } /* what has not become FILE */
+static void discard_draft(void) { unlink(draft); }
 
-/* 0: it is none. */
-static uint64_t token_of(const char *text)
+/* Returns 0 if `text` is not a token. */
+static uint64_t parse_token(const char *text)
 {
     errno = 0;
     uint64_t token = strtoull(text, NULL, 10);
     return errno == 0 && text[strspn(text, "0123456789")] == '\0' ? token : 0;
 }
 
-/* All that is on standard input, which may take its time: so nobody is locked out meanwhile. */
+/* Copies standard input before the lock is taken, so that slow input does not lock out other
+ * writers. */
 static void write_draft(uint64_t token)
 {
     char text[4096];
@@ -51,7 +54,7 @@ static void write_draft(uint64_t token)
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (file == NULL)
         err(FAILED, "%s", draft);
-    atexit(discard);
+    atexit(discard_draft);
     fprintf(file, "%" PRIu64 "\n", token);
     while ((size = fread(text, 1, sizeof text, stdin)) > 0)
         fwrite(text, 1, size, file);
@@ -60,15 +63,16 @@ static void write_draft(uint64_t token)
     fclose(file);
 }
 
+/* The lock is released when this process ends. */
 static void lock(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0 || flock(fd, LOCK_EX) != 0) /* until this process ends */
+    if (fd < 0 || flock(fd, LOCK_EX) != 0)
         err(FAILED, "%s", path);
 }
 
-/* 0: nobody has written yet. */
-static uint64_t latest(const char *path)
+/* Returns the token in the first line of the file, or 0 if there is no file yet. */
+static uint64_t largest_token(const char *path)
 {
     char line[32] = "";
     FILE *file = fopen(path, "r");
@@ -79,9 +83,9 @@ static uint64_t latest(const char *path)
     if (fgets(line, sizeof line, file) != NULL)
         line[strcspn(line, "\n")] = '\0';
     fclose(file);
-    if (token_of(line) == 0)
-        errx(FAILED, "%s: no token in its first line: who else writes to it?", path);
-    return token_of(line);
+    if (parse_token(line) == 0)
+        errx(FAILED, "%s: no token in its first line (does another program write to it?)", path);
+    return parse_token(line);
 }
 
 static void sync_folder(char *path)
@@ -93,17 +97,18 @@ static void sync_folder(char *path)
 
 int main(int argc, char **argv)
 {
-    char locked[sizeof draft];
-    uint64_t token = token_of(getenv("ELECT_TOKEN") != NULL ? getenv("ELECT_TOKEN") : "");
+    char lock_path[sizeof draft];
+    uint64_t token = parse_token(getenv("ELECT_TOKEN") != NULL ? getenv("ELECT_TOKEN") : "");
     if (argc != 2 || token == 0 || strlen(argv[1]) > sizeof draft - 32)
         errx(USAGE, "usage: ELECT_TOKEN=NUMBER fenced FILE");
     snprintf(draft, sizeof draft, "%s.XXXXXX", argv[1]);
-    snprintf(locked, sizeof locked, "%s.lock", argv[1]);
+    snprintf(lock_path, sizeof lock_path, "%s.lock", argv[1]);
     write_draft(token);
-    lock(locked);
-    uint64_t largest = latest(argv[1]);
+    lock(lock_path);
+    uint64_t largest = largest_token(argv[1]);
     if (token < largest)
-        errx(REFUSED, "token %" PRIu64 " is refused: %" PRIu64 " has written", token, largest);
+        errx(REFUSED, "%s: token %" PRIu64 " refused: a leader with token %" PRIu64 " has written",
+             argv[1], token, largest);
     if (rename(draft, argv[1]) != 0)
         err(FAILED, "%s", argv[1]);
     sync_folder(argv[1]);

@@ -134,8 +134,8 @@ sign()
 """
 CROWD = 'until [ -e "$0" ]; do "$@"; echo "exit $?"; done'
 CROWDED = 3  # processes that want in all the time
-LATE = re.compile(r"process (\d+) was killed too late, at (\d+) us; its grant ended at (\d+) us, "
-                  r"and mutex stood still since (\d+) us$", re.M)
+LATE = re.compile(r"process (\d+) was killed too late, at (\d+) us: its grant ended at (\d+) us, "
+                  r"and mutex was suspended from (\d+) us on$", re.M)
 NOT_RENEWED = "killed because its grant was not renewed"
 MARGIN = int(re.search(r"#define MARGIN (\d+)", (SOURCES / "mutex.c").read_text())[1])
 
@@ -395,7 +395,7 @@ def refuses_late_words(p, stale, slave):
             former.sendto(f"{word} {token} 1 500000000".encode(), ("127.0.0.1", p.port[slave]))
         for word in ("ASK", "ADJUST"):
             say(word, stale)
-            p.until_said(f"clock-{slave}", rf"^refuses {word} with token {stale}: it has seen \d+$")
+            p.until_said(f"clock-{slave}", rf"^refused {word} with token {stale} \(largest token seen: \d+\)$")
         latest = wait("its daemon answers", lambda: p.group(slave).get("term"))
         since = p.rounds()
         wait("it says some more", lambda: say("ADJUST", latest) or len(p.lines(slave)) > 2)
@@ -424,7 +424,7 @@ def fenced_writers(_):
             done = fenced(store, token, text)
             holds(f"{token} writes {text!r}:", done.returncode == status, done.returncode, done.stderr)
             holds("it is written, or as it was", store.read_text() == (before if status else f"{token}\n{text}"), store.read_text())
-        holds("why", fenced(store, 10, "").stderr == f"fenced: token 10 is refused: {2 ** 64 - 1} has written\n")
+        holds("why", fenced(store, 10, "").stderr == f"fenced: {store}: token 10 refused: a leader with token {2 ** 64 - 1} has written\n")
         for token in ("", "0", "-1", "1x", " 1", 2 ** 64):
             holds(f"{token!r} is no token", fenced(store, token, "").returncode == 64)
         store.write_text("written by hand\n")
@@ -464,7 +464,7 @@ def fenced_leaders(_):
         later, other = written(above=token)
         holds("another one writes", other != name, name, other)
         os.kill(writer, signal.SIGCONT)
-        said = p.until_said(f"run-{name}", rf"^fenced: token {token} is refused: (\d+) has written\nended$")
+        said = p.until_said(f"run-{name}", rf"^fenced: {store}: token {token} refused: a leader with token (\d+) has written\nended$")
         holds("by a later one", int(said[1]) >= later, said[0], later)
         there, other = store.read_text().split()  # a slow machine may have had yet another leader
         holds("the later one's is there", int(there) >= later and p.member(int(there)) == other != name, there, other)
@@ -519,7 +519,7 @@ def cron(_):
         def runs():
             return [(int(token), name) for name, token in map(str.split, ran.read_text().splitlines())] if ran.exists() else []
         token, name = runs_on_the_leader(p, runs)
-        wait("its jobs fail", lambda: any(re.search(f"^cron: {n}: exit 3: exit 3$", p.said(f"cron-{n}"), re.M) for n in p.names))
+        wait("its jobs fail", lambda: any(re.search(f"^cron: {n}: failed with exit status 3: exit 3$", p.said(f"cron-{n}"), re.M) for n in p.names))
         p.kill_machine(name, f"cron-{name}")
         before = len(runs())
         wait("on another one", lambda: len([r for r in runs()[before:] if r[0] > token]) > 1)
@@ -563,7 +563,7 @@ def cron_begins_nothing(_):
         table.write_text(f"1 echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600\n")
         told = {"ELECT_LEASE_MS": "500", "ELECT_GROUP": "main", "ELECT_NODE": "a", "ELECT_TOKEN": "7"}
         jobs = p.launch("cron", SOURCES / "cron.sh", table, env=cron_path(fake.parent) | told)
-        p.until_said("cron", "^cron: a: not begun, the lease is not being renewed: echo")
+        p.until_said("cron", "^cron: a: not started because the lease is not being renewed: echo")
         holds("it was not begun", not pid.exists())
         (p.folder / "left.new").write_text("250000")
         (p.folder / "left.new").rename(left)
