@@ -1,4 +1,4 @@
-# bash completion for elect: what /usr/libexec/elect/candidates says.
+# bash completion for elect: offers the candidates that /usr/libexec/elect/candidates prints.
 _elect()
 {
     local cur=${COMP_WORDS[COMP_CWORD]#=} line words=()

@@ -1,4 +1,4 @@
-# fish completion for elect: what /usr/libexec/elect/candidates says.
+# fish completion for elect: offers the candidates that /usr/libexec/elect/candidates prints.
 function __elect_candidates
     set -l words (commandline -opc)
     set -l last (commandline -ct)
