@@ -1,4 +1,4 @@
-# Shortcuts. The build itself is meson.build; tools/deps installs what is missing, tools/tier runs the tests.
+# Shortcuts. meson.build describes the build, tools/deps installs missing packages, and tools/tier runs the tests.
 PREFIX ?= /usr/local
 SOAK ?= 3600
 STORM ?= 15
@@ -9,8 +9,8 @@ COVERAGE ?= all
 DESTDIR ?=
 SEED ?= 0
 
-# build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers. build-coverage/:
-# without assertions, whose other branch is never taken.
+# build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers. build-coverage/: without
+# assertions, because the branch of an assertion that fails is never taken.
 TESTS = -Dtests=true -Dwerror=true
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
            -Dc_args=-fno-sanitize-recover=all
@@ -45,14 +45,14 @@ soak: deps-check ## run storms, chaos, fuzzing and long fault matrices for SOAK 
 	@tools/build build $(TESTS)
 	@tools/tier soak $(SOAK)
 
-mutants: deps-test ## build every seeded fault and show which test notices it
+mutants: deps-test ## build every mutant and run the test that must detect it
 	@tools/build build $(TESTS)
 	@tools/mutants build $(MUTANTS)
 
-verified: all ## run the commands of docs/verified.md, all of them: some minutes
+verified: all ## run every command of docs/verified.md: some minutes
 	@tools/verified build/elect $(VERIFIED)
 
-coverage: deps-test ## measure lines and branches that the tests run; COVERAGE=core: only those of the core
+coverage: deps-test ## measure the lines and branches that the tests run; COVERAGE=core: only the core
 	@tools/build build-coverage -Db_coverage=true -Db_ndebug=true -Dbuildtype=debug -Dtests=true
 	@tools/coverage build-coverage $(COVERAGE)
 
@@ -64,15 +64,15 @@ storm: all ## simulate STORM days (15) of storms, six times
 	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((2000 + $(SEED))) --beyond clocks
 	@build/elect sim --mandate majority --storm --days $(STORM) --processes 5 --seed $$((3000 + $(SEED))) --beyond disks
 
-fuzz: deps-test ## fuzz every decoder for FUZZ seconds (60) each, or with the inputs of a SEED; KEEP=1: keep new ones
+fuzz: deps-test ## fuzz each decoder for FUZZ seconds (60), or with the inputs of SEED; KEEP=1: keep new inputs
 	@tools/fuzz $(FUZZ)
 
-chaos: all deps-test ## disturb real daemons at random for CHAOS seconds (300), as root; SEED=N repeats a run
+chaos: all deps-test ## inject random faults into real daemons for CHAOS seconds (300), as root; SEED=N repeats a run
 	@tools/chaos $(CHAOS) $(filter-out 0,$(SEED))
 
 # ---- benchmarks ----
 
-bench: deps-check ## measure the simulator, the checker beside SPIN, and the daemon; BENCH=small: briefly
+bench: deps-check ## measure the simulator, the checker beside SPIN, and the daemon; BENCH=small: a short run
 	@tools/build build -Dbench=true
 	@build/bench_lab $(if $(BENCH),1000 1)
 	@bench/verify/run $(if $(BENCH),4,8)
@@ -89,13 +89,13 @@ deps-test: ; @tools/deps test
 deps-check: ; @tools/deps check
 deps-failover: ; @tools/deps failover
 
-install: deps ## install below PREFIX (/usr/local); DESTDIR puts a folder before it
+install: deps ## install below PREFIX (/usr/local), or below DESTDIR/PREFIX
 	@tools/build build -Dprefix="$$(realpath -m -- "$(PREFIX)")"
 	@DESTDIR="$(if $(DESTDIR),$$(realpath -m -- "$(DESTDIR)"))" meson install -C build --no-rebuild
 	@grep -v '^#' build/meson-logs/install-log.txt | cat - $(wildcard $(INSTALLED)) | sort -u >$(INSTALLED).new
 	@mv $(INSTALLED).new $(INSTALLED)
 
-uninstall: ## remove what make install has installed from this tree
+uninstall: ## remove the files that make install has installed from this tree
 	@tools/uninstall $(INSTALLED)
 
 format: ## format the C files
