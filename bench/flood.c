@@ -1,8 +1,9 @@
 /*
- * Forged datagrams, as many as this machine can send: flood ADDRESS PORT FROM TO SECONDS
+ * Sends forged datagrams as fast as this machine can: flood ADDRESS PORT FROM TO SECONDS
  *
- * What an outsider can know is right: the magic, the types, the numbers of the members, the length.
- * What only members can know is drawn: the tag, the counter, the content. Prints how many a second.
+ * The fields that an outsider can know are correct: the magic, the type, the numbers of the members
+ * and the length. The fields that only members can know are random: the tag, the counter and the
+ * content. Prints the datagrams per second.
  */
 #include <arpa/inet.h>
 #include <netinet/udp.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH  64 /* that the kernel takes apart */
+#define BATCH  64 /* datagrams in one send(), which the kernel splits (UDP_SEGMENT) */
 #define LENGTH 160
 
 static double now(void)
@@ -23,7 +24,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static unsigned long long draw(void)
+static unsigned long long random_bits(void)
 {
     static unsigned long long state = 88172645463325252u; /* xorshift64 */
     state ^= state << 13;
@@ -35,11 +36,11 @@ static unsigned long long draw(void)
 static void forge(unsigned char *packet, unsigned from, unsigned to)
 {
     for (unsigned i = 0; i < LENGTH; i += 8) {
-        unsigned long long bits = draw();
+        unsigned long long bits = random_bits();
         memcpy(packet + i, &bits, 8);
     }
     memcpy(packet, "ELE1", 4);
-    packet[4] = (unsigned char)(1 + draw() % 4);
+    packet[4] = (unsigned char)(1 + random_bits() % 4);
     packet[5] = 1;
     packet[6] = (unsigned char)from;
     packet[7] = (unsigned char)(from >> 8);

@@ -1,7 +1,8 @@
 /*
- * How fast is the lab? Chang & Roberts, numbers shuffled, everybody begins: the algorithm file of
- * the core in the lab, beside a bare loop that does nothing but this, over the same message and
- * node records, in the same run. Medians of several trials; the ratio is what counts.
+ * Measures how fast the lab runs Chang & Roberts with shuffled numbers when all processes begin. It
+ * compares the algorithm file of the core, run by the lab, with a bare loop that hard-codes the
+ * same algorithm over the same message and node records. Prints medians of several trials. Judge by
+ * the ratio: the speeds depend on the machine.
  *
  *     bench_lab [PROCESSES [TRIALS]]
  */
@@ -71,7 +72,7 @@ static inline void bare_take(struct bare *b, struct lab_message m)
     }
 }
 
-/* Returns the seconds it took. */
+/* Runs one election and returns its duration in seconds. */
 static double bare_run(uint32_t n, uint32_t delay_max, uint64_t seed, uint64_t *messages)
 {
     struct bare *b = calloc(1, sizeof *b);
@@ -143,13 +144,13 @@ static bool compare(uint32_t n, uint32_t delay_max, unsigned trials)
     for (unsigned i = 0; i < trials; i++) {
         uint64_t seed = 7 + i;
         if (!lab_run(&e, seed, NULL, &r, &complaint)) {
-            fprintf(stderr, "bench: %s\n", complaint.bytes);
+            fprintf(stderr, "bench_lab: %s\n", complaint.bytes);
             return false;
         }
         bare[i] = (double)r.delivered / bare_run(n, delay_max, seed, &messages);
         lab[i] = (double)r.delivered / r.seconds;
         if (messages != r.delivered || !r.agreed || r.leader != n - 1) {
-            fprintf(stderr, "bench: the lab and the bare loop differ\n");
+            fprintf(stderr, "bench_lab: the lab and the bare loop had different results\n");
             return false;
         }
     }
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_lab [PROCESSES (2 to 16000000) [TRIALS (1 to 32)]]\n");
         return 64;
     }
-    printf("Chang & Roberts, shuffled, all begin; millions of messages a second, median of %u\n",
+    printf("Chang & Roberts, shuffled, all begin: millions of messages per second, median of %u\n",
            trials);
     printf("%10s  %-6s %10s %10s  %5s %10s\n", "processes", "delay", "lab", "bare loop", "ratio",
            "bytes each");

@@ -1,3 +1,4 @@
+/* Records the claims of a contender; claim.h describes the file. */
 #include "claim.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 static int file = -1;
 static bool leading, contending;
-static uint64_t last; /* claim */
+static uint64_t last; /* the time of the latest claim */
 
 _Noreturn void claim_give_up(const char *what, const char *why)
 {
@@ -32,12 +33,12 @@ static void note(char what, uint64_t at)
     char line[32];
     int length = snprintf(line, sizeof line, "%c %" PRIu64 "\n", what, at);
     if (write(file, line, (size_t)length) != length)
-        claim_give_up("its claims", strerror(errno));
+        claim_give_up("cannot write to the file of claims", strerror(errno));
 }
 
 void claim_open(const char *path)
 {
-    prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds: a sample is due when it is due */
+    prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds, so that samples are not late */
     file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0)
         claim_give_up(path, strerror(errno));
@@ -87,7 +88,7 @@ int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience)
     int64_t longest = leading && (patience < 0 || patience > CLAIM_EVERY) ? CLAIM_EVERY : patience;
     struct timespec t = {.tv_sec = longest / 1000000000, .tv_nsec = longest % 1000000000};
     int found = ppoll(fds, count, longest < 0 ? NULL : &t, NULL);
-    if (leading && found == 0) /* what has happened may be its end */
+    if (leading && found == 0) /* if found > 0, the event may end the claim: no sample before it */
         sample();
     return found;
 }

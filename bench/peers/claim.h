@@ -1,12 +1,12 @@
-/* What a contender believes, as it believes it: one file each, one line per sample.
+/* A contender records whether it believes that it leads: one file each, one line per sample.
  *
- *   b TIME   it has begun
- *   r TIME   it contends
- *   c TIME   it claims to lead, at least every millisecond
- *   e TIME   it no longer does
+ *   b TIME   the contender has started
+ *   r TIME   it competes for leadership
+ *   c TIME   it claims to lead; at least one line every millisecond
+ *   e TIME   it no longer leads
  *
- * TIME: microseconds of CLOCK_BOOTTIME. Who is killed writes nothing more: its last sample is its
- * end. */
+ * TIME is CLOCK_BOOTTIME in microseconds. The claim of a contender that was killed ends with its
+ * last sample. */
 #ifndef BENCH_CLAIM_H
 #define BENCH_CLAIM_H
 
@@ -14,24 +14,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLAIM_EVERY 800000 /* nanoseconds */
+#define CLAIM_EVERY 800000 /* nanoseconds between two samples */
 
 uint64_t claim_now(void);
 void claim_open(const char *path);
-void claim_ready(void); /* again and again is fine: the first one counts */
+void claim_ready(void); /* only the first call has an effect */
 void claim_set(bool leads);
 bool claim_leads(void);
 
-/* It was so at that time, which may be a moment ago. */
+/* Records a claim for a time `at`, which may be in the recent past. */
 void claim_at(uint64_t at);
 
-/* It ended then, which is found out now; a claim that was made stays made. */
+/* Records that leadership ended at time `at`, but not before the latest recorded claim. */
 void claim_end(uint64_t at);
 
-/* poll() that samples while this contender leads; patience in nanoseconds, or -1 */
+/* Like poll(), but records samples while this contender leads. `patience` is in nanoseconds; -1
+ * waits without a limit. */
 int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience);
 
-/* a line on standard error, and the end */
+/* Prints a line on standard error and exits with 1. */
 _Noreturn void claim_give_up(const char *what, const char *why);
 
 #endif

@@ -1,6 +1,6 @@
-"""corosync: membership and quorum, on which its users choose a leader themselves: here the lowest node of a process group."""
+"""corosync provides membership and quorum, but no leader. Here the lowest node of a process group leads."""
 
-from ground import NODES, Peer
+from testbed import NODES, Peer
 
 
 class Corosync(Peer):
@@ -15,10 +15,10 @@ class Corosync(Peer):
             setattr(self, key, value)
 
     def prepare(self):
-        self.conf = self.ground.folder / "corosync.conf"
+        self.conf = self.testbed.folder / "corosync.conf"
         for node in NODES:
-            (self.ground.folder / f"shared-{node}").mkdir()
-        nodes = "".join(f"  node {{\n    name: {n}\n    nodeid: {i + 1}\n    ring0_addr: {self.ground.address(n)}\n  }}\n"
+            (self.testbed.folder / f"shared-{node}").mkdir()
+        nodes = "".join(f"  node {{\n    name: {n}\n    nodeid: {i + 1}\n    ring0_addr: {self.testbed.address(n)}\n  }}\n"
                         for i, n in enumerate(NODES))
         self.conf.write_text(
             f"totem {{\n  version: 2\n  cluster_name: bench\n  crypto_cipher: none\n  crypto_hash: none\n{self.totem}}}\n"
@@ -28,28 +28,28 @@ class Corosync(Peer):
             f"nodelist {{\n{nodes}}}\n")
 
     def boot(self, node):
-        self.process[node] = self.ground.spawn(node, "corosync", "-f", "-c", self.conf.name, own_run=True,
+        self.process[node] = self.testbed.spawn(node, "corosync", "-f", "-c", self.conf.name, own_run=True,
                                                shared=f"shared-{node}")
 
     def contend(self, node, lane):
-        self.process[node, lane] = self.ground.spawn(
+        self.process[node, lane] = self.testbed.spawn(
             node, self.program("cpg_elect").resolve(), self.claims_file(node, lane).name, f"lane-{lane}", len(NODES),
             shared=f"shared-{node}")
 
     def crash(self, node, lane):
-        """kill -9 of corosync, and of the contender that is nothing without it."""
-        self.ground.kill(self.process.pop(node), self.process.pop((node, lane)))
+        """kill -9 of corosync, and of the contender, which cannot work without it."""
+        self.testbed.kill(self.process.pop(node), self.process.pop((node, lane)))
         self.claims[node, lane].died()
 
-    def mend_crash(self, node, lane):
+    def repair_crash(self, node, lane):
         self.boot(node)
         self.contend(node, lane)
 
     def crash_client(self, node, lane):
-        """kill -9 of the contender alone: its corosync sees its connection end, and tells the others."""
+        """kill -9 of the contender alone: its corosync notices that the connection ends, and tells the other machines."""
         super().crash(node, lane)
 
-    def mend_crash_client(self, node, lane):
+    def repair_crash_client(self, node, lane):
         self.contend(node, lane)
 
 

@@ -1,7 +1,7 @@
-/* A leader on top of corosync's membership: cpg_elect CLAIMS GROUP MEMBERS.
+/* Elects a leader from the membership of corosync: cpg_elect CLAIMS GROUP MEMBERS.
  *
- * The member of the process group with the lowest node leads, as long as its partition has the
- * quorum; MEMBERS of them are all. */
+ * The process on the lowest node of the process group GROUP leads as long as its partition has
+ * quorum. The process group is complete when it has MEMBERS processes. */
 #include "claim.h"
 
 #include <corosync/cpg.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RETRY 20000000 /* nanoseconds until corosync is asked again whether it is there */
+#define RETRY 20000000 /* nanoseconds between two attempts to connect to corosync */
 
 static unsigned all;
 static uint32_t self;
@@ -77,7 +77,7 @@ int main(int count, char **argument)
     if (cpg_local_get(cpg, &self) != CS_OK || cpg_fd_get(cpg, &cpg_fd) != CS_OK ||
         quorum_fd_get(quorum, &quorum_fd) != CS_OK ||
         quorum_trackstart(quorum, CS_TRACK_CURRENT | CS_TRACK_CHANGES) != CS_OK)
-        claim_give_up("corosync", "it does not answer");
+        claim_give_up("cpg_elect", "corosync does not answer");
     while (cpg_join(cpg, &group) == CS_ERR_TRY_AGAIN)
         claim_poll(NULL, 0, RETRY);
     struct pollfd fds[] = {{.fd = quorum_fd, .events = POLLIN}, {.fd = cpg_fd, .events = POLLIN}};
@@ -87,7 +87,7 @@ int main(int count, char **argument)
         if ((fds[0].revents != 0 && quorum_dispatch(quorum, CS_DISPATCH_ALL) != CS_OK) ||
             (fds[1].revents != 0 && cpg_dispatch(cpg, CS_DISPATCH_ALL) != CS_OK)) {
             claim_set(false);
-            claim_give_up("corosync", "it is gone");
+            claim_give_up("cpg_elect", "the connection to corosync was lost");
         }
     }
 }

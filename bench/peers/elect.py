@@ -1,19 +1,19 @@
-"""Elect itself: a daemon on each machine, and an elect run beside it. Who leads says the daemon; or what is run."""
+"""Elect: on each machine a daemon and an elect run. The claims come from a client of the daemon, or from the command that runs."""
 
 import os
 import signal
 import subprocess
 
-from lib.checks import Failure  # where ground has said
+from testbed import NODES, Peer, wait_for  # adds the path of lib
+from lib.checks import Failure
 from lib.processes import member_of
-from ground import NODES, Peer, patiently
 
 PORT = 7400
 
 
 class Elect(Peer):
     contenders = ("elect_claim", "work_claim")
-    rest = 2.0          # who has just started grants nothing for a lease: that is not what is measured
+    rest = 2.0          # a member that has just started grants nothing for a lease, which must not be part of the time
 
     def __init__(self, build, name, title, fault="crash", settings="", works=False):
         super().__init__(build)
@@ -21,14 +21,15 @@ class Elect(Peer):
         self.binary = self.build / "elect"
 
     def missing(self):
-        return super().missing() or (None if self.binary.exists() else f"there is no {self.binary}")
+        return super().missing() or (None if self.binary.exists() else f"{self.binary} does not exist: run make bench")
 
     def version(self):
         return subprocess.run([self.binary, "--version"], capture_output=True, text=True).stdout.split()[-1]
 
     def prepare(self):
-        """States are made where nobody has to be asked; then the addresses are put where they belong."""
-        self.conf = self.ground.folder / "elect.conf"
+        """Creates the cluster with local addresses, for which elect init need not ask other machines, and then replaces them with
+        those of the machines."""
+        self.conf = self.testbed.folder / "elect.conf"
         words = [f"{node}=127.0.0.1:{PORT + i}" for i, node in enumerate(NODES)]
         made = subprocess.run([self.binary, "init", "-q", "-c", self.conf, "--new-cluster", *words], capture_output=True,
                               text=True)
@@ -36,64 +37,64 @@ class Elect(Peer):
             raise Failure(f"elect init: {made.stderr.strip()}")
         text = self.conf.read_text().replace("[cluster]\n", f"[cluster]\n{self.settings}\n")
         for i, node in enumerate(NODES):
-            text = text.replace(f"127.0.0.1:{PORT + i}", f"{self.ground.address(node)}:{PORT}")
+            text = text.replace(f"127.0.0.1:{PORT + i}", f"{self.testbed.address(node)}:{PORT}")
         self.conf.write_text(text)
 
     def boot(self, node):
-        self.process[node] = self.ground.spawn(node, self.binary.resolve(), "daemon", "-c", self.conf, "--id", node)
+        self.process[node] = self.testbed.spawn(node, self.binary.resolve(), "daemon", "-c", self.conf, "--id", node)
 
     def socket(self, node, which):
-        return self.ground.folder / "state" / f"member-{NODES.index(node) + 1}.{which}"
+        return self.testbed.folder / "state" / f"member-{NODES.index(node) + 1}.{which}"
 
-    def ripen(self):
-        patiently("their sockets", lambda: all(self.socket(node, "run").exists() for node in NODES), 10)
+    def wait_until_ready(self):
+        wait_for("the run sockets of the daemons", lambda: all(self.socket(node, "run").exists() for node in NODES), 10)
 
     def contend(self, node, lane):
-        """Whoever asks, and whatever is run, outlives the daemon; the run waits for the next one."""
+        """Starts elect_claim and elect run once for each machine: both survive a crash of the daemon and wait for the next one."""
         if (node, lane) in self.process:
             return
         asks = [self.program("elect_claim").resolve(), self.claims_file(node, lane), self.socket(node, "run"), "main"]
         work = [self.program("work_claim").resolve(), self.claims_file(node, lane)] if self.works else ["sleep", "infinity"]
         runs = [self.binary.resolve(), "run", "-q", "--respawn", "-c", self.conf, "--id", node, "--", *work]
-        self.process["run", node, lane] = self.ground.spawn(node, *runs)
-        self.process[node, lane] = self.process["run", node, lane] if self.works else self.ground.spawn(node, *asks)
+        self.process["run", node, lane] = self.testbed.spawn(node, *runs)
+        self.process[node, lane] = self.process["run", node, lane] if self.works else self.testbed.spawn(node, *asks)
 
     def settled(self, lane):
-        """What is run says nothing while it is not run."""
+        """Like Peer.settled, but if the command claims, the contenders that wait have not written anything yet."""
         if not self.works:
             return super().settled(lane)
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         return leaders[0] if len(leaders) == 1 else None
 
     def crash(self, node, lane):
-        """kill -9 of the member; what it leaves to its guardian is what is measured."""
+        """kill -9 of the member: this measures the testament that its guardian sends."""
         os.kill(member_of(self.process[node].pid), signal.SIGKILL)
 
-    def mend_crash(self, node, lane):
+    def repair_crash(self, node, lane):
         self.process[node].wait()
-        self.ground.kill(self.process.pop(node))
+        self.testbed.kill(self.process.pop(node))
         self.boot(node)
 
     def crash_of_both(self, node, lane):
-        """kill -9 of member and guardian together: one group of processes, one word."""
-        self.ground.kill(self.process.pop(node))
+        """kill -9 of the member and its guardian, which are one process group."""
+        self.testbed.kill(self.process.pop(node))
 
-    def mend_crash_of_both(self, node, lane):
+    def repair_crash_of_both(self, node, lane):
         self.boot(node)
 
     def resign(self, node, lane):
-        """The command is left alone: it ends when another one leads."""
-        self.process["resign"] = self.ground.spawn(node, self.binary.resolve(), "resign", "-c", self.conf, "--id", node)
+        """Starts elect resign, which ends when another member leads."""
+        self.process["resign"] = self.testbed.spawn(node, self.binary.resolve(), "resign", "-c", self.conf, "--id", node)
 
     def since(self, node, lane, struck):
-        """A leader that resigns leads until it has: what counts is the time without any."""
+        """Returns the end of the last claim for a leader that resigned, because it leads until then."""
         return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
-    def mend_resign(self, node, lane):
-        """Another one leads: the command has nothing left to wait for."""
+    def repair_resign(self, node, lane):
+        """Waits for the end of elect resign: another member leads now."""
         command = self.process.pop("resign")
-        patiently("the end of elect resign", lambda: command.poll() is not None, 10)
-        self.ground.processes.remove(command)
+        wait_for("the end of elect resign", lambda: command.poll() is not None, 10)
+        self.testbed.processes.remove(command)
         if command.returncode != 0:
             raise Failure(f"elect resign: exit {command.returncode}")
 

@@ -1,7 +1,9 @@
-/* Is told by a daemon of Elect whether it leads: elect_claim CLAIMS SOCKET GROUP.
+/* Asks a daemon of Elect whether its member leads, and records the answers:
+ *     elect_claim CLAIMS SOCKET GROUP
  *
- * It asks for a promise of a microsecond, which nobody waits for: when there are news, and all the
- * time while it leads. A yes is about a moment between the question and its answer, no more. */
+ * It asks when the daemon reports a change, and all the time while the member leads. It asks for a
+ * promise of one microsecond, so that no later leader has to wait for it. A yes is therefore valid
+ * only for some moment between the question and its answer. */
 #include "claim.h"
 
 #include "../../src/client/talk.h"
@@ -15,8 +17,8 @@
 
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-/* A daemon that is not there (yet) is looked for again. */
-static int reach(void)
+/* Connects to the daemon, and tries again until it succeeds. */
+static int connect_to_daemon(void)
 {
     const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
     for (;;) {
@@ -36,7 +38,8 @@ static bool ask(int s, const char *group)
     return send(s, &question, sizeof question, MSG_NOSIGNAL) == sizeof question;
 }
 
-static void listen_to(int s, const char *group)
+/* Returns when the connection ends. */
+static void follow_answers(int s, const char *group)
 {
     struct pollfd readable = {.fd = s, .events = POLLIN};
     const struct timespec moment = {.tv_nsec = CLAIM_EVERY};
@@ -67,8 +70,8 @@ int main(int count, char **argument)
     memcpy(where.sun_path, argument[2], strlen(argument[2]) + 1);
     claim_open(argument[1]);
     for (;;) {
-        int s = reach();
-        listen_to(s, argument[3]);
+        int s = connect_to_daemon();
+        follow_answers(s, argument[3]);
         close(s);
     }
 }

@@ -1,6 +1,6 @@
-"""etcd: its own command, and the shortest lease that it grants, through its JSON gateway.
+"""etcd, in two ways: with its own command, and with the shortest lease that it grants, through its JSON gateway.
 
-As a program this file is the contender of the second: etcd.py CLAIMS ADDRESS ELECTION TTL"""
+If it is run as a program, this file is the contender of the second way: etcd.py CLAIMS ADDRESS ELECTION TTL"""
 
 import base64
 import http.client
@@ -19,7 +19,7 @@ WORD = "the-leader"
 # ---- the contender ----
 
 def call(address, path, patience, **body):
-    """The answer, or None."""
+    """Returns the answer, or None after an error."""
     connection = http.client.HTTPConnection(address, CLIENTS, timeout=patience)
     try:
         connection.request("POST", path, json.dumps(body))
@@ -36,11 +36,11 @@ def boottime():
 
 
 class Lease:
-    """One, from its grant until it is lost; whoever loses it begins anew with another, and lets this one run out."""
+    """A lease, from its grant until it is lost. A contender that has lost its lease asks for another one and lets this one expire."""
 
     def __init__(self, address, granted, before):
         self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
-        self.until = before + self.ttl  # holds for certain: counted from before each question, not from its answer
+        self.until = before + self.ttl  # counted from before the request, so that the lease certainly holds until then
         self.elected = self.lost = False
 
     def holds(self):
@@ -57,7 +57,7 @@ class Lease:
                 self.until = before + int(said["TTL"])
 
     def campaign(self, election):
-        """Answered when it leads; without an answer it does not contend, and needs another lease."""
+        """Waits until this contender leads. After an error the lease counts as lost, because it does not compete any more."""
         name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
         self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
         self.lost |= not self.elected
@@ -72,12 +72,12 @@ class Contender:
         os.write(self.file, f"{kind} {time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000}\n".encode())
 
     def contend(self):
-        """With one lease, until it is lost."""
+        """Competes with one lease until it is lost."""
         self.note("b")
         before = boottime()
         granted = call(self.address, "/v3/lease/grant", 2, TTL=self.ttl)
         if granted is None:
-            time.sleep(0.1)  # etcd is not there yet, or has no quorum
+            time.sleep(0.1)  # etcd is not running yet, or has no quorum
             return
         lease = Lease(self.address, granted, before)
         print(f"granted {lease.ttl}", flush=True)
@@ -99,7 +99,7 @@ if __name__ == "__main__":
     while True:
         contender.contend()
 
-from ground import NODES, Peer, patiently  # noqa: E402: the contender does without
+from testbed import NODES, Peer, wait_for  # noqa: E402: the contender does not need it
 
 
 # ---- the servers ----
@@ -107,24 +107,24 @@ from ground import NODES, Peer, patiently  # noqa: E402: the contender does with
 class Etcd(Peer):
     package = "etcd-server"
     programs = ("etcd",)
-    options = ()        # of the servers
+    options = ()        # options of the servers
 
     def boot(self, node):
-        where = self.ground.address(node)
-        cluster = ",".join(f"{n}=http://{self.ground.address(n)}:{PEERS}" for n in NODES)
+        where = self.testbed.address(node)
+        cluster = ",".join(f"{n}=http://{self.testbed.address(n)}:{PEERS}" for n in NODES)
         clients, peers = f"http://{where}:{CLIENTS}", f"http://{where}:{PEERS}"
-        self.process[node] = self.ground.spawn(
-            node, "etcd", "--name", node, "--data-dir", self.ground.folder / f"etcd-{node}", "--log-level", "error",
+        self.process[node] = self.testbed.spawn(
+            node, "etcd", "--name", node, "--data-dir", self.testbed.folder / f"etcd-{node}", "--log-level", "error",
             "--listen-client-urls", clients, "--advertise-client-urls", clients, "--listen-peer-urls", peers,
             "--initial-advertise-peer-urls", peers, "--initial-cluster", cluster, *self.options)
 
     def control(self, node, *words):
-        return self.ground.inside(node, "etcdctl", "--endpoints", f"http://{self.ground.address(node)}:{CLIENTS}", *words,
+        return self.testbed.inside(node, "etcdctl", "--endpoints", f"http://{self.testbed.address(node)}:{CLIENTS}", *words,
                                   check=False)
 
-    def ripen(self):
+    def wait_until_ready(self):
         for node in NODES:
-            patiently(f"the etcd of {node}", lambda: self.control(node, "endpoint", "health").returncode == 0, self.limit)
+            wait_for(f"the etcd of {node}", lambda: self.control(node, "endpoint", "health").returncode == 0, self.limit)
 
 
 class EtcdCommand(Etcd):
@@ -134,18 +134,18 @@ class EtcdCommand(Etcd):
     slow, lanes, phase, limit = True, 20, 20.0, 120
 
     def prepare(self):
-        self.complete = set()   # lanes in which all contend
+        self.complete = set()   # lanes in which all three contenders compete
 
     def contend(self, node, lane):
         self.complete.discard(lane)
-        command = self.ground.spawn(node, "etcdctl", "--endpoints", f"http://{self.ground.address(node)}:{CLIENTS}", "elect",
+        command = self.testbed.spawn(node, "etcdctl", "--endpoints", f"http://{self.testbed.address(node)}:{CLIENTS}", "elect",
                                     f"lane-{lane}", WORD, stdout=subprocess.PIPE)
-        self.ground.spawn(node, self.program("follow").resolve(), self.claims_file(node, lane), WORD, stdin=command.stdout)
+        self.testbed.spawn(node, self.program("follow").resolve(), self.claims_file(node, lane), WORD, stdin=command.stdout)
         command.stdout.close()
         self.process[node, lane] = command
 
     def settled(self, lane):
-        """A command that waits says nothing: its key is what shows that it contends."""
+        """Like Peer.settled, but a contender that waits prints nothing: the keys in etcd show that all three compete."""
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         if len(leaders) == 1 and lane not in self.complete:
             keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()
@@ -154,7 +154,7 @@ class EtcdCommand(Etcd):
 
 
 class EtcdGateway(Etcd):
-    """The contender asks for a lease of one second; what it is granted is in the notes."""
+    """The contender asks for a lease of one second. The notes show the lease that etcd granted."""
     phase, rest = 2.0, 1.0
 
     def __init__(self, build, name, title, options=(), fault="crash"):
@@ -162,8 +162,8 @@ class EtcdGateway(Etcd):
         self.name, self.title, self.options, self.fault = name, title, options, fault
 
     def contend(self, node, lane):
-        self.process[node, lane] = self.ground.spawn(
-            node, sys.executable, os.path.abspath(__file__), self.claims_file(node, lane), self.ground.address(node),
+        self.process[node, lane] = self.testbed.spawn(
+            node, sys.executable, os.path.abspath(__file__), self.claims_file(node, lane), self.testbed.address(node),
             f"lane-{lane}", 1, log=f"{node}-contender.log")
 
     def settled(self, lane):
@@ -173,7 +173,7 @@ class EtcdGateway(Etcd):
         return leader
 
     def note_lease(self, node):
-        said = (self.ground.folder / f"{node}-contender.log").read_text().split()
+        said = (self.testbed.folder / f"{node}-contender.log").read_text().split()
         note = f"asked for 1 s, granted {said[-1]} s"
         if note not in self.notes:
             self.notes.append(note)

@@ -1,7 +1,7 @@
-/* Writes down what a contender says of itself, line by line, on our input: follow CLAIMS WORD.
+/* Records the claims of a contender that prints its state: CONTENDER | follow CLAIMS WORD
  *
- * A line with the word in it: it leads. Any other: it does not. The end of its output is its own
- * end. */
+ * A line that contains WORD means that the contender leads, any other line that it does not. The
+ * end of the input means that the contender has ended. */
 #include "claim.h"
 
 #include <errno.h>
@@ -43,6 +43,6 @@ int main(int count, char **argument)
             break;
         take(text, (size_t)got, argument[2]);
     }
-    claim_end(0); /* with its last sample */
+    claim_end(0); /* the claim ends with its last sample */
     return 0;
 }

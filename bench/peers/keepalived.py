@@ -1,13 +1,14 @@
-"""keepalived: VRRP, whose master is whoever hears nobody better."""
+"""keepalived: VRRP, where a machine becomes master if it hears no machine with a higher priority."""
 
 import os
 import re
 
-from ground import NODES, Peer
+from testbed import NODES, Peer
 
-ADDRESS = "10.77.0.100"     # goes with the leader
+ADDRESS = "10.77.0.100"     # the virtual address, which the leader has
 PRIORITIES = (150, 100, 50)
-MASTER = '" MASTER'         # or MASTER_RX_LOWER_PRI, after the name of the instance: it is one, and heard a lesser one
+# The state after the name of the instance. It also matches MASTER_RX_LOWER_PRI: a master that heard a lower priority.
+MASTER = '" MASTER'
 
 
 class Keepalived(Peer):
@@ -19,14 +20,15 @@ class Keepalived(Peer):
         super().__init__(build)
         self.name, self.title, self.fault = name, title, fault
         self.advert, self.priorities = advert, priorities
-        self.rest = 0.5 if advert else 5.0  # the one that was struck comes back, and takes over: not in the midst of a trial
+        self.rest = 0.5 if advert else 5.0  # the old leader takes over when it returns, which must not happen during a trial
         self.kills = self.left_behind = 0
         for key, value in more.items():
             setattr(self, key, value)
 
     def contend(self, node, lane):
-        """Server and contender are one. What it is, it says into a pipe, at each change; a dead one's pipe ends."""
-        folder = self.ground.folder
+        """Starts keepalived, which is server and contender in one. It writes its state to a pipe at each change; when it dies, the
+        pipe reports the end of the input."""
+        folder = self.testbed.folder
         pipe, conf = folder / f"{node}.pipe", folder / f"{node}.conf"
         if not pipe.exists():
             os.mkfifo(pipe, 0o600)
@@ -35,25 +37,25 @@ class Keepalived(Peer):
             f"global_defs {{\n  router_id {node}\n  vrrp_notify_fifo {pipe}\n{version}}}\n"
             f"vrrp_instance one {{\n  interface net0\n  virtual_router_id 51\n  priority {self.priorities[NODES.index(node)]}\n"
             f"{interval}  virtual_ipaddress {{\n    {ADDRESS}/24\n  }}\n}}\n")
-        self.process[node, lane] = self.ground.spawn(
+        self.process[node, lane] = self.testbed.spawn(
             node, "keepalived", "--dont-fork", "--log-console", "--vrrp", "--use-file", conf, own_run=True)
-        # To open a pipe for reading is to wait for whoever writes into it.
-        self.ground.spawn(node, "sh", "-c", 'pipe=$1; shift; exec "$@" <"$pipe"', "sh", pipe,
+        # The shell waits in open() until keepalived opens the pipe for writing.
+        self.testbed.spawn(node, "sh", "-c", 'pipe=$1; shift; exec "$@" <"$pipe"', "sh", pipe,
                           self.program("follow").resolve(), self.claims_file(node, lane), MASTER)
 
     def has_address(self, node):
-        shown = self.ground.inside(node, "ip", "-4", "addr", "show", "dev", "net0").stdout
+        shown = self.testbed.inside(node, "ip", "-4", "addr", "show", "dev", "net0").stdout
         return re.search(rf"\b{re.escape(ADDRESS)}/", shown) is not None
 
     def crash(self, node, lane):
-        """kill -9 of keepalived, the parent and its child together: the one would start the other again."""
+        """kill -9 of keepalived and its child together, because the parent would start the child again."""
         super().crash(node, lane)
         self.kills += 1
 
-    def mend_crash(self, node, lane):
+    def repair_crash(self, node, lane):
         self.left_behind += self.has_address(node)
-        self.notes[:] = [f"the address stayed on the dead machine in {self.left_behind} of {self.kills}"]
-        self.ground.inside(node, "ip", "addr", "del", f"{ADDRESS}/24", "dev", "net0", check=False)
+        self.notes[:] = [f"the virtual address stayed on the killed machine in {self.left_behind} of {self.kills} trials"]
+        self.testbed.inside(node, "ip", "addr", "del", f"{ADDRESS}/24", "dev", "net0", check=False)
         self.contend(node, lane)
 
 

@@ -1,4 +1,4 @@
-/* Work that only a leader does: it claims to lead for as long as it runs. work_claim CLAIMS */
+/* Work that only a leader does. It claims to lead as long as it runs: work_claim CLAIMS */
 #include "claim.h"
 
 #include <signal.h>

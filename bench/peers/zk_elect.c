@@ -1,9 +1,10 @@
-/* ZooKeeper's recipe for electing a leader, with its own C client:
+/* ZooKeeper's recipe for leader election, with its own C client:
  *     zk_elect CLAIMS SERVERS PATH SESSION-MS
  *
- * Each contender makes an ephemeral sequential node; the lowest leads, and every other one watches
- * the node before its own. As the recipe's authors advise, who is not connected does not claim; who
- * comes back within its session does again. An expired session begins anew. */
+ * Each contender creates an ephemeral sequential node. The contender with the lowest node leads,
+ * and every other one watches the next lower node. As the authors of the recipe advise, a contender
+ * does not claim to lead while it is disconnected, and claims again if it reconnects within its
+ * session. When a session expires, the contender starts again with a new one. */
 #include "claim.h"
 
 #include <errno.h>
@@ -16,11 +17,12 @@
 #include <zookeeper/zookeeper.h>
 
 #define PATH_ROOM 256
-#define RETRY     100000000 /* nanoseconds until a call that failed is made again */
+#define RETRY     100000000 /* nanoseconds until a failed call is repeated */
 
-static int bell;                       /* the client's thread rings, the main one answers */
-static atomic_int state, has_fallen;   /* of the session; whether the one before us is gone */
-static char own[PATH_ROOM], *own_name; /* our node */
+static int bell;                       /* an eventfd: the thread of the client wakes main() */
+static atomic_int state;               /* of the session */
+static atomic_int watch_fired;         /* the next lower node may be gone */
+static char own[PATH_ROOM], *own_name; /* the node of this contender */
 
 static void ring(void)
 {
@@ -35,11 +37,11 @@ static void on_event(zhandle_t *z, int type, int new_state, const char *path, vo
     if (type == ZOO_SESSION_EVENT)
         state = new_state;
     else
-        has_fallen = 1;
+        watch_fired = 1;
     ring();
 }
 
-/* Waits for the bell, or until it is time to try again. */
+/* Waits for an event of the client, at most `patience` nanoseconds; -1 waits without a limit. */
 static void wait_for_bell(int64_t patience)
 {
     struct pollfd rung = {.fd = bell, .events = POLLIN};
@@ -49,15 +51,15 @@ static void wait_for_bell(int64_t patience)
         claim_give_up("eventfd", strerror(errno));
 }
 
-/* Sequence numbers are ten digits at the end of a name. */
+/* Returns the sequence number of a node: the last ten characters of its name. */
 static const char *sequence(const char *name)
 {
     size_t length = strlen(name);
     return length < 10 ? name : name + length - 10;
 }
 
-/* The highest below ours, or NULL: then we are the lowest. */
-static const char *before_ours(const struct String_vector *names)
+/* Returns the next lower node, or NULL if this contender has the lowest one. */
+static const char *next_lower(const struct String_vector *names)
 {
     const char *best = NULL;
     for (int i = 0; i < names->count; i++)
@@ -67,7 +69,8 @@ static const char *before_ours(const struct String_vector *names)
     return best;
 }
 
-/* A node that was made although the answer was lost is ours: else we wait for ourselves. */
+/* Looks for the node of this contender. It may exist although the answer to its creation was lost;
+ * with a second node, the contender would wait for itself. */
 static bool is_enrolled(zhandle_t *z, const char *election, const char *mark)
 {
     struct String_vector names;
@@ -98,7 +101,8 @@ static bool enroll_member(zhandle_t *z, const char *election)
            is_enrolled(z, election, mark);
 }
 
-/* 1: we are the lowest; 0: the one before us is watched; -1: ask again */
+/* Returns 1 if this contender has the lowest node, 0 if it watches the next lower node, and -1 if
+ * the call must be repeated. */
 static int look(zhandle_t *z, const char *election)
 {
     struct String_vector names;
@@ -106,19 +110,19 @@ static int look(zhandle_t *z, const char *election)
     char path[2 * PATH_ROOM];
     if (zoo_get_children(z, election, 0, &names) != ZOK)
         return -1;
-    const char *other = before_ours(&names);
+    const char *other = next_lower(&names);
     int result = other == NULL ? 1 : 0;
-    has_fallen = 0;
+    watch_fired = 0;
     if (other != NULL) {
         snprintf(path, sizeof path, "%s/%s", election, other);
         if (zoo_wexists(z, path, on_event, NULL, &unused) != ZOK)
-            result = -1; /* gone in between */
+            result = -1; /* it has been removed in the meantime */
     }
     deallocate_String_vector(&names);
     return result;
 }
 
-/* One session, from its beginning until it has expired. */
+/* Competes during one session, and returns when the session has expired. */
 static void contend(const char *servers, const char *election, int session)
 {
     bool enrolled = false, lowest = false, looks = true;
@@ -130,7 +134,7 @@ static void contend(const char *servers, const char *election, int session)
         bool connected = state == ZOO_CONNECTED_STATE;
         if (connected && !enrolled)
             enrolled = enroll_member(z, election);
-        if (connected && enrolled && !lowest && (looks || has_fallen)) {
+        if (connected && enrolled && !lowest && (looks || watch_fired)) {
             int seen = look(z, election);
             lowest = seen == 1;
             looks = seen < 0;

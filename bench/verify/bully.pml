@@ -1,13 +1,13 @@
 /*
- * The bully algorithm as `elect verify --algorithm bully` explores it where nothing can fail: each process
- * may begin once at any moment, a link for every pair is FIFO, one step for each handler, and a timer runs
- * out only when no message is under way; answer timers before deadlines. The same variables as in src/core,
- * so that the number of states must be the same.
+ * The bully algorithm as `elect verify --algorithm bully` explores it without faults. Each process may begin
+ * once, at any moment. There is a FIFO link for every pair, and each handler is one step. A timer expires
+ * only when no message is in flight, and answer timers expire before deadlines. The variables are those of
+ * src/core, so that the number of states must be equal.
  *
  *     spin -DN=3 -a bully.pml
  */
-#define NOBODY       0
-#define SELF(x)      (x + 1) /* as a leader: 0 is nobody */
+#define NO_LEADER    0
+#define SELF(x)      (x + 1) /* the value of `leader` for rank x; 0 means no leader */
 #define NORMAL       0
 #define ELECTING     1
 #define WAITING      2
@@ -17,7 +17,8 @@
 #define TO(from, to) (from * N + to)
 
 chan link[N * N] = [4 * N] of { byte };
-byte under_way, answers; /* how many messages, how many answer timers: follows from the rest */
+byte under_way, answers; /* the number of messages in flight and of running answer timers: both follow
+                            from the other variables, and add no states */
 
 inline tell(message, to)
 {
@@ -68,7 +69,7 @@ inline begin_election()
         fi;
         deadline = true;
         state = ELECTING;
-        leader = NOBODY
+        leader = NO_LEADER
     fi
 }
 

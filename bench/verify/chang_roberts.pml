@@ -1,18 +1,18 @@
 /*
- * Chang & Roberts as `elect verify --algorithm chang-roberts` explores it where nothing can fail: numbers
- * descend along the ring, each process may begin once at any moment, links are FIFO, one step for each
- * handler, no timers. The same variables as in src/core, so that the number of states must be the same.
- * They are local and the links have one reader and one writer, so that SPIN's reduction works too.
+ * Chang & Roberts as `elect verify --algorithm chang-roberts` explores it without faults. Numbers descend
+ * along the ring, and each process may begin once, at any moment. Links are FIFO, each handler is one step,
+ * and there are no timers. The variables are those of src/core, so that the number of states must be equal.
+ * All variables are local, and each link has one reader and one writer, as SPIN's reduction requires.
  *
  *     spin -DN=5 -a chang_roberts.pml
  */
-#define NOBODY   0
-#define SELF(x)  (x + 1) /* as a leader: 0 is nobody */
-#define NEXT(i)  ((i + N - 1) % N) /* rank i sits before rank i-1 */
-#define ELECTION 0
-#define ELECTED  1
+#define NO_LEADER 0
+#define SELF(x)   (x + 1) /* the value of `leader` for rank x; 0 means no leader */
+#define NEXT(i)   ((i + N - 1) % N) /* rank i - 1 follows rank i on the ring */
+#define ELECTION  0
+#define ELECTED   1
 
-chan link[N] = [N + 2] of { byte, byte, byte }; /* to i: type, origin, round */
+chan link[N] = [N + 2] of { byte, byte, byte }; /* link[i] leads to rank i: type, origin, round */
 
 inline enter_round(r)
 {
@@ -25,7 +25,7 @@ inline enter_round(r)
 inline take_part()
 {
     if
-    :: !part -> part = true; leader = NOBODY
+    :: !part -> part = true; leader = NO_LEADER
     :: else
     fi
 }
@@ -52,7 +52,7 @@ inline begin_election()
 inline upon_election()
 {
     if
-    :: !part && !opened -> skip /* decided */
+    :: !part && !opened -> skip /* this round is decided */
     :: else ->
         if
         :: x > i ->
@@ -76,7 +76,7 @@ inline upon_elected()
     :: x == i && !part && leader == SELF(i) -> skip
     :: else ->
         if
-        :: (!part && !opened && leader != NOBODY && leader > SELF(x)) ||
+        :: (!part && !opened && leader != NO_LEADER && leader > SELF(x)) ||
            (passed_elected & (1 << x)) != 0 -> skip
         :: else ->
             if
@@ -92,7 +92,7 @@ active [N] proctype process()
     byte i = _pid;
     bool part, begun;
     byte leader, round;
-    short passed_election, passed_elected; /* sets */
+    short passed_election, passed_elected; /* sets of ranks */
     byte type, x, r;
     bool opened;
     chan in = link[_pid];
@@ -109,8 +109,8 @@ end:
     :: d_step {
            in?type, x, r ->
            if
-           :: r < round -> skip /* that round is over */
-           :: r == round && !part && x == (i + 1) % N && type == ELECTION -> skip /* comes late */
+           :: r < round -> skip /* a message of an earlier round */
+           :: r == round && !part && x == (i + 1) % N && type == ELECTION -> skip /* a late message */
            :: else ->
                opened = r > round;
                if

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 from lib.checks import check, report  # noqa: E402
 sys.path.insert(0, str(BENCH / "peers"))
-from ground import Claims, overlap  # noqa: E402
+from testbed import Claims, overlap  # noqa: E402
 
 
 def program(name):

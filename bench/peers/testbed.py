@@ -1,6 +1,7 @@
-"""Where peers are measured: three machines on one switch, the processes on them, and what the contenders claimed.
+"""The testbed of bench/failover: three machines on one switch, the processes on them, and the claims of the contenders.
 
-Machines are network namespaces whose names say which run made them, so that a later run removes what a killed one left."""
+Machines are network namespaces. Their names contain the process id of the run, so that a later run can remove the namespaces of a
+run that was killed."""
 
 import os
 import pathlib
@@ -18,7 +19,7 @@ from lib.namespace_cluster import home, run  # noqa: E402
 from lib.processes import die_with_parent  # noqa: E402
 
 NODES = ("a", "b", "c")
-LOOK = 0.002  # seconds between two looks at the claims; when something happened is what the claims say
+LOOK = 0.002  # seconds between two reads of the claims; the times of events are in the claims themselves
 CUT = """table inet cut {
     chain input {
         type filter hook input priority 0
@@ -33,7 +34,7 @@ CUT = """table inet cut {
 
 
 class Claims:
-    """What one contender wrote, as spans of time during which it claimed to lead."""
+    """The claims of one contender (see claim.h) as spans of time during which it claimed to lead."""
 
     def __init__(self, path):
         self.path, self.at, self.rest = path, 0, b""
@@ -53,7 +54,8 @@ class Claims:
         return self
 
     def take(self, kind, time_):
-        """Between two claims it never said that it ceased: it believed all the time, even if it was not scheduled."""
+        """Adds one sample. Between two claims without an end in between the contender believed that it led, even if it was not
+        scheduled."""
         if kind == b"c" and not self.leads:
             self.spans.append([time_, time_])
         elif self.leads and kind in b"ce":
@@ -62,17 +64,17 @@ class Claims:
         self.leads = kind == b"c" or (self.leads and kind not in b"eb")
 
     def died(self):
-        """Its last sample was its end."""
+        """Records that the contender was killed: its claim ended with its last sample."""
         self.read()
         self.is_ready = self.leads = False
 
     def first_since(self, begin):
-        """When it first claimed after that, if it has."""
+        """Returns the time of the first claim at or after `begin`, or None."""
         return next((max(start, begin) for start, end in self.spans if end >= begin), None)
 
 
 def overlap(all_spans, begin, end):
-    """Microseconds between the two times during which at least two of them claimed."""
+    """Returns for how many microseconds between `begin` and `end` at least two contenders claimed to lead."""
     edges = []
     for spans in all_spans:
         for first, last in spans:
@@ -86,8 +88,8 @@ def overlap(all_spans, begin, end):
     return total
 
 
-class Ground:
-    """The machines."""
+class Testbed:
+    """Three machines, a folder for their files, and the processes that run on them."""
 
     def __init__(self):
         self.owner = os.getpid()
@@ -126,26 +128,28 @@ class Ground:
         return run("nsenter", f"--net=/run/netns/{self.space(node)}", *command, text=text, check=check)
 
     def arm_cut(self, node):
-        """All but the last word: starting a program takes longer than some of what is measured."""
+        """Starts nft with everything but the end of its input, because starting a program takes longer than some of the measured
+        times."""
         armed = self.spawn(node, "nft", "-f", "-", stdin=subprocess.PIPE)
         armed.stdin.write(CUT.encode())
         armed.stdin.flush()
         return armed
 
     def cut(self, armed):
-        """Nothing leaves that machine, and nothing arrives; its link stays up."""
+        """Drops every packet to and from the machine. Its network interface stays up."""
         armed.stdin.close()
         if armed.wait() != 0:
-            raise Failure("nft: there is no cut")
+            raise Failure("nft failed: the machine is not cut off")
         self.processes.remove(armed)
 
     def heal(self, node):
         self.inside(node, "nft", "delete", "table", "inet", "cut")
 
     def spawn(self, node, *command, own_run=False, shared=None, log=None, **more):
-        """A process on that machine, in our folder; the leader of a group, so that it dies with all its children. `own_run`:
-        with a /run of its own, for daemons that keep one file there for the whole machine. `shared`: a folder within ours
-        that is its /dev/shm; what it leaves there goes when ours does, and it finds its own files only by relative names."""
+        """Starts a process on a machine, in the folder of the testbed, as the leader of a process group, so that `kill` ends its
+        children, too. `own_run` gives it a /run of its own, for daemons that keep one file there for the whole machine. `shared` names
+        a folder of the testbed that becomes its /dev/shm and is removed with the testbed. Such a process needs relative paths,
+        because its /dev/shm may hide the folder of the testbed."""
         words = list(map(str, command))
         mounts = ["mount -t tmpfs tmpfs /run"] if own_run else []
         mounts += [f"mount --bind {shared} /dev/shm"] if shared else []
@@ -160,7 +164,7 @@ class Ground:
         return process
 
     def kill(self, *processes):
-        """All of them, and then their remains."""
+        """Kills these processes with their groups, and reaps them."""
         for process in processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -170,11 +174,11 @@ class Ground:
                 self.processes.remove(process)
 
     def tails(self, lines=6):
-        """The end of every log."""
+        """Returns the last lines of every log."""
         said = []
         for path in sorted(self.folder.glob("*.log")):
             end = path.read_text(errors="replace").splitlines()[-lines:]
-            said += [f"the end of {path.name}:", *(f"  {line}" for line in end)] if end else []
+            said += [f"last lines of {path.name}:", *(f"  {line}" for line in end)] if end else []
         return "\n".join(said)
 
     def close(self):
@@ -188,37 +192,37 @@ class Ground:
 
 
 class Peer:
-    """A system with one way to set it up, and one thing that happens to its leader: a row of the table.
+    """A system with one configuration and one kind of fault: a row of the table.
 
-    A lane is an election of its own on the same three machines; a slow peer has many, so that its trials share
-    the time that they wait. Whoever adds a peer says how to boot a machine, how to contend, and what a crash is."""
+    A lane is an independent election on the same three machines. A slow peer has many lanes, so that its trials wait at the same
+    time. To add a peer, define `boot` (how to start the server of a machine), `contend` (how to start a contender) and `crash`."""
 
     name = ""           # one word, for --only
-    title = ""          # in the table
-    fault = "crash"     # the method that strikes the leader
-    package = None      # of Debian, for the version
-    programs = ()       # that must be in the path
-    contenders = ()     # that must have been built
-    slow = False
+    title = ""          # the text in the table
+    fault = "crash"     # the method that injects the fault into the leader
+    package = None      # the Debian package, for the version
+    programs = ()       # programs that must be in the path
+    contenders = ()     # contenders that must have been built
+    slow = False        # --slow-trials applies
     lanes = 1
-    phase = 1.0         # seconds over which the moments of the faults are spread: longer than any period of the peer
-    rest = 0.5          # seconds that one and only one must lead before it is struck
-    calm = 0.3          # seconds of the same before a trial is over
+    phase = 1.0         # seconds over which the faults are spread: longer than any period of the peer
+    rest = 0.5          # seconds for which one contender alone must lead before the fault
+    calm = 0.3          # seconds for which one contender alone must lead before a trial is over
     hold = 5.0          # seconds after which a trial is over although two still claim
-    limit = 60          # seconds within which somebody must lead
+    limit = 60          # seconds within which a new leader must appear
 
     def __init__(self, build):
         self.build = pathlib.Path(build)
-        self.ground, self.process, self.notes = None, {}, []
+        self.testbed, self.process, self.notes = None, {}, []
 
     def missing(self):
-        """Why it cannot be measured here, or None."""
+        """Returns the reason why this peer cannot be measured here, or None."""
         for program in self.programs:
             if shutil.which(program) is None:
-                return f"there is no {program}: make deps-failover"
+                return f"{program} is not installed: run make deps-failover"
         for program in self.contenders:
             if not (self.build / "bench/peers" / program).exists():
-                return (f"{program} was not built: make deps-failover, then meson configure {self.build} -Dbench=true; "
+                return (f"{program} is not built: run make deps-failover, then meson configure {self.build} -Dbench=true && "
                         f"ninja -C {self.build}")
         return None
 
@@ -231,91 +235,91 @@ class Peer:
     def program(self, name):
         return self.build / "bench/peers" / name
 
-    # ---- its life ----
+    # ---- starting ----
 
-    def start(self, ground):
-        self.ground = ground
-        self.claims = {(node, lane): Claims(ground.folder / f"{node}{lane}.claims")
+    def start(self, testbed):
+        self.testbed = testbed
+        self.claims = {(node, lane): Claims(testbed.folder / f"{node}{lane}.claims")
                        for node in NODES for lane in range(self.lanes)}
         self.prepare()
         for node in NODES:
             self.boot(node)
-        self.ripen()
+        self.wait_until_ready()
         for lane in range(self.lanes):
             for node in NODES:
                 self.contend(node, lane)
 
     def prepare(self):
-        """Before anything runs."""
+        """Writes configuration files. Called before any process is started."""
 
     def boot(self, node):
-        """The server of that machine."""
+        """Starts the server of a machine."""
 
-    def ripen(self):
-        """Waits until contenders find what they need."""
+    def wait_until_ready(self):
+        """Waits until the servers accept contenders."""
 
     def contend(self, node, lane):
-        """A contender."""
+        """Starts a contender."""
         raise NotImplementedError
 
     def claims_file(self, node, lane):
         return self.claims[node, lane].path
 
     def settled(self, lane):
-        """Whoever leads, if all contend and there is one."""
+        """Returns the machine of the leader, if all contenders are ready and exactly one leads, else None."""
         of_lane = {node: self.claims[node, lane].read() for node in NODES}
         leaders = [node for node, one in of_lane.items() if one.leads]
         return leaders[0] if len(leaders) == 1 and all(one.is_ready for one in of_lane.values()) else None
 
-    # ---- what happens to a leader ----
+    # ---- faults ----
 
     def crash(self, node, lane):
         """kill -9 of the contender."""
-        self.ground.kill(self.process.pop((node, lane)))
+        self.testbed.kill(self.process.pop((node, lane)))
         self.claims[node, lane].died()
 
-    def mend_crash(self, node, lane):
+    def repair_crash(self, node, lane):
         self.contend(node, lane)
 
     def arm_cut(self, node, lane):
-        self.process["cut"] = self.ground.arm_cut(node)
+        self.process["cut"] = self.testbed.arm_cut(node)
 
     def cut(self, node, lane):
-        self.ground.cut(self.process.pop("cut"))
+        self.testbed.cut(self.process.pop("cut"))
 
-    def mend_cut(self, node, lane):
-        self.ground.heal(node)
+    def repair_cut(self, node, lane):
+        self.testbed.heal(node)
 
     def arm(self, node, lane):
-        """What can be done before the fault, so that it takes no time."""
+        """Prepares the fault, so that the fault itself takes no time."""
         getattr(self, f"arm_{self.fault}", lambda *unused: None)(node, lane)
 
     def disarm(self):
-        """It is another one's turn."""
+        """Cancels the preparation, because another contender leads now."""
         if "cut" in self.process:
-            self.ground.kill(self.process.pop("cut"))
+            self.testbed.kill(self.process.pop("cut"))
 
     def strike(self, node, lane):
-        """When it was struck."""
+        """Injects the fault, and returns its time."""
         at = now()
         getattr(self, self.fault)(node, lane)
         return at
 
     def since(self, node, lane, struck):
-        """From when the time without a leader counts."""
+        """Returns the time from which the time without a leader counts."""
         return struck
 
-    def mend(self, node, lane):
-        getattr(self, f"mend_{self.fault}")(node, lane)
+    def repair(self, node, lane):
+        getattr(self, f"repair_{self.fault}")(node, lane)
 
 
-def patiently(what, holds, limit):
-    """Until it holds; what it then is."""
+def wait_for(what, holds, limit):
+    """Waits until holds() is true, and returns its value."""
     end = time.monotonic() + limit
     while True:
         value = holds()
         if value:
             return value
         if time.monotonic() > end:
-            raise Failure(f"{what}: not within {limit:g} s")
+            raise Failure(f"waited {limit:g} s in vain for {what}")
         time.sleep(LOOK)
