@@ -18,7 +18,7 @@
  * Beyond the paper, each with its scenario in test/scenario/bully:
  *  1. An ELECTION starts another one only if none was held in the last 2T.    late-elections
  *  2. After an OK, wait only until begin + 2T: the sender of the OK may die.  took-over-dies
- *  3. A leader answers an ELECTION with COORDINATOR, to its sender alone.     nobody-leads
+ *  3. A leader answers an ELECTION with COORDINATOR, to its sender alone.     no-leader
  *  4. Any recovered process holds an election, not just the highest.          lecture-restart-lower
  *  5. A lower announcer is challenged; a leader repeats its COORDINATOR.      lower-announces
  *  6. As the notes allow, a NOTICE can keep lower processes from beginning.   tell-lower
