@@ -74,7 +74,8 @@ enum talk_word {
  * NAMESPACE  HOLD: the same of a process namespace
  * YIELDS     HOLD: the member hands leadership over if this run dies; EMPTY: it does so now
  * FAILED     EMPTY: the work failed; `why` says how
- * UNHEALTHY  HOLD: its health check has not passed yet; HEALTH: its health check fails */
+ * UNHEALTHY  HOLD: its health check has not passed yet; HEALTH: its health check fails
+ * RESTARTS   ASK: its command has failed, and will be started again */
 enum {
     TALK_NOW = 1,
     TALK_LOOSE = 2,
@@ -82,15 +83,16 @@ enum {
     TALK_NAMESPACE = 8,
     TALK_YIELDS = 16,
     TALK_FAILED = 32,
-    TALK_UNHEALTHY = 64
+    TALK_UNHEALTHY = 64,
+    TALK_RESTARTS = 128
 };
-#define TALK_FLAGS 127
+#define TALK_FLAGS 255
 
 /* Host byte order; names end in NUL. */
 struct talk {
     uint32_t magic;
     uint8_t word;  /* enum talk_word */
-    uint8_t flags; /* HOLD, EMPTY, HEALTH */
+    uint8_t flags; /* HOLD, ASK, EMPTY, HEALTH */
     uint8_t unused[2];
     int64_t stamp, left; /* microseconds */
     uint64_t term;       /* the fencing token */

@@ -123,7 +123,7 @@ static void print_quorum(const json_t *group)
         puts("  elections are paused: a leader that fails is not replaced (elect resume)");
 }
 
-static void add_run(struct text *t, const json_t *work)
+static void add_running(struct text *t, const json_t *work)
 {
     char text[64];
     text_add(t, "runs");
@@ -132,9 +132,45 @@ static void add_run(struct text *t, const json_t *work)
         snprintf(text, sizeof text, ", pid %lld", (long long)field_integer(work, "pid"));
         text_add(t, text);
     }
+}
+
+static void add_restart(struct text *t, const json_t *work)
+{
+    char text[96];
+    snprintf(text, sizeof text, "none: the command failed, and elect run (pid %lld) restarts it",
+             (long long)field_integer(work, "runner_pid"));
+    text_add(t, text);
+}
+
+static void add_run(struct text *t, const json_t *work)
+{
+    char text[64];
+    add_running(t, work);
     snprintf(text, sizeof text, " (elect run: pid %lld), in a %s",
              (long long)field_integer(work, "runner_pid"), field_text(work, "containment"));
     text_add(t, text);
+}
+
+/* Prints what the leader, another member, has told. */
+static void print_leader_work(const json_t *group)
+{
+    const json_t *work = json_object_get(group, "leader_work");
+    char age[64];
+    struct text t;
+    if (!json_is_object(work))
+        return;
+    text_clear(&t);
+    text_add(&t, "work on ");
+    text_add(&t, field_text(group, "leader"));
+    text_add(&t, ": ");
+    if (field_is_true(work, "running"))
+        add_running(&t, work);
+    else
+        text_add(&t, "none");
+    snprintf(age, sizeof age, ", as of %.0f s ago", field_number(work, "heard_ms_ago") / 1000);
+    text_add(&t, age);
+    printf("  ");
+    args_wrapped(t.bytes, 2);
 }
 
 static void print_work(const json_t *group)
@@ -142,17 +178,21 @@ static void print_work(const json_t *group)
     const json_t *work = json_object_get(group, "work");
     long long waiting = field_integer(work, "waiting");
     bool aside = json_is_string(json_object_get(group, "aside_because"));
+    bool backs_off = json_is_real(json_object_get(work, "backoff_seconds"));
+    bool leads = field_is_true(group, "leads");
     struct text t;
     text_clear(&t);
     if (field_is_true(work, "running"))
         add_run(&t, work);
-    else
+    else if (field_is_true(work, "restarting"))
+        add_restart(&t, work);
+    else if (leads || waiting > 0 || backs_off || aside)
         text_add(&t, "none");
     if (waiting > 0) {
         text_add(&t, "; waiting runs: ");
         text_add_number(&t, (uint64_t)waiting);
     }
-    if (json_is_real(json_object_get(work, "backoff_seconds"))) {
+    if (backs_off) {
         text_add(&t, "; the next run may start in ");
         add_duration(&t, field_number(work, "backoff_seconds") + 1);
     }
@@ -160,8 +200,10 @@ static void print_work(const json_t *group)
         text_add(&t, "; this member stands aside: ");
         text_add(&t, field_text(group, "aside_because"));
     }
-    printf("  work here: ");
-    args_wrapped(t.bytes, 13);
+    if (t.length > 0) {
+        printf("  work here: ");
+        args_wrapped(t.bytes, 13);
+    }
     if (!field_is_true(group, "none_ready"))
         return;
     printf("  ");
@@ -182,6 +224,7 @@ static void print_group(const json_t *group)
         add_since(&t, field_text(group, "since"));
     args_wrapped(t.bytes, 0);
     print_quorum(group);
+    print_leader_work(group);
     print_work(group);
 }
 

@@ -549,6 +549,8 @@ static void close_all(struct daemon *d)
         _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);
+    for (unsigned i = 0; i < SESSION_PEERS; i++)
+        json_decref(d->doctor.peer[i].work.groups);
 }
 
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,

@@ -270,6 +270,18 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
+/* Returns true if a leader has not told yet what works under it. */
+static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
+{
+    bool has = false;
+    for (unsigned group = 0; group < d->config.groups; group++) {
+        const struct watched *w = &d->group[group];
+        has = has ||
+              (w->news.known && w->news.leader == id && d->doctor.peer[i].work.date < w->since);
+    }
+    return has;
+}
+
 /* Asks peers for their settings and clocks: one question at a time, because only one note to each
  * peer can be pending. A restarted peer may have another clock. */
 static void ask_peers(struct daemon *d)
@@ -280,7 +292,7 @@ static void ask_peers(struct daemon *d)
         unsigned turn = (d->ticks + i) % ASK_EVERY;
         if (query_is_up(d, &p) && turn == ASK_EVERY / 2 && !p.same)
             inquiry_ask_settings(d, p.id, 0);
-        if (!query_is_up(d, &p) || turn != 0)
+        if (!query_is_up(d, &p) || (turn != 0 && !has_news(d, i, p.id)))
             continue;
         if (c->incarnation != p.incarnation)
             *c = (struct clock_rate){.incarnation = p.incarnation};

@@ -46,6 +46,13 @@ struct clock_rate {
     double least, most;
 };
 
+/* What a peer has told of the work under its leadership. */
+struct peer_work {
+    elect_time heard; /* 0: never */
+    int64_t date;     /* when that was, in microseconds since 1970 */
+    json_t *groups;   /* {"main": [pid, since]}; a group that is absent has no work there */
+};
+
 struct doctor {
     unsigned count, seen;
     unsigned omitted; /* findings for which there was no room */
@@ -56,6 +63,7 @@ struct doctor {
     char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty: it can */
     struct {
         struct clock_rate clock;
+        struct peer_work work;
         char differs[DOCTOR_TEXT]; /* how they differ; empty: not known */
     } peer[SESSION_PEERS];
 };

@@ -7,13 +7,17 @@
  *     {"settings_from": 0}
  *     {"settings": {"lease": "1000 ms", ...}, "from": 0, "next": 12}     next: null at the end
  *     {"clock_from": 1234567}
- *     {"clock": 1234567, "now_us": 7654321}
+ *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]}}
  *
  * Each is one datagram, which may be lost: then the client asks again. The clocks of two members
  * differ, so the answer has the time of the member that answers, and the client is told when it was
- * asked and when it answered by the clock of this one. Orders come in notes, too: see orders.h.
+ * asked and when it answered by the clock of this one. `work` has the process id, 0 if unknown, and
+ * the start of what works there, for elect status on other members. Orders come in notes, too: see orders.h.
  */
 #include "daemon.h"
+
+#include "../base/clock.h"
+#include "run_connection.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -184,8 +188,7 @@ static void add_difference(char *differs, const char *key, const char *here, con
              there != NULL ? there : "missing");
 }
 
-/* Returns the index of the peer for elect_member_peer(). Only peers send notes. */
-static unsigned peer_with(const struct daemon *d, uint16_t id)
+unsigned inquiry_peer(const struct daemon *d, uint16_t id)
 {
     struct elect_peer_info p;
     unsigned i = 0;
@@ -200,7 +203,7 @@ static void hear_settings(struct daemon *d, uint16_t from, json_t *note)
     json_int_t first = json_integer_value(json_object_get(note, "from"));
     json_t *next = json_object_get(note, "next");
     const char *key;
-    char *differs = d->doctor.peer[peer_with(d, from)].differs;
+    char *differs = d->doctor.peer[inquiry_peer(d, from)].differs;
     if (first == 0)
         differs[0] = '\0';
     json_object_foreach(theirs, key, value)
@@ -231,16 +234,37 @@ void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now)
     inquiry_send(d, whom, json_pack("{s:I}", "clock_from", (json_int_t)now));
 }
 
+/* Returns what works here, as much of it as fits into a note. */
+static json_t *work_here(const struct daemon *d)
+{
+    json_t *all = json_object();
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        const struct run_connection *c = d->work.group[i].holder;
+        size_t size = json_dumpb(all, NULL, 0, JSON_COMPACT) + 2 * strlen(d->config.group[i]);
+        if (c != NULL && !run_connection_restarts(c) && size < ELECT_UV_NOTE - MARGIN)
+            json_object_set_new(all, d->config.group[i],
+                                json_pack("[I, I]", (json_int_t)run_connection_command(c),
+                                          (json_int_t)run_connection_since(c)));
+    }
+    return all;
+}
+
 static void tell_clock(struct daemon *d, uint16_t whom, json_int_t asked)
 {
     if (!is_too_often(d, whom))
         inquiry_send(d, whom,
-                     json_pack("{s:I, s:I}", "clock", asked, "now_us", (json_int_t)elect_uv_now()));
+                     json_pack("{s:I, s:I, s:o}", "clock", asked, "now_us",
+                               (json_int_t)elect_uv_now(), "work", work_here(d)));
 }
 
 static void hear_clock(struct daemon *d, uint16_t from, const json_t *note)
 {
-    doctor_hear_clock(d, peer_with(d, from), json_integer_value(json_object_get(note, "clock")),
+    struct peer_work *work = &d->doctor.peer[inquiry_peer(d, from)].work;
+    json_decref(work->groups);
+    *work = (struct peer_work){.heard = elect_uv_now(),
+                               .date = date_now(),
+                               .groups = json_incref(json_object_get(note, "work"))};
+    doctor_hear_clock(d, inquiry_peer(d, from), json_integer_value(json_object_get(note, "clock")),
                       json_integer_value(json_object_get(note, "now_us")));
 }
 

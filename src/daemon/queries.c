@@ -70,6 +70,25 @@ elect_set query_up(const struct daemon *d)
 
 /* ---- groups; every key is always there, and null if it is not known ---- */
 
+/* What the leader, another member, has told of its work since it leads; null if it told nothing. */
+static json_t *leader_work_json(const struct daemon *d, unsigned group)
+{
+    const struct elect_news *news = &d->group[group].news;
+    if (!news->known || news->leads || news->leader == d->me->peer.id)
+        return json_null();
+    const struct peer_work *w = &d->doctor.peer[inquiry_peer(d, news->leader)].work;
+    const json_t *run = json_object_get(w->groups, d->config.group[group]);
+    json_int_t pid = json_integer_value(json_array_get(run, 0));
+    json_int_t date = json_integer_value(json_array_get(run, 1));
+    char since[JOURNAL_DATE];
+    if (w->heard == 0 || w->date < d->group[group].since)
+        return json_null();
+    journal_date(date, since);
+    return json_pack("{s:b, s:o, s:s?, s:o}", "running", run != NULL, "pid",
+                     pid > 0 ? json_integer(pid) : json_null(), "since", run != NULL ? since : NULL,
+                     "heard_ms_ago", milliseconds(elect_uv_now() - w->heard));
+}
+
 /* What works under the leadership of this member. */
 static json_t *work_json(const struct daemon *d, unsigned group)
 {
@@ -78,8 +97,10 @@ static json_t *work_json(const struct daemon *d, unsigned group)
     char since[JOURNAL_DATE] = "";
     if (c != NULL)
         journal_date(run_connection_since(c), since);
-    bool known = c != NULL && run_connection_command(c) > 0;
-    return json_pack("{s:b, s:o, s:o, s:s?, s:s?, s:i, s:o}", "running", c != NULL, "pid",
+    bool restarts = c != NULL && run_connection_restarts(c);
+    bool known = c != NULL && !restarts && run_connection_command(c) > 0;
+    return json_pack("{s:b, s:b, s:o, s:o, s:s?, s:s?, s:i, s:o}", "running",
+                     c != NULL && !restarts, "restarting", restarts, "pid",
                      known ? json_integer(run_connection_command(c)) : json_null(), "runner_pid",
                      c != NULL ? json_integer(run_connection_pid(c)) : json_null(), "since",
                      c != NULL ? since : NULL, "containment",
@@ -155,6 +176,7 @@ static json_t *group_json(const struct daemon *d, unsigned group)
     json_object_set_new(o, "voters", names_of(d, node->saved.membership.voters));
     add_candidates(d, node, group, o);
     json_object_set_new(o, "work", work_json(d, group));
+    json_object_set_new(o, "leader_work", leader_work_json(d, group));
     json_object_set_new(o, "testament", json_boolean(work_has_testament(&d->work, group)));
     return o;
 }

@@ -11,6 +11,7 @@
 int run_connection_pid(const struct run_connection *c) { return (int)c->who.pid; }
 
 int run_connection_command(const struct run_connection *c) { return (int)c->command; }
+bool run_connection_restarts(const struct run_connection *c) { return c->restarts; }
 
 int64_t run_connection_since(const struct run_connection *c) { return c->since; }
 

@@ -43,6 +43,7 @@ struct run_connection {
     bool yields;              /* the member hands over if it dies while it works */
     elect_time told;          /* when it was told to stop; 0: it was not */
     elect_time began;         /* when it began to work */
+    bool restarts;            /* that process has failed, and elect run will start it again */
     uint32_t command;         /* the process that it started; 0: it is not known */
     int64_t since;            /* when it began to work, microseconds since 1970 */
     unsigned group;
@@ -57,6 +58,8 @@ struct run_connection {
 int run_connection_pid(const struct run_connection *c);
 /* The command that it runs; 0: it is not known. */
 int run_connection_command(const struct run_connection *c);
+/* Whether its command has failed, and will be started again: nothing works meanwhile. */
+bool run_connection_restarts(const struct run_connection *c);
 /* When it began to work, in microseconds since 1970. */
 int64_t run_connection_since(const struct run_connection *c);
 /* How the processes of its work are held together, in words. */

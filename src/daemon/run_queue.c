@@ -286,6 +286,7 @@ static void let_work(struct run_connection *c)
     c->began = elect_uv_now();
     c->reported = false;
     c->command = 0;
+    c->restarts = false;
     c->since = date_now();
     c->term = work_shown(w, c->group).term;
     c->until = 0;

@@ -66,6 +66,7 @@ static void take_ask(struct run_connection *c, const struct talk *asked)
     if (may)
         c->until = until;
     c->command = asked->pid;
+    c->restarts = (asked->flags & TALK_RESTARTS) != 0;
     run_connection_send(c, &answer);
 }
 

@@ -409,6 +409,7 @@ static void plan_restart(struct keeper *k)
     k->tree.waiter = 0;
     atomic_store(&k->page->waiter, 0);
     k->restarts++;
+    atomic_store(&k->page->restarts, 1);
     k->again = boottime_now() + delay;
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
@@ -429,6 +430,7 @@ static void start_again(struct keeper *k)
     health_again(&k->health, now);
     if (!start_command(k))
         finish(k);
+    atomic_store(&k->page->restarts, 0);
 }
 
 /* A waiter that the command has stopped (kill -STOP $PPID) does not see the command end. The kernel

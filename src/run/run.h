@@ -60,6 +60,7 @@ struct page {
     _Atomic int lost;         /* its end was our doing */
     _Atomic int unhealthy;    /* and this was the reason; 0: it is healthy */
     _Atomic int ending;       /* the last signal to end that elect run passed on; 0: none */
+    _Atomic int restarts;     /* the command has failed, and B will start it again */
     _Atomic uint64_t term;    /* of the office under which the command works */
     _Atomic uint32_t lease;   /* and its lease */
     _Atomic int status;       /* exit status; RUN_NOTHING: it was too late to begin */

@@ -162,7 +162,10 @@ static uint32_t command_pid(const struct runner *r)
 
 static void ask(struct runner *r, int64_t now)
 {
-    struct talk t = {.stamp = now, .term = r->go.term, .pid = command_pid(r)};
+    struct talk t = {.stamp = now,
+                     .flags = atomic_load(&r->page->restarts) != 0 ? TALK_RESTARTS : 0,
+                     .term = r->go.term,
+                     .pid = command_pid(r)};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
     /* twice in a renewal: what was just not renewed when asked is when asked again */

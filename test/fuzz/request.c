@@ -179,6 +179,8 @@ const char *run_queue_why_aside(const struct work *w, unsigned group)
 
 int run_connection_pid(const struct run_connection *c) { return c != NULL; }
 
+bool run_connection_restarts(const struct run_connection *c) { return c == NULL; }
+
 int run_connection_command(const struct run_connection *c) { return c != NULL; }
 
 int64_t run_connection_since(const struct run_connection *c) { return c != NULL; }

@@ -94,11 +94,19 @@ def documented_keys(_):
     with LocalCluster(times=STEADY_TIMES, options="preempt = after 1h\n") as p:
         leader, _ = p.begin()
         wait("an heir", lambda: p.known(leader)["heir"])
-        looked_at(p, next(n for n in p.names if n != leader), "a follower", seen)
+        follower = next(n for n in p.names if n != leader)
+        wait("the leader tells of its work", lambda: p.known(follower)["leader_work"])
+        looked_at(p, follower, "a follower", seen)
         work = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
                                 preexec_fn=die_with_parent)
         wait("work", lambda: p.known(leader)["work"]["pid"])
         looked_at(p, leader, "work", seen)
+        told = wait("the follower knows", lambda: (told := p.known(follower)["leader_work"])["pid"] and told)
+        here = p.known(leader)["work"]
+        holds("the same work", told["running"] and told["pid"] == here["pid"] and told["since"] == here["since"], told, here)
+        wait("status shows it", lambda: re.search(rf"^  work on {leader}: runs since \S+Z \(\d+ s\), pid {here['pid']}, as of \d+ s ago$",
+                                                  p.elect(follower, "status").stdout, re.M))
+        looked_at(p, follower, "a follower of a leader with work", seen)
         work.terminate()
         work.wait()
         expect("pause", p.elect(leader, "pause"), 0)

@@ -350,6 +350,22 @@ def unhealthy_before_it_starts(_):
 
 
 @case
+def restarting(_):
+    """Between two starts of a command that fails nothing works, and status says so."""
+    with LocalCluster(times=STEADY_TIMES) as p:
+        leader, _ = p.begin()
+        run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--on-exit", "restart", "--", "false"],
+                               stderr=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        try:
+            work = wait("it restarts", lambda: (work := p.known(leader)["work"])["restarting"] and work)
+            holds("nothing works", not work["running"] and work["pid"] is None and work["runner_pid"] == run.pid, work)
+            wait("status says so", lambda: f"work here: none: the command failed, and elect run (pid {run.pid})" in p.elect(leader, "status").stdout)
+        finally:
+            run.kill()
+            run.wait()
+
+
+@case
 def unhealthy_while_another_works(_):
     """A run that reports that it is unhealthy while another one works must not keep the office when the other one has ended."""
     with LocalCluster(times=STEADY_TIMES) as p:
