@@ -228,7 +228,8 @@ struct elect_peer_info {
     uint8_t links;
     bool session;   /* there is a session between the present lives of both members */
     bool same;      /* it has the same configuration as this member */
-    bool same_keys; /* it accepts all keys that this member accepts */
+    bool same_keys; /* it accepts all keys that this member accepts; else: */
+    uint8_t lacks;  /* the number of the key that it does not accept */
     uint32_t incarnation;
     elect_time heard; /* when its last packet arrived; ELECT_UNSET: never */
     struct elect_link_info link[ELECT_UV_LINKS];

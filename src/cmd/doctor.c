@@ -3,6 +3,7 @@
 #include "../base/access.h"
 #include "../base/json.h"
 #include "../daemon/doctor.h"
+#include "../daemon/enrolment.h"
 #include "../daemon/hook.h"
 #include "../daemon/keys.h"
 #include "../daemon/state_check.h"
@@ -64,12 +65,46 @@ static void check_mode(json_t *all, const char *path, mode_t wrong, const char *
         add(all, DOCTOR_WARNING, "permissions", path, what, remedy);
 }
 
+static void check_part(void *all, const char *path)
+{
+    check_mode(all, path, 002, "other users may write to the configuration", "chmod o-w");
+}
+
+/* In a folder like /tmp users can replace only their own files. */
+static void check_folder(json_t *all, const char *path, const char *what)
+{
+    struct stat is;
+    if (stat(path, &is) == 0 && (is.st_mode & S_ISVTX) == 0)
+        check_mode(all, path, 002, what, "chmod o-w");
+}
+
+/* A user who can connect to the admin socket controls the member. */
+static void check_sockets(json_t *all, const struct config *c, const struct config_member *m)
+{
+    char path[CONFIG_FILE];
+    config_socket_path(c, m->peer.id, "admin", path);
+    check_mode(all, path, 077, "other users may control the member", "chmod 600");
+    config_socket_path(c, m->peer.id, "run", path);
+    check_mode(all, path, 007, "every user may run work under the member", "chmod o=");
+    config_state_path(c, m->peer.id, path);
+    check_mode(all, path, 022, "other users may write to the state of the member", "chmod 600");
+}
+
 /* Suggests no chmod for a file without a key, or for a folder like /tmp: others may need it. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;
+    char folder[CONFIG_FILE];
     bool sticky = stat(c->state_dir, &is) == 0 && (is.st_mode & S_ISVTX) != 0;
-    check_mode(all, c->path, 002, "other users may write to the configuration", "chmod o-w");
+    check_part(all, c->path);
+    const char *slash = strrchr(c->path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - c->path) + 1 : 1,
+             slash != NULL ? c->path : ".");
+    check_folder(all, folder, "other users may replace the configuration");
+    config_each_part(c, folder, check_part, all);
+    check_folder(all, folder, "other users may add to the configuration");
+    if (strcmp(c->run_dir, c->state_dir) != 0)
+        check_folder(all, c->run_dir, "other users may replace the sockets of the member");
     if (keys_are_in(c->key_file))
         check_mode(all, c->key_file, 077, "other users may access the key file",
                    "chmod 600, and replace the key with elect key new");
@@ -103,23 +138,42 @@ static void check_key(json_t *all, const struct config *c)
                       "copy the key file of another member, as the user that runs the daemon");
 }
 
-/* Checks that the address of the member is free and belongs to this machine. */
+/* Binds the addresses of the member, and gives them back. Returns false with the reason. */
+static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct config_member *m,
+                     char *why, size_t room)
+{
+    int fd[ELECT_UV_LINKS];
+    if (!elect_member_bind(peer, peers, m->peer.id, fd, why, room))
+        return false;
+    for (unsigned i = 0; i < m->peer.links; i++)
+        close(fd[i]);
+    return true;
+}
+
+/* Checks that the addresses of the member belong to this machine and are free. With
+ * net.ipv4.ip_nonlocal_bind the address of another machine can be bound, too. */
 static void check_address(json_t *all, const struct config *c, const struct config_member *m)
 {
     struct elect_peer peer[SESSION_PEERS];
-    int fd[ELECT_UV_LINKS];
-    char why[256] = "";
+    union elect_address *own = peer[m - c->member].link;
+    char why[512] = "";
     for (unsigned i = 0; i < c->members; i++)
         peer[i] = c->member[i].peer;
-    for (unsigned i = 0; i < m->peer.links; i++)
-        if (m->host[i].name[0] != '\0')
-            return; /* a name, which the daemon looks up */
-    if (!elect_member_bind(peer, c->members, m->peer.id, fd, why, sizeof why)) {
-        add_complaint(all, "address", m->name, why, "correct the address in elect.conf");
-        return;
+    for (unsigned i = 0; i < m->peer.links && why[0] == '\0'; i++) {
+        const char *name = m->host[i].name;
+        const char *fault =
+            name[0] != '\0' ? enroll_resolve(&m->host[i], AF_UNSPEC, &own[i]) : NULL;
+        if (fault != NULL)
+            snprintf(why, sizeof why, "%s%s", name, fault);
     }
-    for (unsigned i = 0; i < m->peer.links; i++)
-        close(fd[i]);
+    if (why[0] == '\0' && can_bind(peer, c->members, m, why, sizeof why))
+        for (unsigned i = 0; i < m->peer.links && !m->peer.dynamic; i++)
+            if (!enroll_is_local(&own[i]))
+                snprintf(why, sizeof why,
+                         "its address is not one of this machine: correct the "
+                         "address, or give it to this machine");
+    if (why[0] != '\0')
+        add_complaint(all, "address", m->name, why, "correct the address in elect.conf");
 }
 
 /* Checks the state file for the user that runs the daemon. */
@@ -272,6 +326,7 @@ static json_t *examine(struct asked_for *a, int *status)
         json_object_set_new(o, "findings", all);
         if (o == NULL)
             return NULL;
+        check_sockets(all, &c, m);
     }
     check_files(all, &c);
     return o;

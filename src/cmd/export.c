@@ -35,10 +35,12 @@ int export_history(struct asked_for *a, const char *file)
     int status;
     struct text why;
     struct outcome outcome;
-    if (!save_possible(file))
-        return args_complain(a->verb, *file ? file : "--export",
-                             strcmp(file, "-") == 0 ? "expected the name of a file"
-                                                    : access_text(errno, file, ACCESS_MAKE));
+    if (*file == '\0' || strcmp(file, "-") == 0)
+        return args_complain(a->verb, "--export", "expected the name of a file");
+    if (!save_possible(file)) {
+        args_complain(a->verb, file, access_text(errno, file, ACCESS_MAKE));
+        return EXIT_IO;
+    }
     struct history *h = ask_history(a, &status);
     if (h == NULL)
         return status;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -225,33 +224,11 @@ static int make_cluster(const struct asked_for *a, struct config *c)
 
 /* ---- a member ---- */
 
-static bool same_address(const union elect_address *a, const struct sockaddr *other)
-{
-    const union elect_address *b = (const union elect_address *)(const void *)other;
-    if (other == NULL || other->sa_family != a->any.sa_family)
-        return false;
-    return a->any.sa_family == AF_INET6
-               ? memcmp(&a->six.sin6_addr, &b->six.sin6_addr, sizeof a->six.sin6_addr) == 0
-               : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
-}
-
-/* Is it an address of this machine? Binding it would be no answer: with net.ipv4.ip_nonlocal_bind
- * any address can be bound. All of 127.0.0.0/8 is this machine, whatever its interface shows. */
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
-    struct ifaddrs *all;
-    if (m->host[0].name[0] != '\0' && !enroll_resolve(&m->host[0], AF_UNSPEC, &at))
-        return false;
-    if (at.any.sa_family == AF_INET && ntohl(at.four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
-        return true;
-    if (getifaddrs(&all) != 0)
-        return false;
-    bool found = false;
-    for (const struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next)
-        found = same_address(&at, i->ifa_addr);
-    freeifaddrs(all);
-    return found;
+    bool known = m->host[0].name[0] == '\0' || enroll_resolve(&m->host[0], AF_UNSPEC, &at) == NULL;
+    return known && enroll_is_local(&at);
 }
 
 /* Somebody asks the others, and waits: whether they remember it, or until they have told enough. */

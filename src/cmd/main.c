@@ -137,7 +137,8 @@ static int run(int argc, char **argv)
         if (argc > 1 && strcmp(argv[1], "--version") == 0)
             return print_version(NULL);
         if (argc > 1 && !asks_help(argv[1]))
-            return args_complain("", argv[1], "a verb is missing, see elect --help");
+            return args_complain("", argv[1],
+                                 "unknown option, or its verb is missing: see elect --help");
         if (argc > 1)
             return help(NULL);
         return args_complain("", "", "a verb is missing, see elect --help");

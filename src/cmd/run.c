@@ -198,6 +198,10 @@ static bool goes_together(const struct words *w, const struct run_options *o)
         }
     if (alone != NULL)
         complain(alone, "it goes with --health");
+    const char *check = w->value[OWN_HEALTH];
+    bool empty = check != NULL && check[strspn(check, " \t\n")] == '\0';
+    if (empty)
+        complain("--health", "the command is empty: a check would always pass");
     const char *frozen = o->on_lose != LOSE_FREEZE       ? NULL
                          : w->value[OWN_SIGNAL] != NULL  ? "--signal"
                          : w->value[OWN_RESPAWN] != NULL ? "--respawn"
@@ -205,7 +209,7 @@ static bool goes_together(const struct words *w, const struct run_options *o)
                                                          : NULL;
     if (frozen != NULL)
         complain(frozen, "it means nothing to what is frozen");
-    return alone == NULL && frozen == NULL;
+    return alone == NULL && !empty && frozen == NULL;
 }
 
 static bool read_options(const struct words *w, struct run_options *o)

@@ -122,8 +122,16 @@ struct config {
 /* Reads the file and its conf.d. False, with a complaint, if something is wrong. */
 bool config_load(struct config *c, const char *path);
 
+/* Calls `visit` with each file in the folder conf.d beside the configuration, in the order in which
+ * they are read, and names the folder. Returns false, with errno, if the folder cannot be read. */
+bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
+                      void (*visit)(void *context, const char *path), void *context);
+
 /* The same for a text, which ends in NUL; `path` is the file that it stands in. */
 bool config_parse(struct config *c, const char *path, const char *text);
+
+/* Returns why no member can have this address, to be written after it; NULL if one can. */
+const char *config_address_fault(const union elect_address *a);
 
 /* Makes the configuration of the election, which all groups share. Times are in microseconds. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);

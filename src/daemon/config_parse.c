@@ -40,6 +40,7 @@ struct reader {
     /* 1 << enum config_key: the keys that were set */
     uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
     bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS]; /* in this file */
+    bool fine;                                                               /* so far */
 };
 
 /* ---- lines ---- */
@@ -326,29 +327,42 @@ static int is_conf(const struct dirent *entry)
     return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".conf") == 0;
 }
 
+bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
+                      void (*visit)(void *context, const char *path), void *context)
+{
+    char file[CONFIG_FILE + 300];
+    struct dirent **entries;
+    snprintf(folder, CONFIG_FILE, "%.*sconf.d", config_folder(c), c->path);
+    int count = scandir(folder, &entries, is_conf, alphasort);
+    for (int i = 0; i < count; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, entries[i]->d_name);
+        visit(context, file);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return count >= 0;
+}
+
+static void take_part(void *context, const char *path)
+{
+    struct reader *r = context;
+    r->fine = r->fine && take_file(r, path);
+}
+
 bool config_load(struct config *c, const char *path)
 {
-    char folder[CONFIG_PATH + 16], file[CONFIG_PATH + 300];
-    struct dirent **entries;
+    char folder[CONFIG_FILE];
     struct reader r = {.c = c};
     begin(c, path);
     if (strlen(path) >= CONFIG_PATH) {
         config_complain(c, "too long a path", NULL, ": at most 255 characters");
         return locate(c, path, 0);
     }
-    snprintf(folder, sizeof folder, "%.*sconf.d", config_folder(c), path);
-    bool fine = take_file(&r, path);
-    int count = scandir(folder, &entries, is_conf, alphasort);
-    for (int i = 0; i < count; i++) {
-        snprintf(file, sizeof file, "%s/%s", folder, entries[i]->d_name);
-        fine = fine && take_file(&r, file);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    else if (fine && errno != ENOENT) {
+    r.fine = take_file(&r, path);
+    if (!config_each_part(c, folder, take_part, &r) && r.fine && errno != ENOENT) {
         config_complain(c, access_text(errno, folder, ACCESS_READ), NULL, "");
         return locate(c, folder, 0);
     }
-    return fine && finish(c);
+    return r.fine && finish(c);
 }

@@ -161,8 +161,7 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     return true;
 }
 
-/* Why no member can have this address; NULL if one can. */
-static const char *not_an_address_of_a_member(const union elect_address *a)
+const char *config_address_fault(const union elect_address *a)
 {
     const uint32_t four = ntohl(a->four.sin_addr.s_addr);
     const struct in6_addr *six = &a->six.sin6_addr;
@@ -202,7 +201,7 @@ static bool take_addresses(struct config *c, const char *value, struct config_me
             return config_complain(
                 c, "no address", at,
                 ": expected such as 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400");
-        const char *why = not_an_address_of_a_member(&p->link[p->links]);
+        const char *why = config_address_fault(&p->link[p->links]);
         if (why != NULL)
             return config_complain(c, "address", at, why);
         p->links++;

@@ -114,7 +114,7 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
 /* Sends a note to another member; it may be lost. Takes the reference. */
 void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
 /* Takes in a note in which another member asks, answers, or passes on an order. */
-/* Returns the index of another member for elect_member_peer(); their number if it is none of them. */
+/* Returns the index of a peer for elect_member_peer(), or the number of peers if it is not one. */
 unsigned inquiry_peer(const struct daemon *d, uint16_t id);
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
 

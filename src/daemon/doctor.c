@@ -301,6 +301,23 @@ static void ask_peers(struct daemon *d)
     }
 }
 
+/* While keys are rotated, a key that a peer lacks is either new here or was removed there. */
+static void check_key_of(struct daemon *d, const struct elect_peer_info *p)
+{
+    uint8_t ids[ELECT_UV_KEYS];
+    elect_member_keys(d->member, ids);
+    bool used = ids[0] == p->lacks;
+    struct finding *f = find(&d->doctor, DOCTOR_WARNING, "keys", -1, config_name(&d->config, p->id),
+                             "it does not accept key %u, which this member %s", p->lacks,
+                             used ? "uses" : "accepts but does not use");
+    if (used)
+        remedy(f, "elect key install there");
+    else
+        remedy(f,
+               "if key %u is new, elect key install there; if it is old, elect key remove %u here",
+               p->lacks, p->lacks);
+}
+
 static void check_peers(struct daemon *d)
 {
     struct elect_peer_info p;
@@ -317,9 +334,7 @@ static void check_peers(struct daemon *d)
         if (d->config.mandate != ELECT_NO_MANDATE)
             check_clock(d, i, &p);
         if (!p.same_keys)
-            remedy(find(&d->doctor, DOCTOR_WARNING, "keys", -1, config_name(&d->config, p.id),
-                        "it does not accept every key that this member accepts"),
-                   "compare elect key list on both members, then run elect key install there");
+            check_key_of(d, &p);
     }
 }
 

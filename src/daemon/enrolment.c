@@ -2,12 +2,16 @@
  * its groups, its state file, its keys. */
 #include "enrolment.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
-bool enroll_resolve(const struct config_host *host, sa_family_t family,
-                    union elect_address *address)
+/* ---- addresses ---- */
+
+const char *enroll_resolve(const struct config_host *host, sa_family_t family,
+                           union elect_address *address)
 {
     const struct addrinfo hints = {
         .ai_family = family, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV};
@@ -15,13 +19,62 @@ bool enroll_resolve(const struct config_host *host, sa_family_t family,
     char port[8];
     snprintf(port, sizeof port, "%u", host->port);
     if (getaddrinfo(host->name, port, &hints, &found) != 0)
-        return false;
+        return " cannot be resolved to an address";
     memset(address, 0, sizeof *address);
     memcpy(address, found->ai_addr,
            found->ai_addrlen < sizeof *address ? found->ai_addrlen : sizeof *address);
     freeaddrinfo(found);
-    return true;
+    return config_address_fault(address);
 }
+
+static bool same_address(const union elect_address *a, const struct sockaddr *other)
+{
+    const union elect_address *b = (const union elect_address *)(const void *)other;
+    if (other == NULL || other->sa_family != a->any.sa_family)
+        return false;
+    return a->any.sa_family == AF_INET6
+               ? memcmp(&a->six.sin6_addr, &b->six.sin6_addr, sizeof a->six.sin6_addr) == 0
+               : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
+}
+
+/* Returns true if an interface here has the address, or with `broadcast` broadcasts to it. All of
+ * 127.0.0.0/8 is this machine, whatever its interface shows. */
+static bool has_interface(const union elect_address *a, bool broadcast)
+{
+    const uint32_t four = ntohl(a->four.sin_addr.s_addr);
+    struct ifaddrs *all;
+    bool found = false;
+    if (a->any.sa_family == AF_INET && four >> 24 == IN_LOOPBACKNET)
+        return broadcast == (four == (INADDR_LOOPBACK | 0xffffff));
+    if (getifaddrs(&all) != 0)
+        return false;
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        found = found || (!broadcast ? same_address(a, i->ifa_addr)
+                                     : (i->ifa_flags & IFF_BROADCAST) != 0 &&
+                                           same_address(a, i->ifa_broadaddr));
+    freeifaddrs(all);
+    return found;
+}
+
+bool enroll_is_local(const union elect_address *a) { return has_interface(a, false); }
+
+/* A network of one address, as some clouds have, may use that address to broadcast, too. */
+static bool is_broadcast(const union elect_address *a)
+{
+    return has_interface(a, true) && !has_interface(a, false);
+}
+
+static bool refuse(struct text *complaint, const struct config_member *m, const char *host,
+                   const char *why)
+{
+    text_add(complaint, "member ");
+    text_add(complaint, m->name);
+    text_add(complaint, ": ");
+    text_add(complaint, host);
+    return text_refuse(complaint, why);
+}
+
+/* ---- a member ---- */
 
 bool enroll_member(struct enrolment *e, const struct config *c, const struct config_member *me,
                    struct text *complaint)
@@ -39,13 +92,15 @@ bool enroll_member(struct enrolment *e, const struct config *c, const struct con
     memcpy(e->options.cluster, c->cluster, sizeof e->options.cluster);
     for (unsigned i = 0; i < c->members; i++)
         e->peer[i] = c->member[i].peer;
-    for (unsigned link = 0; link < me->peer.links; link++)
-        if (me->host[link].name[0] != '\0' &&
-            !enroll_resolve(&me->host[link], AF_UNSPEC, &e->peer[me - c->member].link[link])) {
-            text_add(complaint, me->host[link].name);
-            text_add(complaint, ": this member's own address cannot be found");
-            return false;
-        }
+    for (unsigned link = 0; link < me->peer.links; link++) {
+        union elect_address *own = &e->peer[me - c->member].link[link];
+        const char *name = me->host[link].name;
+        const char *why = name[0] != '\0' ? enroll_resolve(&me->host[link], AF_UNSPEC, own) : NULL;
+        if (why == NULL && is_broadcast(own))
+            why = " is a broadcast address of this machine: write the member's own address";
+        if (why != NULL)
+            return refuse(complaint, me, name[0] != '\0' ? name : "its address", why);
+    }
     for (unsigned i = 0; i < c->groups; i++) {
         memcpy(e->group[i].name, c->group[i], sizeof e->group[i].name);
         e->group[i].config = config;
@@ -61,14 +116,14 @@ bool enroll_others(struct enrolment *e, const struct config *c, struct text *com
     for (unsigned i = 0; i < c->members; i++)
         for (unsigned link = 0; link < e->peer[i].links && i != me; link++) {
             const struct config_host *host = &c->member[i].host[link];
-            if (host->name[0] == '\0' ||
-                enroll_resolve(host, e->peer[me].link[link].any.sa_family, &e->peer[i].link[link]))
-                continue;
-            text_add(complaint, host->name);
-            text_add(complaint,
-                     ": the address of another member cannot be found, so that it cannot "
-                     "be asked; try again later");
-            return false;
+            const char *why = host->name[0] == '\0'
+                                  ? NULL
+                                  : enroll_resolve(host, e->peer[me].link[link].any.sa_family,
+                                                   &e->peer[i].link[link]);
+            if (why != NULL) {
+                refuse(complaint, &c->member[i], host->name, why);
+                return text_refuse(complaint, ", so the member cannot be asked: try again later");
+            }
         }
     return true;
 }

@@ -13,8 +13,8 @@ struct enrolment {
     struct elect_member_options options; /* except the loop, the callbacks and their context */
 };
 
-/* Fills it in, without keys. False, with a complaint, if this member's own address is a name that
- * cannot be found. */
+/* Fills it in, without keys. Returns false, with a complaint, if this member's own address is a
+ * name that cannot be resolved, or is not an address that a member can have. */
 bool enroll_member(struct enrolment *e, const struct config *c, const struct config_member *me,
                    struct text *complaint);
 /* Puts the keys in, and wipes them when the member has started. */
@@ -25,9 +25,13 @@ void enroll_wipe(struct enrolment *e);
  * False, with a complaint, if one is not found. */
 bool enroll_others(struct enrolment *e, const struct config *c, struct text *complaint);
 
-/* Looks up a name, and waits for the answer: not for a running daemon. AF_UNSPEC: of any family.
- * False if it cannot be found. */
-bool enroll_resolve(const struct config_host *host, sa_family_t family,
-                    union elect_address *address);
+/* Resolves a name, and waits for the answer: not for a running daemon. AF_UNSPEC: of any family.
+ * Returns NULL, or why the name gives no address that a member can have, to be written after it. */
+const char *enroll_resolve(const struct config_host *host, sa_family_t family,
+                           union elect_address *address);
+
+/* Returns true if an interface of this machine has the address. An attempt to bind it would not
+ * tell: with net.ipv4.ip_nonlocal_bind any address can be bound. */
+bool enroll_is_local(const union elect_address *a);
 
 #endif

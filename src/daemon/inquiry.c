@@ -12,7 +12,7 @@
  * Each is one datagram, which may be lost: then the client asks again. The clocks of two members
  * differ, so the answer has the time of the member that answers, and the client is told when it was
  * asked and when it answered by the clock of this one. `work` has the process id, 0 if unknown, and
- * the start of what works there, for elect status on other members. Orders come in notes, too: see orders.h.
+ * the start of what works there, for elect status on other members. orders.h has further notes.
  */
 #include "daemon.h"
 

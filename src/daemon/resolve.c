@@ -42,10 +42,13 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         r->place / ELECT_UV_LINKS < d->config.members &&
         strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may have changed it */
     r->busy = false;
-    if (status == 0 && found != NULL && d->member != NULL && still) {
+    if (status == 0) {
         memset(&address, 0, sizeof address);
         memcpy(&address, found->ai_addr,
                found->ai_addrlen < sizeof address ? found->ai_addrlen : sizeof address);
+        status = config_address_fault(&address) != NULL ? UV_EADDRNOTAVAIL : 0;
+    }
+    if (status == 0 && d->member != NULL && still) {
         elect_member_move(d->member, d->config.member[r->place / ELECT_UV_LINKS].peer.id,
                           r->place % ELECT_UV_LINKS, &address);
     }

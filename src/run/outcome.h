@@ -15,8 +15,8 @@ enum ended_part { ENDED_COMMAND, ENDED_RUNNER, ENDED_KEEPER };
 /* `status` is the exit status of the command; it has no meaning unless the command ended. Work
  * that was stopped because leadership was lost, or because elect run was told to end, has not
  * failed. */
-/* Returns true if elect run was told to end: by TERM or INT, or by HUP or QUIT if the command died of
- * it. Many commands survive these two, and a failure long afterwards is a failure. */
+/* Returns true if elect run was told to end: by TERM or INT, or by HUP or QUIT if the command died
+ * of it. Many commands survive these two, and a failure long afterwards is a failure. */
 bool outcome_was_told(const struct page *page, int status);
 
 struct outcome outcome_of(const struct run_options *o, const struct page *page,

@@ -53,9 +53,11 @@ bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_pe
                                      .incarnation = p->known.incarnation,
                                      .heard = heard != 0 ? (elect_time)heard : ELECT_UNSET,
                                      .rejected = member_rejected(m, at)};
-    for (uint8_t slot = 0; slot < SESSION_KEYS; slot++)
-        info->same_keys = info->same_keys && (!m->sessions->key[slot].there ||
-                                              sessions_accepts(m->sessions, session, slot));
+    for (uint8_t slot = 0; slot < SESSION_KEYS; slot++) {
+        bool lacks = m->sessions->key[slot].there && !sessions_accepts(m->sessions, session, slot);
+        info->same_keys = info->same_keys && !lacks;
+        info->lacks = lacks ? m->sessions->key[slot].id : info->lacks;
+    }
     for (unsigned link = 0; link < info->links; link++)
         info->link[link] =
             (struct elect_link_info){m->peer[at].link[link], m->link_heard[at][link]};

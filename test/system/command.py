@@ -206,7 +206,7 @@ def bad_usage():
     complains(["smi"], "did you mean sim?")
     complains(["frobnicate"], "see elect --help")
     complains([], "a verb is missing")
-    complains(["--nonsense"], "a verb is missing")
+    complains(["--nonsense"], "unknown option, or its verb is missing")
     complains(["help", "smi"], "did you mean sim?")
     complains(["versoin"], "did you mean version?")
     complains(["version", "x"], "takes no arguments")

@@ -290,6 +290,53 @@ def answers_without_findings(_):
 
 
 @case
+def rotation(_):
+    """The old key was removed on a only: the others are told that they may remove it, too."""
+    with LocalCluster(times=QUICK) as p:
+        confs = {}
+        for n in "abc":  # each has a key file of its own
+            folder = p.folder / f"of-{n}"
+            folder.mkdir()
+            shutil.copy(p.folder / "key", folder / "key")
+            confs[n] = folder / "elect.conf"
+            confs[n].write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
+            p.start(n, conf=confs[n])
+        p.leader()
+        new = p.folder / "new"
+        expect("new", run("key", "new", new, "-c", confs["a"]), 0)
+        expect("install", run("key", "install", new, "-c", confs["a"], "--id", "a"), 0)
+        wait("the others lack it", lambda: found(p, "a", "keys", "b", "it does not accept key 2, which this member accepts but does not use"))
+        for n in "bc":
+            expect("install", run("key", "install", new, "-c", confs[n], "--id", n), 0)
+        for n in "abc":
+            wait("use", lambda n=n: run("key", "use", "2", "-c", confs[n], "--id", n).returncode == 0)
+        wait("remove", lambda: run("key", "remove", "1", "-c", confs["a"], "--id", "a").returncode == 0)
+        said = wait("b is told", lambda: found(p, "b", "keys", "a", "it does not accept key 1, which this member accepts but does not use"))
+        holds("what to do", said[0]["do"] == "if key 1 is new, elect key install there; if it is old, elect key remove 1 here", said)
+
+
+@case
+def open_to_others(_):
+    """Files and folders that other users may write to, and the admin socket, are named while a daemon runs."""
+    with LocalCluster(times=CALM) as p:
+        parts = p.folder / "conf.d"
+        parts.mkdir()
+        (parts / "10.conf").write_text("")
+        p.begin()
+        wait("healthy", lambda: p.elect("a", "doctor").returncode == 0)
+        for path, mode, what in ((parts, 0o777, "other users may add to the configuration"), (parts / "10.conf", 0o666, "other users may write to the configuration"),
+                                 (p.conf, 0o646, "other users may write to the configuration"), (p.folder, 0o707, "other users may replace the configuration"),
+                                 (pathlib.Path(p.socket("a", "admin")), 0o666, "other users may control the member"),
+                                 (pathlib.Path(p.socket("a", "run")), 0o666, "every user may run work under the member"),
+                                 (p.state("a"), 0o666, "other users may write to the state of the member")):
+            before = path.stat().st_mode
+            path.chmod(mode)
+            expect(path.name, p.elect("a", "doctor"), 1, out=(what, "0 broken, 1 warning"))
+            path.chmod(before)
+        holds("healthy again", p.elect("a", "doctor").returncode == 0)
+
+
+@case
 def locked_out(_):
     """c is down, and would be locked out by the removal of the only key that it has."""
     with LocalCluster(names="abc", times=QUICK) as p:

@@ -560,8 +560,8 @@ def bad_input(_):
         expect("quiet", p.elect("a", "explain", "-g", "other", "-q"), 0, lines=0)
         expect("word", p.elect("a", "explain", "it"), 64, err="one word too many")
         expect("both", p.elect("a", "history", "--messages", "--export", "x"), 64, err="does not go with --messages")
-        for nowhere, why in (("/nowhere/x", "/nowhere/x: No such file or directory"), ("-", "-: expected the name of a file")):
-            expect("nowhere", p.elect("a", "history", "-g", "main", "--export", nowhere), 64, err=why)
+        for nowhere, code, why in (("/nowhere/x", 74, "/nowhere/x: No such file or directory"), ("-", 64, "--export: expected the name of a file")):
+            expect("nowhere", p.elect("a", "history", "-g", "main", "--export", nowhere), code, err=why)
         mine = pathlib.Path(p.folder / "kept")
         mine.write_text("mine")
         expect("kept", p.elect("a", "history", "-g", "mian", "--export", mine), 1, err="did you mean main?")

@@ -149,7 +149,7 @@ def permissions(_):
                 os.chmod(hooks, 0o700)
                 for done in (run("config", "check", p.conf), as_nobody(["config", "check", p.conf])):
                     expect("a closed folder", done, 78, err=f"on-leader: {hooks}: the user that runs elect may not search it: chmod go+x it")
-            denied(["history", *member, "--export", p.folder / "x"], p.folder / "x", f"which may create files in {p.folder}\n", 64)
+            denied(["history", *member, "--export", p.folder / "x"], p.folder / "x", f"which may create files in {p.folder}\n", 74)
         finally:
             command.unlink()
 
@@ -375,7 +375,11 @@ def names_are_looked_up(_):
             p.refused("it was told to", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
-        p.refused("its own name", "this member's own address cannot be found", code=75)
+        p.refused("its own name", "cannot be resolved to an address", code=75)
+        p.conf.write_text(p.conf.read_text().replace("no-such-host.invalid", "0xe0.1"))
+        p.refused("a name of no member", "0xe0.1 is a multicast address: write the member's own address", code=75)
+        p.conf.write_text(p.conf.read_text().replace("0xe0.1", "127.255.255.255"))
+        p.refused("a broadcast address", "is a broadcast address of this machine", code=75)
 
 
 @case

@@ -43,7 +43,7 @@ def usage(_):
                 (["-s", "TERMINATE", "--", "true"], "no signal"), (["-s", "STOP", "--", "true"], "no signal"),
                 (["-E", "256", "--", "true"], "from 0 to 255"), (["--once", "--respawn", "--", "true"], "cannot be used with --respawn"),
                 (["-n", "-w", "1s", "--", "true"], "cannot be used with --max-wait"), (["--shell", "--", "echo", "a"], "one word"),
-                (["--health-every", "1s", "--", "true"], "goes with --health"),
+                (["--health-every", "1s", "--", "true"], "goes with --health"), (["--health", " ", "--", "true"], "the command is empty"),
                 (["--health", "x", "--health-tries", "0", "--", "true"], "from 1 to"),
                 (["--kill-margin", "0s", "--", "true"], "more than 0"), (["--on-lose", "freeze", "-s", "INT", "--", "true"], "frozen"),
                 (["--on-lose", "freeze", "--respawn", "--", "true"], "frozen"), (["g" * 64, "--", "true"], "too long a name"),
