@@ -1,5 +1,5 @@
-/* Cases, and parts of them, that cannot be run here. tools/tier counts and names them by these
- * lines. */
+/* Skips cases, and parts of cases, that cannot run on this machine. tools/tier counts and lists the
+ * lines printed here. */
 #ifndef ELECT_TEST_SKIP_H
 #define ELECT_TEST_SKIP_H
 
@@ -7,7 +7,7 @@
 
 #define SKIP_PART(part, why) print_message("skipped: %s: %s\n", part, why)
 
-/* Ends the case. */
+/* Ends the case as skipped. */
 #define SKIP_CASE(why)                                                                             \
     do {                                                                                           \
         SKIP_PART(__func__, why);                                                                  \

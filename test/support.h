@@ -1,4 +1,4 @@
-/* What the tests share. */
+/* Helpers that the tests share. */
 #ifndef ELECT_TEST_SUPPORT_H
 #define ELECT_TEST_SUPPORT_H
 
@@ -14,20 +14,21 @@
 
 #include <sys/socket.h>
 
-/* "algorithm bully processes 0..7 down 7 begin 4": keys and values, as on the command line. */
+/* Sets an experiment from keys and values, as on the command line: "algorithm bully processes 0..7
+ * down 7 begin 4". */
 void describe(struct experiment *e, const char *words);
 
-/* The same, put together with a format. */
+/* Formats such words, plays the experiment that they describe, and returns its world. */
 const struct world *hold_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* "0,3,4,": the numbers in a set */
+/* Returns the numbers in a set as text: "0,3,4,". */
 const char *list(uint64_t set);
 
-/* An experiment held, with a seed. The play is one static value. */
+/* Plays an experiment with a seed and returns its world. The play is one static value. */
 const struct world *hold(const struct experiment *e, uint64_t seed);
 const struct world *hold_words(const char *words);
 const struct play *last_play(void);
 
-/* One process, stepped by hand: everything that elect_step said, by name. */
+/* One process, stepped by hand, and all that the last elect_step wrote to its output. */
 struct actor {
     struct elect_config config;
     struct elect_node node;
@@ -40,9 +41,9 @@ void actor_hears(struct actor *a, uint8_t from, struct elect_message m);
 bool actor_sent(const struct actor *a, enum elect_event type, elect_set to);
 bool actor_starts(const struct actor *a, enum elect_event timer);
 bool actor_stops(const struct actor *a, enum elect_event timer);
-/* The first of 15 ports that no other test uses, not even the Python suites. */
+/* Returns the first of 15 ports that no other test uses, including the Python suites. */
 uint16_t own_ports(void);
-/* Puts the first free port from `port` on into the address; returns the one after it. */
+/* Puts the first free port from `port` on into the address; returns the port after it. */
 uint16_t choose_port(struct sockaddr *address, uint16_t port);
 
 #define SET(rank) ((elect_set)1 << (rank))

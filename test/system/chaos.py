@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A random nemesis: chaos.py ELECT SECONDS [SEED]
+"""Injects random faults into clusters of real daemons: chaos.py ELECT SECONDS [SEED]
 
-Clusters of all sizes and algorithms, one after the other; faults of all kinds, several at a time, drawn from the seed. When
-it is calm again somebody must lead; and the independent checker judges every one. What is drawn depends on the seed only;
-what comes of it also on the machine."""
+The clusters, of all sizes and algorithms, run one after the other, with faults of all kinds, several at a time, drawn from the
+seed. After the faults of each cluster a member must lead again, and the safety checker judges the evidence. The seed alone
+determines the faults; their effects also depend on the machine."""
 
 import os
 import random
@@ -19,14 +19,14 @@ from lib.containment import contain  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import wait  # noqa: E402
 
-ROUND = 60     # seconds of a cluster
-CALM = 300     # seconds within which somebody must lead again; a give-up limit
+ROUND = 60  # seconds that each cluster runs with faults
+CALM = 300  # seconds after which it is a failure that no member leads again
 
 
 class Nemesis:
     def __init__(self, cluster, dice):
         self.c, self.dice = cluster, dice
-        self.stopped, self.due = set(), []  # who stands still, and what is undone when
+        self.stopped, self.due = set(), []  # the stopped members; (time, function) of what is to be undone
 
     def some(self, names):
         return self.dice.choice(sorted(names)) if names else None
@@ -45,10 +45,10 @@ class Nemesis:
                 entry[1]()
 
     def length(self, least, most):
-        """Short ones are likelier."""
+        """Draws a length; short ones are likelier."""
         return least * (most / least) ** self.dice.random()
 
-    # ---- what is done ----
+    # ---- the faults ----
 
     def kill(self):
         name = self.some(self.running())
@@ -120,7 +120,7 @@ class Nemesis:
             self.later(self.length(0.05, 3), lambda: self.start(name))
 
     def lose_state(self):
-        """One at a time, while all others are there and remember."""
+        """Deletes the state of one member, while all others run and remember it."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:
             return
@@ -132,7 +132,7 @@ class Nemesis:
         self.c.start(name)
 
     def roll_back(self):
-        """The state of a member is an earlier one: it must be refused, and is readmitted."""
+        """Gives a member an earlier state: it must stop, and is then readmitted."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:
             return
@@ -145,7 +145,7 @@ class Nemesis:
         shutil.copy2(kept, self.c.state(name))
         self.c.start(name)
         if self.c.ended(name, CALM) != 78:
-            raise Failure(f"{name} has an earlier state, and its exit status is {self.c.daemons[name].returncode}, not 78")
+            raise Failure(f"{name} started with an earlier state, and its exit status is {self.c.daemons[name].returncode}, not 78")
         self.c.state(name).unlink()
         if self.c.elect(name, "readmit").returncode != 0:
             raise Failure("elect readmit")

@@ -1,5 +1,5 @@
-"""Programs beside a daemon: examples/client.c and client.py, beside three real ones, and with a daemon that can be stopped,
-killed, restarted, mute, and that can lie. That one is this file, too, in a process of its own.
+"""Clients with a deadline: examples/client.c and examples/client.py, beside three real daemons, and beside a fake daemon that can
+be stopped, killed, restarted, silent, or wrong. The fake daemon is this file, too, in a process of its own.
 
     client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
@@ -25,11 +25,11 @@ from lib.processes import LIMIT, state, wait  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII4x4x64s64s64s160s")  # struct talk
 RENEWAL, TOKEN = 80000, 65537
-SHORT, LONG = 400000, 600000000  # leases: one that ends soon, and one that a busy machine does not lose
+SHORT, LONG = 400000, 600000000  # leases: SHORT ends soon, LONG outlasts a busy machine's stalls
 
 
 def words(header):
-    """The numbers of what is said, and the magic, as the header has them."""
+    """Returns the numbers of the words, and the magic number, from the header."""
     text = pathlib.Path(header).read_text()
     names = re.findall(r"^ +X\((\w+), [01]\)", text, re.M)
     return {name: i for i, name in enumerate(names)}, int(re.search(r"TALK_MAGIC +(0x\w+?)u", text)[1], 16)
@@ -38,7 +38,8 @@ def words(header):
 # ---- the daemon ----
 
 class Fake:
-    """Answers as its latest line of standard input says: lead, follow, mute, news, or a lie; says what it hears."""
+    """Answers as the latest line of standard input requests: lead, follow, mute, or one of the wrong answers. After each such
+    line it sends NEWS to all clients, and it prints when it hears RESIGN."""
 
     def __init__(self, path, header, lease):
         self.lease = int(lease)
@@ -70,7 +71,7 @@ class Fake:
 
     @staticmethod
     def send(client, packet):
-        with contextlib.suppress(OSError):  # it has hung up, of which we shall hear
+        with contextlib.suppress(OSError):  # the client has disconnected; the next recv reports that
             client.send(packet)
 
     def hear(self, client):
@@ -110,15 +111,15 @@ class Fake:
                     self.hear(ready)
 
 
-# ---- what is tested ----
+# ---- the clients ----
 
 class Lines:
-    """A process whose lines are waited for."""
+    """A process whose output is read line by line."""
 
     def __init__(self, *args, **kwargs):
         self.process = subprocess.Popen(list(map(str, args)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, bufsize=0, **kwargs)
-        self.bytes, self.report = b"", ""  # of what it does not do again and again, the latest line
+        self.bytes, self.report = b"", ""  # report: the latest line that does not report work
 
     def next(self, limit=LIMIT):
         end = time.monotonic() + limit
@@ -134,7 +135,7 @@ class Lines:
         return line.decode()
 
     def until(self, pattern):
-        """Everything before a line that matches, and that line."""
+        """Returns all lines up to the first that matches, including it."""
         lines, end = [], time.monotonic() + LIMIT
         while time.monotonic() < end:
             line = self.next(end - time.monotonic())
@@ -146,7 +147,7 @@ class Lines:
         raise AssertionError(f"no {pattern!r} after {lines[-20:]}")
 
     def written(self):
-        """What it has written by now, and was not read yet."""
+        """Returns the lines that the process has written and that were not read yet."""
         lines = []
         while (line := self.next(0)) is not None:
             lines.append(line)
@@ -154,7 +155,7 @@ class Lines:
 
     def stop(self):
         self.process.send_signal(signal.SIGSTOP)
-        wait("it stops", lambda: state(self.process.pid) == "T")
+        wait("the program stops", lambda: state(self.process.pid) == "T")
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
@@ -177,7 +178,7 @@ def start(prefix, command, status_socket, *args):
 
 
 class ProgramBesideFake:
-    """A folder with a daemon and a program beside it; all is gone at the end."""
+    """A folder with a fake daemon and a program beside it; the end removes both."""
 
     def __init__(self, command, prefix=()):
         self.folder = tempfile.TemporaryDirectory(prefix="elect-client-")
@@ -201,7 +202,7 @@ class ProgramBesideFake:
         self.daemon.say(mode)
 
     def start_program(self, *args):
-        """Without arguments: where the daemon is says the environment, as below elect run."""
+        """Without arguments the program finds the daemon through the environment, as under elect run."""
         self.program = start(self.prefix, self.command, self.path.replace(".run", ".status"), *args)
 
 
@@ -214,13 +215,13 @@ def spans(lines):
 
 
 def works_while_it_leads(place):
-    """Elected, deposed, elected again with another token; then told to end: it resigns."""
+    """The member is elected, deposed, and elected again with another token; then the client is terminated, and resigns."""
     place.start_daemon("follow")
     place.start_program()
     assert not tokens(place.program.until(r"^does not lead main \(leader: b\)"))
     place.daemon.say("lead")
     place.program.until("^works with token 65537,")
-    place.daemon.say("negative")  # its lease has ended while it was answering
+    place.daemon.say("negative")  # its lease ended while the answer was under way
     before = place.program.until("^does not lead")
     assert tokens(before) <= {TOKEN} and all(0 < left <= LONG for left in spans(before)), before
     place.daemon.say("lead 131073")
@@ -231,26 +232,28 @@ def works_while_it_leads(place):
 
 
 def loses_the_daemon(place, stop, report):
-    """What the program wrote from the end of the daemon to the end of its promise, and until it reports the loss."""
+    """Returns what the program wrote from the end of the daemon until it reports the loss, which is after the end of its
+    lease."""
     place.program.until("^works")
     stop()
-    place.program.stop()  # so that what it wrote before is told from what it writes now
+    place.program.stop()  # separates what it wrote before from what it writes now
     place.program.written()
     place.program.go_on()
-    time.sleep(2 * SHORT / 1e6)  # at least: if it takes longer, the promise is over all the same
+    time.sleep(2 * SHORT / 1e6)  # a longer sleep does no harm: the lease is over in any case
     lines = place.program.written()
     return lines if report in place.program.report else lines + place.program.until(report)
 
 
 def uses_up(lines):
-    """Of a promise that is not renewed less is left each time. One answer may have been under way when the daemon stopped."""
+    """Checks that less of a lease is left each time, as it is not renewed; one answer may have been under way when the daemon
+    stopped."""
     left = spans(lines)
     renewed = sum(later >= earlier for earlier, later in itertools.pairwise(left))
     assert all(0 < each <= SHORT for each in left) and renewed <= 1, lines
 
 
 def stops_with_the_daemon(place):
-    """Stopped for longer than a lease: the work ends by itself, and goes on when the daemon does."""
+    """The daemon stops for longer than a lease: the work ends by itself, and continues when the daemon does."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.stop, "the daemon has not answered in time")
@@ -262,7 +265,7 @@ def stops_with_the_daemon(place):
 
 
 def outlives_the_daemon(place):
-    """Killed, then restarted: what was promised is used up, no more, and the next one is asked."""
+    """The daemon is killed, then restarted: the program uses the rest of its lease, no more, and then queries the new daemon."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.end, "no daemon runs here")
@@ -270,7 +273,7 @@ def outlives_the_daemon(place):
     lines += place.program.until("^works with token 131073,")
     uses_up([line for line in lines if 131073 not in tokens([line])])
     place.daemon.end()
-    place.start_daemon("follow")  # at once: it may not have noticed
+    place.start_daemon("follow")  # the program may not have noticed the change of daemons
     place.program.until("^does not lead")
 
 
@@ -299,7 +302,7 @@ def believes_no_lie(place):
 
 
 class Trio:
-    """A program beside each of three real daemons, and all that they have said."""
+    """A program beside each of three real daemons, and all that the programs printed."""
 
     def __init__(self, cluster):
         self.cluster, self.programs, self.lines, self.ended = cluster, {}, {}, None
@@ -313,7 +316,7 @@ class Trio:
                 self.lines[name] += program.written()
 
     def tokens(self, name):
-        """Those with which its program has worked: they are all of its own member's terms."""
+        """Returns the tokens with which the program has worked, each of which must be a term of its own member."""
         self.read()
         found = tokens(self.lines[name])
         assert all(self.cluster.names[(token & 0xffff) - 1] == name for token in found), (name, found)
@@ -325,27 +328,28 @@ class Trio:
             return any(re.search(pattern, line) for line in self.lines[name][since:])
         wait(f"{name} says {pattern!r}", said)
 
-    def makes_room(self, name, token):
-        """It says that it does not lead any more; or it leads again so soon that it only has another token."""
+    def stops_using(self, name, token):
+        """Waits until the program reports that it does not lead, or until it works with a new token, because it led again
+        immediately."""
         def does():
             newer = max(self.tokens(name)) > token
             last = max(i for i, line in enumerate(self.lines[name]) if token in tokens([line]))
             return newer or any(line.startswith("does not lead") for line in self.lines[name][last:])
-        wait(f"{name} makes room", does)
+        wait(f"{name} stops its work with token {token}", does)
 
     def works(self, above=0):
-        """(name, token) of the program that works with the largest token, once that is larger than that one. A member whose
-        program has ended may lead again on a slow machine: it resigns."""
+        """Returns (name, token) of the program that works with the largest token, once that token is above `above`. On a slow
+        machine a member whose program has ended may lead again: then it resigns."""
         def found():
             if self.ended and self.cluster.group(self.ended).get("leads"):
                 self.cluster.elect(self.ended, "resign")
             latest = max((token, name) for name in self.programs for token in self.tokens(name) | {0})
             return latest[::-1] if latest[0] > above else None
-        return wait(f"one works with a token above {above}", found)
+        return wait(f"a program works with a token above {above}", found)
 
 
 def one_of_three_works(cluster, trio):
-    """Beside real daemons. Resigned by hand, by the program, killed: always one works, with a token of its own."""
+    """The leader resigns by hand, its program ends, its daemon is killed: each time a program works, with a token of its own."""
     first, _ = cluster.begin()
     for name in cluster.names:
         trio.start(name, "Python" if name == first else "C")
@@ -353,7 +357,7 @@ def one_of_three_works(cluster, trio):
         trio.until_says(name, "^works|^does not lead")
     first, token = trio.works()
     wait("the leader resigns", lambda: cluster.elect(cluster.leader()[0], "resign").returncode == 0)
-    trio.makes_room(first, token)
+    trio.stops_using(first, token)
     second, _ = trio.works(above=token)
     trio.read()
     assert trio.programs[second].end(signal.SIGTERM) == 0

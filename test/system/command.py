@@ -1,4 +1,4 @@
-"""elect, as a user meets it: results, exit codes, complaints, and what a careless hand does."""
+"""The command elect as a user meets it: results, exit codes, error messages, and bad usage."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def statistics():
     check("same seed, same bytes", json.loads(again.stdout) == s)
     one = sim_json("--algorithm", "ring", "--processes", "8", "--runs", "1", "--seed", "7", "--loss", "0.2", "--delay", "1..4")
     alone = sim_json("--algorithm", "ring", "--processes", "8", "--seed", "7", "--loss", "0.2", "--delay", "1..4")
-    check("a run can be had alone", one["sent"]["total"]["max"] == alone["sent"]["total"], one, alone)
+    check("a run can be repeated alone", one["sent"]["total"]["max"] == alone["sent"]["total"], one, alone)
     text = run("sim", "--processes", "5", "--runs", "50")
     check("text", "agreed 50" in text.stdout and text.stderr == "", text.stdout, text.stderr)
     lost = run("sim", "--processes", "3", "--begin", "0", "--runs", "20", "--loss", "0.9", "--detector", "off")
@@ -84,7 +84,7 @@ def large():
     delayed = sim_json("--algorithm", "chang-roberts", "--processes", "1000", "--shuffle", "--begin", "all", "--delay", "1..9")
     check("delays", delayed["agreed"] and delayed["leader"] == 999, delayed)
     led = [sim_json("--algorithm", "bully", "--processes", str(n), "--leader", str(n - 1), "--begin", "0") for n in (64, 65)]
-    check("the lab knows who leads", [x["sent"]["total"] for x in led] == [4095, 4224], [x["sent"] for x in led])
+    check("the lab knows the leader", [x["sent"]["total"] for x in led] == [4095, 4224], [x["sent"] for x in led])
     gaps = sim_json("--algorithm", "bully", "--processes", "100..199,5000", "--down", "5000", "--begin", "150")
     check("ids with gaps", gaps["leader"] == 199, gaps)
 
@@ -176,7 +176,7 @@ def bad_usage():
     complains(["sim", "--processes", 3, "--lease", 100], "needs mandate majority")
     complains(["sim", "--processes", 65, "--mandate", "majority"], "64")
     even = run("sim", "--processes", 4, "--mandate", "majority", "--begin", 3)
-    check("an even cluster is warned of", even.returncode == 0 and "4 voters survive the loss of 1, no more than 3" in even.stderr, even)
+    check("elect warns of an even number of voters", even.returncode == 0 and "4 voters survive the loss of 1, no more than 3" in even.stderr, even)
     stormy = json.loads(run("sim", "--processes", 3, "--mandate", "majority", "--storm", "-o", "json").stdout)
     check("a storm", stormy["violations"] == [] and stormy["simulated_seconds"] >= 86400 and stormy["speed"] > 0
           and all(stormy["faults"][kind] > 0 for kind in ("crash", "cut", "pause", "slow disk", "replay", "garbled messages"))
@@ -184,10 +184,10 @@ def bad_usage():
     child = subprocess.Popen([ELECT, "sim", "--processes", "3", "--mandate", "majority", "--storm", "--days", "10000"],
                              stdout=subprocess.PIPE, text=True)
     while int(pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) <= 20:
-        pass  # until it is at work
+        pass  # until the storm is running
     child.send_signal(signal.SIGINT)
     told, _ = child.communicate(timeout=60)
-    check("a storm that is interrupted says so", child.returncode == 2 and told.endswith("the rest was not simulated\n"), told)
+    check("an interrupted storm reports it", child.returncode == 2 and told.endswith("the rest was not simulated\n"), told)
     for beyond, kinds in (("clocks", ("frozen clock", "clock beyond the bound", "clock that jumps")),
                           ("disks", ("rolled-back disk", "lost disk", "clone", "clone in its place"))):
         found = json.loads(run("sim", "--processes", 3, "--mandate", "majority", "--storm", "--days", 4, "--beyond", beyond, "-o", "json").stdout)
@@ -195,13 +195,13 @@ def bad_usage():
               and all(found["faults"][kind] > 0 for kind in kinds), found)
     shuffled = ["sim", "--processes", 5, "--algorithm", "ring", "--shuffle", "--mandate", "majority", "--storm", "--replay", 3]
     told = [[line for line in run(*shuffled, "--seed", seed).stdout.splitlines() if line.startswith("[")] for seed in (1, 1, 3)]
-    check("a replay keeps the ring of its seeds", told[0] == told[1] != told[2])
+    check("a replay uses the same ring for the same seed", told[0] == told[1] != told[2])
     complains([*mandate, "--beyond", "clocks"], "is for --storm")
     complains([*mandate, "--save", "x.elect"], "is for --storm")
     complains([*mandate, "--storm", "--beyond", "everything"], "--beyond")
     complains([*mandate, "--storm", "--save", "/nonexistent/x"], "--save", "No such file")
     again = run("sim", "--processes", 3, "--mandate", "majority", "--storm", "--replay", 3).stdout
-    check("a replay is told", "stands still for" in again or "crashes" in again, again[-300:])
+    check("a replay prints its story", "stands still for" in again or "crashes" in again, again[-300:])
     complains(["sim", "/dev/null"], "no step")
     complains(["smi"], "did you mean sim?")
     complains(["frobnicate"], "see elect --help")
@@ -221,13 +221,13 @@ def scenarios():
         source = (SCENARIOS / "bully/lecture-crash.elect").read_text()
         path.write_text(source)
         met = run("sim", path)
-        check("met", met.returncode == 0 and met.stderr == "", met)
+        check("the expectation is met", met.returncode == 0 and met.stderr == "", met)
         check("the story is shown", met.stdout == source.split("----\n")[1], met.stdout)
         as_json = sim_json(path)
         check("expectation", as_json["expectation"] == "met" and as_json["sent"]["total"] == 15, as_json)
         path.write_text(source.replace("-> 6 wins", "-> 5 wins"))
         differs = run("sim", path)
-        check("differs", differs.returncode == 1, differs.returncode)
+        check("the expectation is not met", differs.returncode == 1, differs.returncode)
         check("diff", "\n- [3] 7 did not answer within T -> 5 wins\n" in differs.stderr, differs.stderr)
         check("diff", "\n+ [3] 7 did not answer within T -> 6 wins\n" in differs.stderr, differs.stderr)
         check("diff shows nothing else", differs.stderr.count("\n") == 3, differs.stderr)
@@ -240,7 +240,7 @@ def scenarios():
         path.write_text(source.rstrip("\n"))
         check("the last newline does not matter", run("sim", path).returncode == 0)
         path.write_bytes(b"\xef\xbb\xbf" + source.replace("\n", "\r\n").encode())
-        check("nor do carriage returns and a byte order mark", run("sim", path).returncode == 0)
+        check("carriage returns and a byte order mark do not matter", run("sim", path).returncode == 0)
         link = pathlib.Path(folder) / "link.elect"
         path.write_text(source.replace("-> 6 wins", "-> 5 wins"))
         link.symlink_to(path)
@@ -248,12 +248,12 @@ def scenarios():
         check("a link stays a link", link.is_symlink() and path.read_text() == source)
         link.unlink()
         complains(["sim", path, "--trace-file", path], "would be overwritten")
-        check("and is not overwritten", path.read_text() == source)
+        check("the scenario is not overwritten", path.read_text() == source)
         complains(["sim", path, "--trace-file", f"{folder}/no/trace"], "No such file")
         complains(["sim", "--rewrite", "/dev/stdin"], "no step")
         path.write_text("processes 3\ncrash 2 at 0\ncrash 1\nsuspect 0\nrun\n")
         story = run("sim", path).stdout
-        check("now is now", story.startswith("[0] 1 crashes\n[0] 0 has no leader"), story)
+        check("a crash without a time happens immediately", story.startswith("[0] 1 crashes\n[0] 0 has no leader"), story)
         path.write_text("processes 3\nsuspect 0\nrun\ndeliver 0 > 1 OK\n")
         complains(["sim", path], "b1.elect:4: no such message is in flight")
         before = path.read_text()
@@ -270,7 +270,7 @@ def traces():
     done = run("sim", *args, "--trace", "json")
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     check("json trace", lines[0]["rule"] == "SUSPECTS" and lines[0]["sends"] == [{"to": [2, 3], "message": "ELECTION"}], lines[0])
-    check("lost is told", any(l.get("reason") == "receiver down" for l in lines), lines)
+    check("a lost message is traced", any(l.get("reason") == "receiver down" for l in lines), lines)
     check("the outcome stays on stdout", done.stdout.startswith("leader 2"), done.stdout)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "trace"
@@ -289,14 +289,14 @@ def manners():
         done = run(*args)
         check(args, done.returncode == 0 and done.stdout.startswith("usage:"), done)
     check("version", run("--version").stdout.startswith("elect 0.") and run("version").stdout == run("--version").stdout)
-    nobody = run("sim", "--processes", "2", "--crash", "0@1", "--crash", "1@1")
-    check("no process is up", nobody.returncode == 2 and "no process is up" in nobody.stdout, nobody.stdout)
+    none = run("sim", "--processes", "2", "--crash", "0@1", "--crash", "1@1")
+    check("no process is up", none.returncode == 2 and "no process is up" in none.stdout, none.stdout)
     both = run("sim", "--processes", "5", "--crash-rate", "0.9", "--crash", "1@3", "--recover", "1@5", "--seed", "2")
-    check("who is up does not recover", "] 1 recovers\n[5] 1 <" not in both.stdout, both.stdout)
+    check("a running process does not recover", "] 1 recovers\n[5] 1 <" not in both.stdout, both.stdout)
     quoted = run("sim", "--processes", "3 5 9", "--begin", "3 5", "--runs", "20", "--loss", "0.9", "--detector", "off")
     check("the replay is quoted", "--processes '3 5 9' --begin '3 5'" in quoted.stdout, quoted.stdout)
     lower = run("sim", "--processes", "6", "--leader", "4", "--begin", "all", "--delay", "1..5", "--runs", "200")
-    check("nothing is promised about a lower leader", "violations 0" in lower.stdout, lower.stdout)
+    check("a lower leader violates nothing", "violations 0" in lower.stdout, lower.stdout)
     with open("/dev/full", "w") as full:
         done = subprocess.run([ELECT, "sim", "--processes", "3", "--trace", "json"], stdout=subprocess.DEVNULL, stderr=full)
         check("a lost trace is noticed", done.returncode == 74, done)

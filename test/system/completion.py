@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish: what each offers, asked as the shell asks; and what a TAB does in a terminal."""
+"""Completion in bash, zsh and fish: the candidates that each shell offers, and what a TAB does in a terminal."""
 
 import contextlib
 import fcntl
@@ -26,8 +26,8 @@ contain()
 
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"
-PATIENCE = LIMIT  # seconds, for what takes none
-AWAKE, READY = "[awake]", "[ready]"  # prompts: a shell that shows one has set up its terminal, and reads keys
+PATIENCE = LIMIT  # seconds for what normally is immediate
+AWAKE, READY = "[awake]", "[ready]"  # prompts: a shell that shows one has set up its terminal and reads keys
 ALGORITHMS = {"bully", "ring", "active-ring", "chang-roberts"}
 MEMBERS, GROUPS = {"anna", "bert", "carl"}, {"scheduler", "mailer"}
 INSTALLED = {"elect.bash": "bash-completion/completions/elect", "_elect": "zsh/site-functions/_elect",
@@ -36,7 +36,7 @@ LOADER = "/usr/share/bash-completion/bash_completion"
 
 
 class Stage:
-    """A folder with a configuration, the command, and the scripts where they are installed, as of the tree."""
+    """A folder with a configuration, the command, and the scripts of this tree where each shell looks for them."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -46,7 +46,7 @@ class Stage:
             path = self.folder / "share" / place
             path.parent.mkdir(parents=True)
             script = (SOURCE / name).read_text()
-            check(f"{name} asks candidates", HELPER in script)
+            check(f"{name} calls candidates", HELPER in script)
             path.write_text(script.replace(HELPER, str(SOURCE / "candidates")))
         self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": folder, "TERM": "dumb",
                     "PS1": AWAKE, "LC_ALL": "C.UTF-8", "XDG_DATA_HOME": f"{folder}/share", "XDG_CONFIG_HOME": f"{folder}/config",
@@ -80,7 +80,7 @@ class Terminal:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        if self.drain:  # it sees the end of the terminal; before that, the number of the descriptor must not be used again
+        if self.drain:  # the thread ends with the terminal; until then the descriptor must not be closed and its number reused
             self.drain.join()
         os.close(self.master)
 
@@ -88,7 +88,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def read(self):
-        """False at the end, which is when no process has the terminal any more."""
+        """Returns False at the end, when no process has the terminal open any more."""
         try:
             self.seen += os.read(self.master, 4096).decode(errors="replace")
         except OSError:
@@ -96,14 +96,14 @@ class Terminal:
         return True
 
     def await_text(self, text):
-        """It may come in pieces. What was seen so far counts."""
+        """Waits for a text, which may come in pieces; text that was read before counts, too."""
         while text not in self.seen:
             if not select.select([self.master], [], [], PATIENCE)[0] or not self.read():
                 return False
         return True
 
     def ignore_output(self):
-        """From now on, so that the shell never waits for room."""
+        """Reads and discards output from now on, so that the shell never blocks."""
         def read_all():
             while self.read():
                 pass
@@ -112,12 +112,13 @@ class Terminal:
 
 
 def unechoed(text):
-    """A word for a shell that stands for the text, but is not shown as it when the terminal echoes it."""
+    """Returns a shell word that expands to the text but differs from it, so that the terminal's echo is not mistaken for
+    output."""
     return f"'{text[:3]}''{text[3:]}'"
 
 
 def typed(stage, words, init, keys, result):
-    """A line is typed, with a TAB at its end, and executed by an elect that only says what it was given."""
+    """Types a line with a TAB at its end, and executes it with an elect that only prints its arguments."""
     with Terminal(stage, *words) as terminal:
         awake = terminal.await_text(AWAKE)
         terminal.type(init + "\n")
@@ -133,7 +134,7 @@ TYPED = [("elect st", ["status"]), ("elect sim --alg", ["sim", "--algorithm"]),
          ("elect sim demo/ele", ["sim", "demo/elect.conf"]), ("elect -c demo/ele", ["-c", "demo/elect.conf"]),
          ("elect sim --trace-file=demo/ele", ["sim", "--trace-file=demo/elect.conf"]),
          ("elect status -c demo/elect.conf --id b", ["status", "-c", "demo/elect.conf", "--id", "bert"])]
-BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # there begins another command line
+BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # a command follows, with completion of its own
 
 
 # ---- each shell ----
@@ -146,7 +147,7 @@ class Bash:
         self.stage = stage
 
     def offers(self, line):
-        """As readline calls the function: a = is a word of its own."""
+        """Calls the function as readline does, with = as a separate word."""
         words = re.findall(r"[^\s=]+|=", line) + ([""] if line[-1:] in (" ", "=") else [])
         if line.endswith("="):
             words = words[:-1]
@@ -159,14 +160,14 @@ class Bash:
         script = self.stage.script("elect.bash")
         for keys, result in TYPED:
             typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {script}; {elect}", keys, result)
-        if os.path.exists(LOADER):  # it finds the script by itself, where it is installed
+        if os.path.exists(LOADER):  # the loader finds the installed script by itself
             for keys, result in (*TYPED, BEHIND):
                 typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {LOADER}; {elect}", keys, result)
 
 
 class Zsh:
     name = "zsh"
-    # A widget that completes the line in a file, and says through a pipe what would have been offered.
+    # A widget that completes the line in a file, and writes the candidates to a pipe.
     CAPTURE = """
         unsetopt prompt_sp prompt_cr
         fpath=(%(folder)s/share/zsh/site-functions $fpath)
@@ -213,7 +214,7 @@ class Zsh:
             return self.take(pipe)
 
     def take(self, pipe):
-        """All that comes until the shell closes it, which has not opened it at first."""
+        """Returns all that the shell writes until it closes the pipe, which it may not have opened yet."""
         said = b""
         watch = select.poll()
         watch.register(pipe, select.POLLIN)
@@ -251,7 +252,7 @@ class Fish:
             typed(self.stage, ("fish", "--no-config", "-i", "-C", prompt), init.replace("\n", " "), keys, result)
 
 
-# ---- what is asked ----
+# ---- the candidates ----
 
 def exactly(shell, line, wanted):
     offered = shell.offers(line)
@@ -296,7 +297,7 @@ def asked(shell):
 
 
 def installed():
-    """Where each shell looks for it."""
+    """The scripts are installed where each shell looks for them."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(["meson", "install", "-C", os.path.dirname(ELECT), "--no-rebuild", "--quiet", "--destdir",
                                folder], capture_output=True, text=True, timeout=10 * LIMIT)
@@ -309,7 +310,7 @@ def installed():
             found = [path for path in there if re.search(f"(^|/){place}$", path)]
             check(f"{place} is installed", len(found) == 1, there)
             script = pathlib.Path(folder, found[0]).read_text() if found else ""
-            check(f"{place} asks what is installed", helper and f"/{helper[0]} " in script, script)
+            check(f"{place} calls the installed candidates", helper and f"/{helper[0]} " in script, script)
 
 
 installed()

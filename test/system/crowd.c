@@ -1,5 +1,5 @@
-/* crowd SOCKET THREADS CONNECTIONS [REQUEST]: each thread opens its connections one after another
- * as fast as it can, sends the request on each, closes all and begins again, until standard input
+/* crowd SOCKET THREADS CONNECTIONS [REQUEST]: each thread opens CONNECTIONS connections as fast as
+ * it can, sends the request on each, closes all of them and starts again, until standard input
  * ends. Prints how many connections were made. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The demonstration, as a user meets it: demo.py ELECT [CASE ... | --list] [--jobs N]
+"""The demonstration as a user meets it: demo.py ELECT [CASE ... | --list] [--jobs N]
 
-In a terminal, through tmux: keys are sent, the screen is captured and looked at. In a pipe. And whatever ends it, nothing is
-left behind: no process, no file, no socket."""
+In a terminal, through tmux, the cases send keys and inspect the captured screen; other cases run the demonstration in a pipe.
+However it ends, no process, file or socket may remain."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from lib.elect_command import ELECT, run  # noqa: E402
 from lib.processes import LIMIT, adopt_orphans, children, descendants, state, wait  # noqa: E402
 
 MEMBERS = "12345"
-SCRIPT = "--limit", f"{LIMIT}s"  # for one that is to be played to the end, however slow the machine is
+SCRIPT = "--limit", f"{LIMIT}s"  # for a demonstration that must run to its end, however slow the machine is
 
 
 def play(case):
@@ -31,7 +31,7 @@ def play(case):
 
 
 def processes():
-    """Those of elect that came from this case, wherever they are now."""
+    """Returns the processes of elect that this case started, wherever they are now."""
     found = []
     for pid in descendants():
         try:
@@ -50,13 +50,13 @@ def parent(pid):
 
 
 def front():
-    """The process that was started: of those of elect the one whose parent is none."""
+    """Returns the process that was started: the only process of elect whose parent is not one."""
     found = processes()
     return next(pid for pid in found if parent(pid) not in found)
 
 
 def belonging_to(member):
-    """A guardian and its member, by the configuration that they have."""
+    """Returns the guardian and the process of a member, recognized by their configuration."""
     found = []
     for pid in processes():
         try:
@@ -68,11 +68,11 @@ def belonging_to(member):
 
 
 class Theatre:
-    """A terminal of its own in which the demonstration is played, with a folder for what it leaves."""
+    """A terminal in which the demonstration runs, and a folder for its files."""
 
     def __init__(self, *words, columns=80, rows=24, env=(), jobs=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-theatre-", dir="/tmp"))
-        self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs  # jobs: the shell controls them
+        self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs  # jobs: the shell uses job control
 
     def __enter__(self):
         columns, rows = self.size
@@ -107,15 +107,15 @@ class Theatre:
         self.tmux("send-keys", "-t", "demo", *keys)
 
     def shows(self, *patterns):
-        """Once all of these are to be seen at the same time."""
+        """Waits until all these patterns match the screen at the same time."""
         def seen():
             screen = self.screen()
             return screen if all(re.search(p, screen, re.M) for p in patterns) else None
-        return wait(f"to be seen: {patterns}", seen)
+        return wait(f"the screen shows {patterns}", seen)
 
     def status(self):
         path = self.folder / "status"
-        return wait("it has ended", lambda: path.read_text().strip() if path.exists() and path.read_text().endswith("\n") else None)
+        return wait("the demonstration has ended", lambda: path.read_text().strip() if path.exists() and path.read_text().endswith("\n") else None)
 
     def leftovers(self):
         return [p.name for p in self.folder.glob("elect-demo-*")]
@@ -125,7 +125,8 @@ class Theatre:
         holds("no folder is left:", not self.leftovers(), self.leftovers())
 
     def resigns(self):
-        """The leader does. If it was deposed just before, which it says, the next one is told to."""
+        """Makes the leader resign, and returns its number. If it was deposed just before, as the screen reports, the next leader
+        gets the key."""
         def handed_over():
             screen = self.screen()
             found = re.search(r"(\d) has handed over to \d", screen)
@@ -138,7 +139,7 @@ class Theatre:
         def found():
             leads = set(re.findall(r"(\d) LEADS", self.screen()))
             return leads.pop() if len(leads) == 1 and leads != {other_than} else None
-        return wait("a leader is to be seen", found)
+        return wait("the screen shows a leader", found)
 
 
 HAS_A_LEADER = r"(?:follows \d|LEADS)"  # after an extra election any member may lead
@@ -146,8 +147,8 @@ HAS_A_LEADER = r"(?:follows \d|LEADS)"  # after an extra election any member may
 
 @case
 def keys(_):
-    """Each key does what it says, and it is to be seen."""
-    with Theatre(rows=200) as t:  # so that what was said is still to be seen after some extra elections
+    """Each key does what its description says, and the screen shows it."""
+    with Theatre(rows=200) as t:  # enough rows for all entries, even after some extra elections
         t.shows(r"elect demo: 5 processes, bully, mandate majority", r"(\d) leads in term \d+\.\1", r"lease \[#+ *\] \d\.\d\d s",
                 r"\[\*\d\*\]", r"a majority has granted")
         first = t.leader()
@@ -179,12 +180,13 @@ def keys(_):
         t.press("q")
         holds("exit", t.status() == "0", t.status())
         t.gone()
-        wait("the terminal is as it was", lambda: "elect demo" not in t.screen() and "choose" not in t.screen())
+        wait("the terminal is restored", lambda: "elect demo" not in t.screen() and "choose" not in t.screen())
 
 
 @case
 def guides(_):
-    """The leader is chosen until the user chooses; hints follow what happens; help explains; at the end there is a summary."""
+    """The leader is selected until the user selects a process; hints follow what happens; help explains the keys; at the end
+    there is a summary."""
     with Theatre() as t:
         first = t.leader()
         t.shows(rf">{first} LEADS", "^ try: k: kill the leader")
@@ -193,10 +195,10 @@ def guides(_):
         t.shows(rf">{second} LEADS", rf"^ try: {first}, then c: start process {first}")
         t.press("?")
         t.shows("WHAT YOU SEE", r"^ q  quit", r"\?: back")
-        t.press("k")  # it only leaves the help
+        t.press("k")  # this key only closes the help
         t.shows("try: ", rf"{first} is dead")
         dead = re.findall(r"^.{36}.\d is dead", t.screen(), re.M)
-        holds("a key that leaves the help does nothing else", len(dead) == 1, dead)
+        holds("a key that closes the help does nothing else", len(dead) == 1, dead)
         t.press(first, "c")
         t.shows(rf">{first} {HAS_A_LEADER}", "^ try: K: ")
         t.press("l")
@@ -214,7 +216,7 @@ def guides(_):
 
 @case
 def split_brain(_):
-    """Without a mandate two lead at once when the network parts; with one they do not."""
+    """Without a mandate the network splits into parts with a leader each; the screen reports it."""
     with Theatre("--mandate", "none") as t:
         first = t.leader()
         t.press(first, "x")
@@ -222,7 +224,7 @@ def split_brain(_):
         t.press("h")
         t.leader()
         t.shows(r"^ \d leads$")
-        wait("it does not resign", lambda: "refuses: with mandate = none" in t.screen() or t.press("r"))
+        wait("the leader refuses to resign", lambda: "refuses: with mandate = none" in t.screen() or t.press("r"))
         t.press("q")
         holds("exit", t.status() == "0", t.status())
         t.gone()
@@ -230,19 +232,19 @@ def split_brain(_):
 
 @case
 def sizes(_):
-    """Three to nine, on terminals of all sizes, without colours, and when the size changes: no line is broken."""
+    """With three to nine members, on terminals of all sizes, without colours, and when the size changes, no line is broken."""
     for words, columns, rows in ((("--members", "3"), 80, 24), (("--members", "9", "--algorithm", "chang-roberts"), 80, 24),
                                  (("--members", "5"), 200, 60), ((), 40, 12), ((), 80, 12), (("--members", "9"), 20, 6)):
         with Theatre(*words, columns=columns, rows=rows, env=["NO_COLOR=1"]) as t:
             if rows >= 24:
                 t.leader()
-                screen = t.shows(r"x cut off  h heal", r"^ +\d+\.\d{3}  \d ")  # the end of the story may be of a slow member
+                screen = t.shows(r"x cut off  h heal", r"^ +\d+\.\d{3}  \d ")  # the last entries may be about a slow member
                 holds("no colours", "\x1b" not in t.tmux("capture-pane", "-p", "-e", "-t", "demo").replace("\x1b[39m", ""))
                 holds("the keys are at the bottom", "q quit" in screen.rstrip("\n").splitlines()[-1], screen)
-            else:  # without the ring: the chosen process is to be seen, and every key
+            else:  # without the ring: the screen shows the selected process and every key
                 t.shows(r"^>\d LEADS", r"^ \d leads in term")
                 keys = t.screen().splitlines()[rows - 1]
-                holds("every key is to be seen", all(key in keys for key in ("1-", *"lkKscxhra?q")), keys)
+                holds("the screen shows every key", all(key in keys for key in ("1-", *"lkKscxhra?q")), keys)
                 seen, page = "", 0
                 while "?: back" not in seen:
                     t.press("?")
@@ -252,7 +254,7 @@ def sizes(_):
                 holds("help explains each key", all(re.search(rf"^ {key}  \w", seen, re.M) for key in "lkKscxhraq"), seen)
                 t.shows(r"^>\d LEADS")
             t.tmux("resize-window", "-t", "demo", "-x", 100, "-y", 30)
-            wait("it fills the terminal", lambda: "q quit" in (t.screen().splitlines() + [""] * 30)[29])
+            wait("the demonstration fills the terminal", lambda: "q quit" in (t.screen().splitlines() + [""] * 30)[29])
             t.press("q")
             holds("exit", t.status() == "0", t.status())
             t.gone()
@@ -260,7 +262,7 @@ def sizes(_):
 
 @case
 def hung_up(_):
-    """The terminal is gone."""
+    """When the terminal disappears, the demonstration ends."""
     with Theatre() as t:
         t.leader()
         t.tmux("kill-server")
@@ -269,11 +271,11 @@ def hung_up(_):
 
 @case
 def silenced(_):
-    """^S: the terminal takes nothing. It ends all the same when it is told to."""
+    """When ^S blocks the terminal, the demonstration still ends on SIGTERM."""
     with Theatre() as t:
         t.leader()
         t.press("C-s")
-        for _ in range(20):  # frames that are left out
+        for _ in range(20):  # frames that are skipped
             t.screen()
         os.kill(front(), signal.SIGTERM)
         t.gone()
@@ -292,12 +294,12 @@ def interrupted(_):
 
 @case
 def stopped(_):
-    """^Z gives the terminal back, and fg goes on."""
+    """^Z returns the terminal to the shell, and fg continues the demonstration."""
     with Theatre(jobs=True) as t:
         t.leader()
         t.press("C-z")
         wait("the shell has the terminal", lambda: (t.folder / "away").exists())
-        wait("the view is away", lambda: "choose" not in t.screen())
+        wait("the demonstration has left the screen", lambda: "choose" not in t.screen())
         t.press("x")
         (t.folder / "back").touch()
         t.shows("q quit")
@@ -312,7 +314,7 @@ def pipe(*words, folder, **more):
 
 
 class Live:
-    """A demonstration on a terminal that is not read: it goes on until it is told to end, or `quit`."""
+    """A demonstration on a terminal whose output is not read: it runs until `end` or `quit`."""
 
     def __init__(self, folder):
         self.keyboard, terminal = pty.openpty()
@@ -340,13 +342,13 @@ class Live:
 
 
 def has_ended_by_itself(p, out):
-    """A script that was faster than this process: there was nothing left to be hit."""
+    """Returns True if the script ended before this process could signal it."""
     return p.returncode == 0 and "\nMeasured, with" in out
 
 
 @case
 def in_a_pipe(_):
-    """By itself: it tells, measures, and ends."""
+    """In a pipe the demonstration runs by itself: it tells a story, measures, and ends."""
     heard = 0
     for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
         with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
@@ -361,42 +363,42 @@ def in_a_pipe(_):
             holds("no colours", "\x1b" not in out)
             holds("nothing is left", not os.listdir(folder), os.listdir(folder))
     if not heard:
-        print("every guardian was later than the lease: this machine is very slow")
+        print("every lease ended before the guardian acted: this machine is very slow")
 
 
 def by_guardian_or_lease(out):
-    """With both dead the others wait for the lease. With its guardian alive they hear of a leader's end, unless the guardian
-    stood still for longer than a lease. Whether they heard."""
+    """If both the member and its guardian die, the others wait for the lease. If the guardian survives, the others hear of the
+    leader's end, unless the guardian stalls for longer than a lease. Returns True if they heard of it."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
     said = re.compile(r"is\s+dead,\s+says\s+its\s+guardian")
     for act in acts["is lost: kill -9"]:
-        holds("nothing says that it is dead", not said.search(act), act)
-    act = acts["crashes: kill -9"][-1]  # an act is played again if its victim did not lead any more
-    holds("its guardian says that it is dead, or its lease ends", said.search(act) or re.search(r"hears\s+nothing\s+of", act), act)
+        holds("no guardian reports the death", not said.search(act), act)
+    act = acts["crashes: kill -9"][-1]  # an act is repeated if its victim no longer led
+    holds("the guardian reports the death, or the lease ends", said.search(act) or re.search(r"hears\s+nothing\s+of", act), act)
     return said.search(act) is not None
 
 
 @case
 def measured(_):
-    """-o json: all that was measured, and with a mandate there were never two."""
+    """-o json prints all measurements; with a mandate there never were two leaders."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("-o", "json", *SCRIPT, folder=folder) as p:
             out, err = p.communicate(timeout=2 * LIMIT)
         holds("exit", p.returncode == 0, p.returncode, err)
         said = json.loads(out)
-        holds("all happened", all(said[k] is not None for k in said), said, err)
-        holds("never two", said["two_at_once_ms"] == 0 and said["old_leader_stopped_ms"] < said["new_leader_ms"], said)
+        holds("everything was measured", all(said[k] is not None for k in said), said, err)
+        holds("never two leaders", said["two_at_once_ms"] == 0 and said["old_leader_stopped_ms"] < said["new_leader_ms"], said)
         with pipe("-o", "json", "--mandate", "none", *SCRIPT, folder=folder) as p:
             out, err = p.communicate(timeout=2 * LIMIT)
         holds("exit", p.returncode == 0, p.returncode, err)
         said = json.loads(out)
-        holds("two at once", said["two_at_once_ms"] > 0 and said["old_leader_stopped_ms"] is None, said, err)
+        holds("two leaders at the same time", said["two_at_once_ms"] > 0 and said["old_leader_stopped_ms"] is None, said, err)
         holds("nothing is left", not os.listdir(folder), os.listdir(folder))
 
 
 @case
 def limited(_):
-    """A script that takes longer than its limit says what did not happen, and what to do."""
+    """A script that exceeds its limit reports what did not happen, and what to do."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("--limit", "1ms", folder=folder) as p:
             out, err = p.communicate(timeout=LIMIT)
@@ -407,7 +409,7 @@ def limited(_):
 
 @case
 def signals(_):
-    """Whatever ends it, whichever of its processes is hit: nothing is left."""
+    """However the demonstration ends, and whichever of its processes is hit, nothing is left."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
         for whom in ("front", "supervisor"):
@@ -426,7 +428,7 @@ def signals(_):
 
 @case
 def killed_while_it_starts(_):
-    """At any moment: what is left, at most, is a folder, which the next one removes."""
+    """Killed at any moment of its start, the demonstration leaves at most a folder, which the next one removes."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for i in range(30):
             with pipe(folder=folder) as p:
@@ -438,14 +440,14 @@ def killed_while_it_starts(_):
                 p.communicate(timeout=LIMIT)
         wait("no process is left", lambda: not processes())
         with Live(folder) as p:
-            wait("another one runs", lambda: len(processes()) >= 12)
+            wait("another demonstration runs", lambda: len(processes()) >= 12)
             p.end()
         holds("no folder is left:", not os.listdir(folder), os.listdir(folder))
 
 
 @case
 def daemons_killed(_):
-    """From outside: a guardian takes its member along, and the view says so."""
+    """When a guardian is killed from outside, its member dies, too, and the screen shows it."""
     with Theatre() as t:
         leader = t.leader()
         guardian = wait("its guardian runs", lambda: next((pid for pid in belonging_to(leader) if children(pid)), None))
@@ -461,7 +463,7 @@ def daemons_killed(_):
 
 @case
 def stopped_from_outside(_):
-    """A process that does not answer is not shown to lead beyond its lease, neither on the screen nor in the summary."""
+    """A leader that does not answer is not shown to lead beyond its lease, neither on the screen nor in the summary."""
     with Theatre() as t:
         leader = t.leader()
         for pid in belonging_to(leader):
@@ -476,25 +478,25 @@ def stopped_from_outside(_):
 
 @case
 def impatient(_):
-    """Keys that are pressed while all begin anew count for nothing, and nobody starts twice."""
+    """Keys that are pressed while all members restart have no effect, and no member starts twice."""
     with Theatre(rows=300) as t:
         t.leader()
         t.press("a", "a", "a")
         t.shows("all begin anew with")
         t.leader()
         screen = t.screen()
-        began = len(re.findall("all begin anew with", screen))  # a key that a slow terminal hands on later counts
+        began = len(re.findall("all begin anew with", screen))  # a slow terminal may deliver the key later, when it counts
         for number in MEMBERS:
             starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))
-            holds("it starts once each time", starts == 1 + began <= 4, number, starts, began, screen)
+            holds("each member starts once each time", starts == 1 + began <= 4, number, starts, began, screen)
         for number in MEMBERS:
             t.press(number, "K")
         t.shows(*[rf"[> ]{number} is dead" for number in MEMBERS])
-        wait("two are left, the one that shows and its supervisor", lambda: len(processes()) == 2)
+        wait("only the front and its supervisor are left", lambda: len(processes()) == 2)
         for _ in range(10):
             t.shows(*[rf"[> ]{number} is dead" for number in MEMBERS])
-            holds("they stay dead", len(processes()) == 2, processes())
-        t.press("C-z")  # nobody is there to go back to: it goes on
+            holds("the members stay dead", len(processes()) == 2, processes())
+        t.press("C-z")  # without job control the demonstration continues
         t.shows("q quit")
         t.press("q")
         holds("exit", t.status() == "0", t.status())
@@ -503,7 +505,7 @@ def impatient(_):
 
 @case
 def children_of_others(_):
-    """Whoever else is a child of that process is none of its business."""
+    """The demonstration does not end children that its process had before."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
             with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo {' '.join(SCRIPT)}"], stdout=subprocess.PIPE,
@@ -514,7 +516,7 @@ def children_of_others(_):
                         wait("daemons run", lambda: len(processes()) >= 12 or p.poll() is not None)
                         p.terminate()
                     p.wait(LIMIT)
-                    holds("it lives", state(other) in "SRD", state(other))
+                    holds("the other child lives", state(other) in "SRD", state(other))
                 finally:
                     os.kill(other, signal.SIGKILL)
                 out = p.stdout.read()
@@ -524,7 +526,7 @@ def children_of_others(_):
 
 @case
 def folders_of_others(_):
-    """Only what is ours, and no link, is removed, whatever its name is."""
+    """The demonstration removes only folders of its own and no symbolic links, whatever their names are."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         place = pathlib.Path(folder)
         victim = place / "victim"
@@ -551,15 +553,15 @@ def folders_of_others(_):
             wait("daemons run", lambda: len(processes()) >= 12)
             p.end()
         holds("ours are removed", not inside.exists() and not empty.exists(), os.listdir(folder))
-        holds("what never had a lock is not ours", (full / "precious").exists(), os.listdir(folder))
+        holds("a folder without a lock is not removed", (full / "precious").exists(), os.listdir(folder))
         for path in kept:
-            holds("it stays", (path / "precious").exists() and (path / "lock").exists(), path)
+            holds("the folder stays", (path / "precious").exists() and (path / "lock").exists(), path)
         holds("the link stays", link.is_symlink())
 
 
 @case
-def supervisor_stands_still(_):
-    """It is not waited for for ever: the other one cleans up in its place."""
+def supervisor_is_stopped(_):
+    """A stopped supervisor does not delay the end forever: the front cleans up in its place."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
@@ -569,8 +571,8 @@ def supervisor_stands_still(_):
 
 
 @case
-def nobody_reads(_):
-    """Its reader goes away."""
+def reader_disappears(_):
+    """When its reader disappears, the demonstration ends."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         p = pipe(folder=folder)
         p.stdout.readline()
@@ -582,7 +584,7 @@ def nobody_reads(_):
 
 @case
 def both_killed(_):
-    """Then a folder is left: the next one removes it, and only such ones."""
+    """When front and supervisor are killed, a folder is left: the next demonstration removes it, but no other folder."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
@@ -591,21 +593,21 @@ def both_killed(_):
                 os.kill(pid, signal.SIGSTOP)
             for pid in (supervisor, p.pid):
                 os.kill(pid, signal.SIGKILL)
-        wait("no daemon outlives them", lambda: not processes())
+        wait("no daemon outlives the supervisor", lambda: not processes())
         left = os.listdir(folder)
         holds("one folder is left", len(left) == 1, left)
         mine = pathlib.Path(folder) / "elect-demo-mine12"
         mine.mkdir()
         with Live(folder) as p:
-            wait("another one runs", lambda: len(processes()) >= 12)
-            holds("it is removed", left[0] not in os.listdir(folder))
+            wait("another demonstration runs", lambda: len(processes()) >= 12)
+            holds("the folder is removed", left[0] not in os.listdir(folder))
             with Live(folder) as q:
-                wait("a second one runs", lambda: len(processes()) >= 24)
+                wait("a second demonstration runs", lambda: len(processes()) >= 24)
                 q.end()
-            wait("it ends", lambda: len(processes()) == 12)
+            wait("the second demonstration has ended", lambda: len(processes()) == 12)
             status = p.quit()
-            holds("the first one is not disturbed", status == 0, status)
-        holds("what has no lock stays", os.listdir(folder) == [mine.name], os.listdir(folder))
+            holds("the first demonstration is not disturbed", status == 0, status)
+        holds("a folder without a lock stays", os.listdir(folder) == [mine.name], os.listdir(folder))
 
 
 @case
@@ -623,7 +625,7 @@ def bad_input(_):
         deep = pathlib.Path(folder) / ("deep" * 20)
         deep.mkdir()
         expect("a path too long for sockets", run("demo", "-q", *SCRIPT, env={"TMPDIR": str(deep)}), 0, lines=0)
-        holds("it is elsewhere", not os.listdir(deep))
+        holds("the folder was made elsewhere", not os.listdir(deep))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """elect doctor with real daemons on loopback: doctor.py ELECT [CASE ... | --list] [--jobs N]
 
-Healthy and broken clusters: what is found, what the log says of it, and the exit status."""
+Healthy and broken clusters: the findings, the log lines about them, and the exit status."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 
-# A disk or a process that is slow under load is no finding with these.
+# With these times a disk or a process that is slow under load is not a finding.
 CALM = "lease = 30s\nrenewal = 6s\ndelay = 1s\nmax-lease = 40s\n"
 MACHINE = pathlib.Path(ELECT).parent / "test" / "libmachine.so"
 QUICK = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
@@ -53,32 +53,32 @@ def healthy(_):
 
 @case
 def just_started(_):
-    """The first seconds of a member show nothing that is wrong; elect doctor waits until they are over."""
+    """The first seconds of a member are not a finding; elect doctor waits until they are over."""
     with LocalCluster(times=QUICK) as p:
         p.start("a")
         said = answer(p.socket("a"), {"verb": "doctor"})
         early = [f for f in said["findings"] if f["area"] in ("quorum", "peers", "leader", "links")]
         uptime = answer(p.socket("a"), {"verb": "status"})["up_seconds"]
-        holds("no alarm", (said["starting"] and not early) or uptime > 3, said, uptime)
-        expect("it waits", p.elect("a", "doctor"), 2, out=("broken   quorum main", "never heard since", "1 broken, 2 warnings"))
+        holds("no findings at first", (said["starting"] and not early) or uptime > 3, said, uptime)
+        expect("doctor waits", p.elect("a", "doctor"), 2, out=("broken   quorum main", "never heard since", "1 broken, 2 warnings"))
 
 
 @case
 def stalls(_):
-    """Packets that have come meanwhile do not hide that the process stood still."""
+    """A stall of the process is found although packets arrived meanwhile."""
     with LocalCluster(times=QUICK) as p:
         p.begin()
         for name in p.names:
             member = member_of(p.daemons[name].pid)
             os.kill(member, signal.SIGSTOP)
-            time.sleep(2.5)  # longer than a renewal after the time of any timer
+            time.sleep(2.5)  # a stall counts if it lasts for more than a renewal after the time of any timer
             os.kill(member, signal.SIGCONT)
-            wait(f"{name} notices", lambda name=name: found(p, name, "stalls", name, "the daemon stalled"))
+            wait(f"{name} reports the stall", lambda name=name: found(p, name, "stalls", name, "the daemon stalled"))
 
 
 @case
 def addresses_mixed_up(_):
-    """In the file of a, b and c have each other's address."""
+    """In the configuration of a, the addresses of b and c are exchanged."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other.conf"
         b, c = f"127.0.0.1:{p.ports['b']}", f"127.0.0.1:{p.ports['c']}"
@@ -86,13 +86,13 @@ def addresses_mixed_up(_):
         p.start("b", "c")
         p.start("a", conf=other)
         for whom in "bc":
-            wait(f"a names {whom}", lambda whom=whom: found(p, "a", "packets", whom, "unknown address"))
-            wait(f"{whom} names a", lambda whom=whom: found(p, whom, "packets", "a", "meant for another member"))
+            wait(f"a reports {whom}", lambda whom=whom: found(p, "a", "packets", whom, "unknown address"))
+            wait(f"{whom} reports a", lambda whom=whom: found(p, whom, "packets", "a", "meant for another member"))
 
 
 @case
 def unknown_here(_):
-    """d has the key, but is only in its own configuration."""
+    """d has the key, but only its own configuration contains it."""
     with LocalCluster("abcd", times=QUICK) as p:
         of_d = p.folder / "of-d.conf"
         shutil.copy(p.conf, of_d)
@@ -100,10 +100,10 @@ def unknown_here(_):
         p.start("a", "b", "c")
         p.start("d", conf=of_d)
         address = f"127.0.0.1:{p.ports['d']}"
-        wait("a names d", lambda: found(p, "a", "packets", address, "unknown address; the sender has the key, and its id is 4"))
-        wait("the log", lambda: f"packets {address}: packets from {address} are rejected" in p.log("a"))
+        wait("a reports d", lambda: found(p, "a", "packets", address, "unknown address; the sender has the key, and its id is 4"))
+        wait("the log reports d", lambda: f"packets {address}: packets from {address} are rejected" in p.log("a"))
         p.kill("d")
-        wait("cleared", lambda: f"packets {address}: cleared" in p.log("a"))
+        wait("the log reports that it is cleared", lambda: f"packets {address}: cleared" in p.log("a"))
 
 
 @case
@@ -114,12 +114,12 @@ def wrong_clock(_):
     with LocalCluster(times=QUICK) as p:
         p.start("a", "b")
         p.start("c", env={"LD_PRELOAD": str(MACHINE), "CLOCK_RATE": "1.05"})
-        wait("a names c", lambda: found(p, "a", "clocks", "c", "faster than the clock here; rho allows 1 %"))
-        wait("c names b", lambda: found(p, "c", "clocks", "b", "slower"))
-        holds("broken", p.elect("a", "doctor").returncode == 2)
+        wait("a reports c", lambda: found(p, "a", "clocks", "c", "faster than the clock here; rho allows 1 %"))
+        wait("c reports b", lambda: found(p, "c", "clocks", "b", "slower"))
+        holds("doctor reports a broken cluster", p.elect("a", "doctor").returncode == 2)
         rates = {c["member"]: c for c in json.loads(p.elect("a", "doctor", "-o", "json").stdout)["clocks"]}
         holds("rates", rates["c"]["least_percent"] <= 5 <= rates["c"]["most_percent"], rates)
-        holds("no other", rates["b"]["least_percent"] <= 0 <= rates["b"]["most_percent"] and not found(p, "a", "clocks", "b"), rates)
+        holds("the clock of b is not a finding", rates["b"]["least_percent"] <= 0 <= rates["b"]["most_percent"] and not found(p, "a", "clocks", "b"), rates)
 
 
 @case
@@ -136,7 +136,7 @@ def slow_disk(_):
             if not slow:
                 p.resign(p.leader()[0])
             return slow
-        wait("c names its disk", is_slow)
+        wait("c reports its disk", is_slow)
         disk = json.loads(p.elect("c", "doctor", "-o", "json").stdout)["disk"]
         holds("percentiles", disk["syncs"] >= 10 and 60 < disk["median_ms"] <= disk["p90_ms"] <= disk["p99_ms"], disk)
 
@@ -147,17 +147,17 @@ def one_of_three(_):
         p.start("a")
         wait("quorum", lambda: found(p, "a", "quorum", "main", "1 of 3 voters reachable, 2 needed"))
         expect("doctor", p.elect("a", "doctor"), 2, out=("broken   quorum main", "start or reconnect b, c", "never heard since"))
-        wait("the log", lambda: "main: quorum: 1 of 3 voters reachable, 2 needed (start or reconnect b, c)" in p.log("a"))
-        holds("once", p.log("a").count("voters reachable") == 1, p.log("a"))
+        wait("the log reports the quorum", lambda: "main: quorum: 1 of 3 voters reachable, 2 needed (start or reconnect b, c)" in p.log("a"))
+        holds("the log reports it once", p.log("a").count("voters reachable") == 1, p.log("a"))
         worst = json.loads(p.elect("a", "status", "-o", "json").stdout)["worst"]
         holds("worst", worst["severity"] == "broken" and worst["do"], worst)
         p.start("b", "c")
-        wait("gone", lambda: "main: quorum: cleared" in p.log("a"))
+        wait("the log reports that it is cleared", lambda: "main: quorum: cleared" in p.log("a"))
 
 
 @case
 def another_key(_):
-    """c has another key: a and b name c, and c names a and b."""
+    """c has another key: a and b report c, and c reports a and b."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other"
         other.mkdir()
@@ -166,7 +166,7 @@ def another_key(_):
         p.start("a", "b")
         p.start("c", conf=other / "elect.conf")
         for by, whom in (("a", "c"), ("b", "c"), ("c", "a"), ("c", "b")):
-            wait(f"{by} names {whom}", lambda by=by, whom=whom: found(p, by, "packets", whom, "wrong key or other cluster"))
+            wait(f"{by} reports {whom}", lambda by=by, whom=whom: found(p, by, "packets", whom, "wrong key or other cluster"))
             wait(f"{by} logs {whom}", lambda by=by, whom=whom: f"packets {whom}: packets from 127.0.0.1:{p.ports[whom]} are rejected"
                  in p.log(by))
         expect("remedy", p.elect("a", "doctor"), 1 if p.leader(among=["a", "b"]) else 2, out="compare elect key list and the cluster id on both members")
@@ -183,8 +183,8 @@ def another_configuration(_):
         other.write_text(p.conf.read_text().replace("renewal = 300ms", "renewal = 310ms"))
         p.start("a", "b")
         p.start("c", conf=other)
-        wait("named by key", lambda: found(p, "a", "configuration", "c", "renewal (300 ms here, 310 ms there)"))
-        wait("and there", lambda: found(p, "c", "configuration", "a", "renewal (310 ms here, 300 ms there)"))
+        wait("a reports the setting that differs", lambda: found(p, "a", "configuration", "c", "renewal (300 ms here, 310 ms there)"))
+        wait("c reports the setting that differs", lambda: found(p, "c", "configuration", "a", "renewal (310 ms here, 300 ms there)"))
 
 
 @case
@@ -200,7 +200,8 @@ def no_daemon(_):
 
 @case
 def no_daemon_can_start(_):
-    """What prevents a start, or would hurt later, is found without a daemon; and no advice would spoil another file."""
+    """Without a daemon, doctor finds what prevents a start or would cause problems later; no advice changes the mode of another
+    file."""
     with LocalCluster("ab", options="on-leader = /nonexistent\n") as p:
         expect("hook and voters", p.elect("a", "doctor"), 2, out=("broken   hooks on-leader ", "/nonexistent: No such file or directory",
                                                                   "warning  voters cluster ", "add a witness", "2 broken, 1 warning"))
@@ -211,12 +212,12 @@ def no_daemon_can_start(_):
             p.edit("[cluster]\n", f"[cluster]\nkey-file = {path}\n")
             done = p.elect("a", "doctor")
             expect("no key", done, 2, out=f"broken   keys {path} ")
-            holds("no chmod", "chmod" not in done.stdout, done.stdout)
+            holds("no advice to chmod", "chmod" not in done.stdout, done.stdout)
             p.edit(f"key-file = {path}\n", "")
         os.chmod(p.folder / "state", 0o1777)
         done = p.elect("a", "doctor")
         expect("a folder like /tmp", done, 2, out="move the state to a folder of its own")
-        holds("no chmod of it", "chmod" not in done.stdout, done.stdout)
+        holds("no advice to chmod the folder", "chmod" not in done.stdout, done.stdout)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", p.ports["b"]))
             expect("port in use", p.elect("b", "doctor"), 2, out=("broken   address b ", "Address already in use: end the process"))
@@ -225,13 +226,13 @@ def no_daemon_can_start(_):
 
 
 @case
-def no_rights(_):
+def may_not_connect(_):
     if os.geteuid() != 0:
         raise NotHere("needs root")
     with LocalCluster(times=CALM) as p:
         p.begin()
         os.chmod(p.folder, 0o755)
-        command = p.folder / "elect"  # where another user finds it
+        command = p.folder / "elect"  # a place that other users may search
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
         done = subprocess.run([command, "doctor", "-S", p.socket("a")], capture_output=True, text=True, user=65534, group=65534,
@@ -241,19 +242,20 @@ def no_rights(_):
 
 @case
 def which_member(_):
-    """Without --id: the member that runs here, whoever may see its state, or else the one that has its state here."""
+    """Without --id, doctor finds the member that runs here, even if the user may not see its state, or else the one with its
+    state here."""
     with LocalCluster(names="a", times=CALM, options="run-dir = run\n") as p:
         status = p.folder / "run" / "member-1.status"
         status.parent.mkdir()
         p.start()
-        wait("it runs", lambda: p.elect("a", "doctor").returncode == 0)
+        wait("the daemon runs", lambda: p.elect("a", "doctor").returncode == 0)
 
         def doctor(*words):
             if os.geteuid() != 0:
                 return run("doctor", "-c", p.conf, *words)
             return subprocess.run([p.folder / "elect", "doctor", "-c", p.conf, *words], capture_output=True, text=True, user=65534,
                                   group=65534, extra_groups=[], env={"PATH": os.environ["PATH"]})
-        shutil.copy(ELECT, p.folder / "elect")  # where another user finds it
+        shutil.copy(ELECT, p.folder / "elect")  # a place that other users may search
         for path in (p.folder / "elect", p.folder, p.folder / "run"):
             os.chmod(path, 0o755)
         if os.geteuid() == 0:
@@ -271,7 +273,7 @@ def which_member(_):
 
 @case
 def answers_without_findings(_):
-    """What answers on the status socket, but not with findings, is not taken for a healthy daemon."""
+    """A process that answers on the status socket, but without findings, is not reported as a healthy daemon."""
     with LocalCluster(names="a") as p, socket.socket(socket.AF_UNIX) as door:
         (p.folder / "state").mkdir(exist_ok=True)
         door.bind(p.socket("a"))
@@ -338,10 +340,10 @@ def open_to_others(_):
 
 @case
 def locked_out(_):
-    """c is down, and would be locked out by the removal of the only key that it has."""
+    """c is down, and removing its only key would lock it out."""
     with LocalCluster(names="abc", times=QUICK) as p:
         confs = {}
-        for n in "abc":  # each has a key file of its own
+        for n in "abc":  # each member has a key file of its own
             folder = p.folder / f"of-{n}"
             folder.mkdir()
             shutil.copy(p.folder / "key", folder / "key")
@@ -354,11 +356,11 @@ def locked_out(_):
         expect("new", run("key", "new", new, "-c", confs["a"]), 0)
         for n in "ab":
             expect("install", run("key", "install", new, "-c", confs[n], "--id", n), 0)
-        wait("c is missed", lambda: found(p, "a", "keys", "c", "would lock it out"))
+        wait("doctor reports that c may lack the key", lambda: found(p, "a", "keys", "c", "would lock it out"))
         wait("use", lambda: "warning: key 2 may be missing on c (down)" in run("key", "use", "2", "-c", confs["a"], "--id", "a").stderr)
         expect("remove", run("key", "remove", "1", "-c", confs["a"], "--id", "a"), 1, err=("key 2 may be missing on c", "--force"))
         done = run("key", "remove", "1", "-c", confs["a"], "--id", "a", "--force")
-        holds("by force, with a warning", done.returncode == 0 and "warning: " in done.stderr and "locked out" in done.stderr, done)
+        holds("--force succeeds with a warning", done.returncode == 0 and "warning: " in done.stderr and "locked out" in done.stderr, done)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The checker can fail: each way in which a cluster may go wrong is put into evidence that is right, and is found."""
+"""Tests the safety checker: puts each kind of violation into correct evidence, and expects the checker to find it."""
 
 import copy
 import json
@@ -22,7 +22,7 @@ def leads(term):
     return {"event": "leads", "text": "leads", "cause": "a majority has granted", "term": term}
 
 
-def no_more(cause="its lease has run out"):
+def stopped_leading(cause="its lease has run out"):
     return {"event": "stopped-leading", "text": "stopped leading", "cause": cause}
 
 
@@ -32,7 +32,7 @@ RIGHT = {
     "resource": [{"at": 1, "member": "c", "token": T1, "accepted": True}, {"at": 2, "member": "b", "token": T2, "accepted": True},
                  {"at": 3, "member": "c", "token": T1, "accepted": False}, {"at": 4, "member": "c", "token": T3, "accepted": True}],
     "nemesis": [],
-    "c.log": [{"event": "started", "text": "starts"}, leads(T1), no_more(), {"event": "follows", "text": "follows b"}, leads(T3)],
+    "c.log": [{"event": "started", "text": "starts"}, leads(T1), stopped_leading(), {"event": "follows", "text": "follows b"}, leads(T3)],
     "b.log": [{"event": "started", "text": "starts"}, leads(T2), {"event": "started", "text": "after kill -9"}],
 }
 
@@ -57,7 +57,7 @@ def overlap_inside(e):
     e["claims-b"] += claims("b", T2, 4500, 4505, left=1)
 
 
-def overlap_of_three(e):  # the long office is not forgotten for the short one between
+def overlap_of_three(e):  # the short office in between must not hide the long one
     e["claims-b"] = claims("b", T2, 1400, 3900)
     e["claims-a"] = claims("a", T2 + 1, 1500, 1505)
     e["a.log"] = [leads(T2 + 1)]
@@ -67,12 +67,12 @@ def yes_too_late(e):
     e["claims-c"].append({"member": "c", "contradiction": {"leads": True, "left_us": -70000}})
 
 
-def hand_over_too_early(e):  # it still answered yes after the other one did
+def hand_over_too_early(e):  # the member still claimed its office after the other one did
     e["nemesis"] = [{"at": 900_000, "what": "hand-over", "member": "c", "token": T1}]
     e["claims-b"] = claims("b", T2, 950, 3000)
 
 
-def hand_over_of_a_former_life(e):  # it says nothing of the next one
+def hand_over_of_a_former_life(e):  # which does not excuse an overlap of the next life
     e["nemesis"] = [{"at": 100, "what": "hand-over", "member": "c"}, {"at": 200, "what": "started", "member": "c"}]
     e["claims-b"] = claims("b", T2, 1250, 3000)
 
@@ -116,10 +116,10 @@ def write_without_claim(e):
 
 
 def no_cause(e):
-    e["c.log"][2] = no_more(None)
+    e["c.log"][2] = stopped_leading(None)
 
 
-def no_word(e):
+def unlogged_loss(e):
     del e["c.log"][2]
 
 
@@ -139,12 +139,12 @@ def no_term_of_a_leader(e):
     e["c.log"][3] = {"event": "follows", "text": "follows b in term 0.0", "leader": "b"}
 
 
-WRONG = [(overlap, "P3: c in term 1.3 and b in term 2.2 both led for 44.9 ms"), (overlap_inside, "P3"), (overlap_of_three, "P3"), (yes_too_late, "P3: c said"),
+WRONG = [(overlap, "P3: c in term 1.3 and b in term 2.2 both led for 44.9 ms"), (overlap_inside, "P3"), (overlap_of_three, "P3"), (yes_too_late, "P3: c reported"),
          (hand_over_too_early, "P3"), (hand_over_of_another, "P3"),
          (hand_over_of_a_former_life, "P3"), (hand_over_of_another_member, "P3"), (one_term_two_members, "P1: b and c"),
          (one_term_two_logs, "P1: b and c"), (reuse, "P2: c began"), (smaller_token, "P2: the office of b"),
          (stale_write, "stale write: c wrote with 1.3 after 2.2"), (write_without_claim, "stale write: a wrote"),
-         (no_cause, "no cause: c stopped leading"), (no_word, "no cause: c led in term 1.3"),
+         (no_cause, "no cause: c stopped leading"), (unlogged_loss, "no cause: c led in term 1.3"),
          (claim_unknown_to_the_log, "no cause: b claimed term 2.2"), (succeeds_itself_with_less, "no cause: b led in term 2.2"),
          (wrong_term_of_a_leader, "wrong words: c follows b"), (no_term_of_a_leader, "wrong words: c follows b")]
 
@@ -175,8 +175,8 @@ def main():
         evidence = copy.deepcopy(RIGHT)
         if change is not None:
             change(evidence)
-        if judge(evidence) or seen(evidence)["offices"] != 3:  # none is overlooked
-            failures.append(f"{change and change.__name__}: nothing is wrong, but: {judge(evidence)}")
+        if judge(evidence) or seen(evidence)["offices"] != 3:  # no office is overlooked
+            failures.append(f"{change and change.__name__}: the evidence is correct, but: {judge(evidence)}")
     for change, expected in WRONG:
         evidence = copy.deepcopy(RIGHT)
         change(evidence)
@@ -184,7 +184,7 @@ def main():
             failures.append(f"{change.__name__}: expected {expected!r}, not {judge(evidence)}")
     for failure in failures:
         print(failure, file=sys.stderr)
-    print(f"{len(WRONG)} kinds of wrong evidence, {len(failures)} of them or of what is right misjudged")
+    print(f"{len(WRONG)} kinds of wrong evidence, {len(failures)} kinds misjudged, right or wrong")
     return 1 if failures else 0
 
 

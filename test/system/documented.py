@@ -1,6 +1,6 @@
-"""What the documents say can be done is done here: every command line in them is run, in their order, and must say what
-they show. What a reader does in between is told by directions, at their own words. What cannot be done here is listed,
-with the reason. And every link, file, verb and option that they name is there."""
+"""Runs the documents: every command line in them is run, in order, and must print what they show. Directions carry out what the
+prose between the commands tells a reader to do, recognized by its words. Commands that cannot run here are listed, with the
+reason. Every link, file, verb and option that the documents mention must exist."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import wrong  # noqa: E402
 from lib.processes import die_with_parent, signal_both, wait  # noqa: E402
 
-PATIENCE = 300  # seconds, for what takes one or two
-LONG = 1200     # for what works
-# Instead of the defaults: a member may stand still for seconds, and keeps its lease and its turn to be elected.
+PATIENCE = 300  # seconds, for what normally takes one or two
+LONG = 1200  # the same, for long commands
+# These replace the defaults: a member may stall for seconds, and still keeps its lease and its turn to be elected.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 1s\n"
 RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
 
-# ---- what is not run, or not checked, and why: each must still be there ----
+# ---- exceptions, with the reason: each must still be in its document ----
 
 BUILDS = "it builds, tests or measures for minutes: only looked up in the Makefile"
 MACHINES = "it needs root, systemd and three machines: test/system/machines.py"
@@ -67,14 +67,14 @@ EXITS = {
     "examples/README.md": {"echo one again | ELECT_TOKEN=65537 fenced store": 1},
 }
 GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
-ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")  # what is not so yet may be so soon
+ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")  # the expected answer may come later
 NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still speaks with key|the daemon closed the connection")
 
 
-# ---- what differs from run to run ----
+# ---- output that differs from run to run ----
 
 def term(found):
-    """How often they tried does not matter; whose it is does."""
+    """Keeps the owner of a term but not its counter, which depends on the number of candidacies."""
     return f"N.{int(found[0]) & 0xffff}"
 
 
@@ -92,12 +92,12 @@ def normal(text):
 
 
 def fits(said, shown):
-    """A line ... stands for any lines."""
+    """Returns True if the output fits the document, where a line ... stands for any lines."""
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in normal(shown))
     return re.fullmatch(pattern, "".join(line + "\n" for line in normal(said))) is not None
 
 
-# ---- what runs ----
+# ---- running commands ----
 
 def is_free(port):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -109,8 +109,8 @@ def is_free(port):
 
 
 def free_tens():
-    """Of ports, of which the last digit is left to the documents; not among those that the kernel gives to anybody, nor
-    where lib/local_cluster.py looks for some."""
+    """Yields blocks of ten ports, whose last digit the documents choose; they are not among the ports that the kernel assigns,
+    nor where lib/local_cluster.py looks for ports."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -118,7 +118,7 @@ def free_tens():
 
 
 class Going:
-    """A command that does not end by itself, and what it has said so far."""
+    """A command that does not end by itself, and its output so far."""
 
     def __init__(self, line, process):
         self.line, self.process, self.lines, self.news = line, process, [], threading.Condition()
@@ -153,7 +153,8 @@ class Going:
 
 
 class Player:
-    """One document, in a folder of its own with what a reader finds in the tree, and a command that was built."""
+    """Plays one document, in a folder of its own with the files that a reader finds in the tree, and the command that was
+    built."""
 
     def __init__(self, name, folder):
         self.name, self.folder, self.text = name, pathlib.Path(folder), (pathlib.Path(ROOT) / name).read_text()
@@ -172,7 +173,7 @@ class Player:
         return env
 
     def here_for(self, line):
-        """Ports that are free, and the folders of this test."""
+        """Replaces the ports of the document by free ones, and its folders by those of this test."""
         line = re.sub(r"\b7[4-6]\d(?=\d\b|\$)", lambda found: str(self.ten(found[0])), line)
         for written, place in self.paths.items():
             line = line.replace(written, place(self))
@@ -235,7 +236,8 @@ class Player:
     # -- one command --
 
     def ends(self, line, shown=None, comments=""):
-        """It ends as it should, and says what is shown; what a daemon is asked, or refuses for now, is asked again."""
+        """Checks that a command ends with the right exit code and output; queries, and orders that are refused for now, are
+        repeated."""
         complaint = shown and re.search(r"^elect [a-z-]+: .*\n\Z|^\S+ +violated after", shown, re.M)
         wanted = EXITS.get(self.name, {}).get(line, 1 if complaint else 0)
         limit = time.monotonic() + PATIENCE
@@ -256,14 +258,14 @@ class Player:
             check(f"{self.name}: {line}: {number} worlds", found, out)
 
     def command(self, line, comments="", shown=None):
-        """What is started goes on; else None."""
+        """Runs a command line. Returns the process if the command continues, else None."""
         bare = re.sub(r"\s+# .*$", "", line)
         if bare in CANNOT.get(self.name, {}):
             self.met.add(bare)
             if re.match(r"(sudo )?make\b", bare):
                 words = bare.removeprefix("sudo ").split()[1:]
                 done = subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True)
-                check(f"{self.name}: {bare}: there is such a target", done.returncode == 0, done.stderr)
+                check(f"{self.name}: {bare}: this target exists", done.returncode == 0, done.stderr)
             return None
         if bare in EXITS.get(self.name, {}):
             self.met.add(bare)
@@ -288,7 +290,8 @@ class Player:
     # -- one block --
 
     def block(self, text, shown):
-        """Commands, a line each; what goes on says every line that is shown, in whatever order."""
+        """Runs a block of commands, one on each line; commands that continue must print every line that is shown, in any
+        order."""
         comments, going, lines = "", [], text.replace("\\\n", "").splitlines()
         alone = [line for line in lines if line and not line.startswith("#")]
         for line in lines:
@@ -296,7 +299,7 @@ class Player:
                 comments += line
             elif line:
                 clear = shown is None or GOES_ON.search(line) or len(alone) == 1
-                check(f"{self.name}: one command for one output", clear, text)
+                check(f"{self.name}: a block with output has only one command", clear, text)
                 going.append(self.command(line, comments, shown))
                 comments = ""
         if shown is None or not any(going):
@@ -308,10 +311,10 @@ class Player:
             if not missing or time.monotonic() > limit:
                 break
             time.sleep(0.02)
-        check(f"{self.name}: {alone[-1]} says what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
+        check(f"{self.name}: {alone[-1]} prints what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
 
     def session(self, text):
-        """$ command, then what it prints."""
+        """Runs each command after a $, and compares its output."""
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
             self.command(command, shown=shown)
 
@@ -322,7 +325,7 @@ class Player:
                 act(self)
 
     def ini(self, text):
-        """A configuration, or a part of one, which conf.d takes."""
+        """Checks a configuration, or a part of one, which is put into conf.d."""
         if re.match(r"\[(Unit|Service|Install)\]", text):
             return
         place = self.folder / "ini"
@@ -339,7 +342,7 @@ class Player:
         check(f"{self.name}: a configuration", done.returncode == 0, done.stderr, text)
 
     def c(self, text):
-        """Is there, line by line, in a source that the page names."""
+        """Checks that C code is contained, line by line, in a source file that the page names."""
         named = [*markdown.LINK.findall(self.text), *markdown.backticks(self.text)]
         files = [place / name for name in named if re.fullmatch(r"[\w./-]+\.[ch]", name)
                  for place in (pathlib.Path(ROOT), (pathlib.Path(ROOT) / self.name).parent) if (place / name).is_file()]
@@ -347,10 +350,10 @@ class Player:
         for piece in re.split(r"^\s*(?:\.\.\.|/\* \.\.\. \*/)\s*$", text, flags=re.M):
             lines = "\n".join(line.strip() for line in piece.strip().splitlines())
             there = any(lines in source for source in sources)
-            check(f"{self.name}: C that is in {', '.join(file.name for file in files)}", there, piece)
+            check(f"{self.name}: C code of {', '.join(file.name for file in files)}", there, piece)
 
     def shown(self, steps, i):
-        """The output below a command: a fence in no language, with nothing but prose in between."""
+        """Returns the output below a command: a fence without a language, after nothing but prose."""
         at = next((k for k in range(i + 1, len(steps)) if steps[k][0] != "prose"), None)
         if at is None or steps[at][0] != "" or steps[at][1].startswith("$ "):
             return None, None
@@ -370,22 +373,22 @@ class Player:
             elif kind == "" and i not in used:
                 first = text.splitlines()[0]
                 self.met.add(first)
-                check(f"{self.name}: a block that nothing prints is listed", first in SHOWN.get(self.name, {}), text)
+                check(f"{self.name}: a block without a command is in the list", first in SHOWN.get(self.name, {}), text)
             elif kind == "ini":
                 self.ini(text)
             elif kind == "c":
                 self.c(text)
             elif kind not in ("heading", "", *LANGUAGES):
-                check(f"{self.name}: a language that is known", False, kind)
+                check(f"{self.name}: the language of a fence is known", False, kind)
         for table in (CANNOT, SHOWN, EXITS, WHEN, AGAIN, DIRECTIONS):
             for words in set(table.get(self.name, {})) - self.met:
-                check(f"{self.name} still says: {words}", False, "else take it out of the list")
+                check(f"{self.name} still contains: {words}", False, "or else remove it from the list")
 
 
 # ---- directions ----
 
 def soon(what, holds):
-    """What it is, once it is so."""
+    """Waits until holds() returns a true value, and returns it; a timeout is recorded as a failure."""
     try:
         return wait(what, holds, PATIENCE)
     except Failure as failure:
@@ -397,7 +400,7 @@ DEMO = "build/elect {} -c demo/elect.conf --id {} {}"
 
 
 def status(p, name, line=DEMO):
-    """What a member says of itself; {} if it does not answer."""
+    """Returns the status of a member; {} if it does not answer."""
     code, out, _ = p.run(line.format("status", name, "-o json"))
     return json.loads(out) if code == 0 else {}
 
@@ -407,7 +410,7 @@ def group(p, name, line=DEMO):
 
 
 def lead(p, name, line=DEMO):
-    """Until that member leads. Where others were slow, another one may: then it hands over, which a slow one may miss as well."""
+    """Waits until that member leads. If it was slow, another member may lead: then that one hands over, as often as necessary."""
     def leads():
         leader = group(p, name, line).get("leader")
         if leader not in (None, name):
@@ -417,35 +420,35 @@ def lead(p, name, line=DEMO):
 
 
 def b_leads(p):
-    """With a alone: b is the higher one."""
+    """b wins: only a is up besides, and b ranks higher."""
     lead(p, "b")
-    check("b says that it leads", p.latest("--id b").says("leader b|became leader"))
+    check("b reports that it leads", p.latest("--id b").says("leader b|became leader"))
 
 
 def kill_the_leader(p):
-    """b, as soon as c is next."""
-    soon("c is next", lambda: group(p, "b").get("heir") == "c")
+    """Kills b as soon as c is its heir."""
+    soon("c is the heir", lambda: group(p, "b").get("heir") == "c")
     os.kill(soon("b answers", lambda: status(p, "b"))["pid"], signal.SIGKILL)
-    check("its guardian ends, too", p.latest("daemon .*--id b").process.wait(PATIENCE) == 128 + signal.SIGKILL)
-    soon("it is followed by another one", lambda: group(p, "c").get("leader") in ("a", "c"))
+    check("the guardian of b ends, too", p.latest("daemon .*--id b").process.wait(PATIENCE) == 128 + signal.SIGKILL)
+    soon("another member takes over", lambda: group(p, "c").get("leader") in ("a", "c"))
     lead(p, "c")
 
 
 def b_is_next(p):
-    """As of c, which leads."""
+    """c leads, and its heir is b."""
     lead(p, "c")
-    soon("b is next", lambda: group(p, "c").get("heir") == "b")
+    soon("b is the heir", lambda: group(p, "c").get("heir") == "b")
 
 
 def start_b_again(p):
-    """And it is there for long enough to be next again."""
+    """Starts b, and waits until it is the heir again."""
     again = p.start("build/elect daemon -c demo/elect.conf --id b")
-    check("it follows", again.says("follows c"), *again.said())
+    check("b follows", again.says("follows c"), *again.said())
     b_is_next(p)
 
 
 def quick_start(p):
-    """Three members of which a leads."""
+    """Starts three members, of which a leads."""
     build = "build/elect"
     p.ends(f"{build} init --new-cluster a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403 -c demo/elect.conf -q")
     for name, pattern in (("a", "starts"), ("b", "became leader|follows"), ("c", "follows")):
@@ -455,24 +458,25 @@ def quick_start(p):
 
 
 def writes(p):
-    """Then it makes room for the next."""
+    """Waits for the output of the leader's command, then ends the command, so that the next one starts."""
     soon("a leader writes", (p.folder / "times").exists)
     p.latest("fenced times").end()
 
 
 WRAPPER = """#!/bin/sh
-# The command on the machine that is meant.
+# elect with the configuration of the machine on which the command runs
 exec {elect} -c "$HERE/elect.conf" "$@"
 """
 SUDO = """#!/bin/sh
-# Whoever this is may do it.
+# no change of user is necessary
 shift 2
 exec "$@"
 """
 
 
 def three_machines(p):
-    """Each with its own folder in place of /etc/elect, and the times of elect.conf that the document shows."""
+    """Creates the machines: each has a folder of its own in place of /etc/elect, and the times of elect.conf that the document
+    shows."""
     for name, text in (("elect", WRAPPER.format(elect=ELECT)), ("sudo", SUDO)):
         (p.folder / "bin" / name).write_text(text)
         (p.folder / "bin" / name).chmod(0o755)
@@ -493,7 +497,7 @@ def three_machines(p):
 
 
 def start_three(p):
-    """c leads, and is where we are. A change of members takes max-lease."""
+    """Starts the three members; c leads, and runs the commands. A change of members takes max-lease."""
     edit(p, "[cluster]\n", "[cluster]\nlease = 8s\nrenewal = 1s\ndelay = 900ms\nmax-lease = 9s\n")
     for p.here in "cab":
         going = p.start(f"elect daemon # {p.here}")
@@ -507,7 +511,7 @@ def start_three(p):
 def edit(p, old, new, names="abc"):
     for name in names:
         path = p.machines[name] / "elect.conf"
-        check("something to edit", old in path.read_text(), old)
+        check("the text to edit exists", old in path.read_text(), old)
         path.write_text(path.read_text().replace(old, new, 1))
 
 
@@ -526,7 +530,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """a, which only followed until now."""
+    """Makes a a member again, after it was an observer."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: who votes in main\n")
@@ -544,7 +548,7 @@ def lose_a_state(p):
 
 
 def take_state_away(p):
-    """elect init has made one, for no other member answered in time."""
+    """Removes the state that elect init has created because no other member answered in time."""
     for path in (p.machines["a"] / "state").glob("*.state"):
         path.unlink()
 
@@ -555,7 +559,7 @@ def start_it_again(p):
     p.here = "c"
 
 
-WHEN = {  # when a command says so, something is done, or it is just waited for
+WHEN = {  # commands that continue: the line that they must print, and what is done then
     "docs/tutorial.md": {
         "build/elect daemon -c demo/elect.conf --id b": ("starts", b_leads),
         "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),
@@ -574,7 +578,7 @@ WHEN = {  # when a command says so, something is done, or it is just waited for
         "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
     },
 }
-AGAIN = {  # what a slow machine may do instead of what is shown: the command, and what is done before it is tried again
+AGAIN = {  # commands that a slow machine may refuse, and what is done before they are repeated
     "docs/tutorial.md": {"build/elect resign -c demo/elect.conf --id a": b_is_next},
     "docs/operations.md": {"sudo -u elect elect init": take_state_away},
 }

@@ -85,7 +85,7 @@ def init_and_readmit(_):
         holds("a later life", incarnation > 1, incarnation)
 
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 # Verbs that need the configuration, and the sockets of a member that runs.
 ASKING = (["status"], ["is-leader"], ["leader"], ["members"], ["watch"], ["history"], ["explain"], ["doctor"], ["key", "list"])
 TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
@@ -95,14 +95,14 @@ TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
 def permissions(_):
     """What another user may not do: which object refuses, and which user or group it lets in."""
     need_root()
-    group = next(g for g in grp.getgrall() if g.gr_gid not in (0, NOBODY))
+    group = next(g for g in grp.getgrall() if g.gr_gid not in (0, UNPRIVILEGED))
     with LocalCluster() as p:
         command = p.folder.parent / f"{p.folder.name}-elect"  # where another user finds it
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
 
         def as_nobody(words):
-            return subprocess.run([command, *map(str, words)], capture_output=True, text=True, user=NOBODY, group=NOBODY,
+            return subprocess.run([command, *map(str, words)], capture_output=True, text=True, user=UNPRIVILEGED, group=UNPRIVILEGED,
                                   extra_groups=[], stdin=subprocess.DEVNULL, cwd="/")
 
         def denied(words, obj, help_, code):
@@ -144,7 +144,7 @@ def permissions(_):
             with tempfile.TemporaryDirectory(dir="/") as hooks:  # the daemon's user is the one that may not search it
                 os.chmod(hooks, 0o710)
                 p.edit("[cluster]\n", f"[cluster]\non-leader = {hooks}/hook\n")
-                os.chown(p.folder / "state", NOBODY, NOBODY)
+                os.chown(p.folder / "state", UNPRIVILEGED, UNPRIVILEGED)
                 denied(["config", "check", p.conf], f"on-leader: {hooks}/hook", f"which may search {hooks}\n", 78)
                 os.chmod(hooks, 0o700)
                 for done in (run("config", "check", p.conf), as_nobody(["config", "check", p.conf])):

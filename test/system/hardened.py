@@ -1,5 +1,5 @@
-"""What is installed is hardened, as far as this compiler can: a position-independent executable, whose tables cannot be
-written once it runs, with stack protection and checked copies; and the libraries show what their headers do, no more."""
+"""The installed files are hardened as far as this compiler can: a position-independent executable whose tables are read-only at
+run time, with stack protection and checked copies. The libraries export only the functions in their headers."""
 
 import re
 import subprocess
@@ -31,14 +31,14 @@ def look_at(path):
 
 
 look_at(ELECT)
-check(f"{ELECT}: no executable: PIE is missing", re.search(r"FLAGS_1.*\bPIE\b", read("-d", ELECT)))
+check(f"{ELECT}: not a position-independent executable (PIE)", re.search(r"FLAGS_1.*\bPIE\b", read("-d", ELECT)))
 shown = 0
 for library, prefix in SHOWS.items():
     look_at(library)
     names = [line.split()[7] for line in read("--dyn-syms", library).splitlines()
              if len(line.split()) >= 8 and line.split()[4] == "GLOBAL" and line.split()[6] != "UND"]
-    check(f"{library}: shows nothing", names)
-    check(f"{library}: shows {[name for name in names if not re.match(prefix, name)]}",
+    check(f"{library}: exports nothing", names)
+    check(f"{library}: exports {[name for name in names if not re.match(prefix, name)]}",
           all(re.match(prefix, name) for name in names))
     shown += len(names)
 print(f"{shown} functions in the libraries")

@@ -1,20 +1,21 @@
-/* A workload that does not want to end: hostile FILE MODE [NUMBER]
+/* A workload that resists its end: hostile FILE MODE [NUMBER]
  *
- * Every process of it writes the time (CLOCK_BOOTTIME, microseconds) into the file for as long as
- * it lives, so that anybody can see when the last one was alive.
+ * As long as they live, all its processes write the time (CLOCK_BOOTTIME, microseconds) into the
+ * file, so that a test can see when the last one was alive.
  *
- *   plain    ends when it is told
- *   ignore   does not
- *   tree     ... nor do NUMBER others, twice forked, in sessions of their own
- *   chain    ... NUMBER lines of processes of which each forks the next one, and ends; for a minute
- *   bomb     ... forks up to NUMBER processes, as fast as it can
- *   memory   ... holds NUMBER MiB
+ *   plain    ends when it is told to
+ *   ignore   ignores the signals
+ *   tree     ... and so do NUMBER others, forked twice, in sessions of their own
+ *   chain    ... and NUMBER chains, in which each process forks the next one and ends; for a minute
+ *   bomb     ... and forks up to NUMBER processes, as fast as it can
+ *   memory   ... and holds NUMBER MiB
  *   output   ... and fills its output
- *   threads  ... tree, but forked by a thread that is not the first one
+ *   threads  ... and forks a tree, from a thread that is not the first one
  *   stopped  ... and stops itself
- *   record   ... tree, with a file of its own in FILE, a folder: TOKEN-PID; it has its start, too
+ *   record   ... and forks a tree, but writes to a new file TOKEN-PID in the folder FILE, which also
+ *            has the time of its start
  *
- *   stalls   does no work: it notes when a processor of this machine stood still, and how long */
+ *   stalls   does no work: records when a processor of this machine stalled, and for how long */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,9 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHAIN_MAX 60000000 /* microseconds: what a test that was killed leaves behind ends */
+#define CHAIN_MAX 60000000 /* microseconds: then the processes end, in case their test was killed */
 
-/* Of all: the latest; how many were forked; when it began; how many chains ended by themselves. */
+/* For all processes: the latest time; how many were forked; the first time; how many chains ended
+ * by themselves. */
 static _Atomic int64_t *beat;
 
 static int64_t clock_now(void)
@@ -66,7 +68,7 @@ static void ignore_all(void)
         signal(numbers[i], SIG_IGN);
 }
 
-/* Forked twice, so that its parent is none of ours. */
+/* Forks twice, so that the parent of the new process is not one of ours. */
 static void one_more(void)
 {
     pid_t child = fork();
@@ -144,10 +146,10 @@ static void in_thread(long *number)
         pthread_join(thread, NULL);
 }
 
-#define STALL  2000 /* microseconds: shorter ones are ordinary */
+#define STALL  2000 /* microseconds: shorter stalls are ordinary */
 #define STALLS 255
 
-/* A ring behind its counter: the end of each stall, and its length. */
+/* The counter precedes a ring of pairs: the end of each stall, and its length. */
 static void note_stall(int64_t end, int64_t length)
 {
     int64_t slot = atomic_fetch_add(&beat[0], 1) % STALLS;
@@ -155,8 +157,8 @@ static void note_stall(int64_t end, int64_t length)
     beat[2 + 2 * slot] = length;
 }
 
-/* Bound to one processor, and with a real-time priority if that is allowed: the thread sleeps for a
- * millisecond, and only a processor that stands still wakes it up much later. */
+/* Detects stalls of one processor: the thread is bound to it, has a real-time priority if that is
+ * allowed, and sleeps for a millisecond; only a stalled processor wakes it up much later. */
 static void *watch_processor(void *number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

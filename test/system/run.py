@@ -22,7 +22,7 @@ from lib.checks import NotHere, expect, holds, is_root, need_root, skip  # noqa:
 from lib.elect_command import ELECT  # noqa: E402
 from lib.fake_daemon import CGROUP, FAILED, Fake, LOOSE, MARGIN, NAMESPACE, NOW, SHORT, TERM, UNHEALTHY, YIELDS, boottime  # noqa: E402
 from lib.processes import LIMIT, state, wait  # noqa: E402
-from lib.runner import HOSTILE, NOBODY, OBEYS, Run, STAYS, begin, empty, main, ran  # noqa: E402
+from lib.runner import HOSTILE, UNPRIVILEGED, OBEYS, Run, STAYS, begin, empty, main, ran  # noqa: E402
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 
@@ -92,7 +92,7 @@ def as_ordinary_user(f):
     """What makes a run an ordinary user's, who may use this folder and this socket."""
     f.folder.chmod(0o777)
     os.chmod(f.path, 0o777)
-    return {"user": NOBODY, "group": NOBODY, "cwd": "/"} if os.geteuid() == 0 else {}
+    return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if os.geteuid() == 0 else {}
 
 
 @case
@@ -624,7 +624,7 @@ def health_before_it_leads(_):
 
 
 def say_as_nobody(name):
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)
     sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     while True:
         try:
@@ -669,7 +669,7 @@ def isolated(_):
     with Fake() as f:
         f.folder.chmod(0o711)
         os.chmod(f.path, 0o777)
-        who = [{}] + ([{"user": NOBODY, "group": NOBODY, "cwd": "/"}] if is_root("isolated/as-another-user") else [])
+        who = [{}] + ([{"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"}] if is_root("isolated/as-another-user") else [])
         for how in who:
             f.clients = []
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)

@@ -23,7 +23,7 @@ from lib.cases import case  # noqa: E402
 from lib.checks import NotHere, expect, holds, is_root, need_root  # noqa: E402
 from lib.fake_daemon import Fake, MARGIN, SHORT, TERM, boottime  # noqa: E402
 from lib.processes import LIMIT, children, die_with_parent, state, wait  # noqa: E402
-from lib.runner import HOSTILE, NOBODY, OBEYS, Run, begin, main, ran  # noqa: E402
+from lib.runner import HOSTILE, UNPRIVILEGED, OBEYS, Run, begin, main, ran  # noqa: E402
 
 DEATHS = int(os.environ.get("DEATHS", "120"))
 
@@ -89,7 +89,7 @@ def end_chains(f, how, *words):
 def fork_chains(_):
     """Processes that do nothing but leave their session, fork and exit, without a control group: at the priority of an ordinary
     user, and with that of root if we are. How far they worked beyond the kill is printed, and decides nothing."""
-    ordinary = {"user": NOBODY, "group": NOBODY, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
+    ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
             f.folder.chmod(0o777)
@@ -155,9 +155,9 @@ def set_uid(_):
         program = f.folder / "id"
         shutil.copy("/usr/bin/id", program)
         program.chmod(0o4755)
-        plain = subprocess.run([program, "-u"], user=NOBODY, capture_output=True, text=True, cwd="/")
+        plain = subprocess.run([program, "-u"], user=UNPRIVILEGED, capture_output=True, text=True, cwd="/")
         holds("a set-uid program", plain.stdout == "0\n", plain.stdout, "(is the folder mounted nosuid?)")
-        expect("no new privileges", ran(f, "--", program, "-u", user=NOBODY, cwd="/"), 0, out=f"{NOBODY}\n")
+        expect("no new privileges", ran(f, "--", program, "-u", user=UNPRIVILEGED, cwd="/"), 0, out=f"{UNPRIVILEGED}\n")
 
 
 # ---- one of the two is killed, or stands still ----

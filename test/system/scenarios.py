@@ -1,4 +1,4 @@
-"""A scenario file that no test plays, and a scenario that a comment names but that is not there."""
+"""Finds scenario files that no test runs, and scenarios that a comment names but that do not exist."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ listed = {f"{folder}/{name}"
           for folder, names in re.findall(r"'([\w-]+)': \[(.*?)\]", listing, re.S)
           for name in re.findall(r"'([\w-]+)'", names)}
 there = {f"{f.parent.name}/{f.stem}" for f in test.glob("scenario/*/*.elect")}
-problems = [f"{name}: no test plays it" for name in sorted(there - listed)]
+problems = [f"{name}: no test runs it" for name in sorted(there - listed)]
 named = 0
 for source in sorted((test.parent / "src/core").glob("*.c")):
     folder = re.search(r"in test/scenario/([\w-]+):", source.read_text())
@@ -20,5 +20,5 @@ for source in sorted((test.parent / "src/core").glob("*.c")):
             if f"{folder[1]}/{name}" not in there:
                 problems.append(f"{source}: no scenario {name}")
 if len(listed) < 40 or named < 15:
-    problems.append(f"only {len(listed)} scenarios listed, {named} named: this test reads them wrongly")
+    problems.append(f"only {len(listed)} scenarios listed, {named} named: this test does not understand their format any more")
 sys.exit("\n".join(problems) if problems else 0)

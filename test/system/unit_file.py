@@ -1,4 +1,4 @@
-"""The systemd unit: what it must say, and how exposed it is."""
+"""The systemd unit: the settings that it must have, and its exposure."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ for name, pattern in (("RestartPreventExitStatus", r"(.* )?78( .*)?"), ("Watchdo
 
 skipped = shutil.which("systemd-analyze") is None
 if not skipped:
-    # Under its own name: systemd looks at that, too.
+    # Copied under its own name, which systemd checks, too.
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "elect.service"
         copy.write_text(UNIT.read_text().replace("/usr/bin/elect", "/bin/true"))
@@ -35,10 +35,10 @@ if not skipped:
                                   capture_output=True, text=True)
         verify = subprocess.run(["systemd-analyze", "--man=no", "verify", str(copy)], capture_output=True, text=True)
     said = re.search(r"Overall exposure level.*: ([0-9.]+)", security.stdout)
-    print(said.group(0) if said else "systemd-analyze security says nothing")
+    print(said.group(0) if said else "systemd-analyze security prints no exposure level")
     if said is None or float(said.group(1)) > EXPOSURE:
         problems.append(f"exposed: {said and said.group(1)}, at most {EXPOSURE}; {security.stderr}")
-    # What other units of this machine are blamed for is not ours.
+    # Other units of this machine may have problems of their own.
     problems += [line for line in verify.stderr.splitlines() if "elect" in line]
 
 for problem in problems:

@@ -1,1 +1,1 @@
-"""What the suites of this folder share."""
+"""Code that the suites of this folder share."""

@@ -1,4 +1,4 @@
-"""Many cases of a test, some at a time, each in a process of its own."""
+"""Runs the cases of a suite, several at a time, each in a process of its own."""
 
 import collections
 import signal
@@ -21,7 +21,8 @@ def case(function):
 
 
 def tell(case, worker, out, since):
-    """Prints a line for a case that has ended, what it skipped and measured, and all that it said if it failed."""
+    """Prints the result of a case that has ended, the parts that it skipped and the values that it measured, and, if it failed,
+    all its output."""
     out.seek(0)
     text = out.read()
     result = {0: "ok", SKIPPED: "skip"}.get(worker.returncode, "FAILED")
@@ -42,8 +43,8 @@ def end_all(running):
 
 
 def run_all(script, elect, waiting, jobs, over):
-    """Runs the cases and returns their results. A signal ends those that run, outside of its handler: a handler that waits
-    for a process never returns if it interrupts a wait for the same process."""
+    """Runs the cases and returns their results. A signal ends the running cases outside of its handler, because a handler that
+    waits for a process never returns if it interrupts a wait for the same process."""
     running, results = {}, {}
     try:
         while running or (waiting and time.monotonic() < over):
@@ -64,7 +65,7 @@ def run_all(script, elect, waiting, jobs, over):
 
 
 def many(script, elect, wanted, jobs, seconds=float("inf")):
-    """Runs the cases, and begins none after so many seconds."""
+    """Runs the cases, and starts no case after `seconds` seconds."""
     begun = time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end_once)
@@ -77,12 +78,12 @@ def many(script, elect, wanted, jobs, seconds=float("inf")):
 
 
 def play(case):
-    """Runs a case; NotHere says why it cannot be run here."""
+    """Runs a case; raises NotHere, with the reason, if the case cannot run on this machine."""
     case(None)
 
 
 def main(script, jobs=4, play=play):
-    """ELECT [CASE ... | --list] [--jobs N]: one case here, or many, each in a process of its own."""
+    """ELECT [CASE ... | --list] [--jobs N]: runs one case in this process, or many cases, each in a process of its own."""
     words = sys.argv[1:]
     jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else jobs
     elect, *wanted = [word for word in words if word != "--jobs"]

@@ -1,6 +1,7 @@
-"""How a suite decides: `check` notes a failure and goes on, `holds` and `expect` end the case, `report` ends the suite.
+"""How a suite reports failures: `check` records a failure and continues, `holds` and `expect` end the case, `report` ends the
+suite.
 
-A part that cannot be run here is skipped with `skip`. tools/tier reads those lines, counts them, and names them."""
+A part that cannot run on this machine is skipped with `skip`. tools/tier reads, counts and lists those lines."""
 
 import os
 import sys
@@ -11,15 +12,15 @@ count = 0
 
 
 class Failure(Exception):
-    """What was expected did not come."""
+    """A case did not observe what it expected."""
 
 
 class NotHere(Exception):
-    """A case cannot be run here: the text is what it needs, such as "needs root"."""
+    """A case cannot run on this machine: the text is what it needs, such as "needs root"."""
 
 
 def check(what, condition, *details):
-    """Notes a failure unless the condition is true; the suite goes on."""
+    """Records a failure unless the condition is true; the suite continues."""
     global count
     count += 1
     if not condition:
@@ -38,7 +39,7 @@ def need_root():
 
 
 def is_root(part):
-    """Whether this is root; if not, the part of the case that needs it is skipped."""
+    """Returns True if this process is root; otherwise skips the part of the case that needs root."""
     if os.geteuid() != 0:
         skip(part, "needs root")
     return os.geteuid() == 0
@@ -49,33 +50,34 @@ def listed(words):
 
 
 def expect(what, done, code=0, out=(), err=(), lines=None):
-    """Ends the case unless a process ended with this code and said these words. A complaint is one line on standard error,
-    and there is none unless `err` asks for it; only `elect run` tells more there, and may do so unasked."""
+    """Ends the case unless the process ended with this exit code and printed these words. Unless `err` is given, standard error
+    must be empty; if it is given, standard error must be a single line. Only `elect run` may print more there, at any time."""
     runs = getattr(done, "is_run", False)
     wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
-    wrong += [f"no {word!r} in what it says" for word in listed(out) if word not in done.stdout]
-    wrong += [f"no {word!r} in its complaint" for word in listed(err) if word not in done.stderr]
+    wrong += [f"standard output lacks {word!r}" for word in listed(out) if word not in done.stdout]
+    wrong += [f"standard error lacks {word!r}" for word in listed(err) if word not in done.stderr]
     if err and not runs and (done.stderr.count("\n") != 1 or not done.stderr.startswith("elect ")):
-        wrong.append("its complaint is not one line that begins with elect")
+        wrong.append("standard error is not one line that begins with elect")
     if err and runs:
         wrong += [f"not from elect: {line!r}" for line in done.stderr.splitlines() if not line.startswith("elect run: ")]
     if not err and not runs and done.stderr:
-        wrong.append("it complains")
+        wrong.append("standard error is not empty")
     if lines is not None and done.stdout.count("\n") != lines:
-        wrong.append(f"{lines} lines were expected")
+        wrong.append(f"standard output does not have {lines} lines")
     if wrong:
         raise Failure(f"{what}: {'; '.join(wrong)}\n  stdout: {done.stdout}\n  stderr: {done.stderr}")
     return done
 
 
 def is_unanswered(done):
-    """The daemon closed the connection, for the question came too late on a busy machine: it has not read it, so that the same
-    command can be given again. A command that was not answered within $ELECT_TIMEOUT may have taken effect, and is not."""
+    """The daemon closed the connection because the request came too late on a busy machine. It has not read the request, so the
+    same command can be repeated. A command that got no answer within $ELECT_TIMEOUT may have taken effect, and must not be
+    repeated."""
     return done.returncode == 3 and "the daemon closed the connection without an answer" in done.stderr
 
 
 def is_late(done):
-    """A hand-over that slow members did not complete as asked: each is refused with its reason."""
+    """A hand-over that slow members did not complete as requested; each such refusal names its reason."""
     return done.returncode == 1 and any(text in done.stderr for text in (
         "did not hand over to ", "leads again, in term", "no other member leads yet", "does not answer", "no longer leads",
         "leads in another term now", "is handing over already", "has not heard from the successor", "no leader is known",
@@ -83,13 +85,13 @@ def is_late(done):
 
 
 def skip(what, why):
-    """Says that a part was not run here, and why: `why` is what is needed, such as "needs root"."""
+    """Reports that a part did not run on this machine: `why` is what the part needs, such as "needs root"."""
     skips.append(what)
     print(f"skipped: {what}: {why}", flush=True)
 
 
 def report():
-    """Ends the suite; with status 77 if nothing at all could be run here."""
+    """Ends the suite, with status 77 if no part of it could run on this machine."""
     for failure in failures:
         print(failure, file=sys.stderr)
     print(f"{count - len(failures)} passed, {len(failures)} failed, {len(skips)} skipped")

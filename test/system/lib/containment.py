@@ -1,12 +1,12 @@
-"""Nothing that a suite starts survives it, whatever ends the suite: a failure, ^C, a time limit, SIGKILL.
+"""Ends every process that a suite started, however the suite itself ends: by a failure, ^C, a time limit or SIGKILL.
 
-A suite is three processes. The front is the one that was started, and has the process id that a caller knows. The sweeper
-is its child. The suite itself is a child of the sweeper, and goes on behind `contain`. Front and sweeper adopt the orphans
-below them, so that a process that leaves its parent, its group or its session is found all the same.
+A suite consists of three processes. The front is the process that the caller started, whose process id the caller knows. The
+sweeper is its child. The suite itself is a child of the sweeper, and continues after its call of `contain`. Front and sweeper
+adopt orphaned descendants, so that they find even a process that leaves its parent, its process group or its session.
 
-The sweeper kills everything that is left when the suite has ended or the front is gone, and the front does so when the
-sweeper is gone. They are in different sessions, and their command lines differ: a signal to a process group, or to
-processes by name, does not meet both. What ends all three at once is not survived."""
+The sweeper kills all that is left when the suite has ended or the front has died, and the front does so when the sweeper has
+died. They are in different sessions, and their command lines differ, so a signal to a process group, or to processes by name,
+does not hit both. If all three die at the same time, their descendants survive."""
 
 import os
 import pathlib
@@ -17,13 +17,13 @@ import time
 from .processes import adopt_orphans, descendants, die_with_parent
 
 SWEEPER = str(pathlib.Path(__file__).resolve().with_name("sweeper.py"))
-PATIENCE = 10  # seconds for processes that were told to end, and for suites below this one to remove what they made
-HURRY = 1  # the same for what a suite has left behind that ended by itself
+PATIENCE = 10  # seconds that processes get after SIGTERM, in which nested suites remove what they made
+HURRY = 1  # the same for processes that a suite left running when it ended by itself
 PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
 def send(number, pids):
-    """Signals those of the processes that are descendants, and no other process that got a number of theirs meanwhile."""
+    """Signals those of the processes that are descendants, but no other process that has got one of their numbers meanwhile."""
     ends = {}
     for pid in pids:
         try:
@@ -41,7 +41,7 @@ def send(number, pids):
 
 
 def reap(wanted):
-    """Reaps all children that have ended; the status of the wanted one, if it is among them."""
+    """Reaps all children that have ended; returns the status of the wanted child if it is among them."""
     status = None
     while True:
         try:
@@ -55,7 +55,7 @@ def reap(wanted):
 
 
 def sweep(patience):
-    """Ends all descendants: first as a user would, then by force. Returns when none is left."""
+    """Ends all descendants, first with SIGTERM and after `patience` seconds with SIGKILL. Returns when none is left."""
     end, told = time.monotonic() + patience, set()
     while True:
         reap(None)
@@ -71,7 +71,8 @@ def sweep(patience):
 
 
 def watch(child, front=None):
-    """Passes signals on to the child until it has ended, or the front is gone; then nothing is left. Returns its status."""
+    """Passes signals on to the child until it has ended or the front has died, then ends all descendants. Returns the child's
+    status."""
     while True:
         status = reap(child)
         if status is not None:
@@ -90,32 +91,32 @@ def leave(status):
 
 
 def end_once(number, frame):
-    """Ends the suite, which removes what it made. A second signal does not interrupt that."""
+    """Ends the suite, which then removes what it made; a second signal does not interrupt that."""
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, lambda number, frame: None)
     sys.exit(128 + number)
 
 
 def start_sweeper(front, mask):
-    """Returns in the suite."""
+    """Becomes the sweeper; returns only in its child, the suite."""
     os.setsid()
-    die_with_parent(signal.SIGTERM)  # it is told that the front is gone
+    die_with_parent(signal.SIGTERM)  # sent when the front dies
     adopt_orphans()
     suite = os.fork()
     if suite > 0:
         os.execv(sys.executable, [sys.executable, "-IB", SWEEPER, str(front), str(suite)])
     die_with_parent(signal.SIGTERM)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(number) != signal.SIG_IGN:  # ignored under nohup
             signal.signal(number, end_once)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def contain():
-    """Returns in a process that is the suite from now on."""
+    """Returns in a new process, which is the suite from now on."""
     front = os.getpid()
     if "ELECT_TIER" in os.environ:
-        die_with_parent(signal.SIGTERM)  # a meson that is killed does not end what it has started
+        die_with_parent(signal.SIGTERM)  # meson, if it is killed, does not end what it has started
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *PASSED_ON})
     adopt_orphans()
     sweeper = os.fork()

@@ -1,4 +1,4 @@
-"""The command under test: where it is, and how it is run."""
+"""The command under test: its location, and functions that run it."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def run(*words, env=None, cwd=None, limit=10 * LIMIT):
-    """The process, ended; `env` is added to this environment."""
+    """Runs elect until it ends and returns the process; `env` is added to this environment."""
     try:
         return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=limit, cwd=cwd,
                               env=None if env is None else os.environ | env)
@@ -26,7 +26,7 @@ def run(*words, env=None, cwd=None, limit=10 * LIMIT):
 
 
 def answered(*words, **how):
-    """The process, ended: a command whose question a busy daemon did not take is given again."""
+    """Runs elect until it ends, and again while a busy daemon closes the connection unanswered; returns the process."""
     def found():
         done = run(*words, **how)
         return None if is_unanswered(done) else done
@@ -34,8 +34,8 @@ def answered(*words, **how):
 
 
 class Pulse(threading.Thread):
-    """Asks the daemons again and again. `longest` is the longest time from one answer to the next one: what a process of this
-    machine may have had to wait meanwhile."""
+    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers, which bounds how long a
+    process of this machine may have had to wait meanwhile."""
 
     def __init__(self, sockets):
         super().__init__(daemon=True)
@@ -60,20 +60,21 @@ class Pulse(threading.Thread):
 
 
 def refused_init(cluster, name):
-    """elect init of a member that others remember, ended. It waits for their answers for 2.5 renewals, a second at least. A busy
-    machine may take longer: then it makes a state, with which no daemon could stay. That is accepted only if the machine
-    was seen to be so busy; the state is taken away, and it is asked again."""
+    """Runs `elect init` for a member that others remember, which must refuse; returns the process. The command waits for answers
+    of the other members for 2.5 renewals, and for at least a second. If the machine is so busy that no answer comes in that time,
+    it creates a state file, with which the daemon would stop. That is accepted only if the machine was measurably that busy; then
+    the file is removed and the command repeated."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:
             done = cluster.elect(name, "init")
-        holds("elect init did not wait", done.returncode != 0 or time.monotonic() - begun >= 1, done)
-        holds("elect init made a state, though the others could answer", done.returncode != 0 or pulse.longest > 0.1, pulse.longest, done)
+        holds("elect init did not wait for answers", done.returncode != 0 or time.monotonic() - begun >= 1, done)
+        holds("elect init created a state file, although the others could answer", done.returncode != 0 or pulse.longest > 0.1, pulse.longest, done)
         if done.returncode == 0:
             cluster.state(name).unlink()
         return done if done.returncode != 0 else None
-    done = wait("others answer in time", found)
-    holds("elect init made a state", not cluster.state(name).exists())
+    done = wait("the others answer in time", found)
+    holds("elect init created a state file", not cluster.state(name).exists())
     return done
 
 
@@ -82,15 +83,16 @@ def explain(cluster, name):
 
 
 def explained(cluster, name, missing=()):
-    """Once all members but these have answered in full: on a busy machine one of them may be too late for a question."""
+    """Returns the explanation once all members except `missing` have answered in full: on a busy machine a member may answer too
+    late."""
     def found():
         said = explain(cluster, name)
         return said if sorted(said["missing"]) == sorted(missing) and not said.get("incomplete") else None
-    return wait(f"all answer but {missing}", found)
+    return wait(f"all members except {missing} answer", found)
 
 
 def complains(args, *words, code=64):
-    """Checks that there is one line on standard error that says what is wrong, and nothing on standard output."""
+    """Checks that elect prints one line with these words on standard error and nothing on standard output."""
     done = run(*args)
     what = " ".join(map(str, args))
     check(what, done.returncode == code, "exit", done.returncode, done.stderr)

@@ -1,6 +1,7 @@
-"""Processes beside a cluster whose evidence the checker reads: who claims to lead, and a resource that checks tokens.
+"""Processes that run beside a cluster and write the evidence that the safety checker reads: claimants, which record when their
+member leads, and a resource, which checks tokens.
 
-Each is forked, writes one file, and knows nothing of what is done to the cluster."""
+Each is forked, writes one file, and does not know which faults are injected into the cluster."""
 
 import collections
 import ctypes
@@ -21,12 +22,12 @@ from .processes import die_with_parent, libc
 from .run_socket import Talker, Words
 from .status_socket import ask
 
-EVERY = 0.004        # seconds between two questions
-LATE = 0.5           # seconds that a write is held back now and then, as by a process that was paused
+EVERY = 0.004  # seconds between two queries
+LATE = 0.5  # seconds by which every twentieth write is delayed, as if the writer had been stopped
 
 
 class Stalls:
-    """For how many seconds this machine stood still, at most: then leaders change that would not else."""
+    """Measures the longest time for which this machine stalled: a stall may change a leader that otherwise would stay."""
 
     def __enter__(self):
         self.worst, self.over = 0, threading.Event()
@@ -56,7 +57,7 @@ def enter(namespace):
 
 
 def fork(work, *args):
-    """The id of a process that does it, and ends with this one."""
+    """Runs work(*args) in a forked process, which ends with this one; returns its process id."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -69,15 +70,16 @@ def fork(work, *args):
         die_with_parent()
         work(*args)
         status = 0
-    except BaseException as error:  # noqa: BLE001: it must not come back into what was forked
+    except BaseException as error:  # noqa: BLE001: an exception must not return into the caller's stack
         print(f"{work.__name__}: {error!r}", file=sys.stderr, flush=True)
     finally:
         os._exit(status)
 
 
 def promised(talker, path):
-    """For how long its member leads, as a client with a deadline is told. Who hears that it does not has stopped, and says so.
-    Without a mandate there are no promises, only what is so now."""
+    """Queries for how long the member leads, as a client with a deadline does. A client that hears that its member does not lead
+    reports that its work has stopped. Without a mandate the daemon refuses to promise anything, so only its present answer
+    counts."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")
     except OSError:
@@ -98,9 +100,9 @@ def promised(talker, path):
 
 
 def claimant(member, namespace, path, resource, out):
-    """Asks again and again whether its member leads, claims what it may, and writes while it does."""
+    """Queries again and again whether its member leads, records what it may claim, and writes while the member leads."""
     enter(namespace)
-    late = collections.deque()  # (when, token) of writes that come when they will
+    late = collections.deque()  # (time, token) of delayed writes
     writes = 0
     talker = None
     with open(out, "a", buffering=1) as log, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
@@ -110,7 +112,7 @@ def claimant(member, namespace, path, resource, out):
             try:
                 door.sendto(json.dumps({"member": member, "token": token}).encode(), resource)
             except OSError:
-                pass  # a full socket: a write that was lost
+                pass  # a full socket loses this write
 
         while True:
             before = now()
@@ -118,7 +120,7 @@ def claimant(member, namespace, path, resource, out):
             after = now()
             if answer and answer.left != 0:
                 token, until = answer.term, answer.stamp + answer.left
-                if answer.left < 0 or answer.stamp < before:  # a yes that had nothing left when it was said, or to another question
+                if answer.left < 0 or answer.stamp < before:  # the answer granted no time, or belongs to another query
                     log.write(json.dumps({"member": member, "at": after, "contradiction": repr(answer)}) + "\n")
                 if until > after:
                     log.write(json.dumps({"member": member, "token": token, "before": before, "after": after, "until": until}) + "\n")
@@ -133,7 +135,7 @@ def claimant(member, namespace, path, resource, out):
 
 
 def resource(path, out):
-    """Accepts no smaller token than it has seen."""
+    """Accepts a write only if its token is not smaller than any token that it has accepted."""
     highest = 0
     with open(out, "a", buffering=1) as log, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
         door.bind(path)
@@ -145,8 +147,8 @@ def resource(path, out):
 
 
 class Weather:
-    """What the relay does to packets; shared with it."""
-    FORM = "4d"  # seconds at least and at most, share lost, share doubled
+    """How the relay treats packets; shared memory with the relay."""
+    FORM = "4d"  # minimum and maximum delay in seconds, fraction lost, fraction duplicated
 
     def __init__(self):
         self.page = mmap.mmap(-1, struct.calcsize(self.FORM))
@@ -160,7 +162,7 @@ class Weather:
 
 
 def relay(namespace, ports, weather, seed):
-    """In place of a bridge: frames keep their addresses, and arrive late, in another order, twice or not at all."""
+    """Replaces a bridge: frames keep their addresses, but may arrive late, out of order, twice or not at all."""
     enter(namespace)
     dice = random.Random(seed)
     sockets = {}
@@ -177,14 +179,14 @@ def relay(namespace, ports, weather, seed):
                 frame, origin = s.recvfrom(65536)
             except OSError:
                 continue
-            if origin[2] == 4:  # PACKET_OUTGOING: our own
+            if origin[2] == 4:  # PACKET_OUTGOING: sent by this relay
                 continue
             home[frame[6:12]] = s
-            if frame[12:14] == b"\x08\x00" and frame[23] == 17:  # no checksum, for it was left to a card that is none
+            if frame[12:14] == b"\x08\x00" and frame[23] == 17:  # clear the checksum, which a virtual card does not compute
                 frame = frame[:40] + b"\0\0" + frame[42:]
             least, most, lost, doubled = weather.get()
             to = [home[frame[:6]]] if frame[:6] in home else [other for other in sockets if other is not s]
-            if frame[12:14] == b"\x08\x06":  # who has which address is asked rarely, and is not our subject
+            if frame[12:14] == b"\x08\x06":  # ARP is rare and not under test, so it is not disturbed
                 least = most = lost = doubled = 0.0
             for _ in range(0 if dice.random() < lost else 2 if dice.random() < doubled else 1):
                 count += 1

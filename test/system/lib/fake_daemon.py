@@ -1,6 +1,6 @@
-"""A daemon that is none: it speaks what a runner hears (src/client/talk.h), and can be late, silent, wrong or dead.
+"""A fake daemon for elect run: it speaks the runner's protocol (src/client/talk.h), and can be late, silent, wrong or dead.
 
-It knows exactly until when it has granted what, by the clock that all share."""
+It knows exactly until when it has granted what, by the clock that all processes share."""
 
 import os
 import pathlib
@@ -19,8 +19,9 @@ WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "HEALTH", "REFUSED", "NO", "
 FORMAT = "=IBB2xqqQIII4x64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
 NOW, LOOSE, CGROUP, NAMESPACE, YIELDS, FAILED, UNHEALTHY = 1, 2, 4, 8, 16, 32, 64
-# A case that waits for the end of a lease takes a short one, for which this process may stand still before it ends too soon.
-# Without a real-time priority, which root has, it takes longer on a busy machine to kill what must not outlive a lease.
+# A case that waits for the end of a lease uses this lease: it is short, yet this process may stall for a moment without ending it
+# too soon. Without a real-time priority, which only root gets, a busy machine needs more time to kill what must not outlive a
+# lease.
 SHORT = {"lease": 5_000_000, "renewal": 200_000}
 MARGIN = ["--kill-margin", "400ms" if os.geteuid() == 0 else "2s"]
 TERM = 5 << 16 | 1
@@ -31,7 +32,7 @@ def boottime():
 
 
 class Said(dict):
-    """One packet, by the names of its fields."""
+    """One packet, as a dict of its fields."""
     __getattr__ = dict.__getitem__
 
     @classmethod
@@ -49,21 +50,21 @@ def packet(word, flags=0, stamp=0, left=0, term=TERM, lease=0, renewal=0, group=
 
 
 class Client:
-    """One connection."""
+    """One connection of a runner."""
 
     def __init__(self, fake, connection):
         self.fake, self.connection = fake, connection
-        self.holders, self.heard = [], []  # guardian's ends; what was said
+        self.holders, self.heard = [], []  # the guardian's ends of channels; the packets that were heard
         self.until, self.holding, self.empty = 0, False, 0
-        self.theirs = None  # their end of the latest one, until they get it
+        self.theirs = None  # the runner's end of the latest channel, until it is sent
 
     def say(self, word, **fields):
-        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT comes with its end of the channel, and before GO
+        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT carries the runner's end of the channel, and precedes GO
             data = packet("WAIT", lease=self.fake.lease, renewal=self.fake.renewal, **{k: v for k, v in fields.items() if k == "leader"})
             try:
                 socket.send_fds(self.connection, [data], [self.theirs.fileno()])
             except OSError:
-                pass  # it has gone meanwhile
+                pass  # the runner has disconnected
             self.theirs.close()
             self.theirs = None
             if word == "WAIT":
@@ -74,20 +75,21 @@ class Client:
         try:
             self.connection.send(data, socket.MSG_DONTWAIT)
         except OSError:
-            pass  # it has gone meanwhile
+            pass  # the runner has disconnected
 
     def close(self):
-        self.connection.shutdown(socket.SHUT_RDWR)  # who serves sees the end, and closes it
+        self.connection.shutdown(socket.SHUT_RDWR)  # the thread that serves it sees the end, and closes it
 
     def is_empty(self):
-        """Whether the word came for the last HOLD, and nothing else; or nobody could have said it."""
+        """Returns True if the guardian's channel of the last HOLD carried only the word for empty, or if the runner never got the
+        channel."""
         return self.theirs is not None or self.holders[-1][1] == b"E" * len(self.holders[-1][1]) != b""
 
 
 class Fake:
-    """Listens in a folder of its own; answers as `answer(client, said)` wants to, in a thread.
+    """Listens in a folder of its own and answers, in a thread, as `answer(client, said)` decides.
 
-    The default is a member that leads: GO, and a lease from the stamp on, for each question."""
+    By default it acts as a member that leads: GO, and, for each request, a lease that begins at the request's stamp."""
 
     def __init__(self, lease=10_000_000, renewal=500_000, answer=None, ask=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-run-"))
@@ -120,7 +122,7 @@ class Fake:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def die(self):
-        """As a killed daemon: every descriptor ends. The guardian's stay, for what comes there."""
+        """Acts as a killed daemon: closes every descriptor except the guardian's ends, which still receive words."""
         if self.stopping:
             return
         self.stopping = True
@@ -174,10 +176,10 @@ class Fake:
             client.connection.close()
             return
         said = Said.of(data)
-        if said.word == "HOLD":  # before anybody sees that it was said, and answers
+        if said.word == "HOLD":  # before a test can see that HOLD was heard, and answer it
             ours, client.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             client.holders.append([ours, b""])
-        answer = self.answer  # whoever sees that it was said may change it
+        answer = self.answer  # read first, because a test that sees the packet may change it
         client.heard.append(said)
         if said.word == "HOLD":
             client.holding = True
@@ -199,13 +201,13 @@ class Fake:
         client.until = max(client.until, stamp + left)
         client.say("TOLD", stamp=stamp, left=left)
 
-    # ---- what a test asks of it ----
+    # ---- for the tests ----
 
     def wait(self, what, holds, limit=LIMIT):
         end = time.monotonic() + limit
         with self.changed:
             while True:
-                last = time.monotonic() > end  # before the last look, for this process may stand still, too
+                last = time.monotonic() > end  # measured before the last look, because this process may stall, too
                 if value := holds():
                     return value
                 if last:

@@ -1,4 +1,4 @@
-"""What elect says of itself: its verbs and their options. What is written of it elsewhere is compared with that."""
+"""The verbs and options that the help of elect lists; the suites compare other texts with them."""
 
 import functools
 import re
@@ -7,7 +7,7 @@ import shlex
 from .elect_command import run
 
 TABLE = re.compile(r"^  (?:(-[A-Za-z]), |    )(--[a-z-]+)( [^ \n]+)?", re.M)
-# In any text: --long, or -s alone.
+# Matches options in any text: --long, or -s on its own.
 NAMED = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*|-[A-Za-z](?![\w-]))")
 LISTED = re.compile(r"^  ([a-z][a-z-]*) ", re.M)
 
@@ -24,7 +24,7 @@ def verbs():
 
 @functools.cache
 def options(verb):
-    """Of its table. Those of elect itself: what its usage names, and what the verbs share."""
+    """The options in the verb's table. For help and version: those in the usage of elect, and those that all verbs share."""
     if verb in ("help", "version"):
         return set(NAMED.findall(help_of())) | options("status")
     return {name for *names, value in TABLE.findall(help_of(verb)) for name in names if name}
@@ -35,7 +35,7 @@ def valued(verb, option):
 
 
 def wrong(line):
-    """What is wrong with a command line of elect that somebody wrote down: a verb or an option that there is not."""
+    """Returns the errors in a command line of elect that a document contains: a verb or an option that does not exist."""
     try:
         words = shlex.split(line.replace("…", ""), comments=True)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What the tests of verbs have in common: a cluster of daemons on loopback, in a folder of its own."""
+"""A cluster of daemons on loopback, in a folder of its own, for the tests of verbs."""
 
 import os
 import pathlib
@@ -20,7 +20,8 @@ LAST_PORT = None
 
 
 def first_port():
-    """Of sixteen, of which the last is taken as long as this process lives: who is there looks elsewhere."""
+    """Returns the first port of a block of sixteen. The last port of the block stays bound as long as this process lives, so that
+    another process that finds it in use chooses another block."""
     global LAST_PORT
     turn = os.getpid()
     while LAST_PORT is None:
@@ -35,8 +36,8 @@ def first_port():
 
 
 def free_ports(count):
-    """Of nobody at this moment; and not among those that the kernel gives to whoever asks for any, nor where a case that runs
-    beside this one looks: else another one might have it before it is used, or while its member is down."""
+    """Returns ports that are free at this moment, that the kernel does not assign to arbitrary programs, and that no case which
+    runs beside this one uses. Otherwise another process might get a port before it is used, or while its member is down."""
     ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -69,7 +70,7 @@ class LocalCluster:
 
     def __exit__(self, kind, error, trace):
         for daemon in self.daemons.values():
-            if daemon.poll() is None and "COVERAGE" in os.environ:  # who is killed does not say what it ran
+            if daemon.poll() is None and "COVERAGE" in os.environ:  # a killed daemon writes no coverage data
                 daemon.terminate()
                 try:
                     daemon.wait(5)
@@ -92,7 +93,7 @@ class LocalCluster:
         return self.folder / "state" / f"member-{self.number(name)}.state"
 
     def log(self, name):
-        """What a daemon, or whatever else has that log, has said: entries as `elect history` prints them."""
+        """Returns the log of a daemon, or of another process with that log, as lines in the format of `elect history`."""
         text = (self.folder / f"{name}.log").read_text(errors="replace")
         return "".join(prose(line) + "\n" for line in text.splitlines())
 
@@ -113,12 +114,12 @@ class LocalCluster:
         return answer["groups"][which] if answer else {}
 
     def known(self, name, which=0):
-        """The group as a member that runs sees it, once that member answers."""
+        """Returns the group as a running member sees it, once the member answers."""
         return answer(self.socket(name), {"verb": "status"})["groups"][which]
 
     def leader(self, among=None, other_than=None):
-        """(leader, term) once all agree. A leader with work that succeeds itself says the term that its work began in, and the others
-        a later one of its own; the former is the token that counts."""
+        """Returns (leader, term) once all agree. A leader whose work continues while it succeeds itself reports the term in which
+        the work began, and the others report a later term of the same leader; the former is the token that counts."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
 
         def found():
@@ -127,7 +128,7 @@ class LocalCluster:
             leader = leaders.pop() if len(leaders) == 1 else None
             own = self.group(leader) if leader not in (None, other_than) else {}
             terms = {group.get("term") for n, group in seen.items() if n != leader}
-            if not own.get("leads") or len(terms) > 1 or None in terms:  # who was only told of its leader knows no term yet
+            if not own.get("leads") or len(terms) > 1 or None in terms:  # a member that was only told of its leader knows no term yet
                 return None
             later = all(term >= own["term"] and term & 0xffff == own["term"] & 0xffff for term in terms)
             return (leader, own["term"]) if later else None
@@ -138,16 +139,16 @@ class LocalCluster:
         return self.leader()
 
     def elect(self, name, *words):
-        """A verb, given again if a busy daemon did not take the question."""
+        """Runs a verb, and again while a busy daemon closes the connection unanswered."""
         return answered(*words, "-c", self.conf, "--id", name)
 
     def elect_briefly(self, name, *words):
-        """A verb that waits for an answer of a daemon as long as it does for a user."""
+        """Runs a verb with the default timeout of a user, not the longer one of the suites."""
         return run(*words, "-c", self.conf, "--id", name, env={"ELECT_TIMEOUT": ""})
 
     def resign(self, name, which=0):
-        """Until the member does not lead any more. Slow members may not take its office in time: then it leads again, is asked
-        again, and the refusal says so."""
+        """Resigns until the member no longer leads. If slow members do not take over in time, it leads again; the refusal reports
+        that, and the order is repeated."""
         def resigned():
             done = self.elect(name, "resign", "-g", self.groups[which])
             holds("resign", done.returncode == 0 or is_late(done), done.stdout, done.stderr)
@@ -155,8 +156,8 @@ class LocalCluster:
         return wait(f"{name} resigns", resigned)
 
     def transfer(self, to, which=0):
-        """Until that member leads. A slow one may not take the office in time: then any member may lead, and is asked again.
-        What the last hand-over said, or None if it leads already."""
+        """Transfers until member `to` leads. If it is slow and does not take over in time, any member may lead, and that member
+        gets the next order. Returns the process of the last hand-over, or None if `to` led already."""
         done = None
 
         def transferred():

@@ -7,7 +7,7 @@ PAIR = re.compile(r'([a-z]+)=("(?:[^"\\]|\\.)*"|[A-Za-z0-9._:/-]+)(?: |$)')
 
 
 def parse(line):
-    """The keys and values of a line, all of them strings; None if it is no line of the log."""
+    """Returns the keys and values of a line, all of them strings; None if it is not a line of the log."""
     found, at = {}, 0
     while at < len(line):
         pair = PAIR.match(line, at)
@@ -19,7 +19,7 @@ def parse(line):
 
 
 def written(entry):
-    """The line again."""
+    """Returns the entry as a line again."""
     def value(text):
         bare = re.fullmatch(r"[A-Za-z0-9._:/-]+", text)
         escapes = {"\x08": "\\b", "\x0c": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
@@ -28,7 +28,7 @@ def written(entry):
 
 
 def prose(line):
-    """As `elect history` prints it; a line that is no entry, as it is."""
+    """Formats a line as `elect history` prints it; returns a line that is not an entry unchanged."""
     entry = parse(line)
     if entry is None:
         return line

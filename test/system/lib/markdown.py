@@ -1,4 +1,4 @@
-"""The documents: their fences, their prose and headings in order, their links, and what stands in backticks."""
+"""Reads Markdown documents: fences, prose and headings in order, links, and text in backticks."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ FOLDERS = ("src", "test", "docs", "tools", "bench", "include", "examples", "pack
 
 
 def documents(root):
-    """All that are of the tree: what was built, or is hidden, is not."""
+    """All documents of the tree, except those in build folders and hidden folders."""
     for path in sorted(pathlib.Path(root).rglob("*.md")):
         first = path.relative_to(root).parts[0]
         if not first.startswith((".", "build")):
@@ -18,7 +18,7 @@ def documents(root):
 
 
 def parts(text):
-    """In order: ("heading", text), ("prose", text), or ("sh", text) with the language of a fence, which may be ""."""
+    """Yields in order ("heading", text), ("prose", text), or (LANGUAGE, text) for a fence, where LANGUAGE may be ""."""
     at = 0
     for fence in [*FENCE.finditer(text), None]:
         for piece in re.split(r"^(#+ .*)$", text[at:fence.start() if fence else len(text)], flags=re.M):
@@ -29,7 +29,7 @@ def parts(text):
 
 
 def headings(text):
-    """The anchors that a reader can jump to."""
+    """The anchors to which a link can point."""
     seen = {}
     for kind, piece in parts(text):
         if kind == "heading":
@@ -59,7 +59,7 @@ def backticks(text):
 
 
 def lost_files(root, path):
-    """What looks like a file of the tree, and is none."""
+    """Yields each path in backticks that looks like a file of the tree but does not exist."""
     for word in backticks(path.read_text()):
         of_the_tree = re.fullmatch(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]+", word)
         if of_the_tree and not list(pathlib.Path(root).glob(word.rstrip("/"))):

@@ -1,7 +1,8 @@
-"""A cluster of real daemons, each in a network namespace of its own, and what may happen to it.
+"""A cluster of real daemons, each in a network namespace of its own, and the faults that a test can inject.
 
-A cut is a rule in the switch, so that it begins and ends for all members at once. Where packets are to be late, reordered,
-doubled or lost, a relay takes the place of the switch, and a cut is a rule in the namespace of each member that must not hear. Everything is removed at the end, however it comes."""
+A cut is a rule in the switch, so that it begins and ends for all members at the same time. To delay, reorder, duplicate or lose
+packets, a relay replaces the switch, and a cut is a rule in the namespace of each member that must not hear. At the end
+everything is removed, however the test ends."""
 
 import atexit
 import fcntl
@@ -54,7 +55,7 @@ def run(*args, text=None, check=True):
     return done
 
 
-# ---- what is left of a run that was killed ----
+# ---- leftovers of a run that was killed ----
 
 def pid_of(name):
     part = name.split("-")
@@ -76,12 +77,12 @@ def sweep():
 
 
 def home():
-    """States are in memory where that is possible: a slow disk is not our subject."""
+    """Returns a folder in memory if possible, because a slow disk is not under test."""
     return os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())
 
 
 def need_namespaces():
-    """Raises NotHere, with the reason."""
+    """Raises NotHere, with the reason, if this machine cannot run such a cluster."""
     need_root()
     for tool in ("ip", "nft", "nsenter", "unshare"):
         if shutil.which(tool) is None:
@@ -160,7 +161,7 @@ class NamespaceCluster:
         return run("nsenter", f"--net=/run/netns/{self.space(machine)}", *command, text=text, check=check)
 
     def cut(self, *pairs, networks=None):
-        """(from, to): what the first one sends does not reach the second."""
+        """Cuts (sender, receiver) pairs: packets of the sender no longer reach the receiver."""
         if not self.weather:
             ways = [f"{self.address(a, n)} . {self.address(b, n)}" for a, b in pairs for n in networks or range(self.networks)]
             self.inside("hub", "nft", "add", "element", "bridge", "cut", "pairs", "{ " + ", ".join(ways) + " }")
@@ -171,7 +172,7 @@ class NamespaceCluster:
         self.say("cut: " + ", ".join(f"{a}>{b}" for a, b in pairs))
 
     def part(self, one, other, networks=None):
-        """Nobody of the one side and nobody of the other hear each other."""
+        """Cuts every link between the two sides, in both directions."""
         self.cut(*[pair for a in one for b in other for pair in ((a, b), (b, a))], networks=networks)
 
     def heal(self):
@@ -183,7 +184,8 @@ class NamespaceCluster:
     # ---- members ----
 
     def make_members(self):
-        """elect init makes all states in one place, without having to ask anybody; they are then put where they belong."""
+        """Runs elect init once for all members, in one folder, so that it needs no answers; then copies the states to the
+        members."""
         made = self.folder / "made"
         words = [f"{name}=127.0.0.1:{PORT + i}" for i, name in enumerate(self.names)]
         done = self.command("init", "-c", made / "elect.conf", "--new-cluster", *words)
@@ -194,7 +196,7 @@ class NamespaceCluster:
             self.make_folder(name)
 
     def make_folder(self, name):
-        """A place for a member: the configuration, the key and the state that elect init made."""
+        """Creates the folder of a member, with its configuration, the key and the state that elect init made."""
         made, place = self.folder / "made", self.folder / name
         (place / "state").mkdir(parents=True)
         self.configure(name)
@@ -202,7 +204,7 @@ class NamespaceCluster:
         shutil.copy2(made / "state" / self.state_file(name), place / "state")
 
     def make_folder_of_twin(self, name):
-        """All that a member had before it first ran, once more."""
+        """Creates a second folder with everything that the member had before its first start."""
         shutil.copytree(self.folder / name, self.folder / "twin", ignore=lambda place, names: [n for n in names if "member-" in n])
         shutil.copy2(self.folder / "made" / "state" / self.state_file(name), self.folder / "twin" / "state")
 
@@ -237,7 +239,7 @@ class NamespaceCluster:
     # ---- processes ----
 
     def launch(self, name, machine=None, folder=None, offset=None, stderr=None):
-        """The daemon of a member; `offset`: how many seconds its CLOCK_BOOTTIME is ahead."""
+        """Starts the daemon of a member; its CLOCK_BOOTTIME is `offset` seconds ahead."""
         machine, folder = machine or name, folder or name
         time_space = ["unshare", "--time", "--boottime", str(offset)] if offset is not None else []
         with open(self.evidence / f"{folder}.log", "a") as log:
@@ -253,18 +255,18 @@ class NamespaceCluster:
             self.say(f"{name} is started")
 
     def begin(self):
-        """All members, and whoever watches them, until somebody leads and has claimed it."""
+        """Starts all members and the processes that watch them; returns once a leader is in the evidence."""
         self.start(*self.names)
         self.watch()
         return self.settle()
 
     def settle(self, limit=LIMIT):
-        """Until somebody leads whose office is in the evidence."""
+        """Waits until a member leads and its office is in the evidence."""
         def settled():
             leader = self.leader(limit=limit)
             claimed = self.claims(leader[0]).count(b'"token": %d,' % leader[1]) >= 10
             return leader if claimed else None
-        return wait("whoever leads claims it", settled, limit)
+        return wait("the office of the leader is in the evidence", settled, limit)
 
     def claims(self, name):
         path = self.evidence / f"claims-{name}.jsonl"
@@ -299,7 +301,7 @@ class NamespaceCluster:
             self.signal(name, signal.SIGCONT)
 
     def ended(self, name, limit=LIMIT):
-        """Its exit status, when it has ended by itself."""
+        """Waits until the daemon has ended by itself; returns its exit status."""
         try:
             return self.daemons[name].wait(limit)
         except subprocess.TimeoutExpired:
@@ -308,13 +310,13 @@ class NamespaceCluster:
     def runs(self, name):
         return name in self.daemons and self.daemons[name].poll() is None
 
-    # ---- asking ----
+    # ---- queries ----
 
     def command(self, *words):
         return subprocess.run([self.elect_binary, *map(str, words)], capture_output=True, text=True, timeout=10 * LIMIT)
 
     def elect(self, name, *words):
-        """A verb, as given on the machine of that member; given again if a busy daemon did not take the question."""
+        """Runs a verb on the machine of that member, and again while a busy daemon closes the connection unanswered."""
         def found():
             done = self.elect_once(name, *words)
             return None if is_unanswered(done) else done
@@ -334,18 +336,18 @@ class NamespaceCluster:
         return answer["groups"][0] if answer else {}
 
     def view(self, name):
-        """(leader, term) as that member sees it, or None."""
+        """Returns (leader, term) as that member sees it, or None."""
         g = self.group(name)
         return (g["leader"], g["term"] or 0) if g.get("leader") else None
 
     def agreed(self, names):
-        """Who leads, if all of them say the same, and it does."""
+        """Returns (leader, term) if all of them report the same and the leader confirms it."""
         views = {self.view(name) for name in names}
         one = views.pop() if len(views) == 1 else None
         return one if one is not None and self.group(one[0]).get("leads") else None
 
     def leader(self, among=None, other_than=(), limit=LIMIT):
-        """(leader, term) once all `among` follow it."""
+        """Returns (leader, term) once all `among` follow that leader."""
         names = [name for name in among or self.names if self.runs(name)]
 
         def found():
@@ -362,7 +364,7 @@ class NamespaceCluster:
         return [name for name in self.names if name not in names]
 
     def voters_only(self, *names):
-        """Those of them that may lead."""
+        """Returns those of them that may lead."""
         return [name for name in names if name != self.witness]
 
     def events(self, name, *kinds):
@@ -378,7 +380,7 @@ class NamespaceCluster:
     # ---- the end ----
 
     def stop(self):
-        """Told to, all end well; then what was claimed is judged."""
+        """Stops the helpers, then terminates all daemons, each of which must end with status 0."""
         self.stop_helpers()
         names = [name for name in self.names if self.runs(name)]
         for name in names:
@@ -410,7 +412,7 @@ class NamespaceCluster:
             return
         self.closed = True
         atexit.unregister(self.close)
-        # Commands that remove what was made inherit this: a sweeper signals them like everything else.
+        # Commands that clean up inherit this: a sweeper signals them like all other processes.
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for daemon in self.daemons.values():
             signal_both(daemon, signal.SIGKILL)
@@ -429,10 +431,10 @@ class NamespaceCluster:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    # ---- the less usual faults ----
+    # ---- less usual faults ----
 
     def full_pipe(self, name):
-        """A standard error that nobody reads, and that takes no more."""
+        """Returns the ends of a full pipe for standard error: it accepts no more bytes, because no process reads it."""
         ends = os.pipe()
         self.pipes[name] = ends
         flags = fcntl.fcntl(ends[1], fcntl.F_GETFL)
@@ -448,7 +450,7 @@ class NamespaceCluster:
         return ends
 
     def small_disk(self, name, size):
-        """The state of a member that does not run is on a disk of its own."""
+        """Moves the state of a member that is not running to a disk of its own, of that size."""
         place = self.folder / name / "state"
         kept = [(path.name, path.read_bytes()) for path in place.iterdir() if path.is_file()]
         run("mount", "-t", "tmpfs", "-o", f"size={size}", "elect-test", place)

@@ -1,4 +1,4 @@
-"""Processes: waiting for them, finding them and signalling them."""
+"""Waits for processes, finds them and signals them."""
 
 import ctypes
 import errno
@@ -10,14 +10,15 @@ import time
 
 from .checks import Failure
 
-LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which we give up waiting for what must come; decides nothing else
-# Commands wait for a daemon as long as the suites do: the defaults of some seconds are for people.
+LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no result depends on it otherwise
+# Commands wait for a daemon as long as the suites do: the defaults of a few seconds are meant for people.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def wait(what, holds, limit=LIMIT):
-    """Until it holds; what it then is. The last look begins after the limit: a process that stood still meanwhile has its chance."""
+    """Waits until holds() returns a true value, and returns that value. The last call begins after the limit, so that a process
+    that stalled until then gets a last chance."""
     end = time.monotonic() + limit
     while True:
         last = time.monotonic() > end
@@ -34,12 +35,12 @@ def die_with_parent(number=signal.SIGKILL):
 
 
 def adopt_orphans():
-    """From now on a descendant whose parent dies becomes a child of this process, so that `descendants` finds it."""
+    """Makes every descendant whose parent dies a child of this process, so that `descendants` finds it."""
     libc.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def descendants():
-    """The processes that came from this one, dumpable or not: any user may read who is whose parent."""
+    """Returns all descendants of this process, dumpable or not: any user may read the parent of a process."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -69,7 +70,7 @@ def children(pid):
 
 
 def state(pid):
-    """One letter, as ps shows it; none if there is no such process."""
+    """Returns the state letter that ps shows, or "" if the process does not exist."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -77,7 +78,7 @@ def state(pid):
 
 
 def member_of(guardian):
-    """The process of a member, by its guardian's: None if there is none (yet)."""
+    """Returns the process of a member, given its guardian; None if there is none (yet)."""
     for child in children(guardian):
         try:
             if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
@@ -95,13 +96,14 @@ def pidfd(pid):
 
 
 def signal_both(guardian, number):
-    """A member and its guardian, as if its machine were hit: nobody says that it is dead. Killed, it has no socket any more."""
+    """Signals a member and its guardian as a fault of their machine would: the guardian cannot report the death of the member.
+    After SIGKILL the member has no open sockets."""
     if guardian.poll() is not None:
         return
     os.kill(guardian.pid, signal.SIGSTOP)
     member = member_of(guardian.pid)
     if member is not None and (end := pidfd(member)) is not None:
-        signal.pidfd_send_signal(end, number)  # still of this one: its guardian stands still
+        signal.pidfd_send_signal(end, number)  # the number still belongs to the member, because its stopped guardian cannot reap it
         if number == signal.SIGKILL:
             select.select([end], [], [], LIMIT)
         os.close(end)

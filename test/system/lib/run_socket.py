@@ -1,4 +1,4 @@
-"""Whoever works under a mandate, or asks for how long it may: the other end of a member's run socket (src/client/talk.h)."""
+"""The client's end of a member's run socket (src/client/talk.h): a runner, or a client that was given a deadline."""
 
 import array
 import os
@@ -17,7 +17,7 @@ NOW, LOOSE, YIELDS, FAILED, UNHEALTHY = 1, 2, 16, 32, 64
 
 
 def clock():
-    """Of leases, in microseconds."""
+    """The clock of leases, in microseconds."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
 
 
@@ -41,7 +41,8 @@ class Words:
 
 
 class Talker:
-    """One connection. Nothing comes for `patience` seconds: None; it has ended: a word END."""
+    """One connection. `hear` returns None if nothing comes for `patience` seconds, and the word END after the end of the
+    connection."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -66,7 +67,7 @@ class Talker:
         try:
             try:
                 data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
-            except ConnectionResetError:  # it has left something unread: but also something said
+            except ConnectionResetError:  # the daemon left something unread, but had also sent something
                 data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
         except OSError:
             return Words("END")
@@ -86,7 +87,8 @@ class Talker:
         return None
 
     def ask(self, word="ASK", group="main", left=0):
-        """Until when, by the clock of leases; 0: not any more. A client: for so long at most."""
+        """Returns until when the member leads, by the clock of leases, or 0 if it no longer does. `left` is the most that a
+        client requests."""
         stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")
@@ -96,7 +98,7 @@ class Talker:
         return self.until
 
     def hold(self, group="main", flags=0):
-        """Until it may work: what it was told."""
+        """Waits until the run may start its command, or is refused; returns the packet that says so."""
         self.say("HOLD", group=group, flags=flags)
         return self.until_hears("GO", "NO", "REFUSED")
 
@@ -121,7 +123,7 @@ class Talker:
 
 
 class Lookout(threading.Thread):
-    """When each of them first said that it leads, in a term above the one given: by the clock of leases."""
+    """Records when one of the members first reports that it leads in a term above `term`, by the clock of leases."""
 
     def __init__(self, ask, sockets, term):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""What the tests of elect run have in common: one run against a daemon that is none, and everything that came from it."""
+"""Helpers for the tests of elect run: one run beside a fake daemon, and all processes that it started."""
 
 import os
 import pathlib
@@ -17,8 +17,8 @@ from .processes import LIMIT, children, die_with_parent, state, wait
 
 HOSTILE = os.environ.get("HOSTILE", os.path.join(os.path.dirname(ELECT), "test", "hostile"))
 MARK = "ELECT_TEST_MARK"
-NOBODY = 65534
-ENDING = 100_000  # microseconds before a deadline, and so the margin: then a stall of the machine delays the end of the work
+UNPRIVILEGED = 65534
+ENDING = 100_000  # microseconds before a deadline at which the margin begins, in which a stall of the machine delays the end of the work
 
 
 def environ(pid):
@@ -36,7 +36,7 @@ def cmdline(pid):
 
 
 def is_elect(pid):
-    """By its command line, which is all that an ordinary user can see of a process that is not dumpable."""
+    """Recognizes elect by its command line, the only thing that an ordinary user can see of a process that is not dumpable."""
     return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
@@ -48,7 +48,7 @@ def session(pid):
 
 
 def is_dying(pid):
-    """Killed, but without a processor so far to end on: it never comes back to its own code."""
+    """Returns True if the process was killed but had no processor time to end yet: it never runs its own code again."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         flags = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6])
@@ -59,11 +59,11 @@ def is_dying(pid):
 
 
 class Late(Failure):
-    """Two worked at once, or one that must not."""
+    """Two runs worked at the same time, or one worked that must not."""
 
 
 class Stalls:
-    """When the processors of this machine stood still, and for how long: no process keeps a deadline meanwhile."""
+    """Records when the processors of this machine stalled, and for how long: no process meets a deadline during a stall."""
 
     def __enter__(self):
         self.file = tempfile.NamedTemporaryFile(prefix="elect-stalls-")
@@ -71,7 +71,7 @@ class Stalls:
         return self
 
     def between(self, begin, end):
-        """For how many microseconds of that time, by CLOCK_BOOTTIME, they stood still."""
+        """Returns the microseconds of that time, by CLOCK_BOOTTIME, in which they stalled."""
         _, *numbers = struct.unpack("=511q", pathlib.Path(self.file.name).read_bytes()[:4088].ljust(4088, b"\0"))
         stalls = zip(numbers[::2], numbers[1::2])
         return sum(max(0, min(over, end) - max(over - length, begin)) for over, length in stalls)
@@ -83,10 +83,10 @@ class Stalls:
 
 
 class Run:
-    """One elect run, and everything that came from it: found by a mark in the environment, wherever it went."""
+    """One elect run and all processes that it started, found by a mark in their environment wherever they went."""
 
-    is_run = True  # it may tell more than a complaint on standard error
-    stalls = None  # of this machine, while a case is played
+    is_run = True  # standard error may have more lines than one complaint
+    stalls = None  # of this machine, while a case runs
 
     def __init__(self, fake, *words, before=(), env=None, stdin=subprocess.DEVNULL, **how):
         self.fake, self.mark = fake, uuid.uuid4().hex
@@ -116,7 +116,7 @@ class Run:
             print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
-        """Every process with the mark, and those of elect, which show no environment but have not left their session."""
+        """Returns every process with the mark, and those of elect, which show no environment but have not left their session."""
         wanted = f"{MARK}={self.mark}".encode()
         pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
         return [p for p in pids if wanted in environ(p) or (session(p) == self.pid and is_elect(p))]
@@ -136,7 +136,7 @@ class Run:
         return wait("the command", lambda: next((p for p in children(waiter) if not is_elect(p)), None))
 
     def beat(self):
-        """When one of the hostile ones was alive for the last time; how many were forked."""
+        """Returns when the last process of the workload was alive, and how many were forked."""
         try:
             with open(self.beat_file, "rb") as f:
                 return struct.unpack("=qq", f.read(16))
@@ -144,7 +144,7 @@ class Run:
             return 0, 0
 
     def ended_by_itself(self):
-        """How many of the hostile ones have ended because nothing had killed them for a minute."""
+        """Returns how many processes of the workload ended because they were not killed for a minute."""
         with open(self.beat_file, "rb") as f:
             return struct.unpack("=qqqq", f.read(32))[3]
 
@@ -165,8 +165,8 @@ class Run:
         os.kill(self.pid, number)
 
     def nothing_after(self, until, what, beat_shift=0):
-        """No process of the work is alive from then on: by the clock, and by what they wrote themselves. Only while this machine
-        stood still, which delays the one that kills, may they have been."""
+        """Checks that no process of the work is alive after `until`, by the clock and by the times that the processes wrote. The
+        only excuse is a stall of this machine, which delays the process that kills."""
         wait("the end of the lease", lambda: boottime() > until)
         seen, lines = 0, []
         while survivors := [p for p in self.workers() if not is_dying(p)]:
@@ -176,7 +176,8 @@ class Run:
         self.in_time(max(seen, self.beat()[0] - beat_shift), until, what, lines)
 
     def in_time(self, last, until, what, *details):
-        """The last sign of life was before the deadline; or later by no more than this machine stood still about then."""
+        """Checks that the last sign of life came before the deadline, or later only by as long as this machine stalled around
+        then."""
         stood = self.stalls.between(until - ENDING, last)
         holds(f"{what}: alive after the deadline:", last <= until + stood, *details, f"{last - until} us late, stood still for {stood} us")
         if last > until:
@@ -190,13 +191,13 @@ def ran(fake, *words, **how):
 
 
 def empty(what, fake, times=1):
-    """The guardian was told, once for each HOLD; and so was the daemon."""
+    """Checks that the guardian and the daemon were each told, once for each HOLD, that the run is empty."""
     fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
 
 
-# Commands that write down when they are told what.
+# Commands that record when they get which signal.
 RECORD = ("import signal,sys,time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [2,15])\nprint('on',flush=True)\nwhile 1:\n"
           " n=signal.sigwait([2,15])\n print('told',int(n),time.clock_gettime_ns(time.CLOCK_BOOTTIME)//1000,flush=True)\n {}")
 OBEYS, STAYS = RECORD.format("sys.exit(0)"), RECORD.format("pass")
@@ -204,14 +205,14 @@ OBEYS, STAYS = RECORD.format("sys.exit(0)"), RECORD.format("pass")
 
 def begin(f, program, *words, **how):
     r = Run(f, *words, "--", sys.executable, "-c", program, **how)
-    holds("begun", r.process.stdout.readline() == b"on\n")
-    f.wait("held", lambda: f.clients and f.clients[-1].holding)
+    holds("the command has started", r.process.stdout.readline() == b"on\n")
+    f.wait("the run holds the office", lambda: f.clients and f.clients[-1].holding)
     return r
 
 
 def play(case):
     for number in (signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)  # the process that started this one may ignore them
+        signal.signal(number, signal.SIG_DFL)  # the process that started this one may ignore these signals
     with Stalls() as Run.stalls:
         case(None)
 

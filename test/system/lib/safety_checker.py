@@ -1,19 +1,19 @@
-"""An independent judge of a cluster: it reads what was claimed, written and logged, and nothing else.
+"""Judges a cluster independently of its code: it reads only what was claimed, written and logged.
 
     safety_checker.py FOLDER
 
-In the folder, a line of JSON each:
+The folder has these files, with one JSON object a line:
 
-    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: asked at `before`, MEMBER's daemon said that
-                         it leads, which was heard at `after`; so it is claimed for [after, until]
-                         {"member", "contradiction"}: it said that it leads, and that its lease was over
-    resource.jsonl       {"at", "member", "token", "accepted"}: what a fenced resource was asked to write
-    nemesis.jsonl        {"at", "what", "member"}: what was done to the cluster, as far as it matters here: started,
-                         log-lost, and hand-over: of the office with that "token", or, without one, of any that this
-                         process has until it is started anew. An answer counts for its instant then, as is-leader says
+    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: queried at `before`, the daemon of MEMBER answered
+                         that it leads, and the answer came at `after`; so it claims [after, until]
+                         {"member", "contradiction"}: it answered that it leads, but that its lease was over
+    resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
+    nemesis.jsonl        {"at", "what", "member"}: the faults that matter here: started, log-lost, and hand-over. A hand-over
+                         is of the office with that "token"; without a token, of every office that the process has until
+                         its next start. During a hand-over an answer counts only for its instant, as is-leader documents
     MEMBER.log           what the daemon logged, with -o json
 
-Times are CLOCK_BOOTTIME of one machine, in microseconds. No clock of a daemon is believed."""
+Times are CLOCK_BOOTTIME of one machine, in microseconds. The clock of no daemon is trusted."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ import sys
 
 
 def lines(path):
-    """Those of JSON; a process that was killed may have left half a line."""
+    """Returns the lines that are JSON; a process that was killed may have left half a line."""
     found = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
         try:
@@ -48,7 +48,7 @@ class Evidence:
 
 
 def hand_overs(evidence):
-    """(member, token or None, from when, until when): in which an office may be handed over at any moment."""
+    """Yields (member, token or None, from, until): a period in which an office may be handed over at any moment."""
     found = []
     for given in evidence.done("hand-over"):
         later = [start["at"] for start in evidence.done("started", given["member"]) if start["at"] > given["at"]]
@@ -58,7 +58,7 @@ def hand_overs(evidence):
 
 
 def held(claim, given):
-    """For which time a claim counts: all of it, or what it said of the instant when it was asked."""
+    """Returns the time for which a claim counts: all of it, or, during a hand-over, only the instant of the query."""
     start, until = claim["after"], claim["until"]
     for member, token, first, last in given:
         if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
@@ -67,13 +67,13 @@ def held(claim, given):
 
 
 def offices(evidence):
-    """(from, until, token, member) of each, in the order of their beginnings."""
+    """Returns (from, until, token, member) of each office, in the order of their beginnings."""
     found, given = {}, hand_overs(evidence)
     for claim in sorted(evidence.claims, key=lambda claim: claim["after"]):
         start, until = held(claim, given)
         key = claim["member"], claim["token"]
         if until < start and key not in found:
-            continue  # it held at an instant before it was heard: no more is known of this office yet
+            continue  # the claim held only at an instant before it was heard, so it starts no office yet
         first, last = found.get(key, (start, until))
         found[key] = min(first, start), max(last, until)
     return sorted((first, last, token, member) for (member, token), (first, last) in found.items())
@@ -84,7 +84,7 @@ def name(token):
 
 
 def check_terms(evidence):
-    """P1: one member for each token, whatever the clocks did."""
+    """P1: each token belongs to one member, whatever the clocks did."""
     owners, problems = {}, []
     for claim in evidence.claims:
         owners.setdefault(claim["token"], set()).add(claim["member"])
@@ -99,7 +99,7 @@ def check_terms(evidence):
 
 
 def check_tokens(evidence):
-    """P2: no token twice, and a later office has a larger one."""
+    """P2: no token is used twice, and a later office has a larger token."""
     problems = []
     for member, log in evidence.logs.items():
         led = [entry.get("term") or 0 for entry in log if entry.get("event") == "leads"]
@@ -115,8 +115,8 @@ def check_tokens(evidence):
 
 
 def check_overlaps(evidence):
-    """P3: no two lead at once, and nobody says that it does when its own lease is over."""
-    problems, latest = [f"P3: {said['member']} said that it leads, with its lease over" for said in evidence.contradictions], None
+    """P3: no two members lead at the same time, and no member reports that it leads when its own lease is over."""
+    problems, latest = [f"P3: {said['member']} reported that it leads after the end of its lease" for said in evidence.contradictions], None
     for office in offices(evidence):
         if latest is not None and latest[3] != office[3] and office[0] < latest[1]:
             problems.append(f"P3: {latest[3]} in term {name(latest[2])} and {office[3]} in term {name(office[2])} both led "
@@ -127,7 +127,7 @@ def check_overlaps(evidence):
 
 
 def check_writes(evidence):
-    """Nothing is accepted from an earlier leader once a later one has written."""
+    """No write of an earlier leader is accepted after a later leader has written."""
     problems, highest = [], 0
     for write in evidence.writes:
         if write["accepted"] and write["token"] < highest:
@@ -141,8 +141,8 @@ def check_writes(evidence):
 
 
 def check_causes(evidence):
-    """Whoever leads no more says why, or its process has ended; and who claims to lead has said so. A leader whose
-    voters have promised more succeeds itself, in a larger term: that is no loss."""
+    """Checks that each loss of an office is logged with its cause, or that the process ended, and that each claimed term was
+    logged. A leader whose voters have promised a larger term succeeds itself in such a term: that is not a loss."""
     problems = []
     for member, log in evidence.logs.items():
         if evidence.done("log-lost", member):
@@ -163,7 +163,7 @@ def check_causes(evidence):
 
 
 def check_words(evidence):
-    """Who is said to be followed in a term is the one whose term it is."""
+    """Checks that each followed leader is logged with a term of its own."""
     problems = []
     owner = {(entry.get("term") or 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
              if entry.get("event") == "leads"}
@@ -180,7 +180,7 @@ CHECKS = (check_terms, check_tokens, check_overlaps, check_writes, check_causes,
 
 
 def judge(folder):
-    """What is wrong, in words, and what there was to look at."""
+    """Returns the violations as text, and counts of the evidence."""
     evidence = Evidence(folder)
     problems = [problem for one in CHECKS for problem in one(evidence)]
     seen = {"offices": len(offices(evidence)), "claims": len(evidence.claims),

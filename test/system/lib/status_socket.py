@@ -1,4 +1,4 @@
-"""A question to a daemon, on its status socket."""
+"""Requests to a daemon on its status socket."""
 
 import json
 import socket
@@ -7,7 +7,7 @@ from .processes import wait
 
 
 def ask(path, request, patience=5.0):
-    """What a daemon answers, or None."""
+    """Returns the daemon's answer, or None."""
     try:
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(patience)
@@ -25,5 +25,6 @@ def ask(path, request, patience=5.0):
 
 
 def answer(path, request):
-    """What a daemon that runs answers. It closes a connection whose question comes late, so a busy machine asks again."""
+    """Returns the answer of a running daemon. A daemon closes a connection whose request comes late, so on a busy machine the
+    request is repeated."""
     return wait(f"an answer to {request}", lambda: ask(path, request))

@@ -1,10 +1,10 @@
-"""Times of a cluster under test, shortest lease first. A case uses a lease that a busy machine does not lose, unless losing it is
-the subject of the case."""
+"""Times of the clusters under test, shortest lease first. Unless a case tests the loss of a lease, it uses a lease that a busy
+machine keeps."""
 
 SHORT_TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
 TIMES = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
 LONG_TIMES = "lease = 8s\nrenewal = 1s\ndelay = 10ms\nmax-lease = 10s\n"
-# A member may stand still for 9 s before another one misses it.
+# A member may stall for 9 s before another member misses it.
 PATIENT_TIMES = "lease = 10s\nrenewal = 3s\ndelay = 20ms\nmax-lease = 12s\n"
-# The same, and for 30 s in office: for cases that do not wait for the end of a lease.
+# A member may stall for 9 s, and for 30 s in office: for cases that do not wait for the end of a lease.
 STEADY_TIMES = "lease = 30s\nrenewal = 3s\ndelay = 20ms\nmax-lease = 40s\n"
