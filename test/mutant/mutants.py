@@ -766,27 +766,27 @@ MUTANTS = {
         "runtime/member.c", " || length == 0 || length > ELECT_UV_NOTE)", " || length == 0)", "member notes go from host to host"),
     # the flight recorder, and what is asked of it
     "the last sign of life is not kept": (
-        "daemon/recorder.c", "        if (sign->at != 0)\n            add(&r->loud, sign);\n", "", "explain the-machine-is-lost"),
+        "daemon/recorder.c", "        if (sign->at != 0)\n            add(&r->loud, sign);\n", "", "explain leader-machine-is-lost"),
     "what is heard of members is not recorded": (
-        "daemon/recorder.c", "    add(&r->loud, &heard);\n", "", "explain the-process-dies"),
+        "daemon/recorder.c", "    add(&r->loud, &heard);\n", "", "explain leader-process-dies"),
     "only one page of a recorder is asked for": (
-        "history/collect.c", "        *more = field_is_true(page, \"more\")", "        *more = false", "explain the-process-dies"),
+        "history/collect.c", "        *more = field_is_true(page, \"more\")", "        *more = false", "explain leader-process-dies"),
     "who resigned and was lost later ended in good order": (
         "history/faults.c", "resigned != 0 && silent > heard ? silent", "resigned != 0 ? silent",
-        "explain it-resigns-and-its-machine-is-lost"),
+        "explain leader-resigns-and-its-machine-is-lost"),
     "an office is resigned as often as it is heard": (
         "history/faults.c", "            r->term > term) {", "            term + 1 != 0) {",
-        "explain it-resigns-and-its-machine-is-lost"),
+        "explain leader-resigns-and-its-machine-is-lost"),
     "who starts again was not down": (
-        "history/faults.c", "(dead || starts)) {", "dead) {", "explain it-resigns-and-its-machine-is-lost"),
+        "history/faults.c", "(dead || starts)) {", "dead) {", "explain leader-resigns-and-its-machine-is-lost"),
     "who is dead has resigned": (
-        "history/faults.c", "testament ? until - soon : until", "until", "explain the-process-dies"),
+        "history/faults.c", "testament ? until - soon : until", "until", "explain leader-process-dies"),
     "whoever misses a leader was away": (
-        "history/faults.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain it-is-cut-off"),
+        "history/faults.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain leader-is-cut-off"),
     "who is cut off stood still": (
-        "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (true)", "explain it-is-cut-off"),
+        "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (true)", "explain leader-is-cut-off"),
     "who stood still was cut off": (
-        "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (false)", "explain it-stands-still"),
+        "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (false)", "explain leader-stalls"),
     "nobody answers another member": (
         "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
     "that nobody leads is not explained": (
@@ -828,14 +828,14 @@ MUTANTS = {
         "hooks guardian-killed-and-not-undone"),
     "an orphan undoes what a hook may still begin": (
         "daemon/hooks.c", "    return !work_is_guarded(w) && elect_uv_now() < h->doubtful &&", "    return false &&",
-        "hooks guardian-killed-while-it-begins"),
+        "hooks guardian-killed-during-on-leader"),
     "a hook that was cut short is not run again before the hand-over": (
-        "daemon/hooks.c", "(hook == HOOK_ON_FOLLOWER && killed)", "(hook == HOOK_COUNT && killed)", "hooks stopped-while-it-is-undone"),
+        "daemon/hooks.c", "(hook == HOOK_ON_FOLLOWER && killed)", "(hook == HOOK_COUNT && killed)", "hooks stopped-during-on-follower"),
     "an orphan releases while its work goes on": (
         "daemon/work.c", "group)) || g->holder != NULL ||", "group)) || (g->holder != NULL && work_is_guarded(w)) ||",
         "guardian guardian-killed-with-work-that-does-not-stop"),
     "a guardian whose hook was cut short gives up": (
-        "daemon/guardian.c", "tries < TRIES && try_to_undo(", "tries < 1 && try_to_undo(", "hooks stopped-while-the-guardian-undoes-it"),
+        "daemon/guardian.c", "tries < TRIES && try_to_undo(", "tries < 1 && try_to_undo(", "hooks stopped-during-on-follower-of-the-guardian"),
     "hooks are not undone": (
         "daemon/guardian.c", "        start_hook(g, &e->ended);\n", "        e->led = false;\n", "hooks member-killed"),
     "hooks that failed are done": (
@@ -853,7 +853,7 @@ MUTANTS = {
     "two holders at once": (
         "daemon/run_queue.c", "    if (g->holder != NULL || !leads || w->leaves", "    if (!leads || w->leaves", "guardian holder"),
     "a member that stops starts a run": (
-        "daemon/run_queue.c", " || !leads || w->leaves ||", " || !leads ||", "guardian guardian-dies-while-it-is-told"),
+        "daemon/run_queue.c", " || !leads || w->leaves ||", " || !leads ||", "guardian guardian-dies-before-it-registers-a-run"),
     "an order that comes again is handled again": (
         "daemon/orders.c", "    if (o->number > last->number) {", "    if (true) {", "orders an-order-that-arrives-late-and-often"),
     "an order is passed on without its term": (
@@ -869,7 +869,7 @@ MUTANTS = {
     "a client is promised nothing": (
         "daemon/run_connection.c", "    w->guard.page->not_before[group] = latest;\n", "", "guardian client"),
     "a run that is late is not reported": (
-        "daemon/run_queue.c", "    c->reported = true;\n    run_connection_log(", "    c->reported = true;\n    (void)(", "guardian stands-still"),
+        "daemon/run_queue.c", "    c->reported = true;\n    run_connection_log(", "    c->reported = true;\n    (void)(", "guardian work-does-not-answer"),
     "a resignation that changes nothing is a step": (
         "daemon/run_requests.c", "    if (office->leader.token == 0 || office->leader.handing", "    if (false || office->leader.handing", "local_users flood-of-resignations"),
     "a run that hands over does not pay for it": (
@@ -918,7 +918,7 @@ MUTANTS = {
     "handed over before it was undone": (
         "daemon/hooks.c", "    return !h->led && (h->serial", "    return true || (h->serial", "hooks in-order"),
     "shown before it is agreed": (
-        "daemon/work.c", "    if (news.leads && !g->agreed)\n", "    if (g == NULL)\n", "hooks while-it-is-asked"),
+        "daemon/work.c", "    if (news.leads && !g->agreed)\n", "    if (g == NULL)\n", "hooks while-pre-leader-runs"),
     "whoever declines leads": (
         "daemon/hooks.c", "        log_outcome(w, group, hook, outcome, \": it declines\");\n        fail(&g->hooks);\n        work_resign(w, group);\n",
         "        log_outcome(w, group, hook, outcome, \": it declines\");\n        g->agreed = true;\n", "hooks declines"),
@@ -954,12 +954,12 @@ MUTANTS = {
 RACES = {
     "when a follower hears its leader again is not recorded": (
         "daemon/recorder.c", "    bool found = is_sign_of_life(rule) && out->announced;", "    bool found = false;",
-        "explain two-that-follow-are-cut-off"),
+        "explain two-followers-are-cut-off"),
     "work begins in an office that is not renewed": (
         "daemon/run_queue.c", "    else if (!is_fresh(w, group))", "    else if (false)", "guardian run-of-a-leader-that-is-cut-off"),
     "a run that is told late is disconnected": (
         "daemon/run_queue.c", "    run_queue_leave(c);\n    c->stage = RUN_LATE;\n    run_queue_report_late(c, false);\n", "    run_connection_drop(c);\n",
-        "guardian told-when-its-lease-is-over"),
+        "guardian told-after-its-lease"),
     "hooks beside each other": (
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Why the leader changed, as the members tell it: explain.py ELECT [CASE ... | --list] [--jobs N]
+"""elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-Real daemons, each asked through another one; and what befell them as a scenario, which the simulator replays."""
+The cases query real daemons, each through another one, for the reason of the last change of leader. They also export the faults
+of the members as a scenario, which the simulator must replay."""
 
 import contextlib
 import json
@@ -30,12 +31,12 @@ RENEWAL, LEASE = 3000, 10000  # milliseconds, in PATIENT_TIMES
 
 
 def members(*names, **how):
-    """Each may stand still for seconds, and no other one is elected therefore."""
+    """A cluster whose members may stall for seconds without a change of leader."""
     return LocalCluster(*names, times=PATIENT_TIMES, **how)
 
 
 def leads_no_more(p, name):
-    """It says so; that it does not answer says nothing."""
+    """Returns True if the member reports that it does not lead; without an answer the result is false."""
     group = p.group(name)
     return group and not group.get("leads")
 
@@ -46,17 +47,17 @@ def knows_no_leader(p, name):
 
 
 def begin(p):
-    """The highest leads, and knows who is next, as in the simulator."""
+    """Starts the members so that, as in the simulator, the highest leads and the next one is its heir."""
     p.start(p.names[-1])
-    wait("it is there", lambda: p.group(p.names[-1]))
+    wait("the highest member answers", lambda: p.group(p.names[-1]))
     p.start(*p.names[:-1])
     leader, term = p.leader()
-    wait("an heir", lambda: p.group(leader).get("heir") == max(n for n in p.names if n != leader))
+    wait("the leader has an heir", lambda: p.group(leader).get("heir") == max(n for n in p.names if n != leader))
     return leader, term
 
 
 def recorded(p, name, since=0):
-    """The rules that fired there since that time, by CLOCK_BOOTTIME."""
+    """Returns the rules that the member recorded since that time, by CLOCK_BOOTTIME."""
     done = expect("steps", p.elect(name, "history", "--messages", "-o", "json"))
     return [step.get("rule") for step in json.loads(done.stdout) if step["at_us"] > since]
 
@@ -66,8 +67,8 @@ def rules(said):
 
 
 def replays(p, name, leader):
-    """The scenario is accepted, tells its own story, and the same member leads at its end. What a member does not answer is not
-    in it, as its first lines say: all members that run must answer."""
+    """Checks that the exported scenario is accepted, replays its own story, and ends with the same leader. If a member does not
+    answer, the first lines of the scenario name it, and its steps are missing: all running members must answer."""
     file = p.folder / "history.elect"
     running = [n for n, daemon in p.daemons.items() if daemon.poll() is None]
 
@@ -75,8 +76,8 @@ def replays(p, name, leader):
         done = expect("export", p.elect(name, "history", "--export", file), 0)
         script = file.read_text().split("----")[0]
         return None if any(f"is {n}, which did not answer" in script for n in running) else (done, script)
-    done, script = wait("all answer", exported)
-    holds("the same end", f"ends as it did: {leader} leads" in done.stdout, done.stdout, script)
+    done, script = wait("all running members answer", exported)
+    holds("the scenario ends with the same leader", f"ends as it did: {leader} leads" in done.stdout, done.stdout, script)
     expect("replay", run("sim", file), 0)
     return script
 
@@ -87,19 +88,19 @@ def the_first_leader(_):
         leader, term = p.begin()
         other = next(n for n in p.names if n != leader)
         said = explained(p, other)
-        holds("who", said["leader"] == leader and said["term"] == term and "before" not in said, said)
-        holds("how", {"TAKES_OFFICE", "GRANTS"} <= set(rules(said)), said)
+        holds("the leaders", said["leader"] == leader and said["term"] == term and "before" not in said, said)
+        holds("the steps", {"TAKES_OFFICE", "GRANTS"} <= set(rules(said)), said)
         holds("in order", [s["ms"] for s in said["steps"]] == sorted(s["ms"] for s in said["steps"]), said)
         holds("it ends with the office", said["steps"][-1]["rule"] == "TAKES_OFFICE" and said["steps"][-1]["ms"] == 0, said)
         text = expect("text", p.elect(other, "explain"), 0, out=(f"group main: {leader} leads in term", "Nobody led before it")).stdout
         holds("a dozen lines", len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text)
         script = replays(p, other, leader)
-        holds("nothing befell them", all(line.startswith(("transfer", "recover")) for line in script.splitlines() if " at " in line), script)
+        holds("the scenario contains no fault", all(line.startswith(("transfer", "recover")) for line in script.splitlines() if " at " in line), script)
 
 
 class Between(threading.Thread):
-    """A status socket that passes questions on to the one of a daemon, except those about the recorder of one member: that
-    member has always one more step to tell, and takes its time. It counts what it was asked."""
+    """A status socket that forwards requests to a daemon, except those about the recorder of one member: for that member it
+    always has one more step, and answers slowly. It counts those requests."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -124,15 +125,16 @@ class Between(threading.Thread):
                 request = json.loads(client.makefile().readline())
                 about_slow = request["verb"] == "messages" and request["member"] == self.slow
                 answer = self.page(request) if about_slow else ask(self.daemon_socket, request, LIMIT)
-                with contextlib.suppress(OSError):  # it does not wait any longer
+                with contextlib.suppress(OSError):  # the client has stopped waiting
                     client.sendall(json.dumps(answer).encode() + b"\n")
 
 
 @case
 def a_member_that_answers_without_end(_):
-    """It costs the others nothing, has an end, and is named. (Asked for all 400 steps, it would take 100 s.)"""
+    """A member whose answers never end does not delay the others; it is given up and named. (All its 400 steps would take 100
+    s.)"""
     with members() as p:
-        leader, _ = begin(p)  # mostly c, so that b is asked before it
+        leader, _ = begin(p)  # mostly c, so that the member that is queried comes before the slow one
         asked, slow = (n for n in p.names if n != leader)
         between = Between(str(p.folder / "between.status"), p.socket(asked), slow)
 
@@ -141,15 +143,16 @@ def a_member_that_answers_without_end(_):
             done = run("explain", "-S", p.folder / "between.status", "-o", "json")
             return json.loads(done.stdout) if done.returncode == 0 and not json.loads(done.stdout)["missing"] else None
         said = wait("the others answer", answered)
-        holds("who leads", said["leader"] == leader and "TAKES_OFFICE" in rules(said), said)
-        holds("it was asked, but not for all", 0 < between.pages < 400, between.pages)
-        holds("what is missing is said", said["incomplete"] == [slow], said)
+        holds("the leader", said["leader"] == leader and "TAKES_OFFICE" in rules(said), said)
+        holds("the slow member was queried, but not for all steps", 0 < between.pages < 400, between.pages)
+        holds("the slow member is named as incomplete", said["incomplete"] == [slow], said)
         text = expect("text", run("explain", "-S", p.folder / "between.status"), 0).stdout
-        holds("in words, too", f"{slow} answered only in part: some of what was seen there is missing" in text, text)
+        holds("the text names the slow member, too", f"{slow} answered only in part: some of what was seen there is missing" in text, text)
 
 
 class Doubtful(Between):
-    """As if that member had been a candidate before anything else: it granted itself a mandate twice, and was not elected."""
+    """Adds steps as if that member had been a candidate before everything else: it granted itself a term twice, and was not
+    elected."""
 
     def page(self, request):
         said = ask(self.daemon_socket, request, LIMIT)
@@ -162,7 +165,8 @@ class Doubtful(Between):
 
 @case
 def a_candidate_was_not_the_first_leader(_):
-    """The first leader has ended in good order, and does not tell that it was the first one."""
+    """The first leader has ended properly, and its own steps are lost with it; a candidate of that time must not be taken for
+    it."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -179,30 +183,30 @@ def a_candidate_was_not_the_first_leader(_):
         done = wait("the members answer", exported)
         script = (p.folder / "history.elect").read_text().split("----")[0]
         holds("the same end", f"ends as it did: {leader} leads" in done.stdout, done.stdout, script)
-        holds("it never leads", not re.search(rf"^(wins|transfer \d+) {p.number(candidate)}\b", script, re.M), script)
+        holds("the candidate never leads in the scenario", not re.search(rf"^(wins|transfer \d+) {p.number(candidate)}\b", script, re.M), script)
 
 
 @case
 def the_first_leader_is_not_the_highest(_):
-    """A higher member came later, and follows."""
+    """A higher member starts later, and follows."""
     with members() as p:
         p.start("a", "b")
         leader, _term = p.leader(among=["a", "b"])
         p.start("c")
         p.leader()
-        holds("who", explain(p, "c")["leader"] == leader)
+        holds("the leaders", explain(p, "c")["leader"] == leader)
         replays(p, "c", leader)
-        wait("it knows who is next", lambda: p.group(leader).get("heir") == "c")
+        wait("c is the heir", lambda: p.group(leader).get("heir") == "c")
         os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
         p.daemons[leader].wait()
         new, _term = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
-        # That is c, its heir, unless c was so slow that another member was faster.
+        # The new leader is c, the heir, unless c was so slow that another member was faster.
         replays(p, next(n for n in "ab" if n != leader), new)
 
 
 @case
-def of_different_members(_):
-    """Who may lead, and who rather, is in the replay."""
+def members_with_roles(_):
+    """Roles, priorities and preemption are in the exported scenario."""
     roles = {"a": "witness", "b": "member\npriority = 5", "d": "observer"}
     with members("abcd", roles=roles, options="preempt = yes\n") as p:
         p.start()
@@ -212,8 +216,8 @@ def of_different_members(_):
 
 
 @case
-def the_process_dies(_):
-    """Its guardian says so: each of the others heard it, and it is told once."""
+def leader_process_dies(_):
+    """The guardian reports the death of its member: each other member heard it, and the explanation mentions it once."""
     with members() as p:
         old, _term = begin(p)
         os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
@@ -221,11 +225,11 @@ def the_process_dies(_):
         new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
         asked = next(n for n in p.names if n not in (old, new))
         said = explained(p, asked, [old])
-        holds("who", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
-        holds("why", said.get("stopped", "") == f"{old} is dead, says its guardian" and not said["exactly"], said)
+        holds("the leaders", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
+        holds("the reason", said.get("stopped", "") == f"{old} is dead, says its guardian" and not said["exactly"], said)
         dead = next((s for s in said["steps"] if s["rule"] == "TESTAMENT"), {"member": "nobody", "also": []})
-        holds("who heard it", {dead["member"], *dead["also"]} == {asked, new}, dead)
-        holds("how long", said["nobody_led_ms"] > 0, said)
+        holds("the members that heard it", {dead["member"], *dead["also"]} == {asked, new}, dead)
+        holds("the time without a leader", said["nobody_led_ms"] > 0, said)
         expect("text", p.elect(asked, "explain"), 0, out=(f"Before it {old} led", f"{old} is dead, says its guardian", "Nobody led for at most",
                                                           f"{old} did not answer: what was seen there is missing."))
         script = replays(p, asked, new)
@@ -233,12 +237,13 @@ def the_process_dies(_):
         p.start(old)
         p.leader()
         script = replays(p, asked, new)
-        holds("and back", f"recover {p.number(old)} at " in script and "resign" not in script, script)
+        holds("the return of the member", f"recover {p.number(old)} at " in script and "resign" not in script, script)
 
 
 @case
-def the_machine_is_lost(_):
-    """No member says so: the others miss it, and wait for its lease. How long there was no leader counts from its last renewal."""
+def leader_machine_is_lost(_):
+    """No guardian reports the death: the others miss the leader, and wait for its lease. The time without a leader counts from
+    its last renewal."""
     with members() as p:
         old, _term = begin(p)
         since = clock()
@@ -246,32 +251,33 @@ def the_machine_is_lost(_):
         p.kill(old)
         new, term = p.leader(among=[n for n in p.names if n != old], other_than=old)
         said = explained(p, new, [old])
-        holds("who", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
-        holds("why", "stopped" not in said and "MISSES" in rules(said), said)
+        holds("the leaders", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
+        holds("the reason", "stopped" not in said and "MISSES" in rules(said), said)
         holds("its last sign of life", {"GRANTS_AGAIN", "RENEWED"} & set(rules(said)), said)
         steps = json.loads(expect("steps", p.elect(new, "history", "--messages", "-o", "json")).stdout)
         takes = next(s["at_us"] for s in steps if s.get("rule") == "TAKES_OFFICE")
         misses = max(s["at_us"] for s in steps if s.get("rule") == "MISSES" and s["at_us"] < takes)
         renewed = max(s["at_us"] for s in steps if s.get("rule") == "GRANTS_AGAIN" and s["at_us"] < misses)
-        holds("how long", LEASE / 2 < said["nobody_led_ms"] <= (takes - renewed) / 1000 + 1, said, takes, renewed)
+        holds("the time without a leader", LEASE / 2 < said["nobody_led_ms"] <= (takes - renewed) / 1000 + 1, said, takes, renewed)
         expect("text", p.elect(new, "explain"), 0, out=("hears nothing from", "the last sign of life", "did not say that it stopped"))
         holds("replayed", f"crash {p.number(old)} at " in replays(p, new, new))
 
 
 @case
-def it_resigns(_):
-    """In favour of a certain member. If that one is slow, any member may be elected: that is told as well."""
+def leader_resigns(_):
+    """The leader resigns in favour of a named member. If that member is slow, any member may be elected, and the explanation
+    reports that, too."""
     with members() as p:
         old, before = begin(p)
         to = next(n for n in p.names if n != old)
         done = p.elect(old, "transfer", to)
-        wait("another office", lambda: (p.group(old).get("term") or 0) > before)
+        wait("the term changes", lambda: (p.group(old).get("term") or 0) > before)
         new, term = p.leader()
-        holds("it says who leads", done.returncode == 0 or new != to, done.returncode, done.stderr)
+        holds("transfer reports whether the named member leads", done.returncode == 0 or new != to, done.returncode, done.stderr)
         said = explained(p, old)
-        holds("who", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
-        holds("why", "resigns" in said.get("stopped", "") and said["exactly"], said)
-        holds("how", {"RESIGNS", "TAKES_OFFICE"} <= set(rules(said)) and said["nobody_led_ms"] >= 0, said)
+        holds("the leaders", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
+        holds("the reason", "resigns" in said.get("stopped", "") and said["exactly"], said)
+        holds("the steps", {"RESIGNS", "TAKES_OFFICE"} <= set(rules(said)) and said["nobody_led_ms"] >= 0, said)
         script = replays(p, old, new)
         if new == to:
             holds("by its certificate", {"HANDS_OVER", "CERTIFIED"} <= set(rules(said)), said)
@@ -279,51 +285,51 @@ def it_resigns(_):
 
 
 @case
-def it_stands_still(_):
-    """The old one did not know: when it goes on it says that its mandate had run out."""
+def leader_stalls(_):
+    """The leader is stopped and does not notice; when it continues, it reports that its mandate had run out."""
     with members() as p:
         old, _term = begin(p)
         signal_both(p.daemons[old], signal.SIGSTOP)
         try:
             new, _term = p.leader(among=[n for n in p.names if n != old], other_than=old)
-            holds("who", explained(p, new, [old])["leader"] == new)
+            holds("the leaders", explained(p, new, [old])["leader"] == new)
         finally:
             signal_both(p.daemons[old], signal.SIGCONT)
         p.leader()
         said = explained(p, old)
-        holds("who, afterwards", (said["leader"], said["before"]) == (new, old), said)
+        holds("the leaders, afterwards", (said["leader"], said["before"]) == (new, old), said)
         holds("replayed", f"pause {p.number(old)} " in replays(p, old, new))
 
 
 @case
-def it_is_stopped_in_order(_):
-    """What it knew is gone with it; the others heard that its office was over."""
+def leader_is_stopped(_):
+    """The history of the leader is lost with its process; the others heard its release."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
         p.daemons[old].wait()
         new, _term = p.leader(among=[n for n in p.names if n != old], other_than=old)
         said = explained(p, new, [old])
-        holds("who", (said["leader"], said["before"], said["known_by"]) == (new, old, "others"), said)
+        holds("the leaders", (said["leader"], said["before"], said["known_by"]) == (new, old, "others"), said)
         expect("text", p.elect(new, "explain"), 0, out=f"{old} said that it was over")
         script = replays(p, new, new)
         holds("replayed", f"resign {p.number(old)} at " in script and f"crash {p.number(old)} at " in script, script)
 
 
 @case
-def it_resigns_and_its_machine_is_lost(_):
-    """It is heard until it is lost: that was no end in good order."""
+def leader_resigns_and_its_machine_is_lost(_):
+    """The leader resigns, is heard for some time, and is killed: the crash comes after the resignation in the scenario."""
     with members() as p:
         old, _term = begin(p)
         resigned = 0
-        while (new := p.leader()[0]) == old:  # again, if the others were so slow that it was elected once more
+        while (new := p.leader()[0]) == old:  # again, if the others were so slow that it was re-elected
             resigned += p.elect(old, "resign").returncode == 0
 
         def renewals():
             steps = json.loads(expect("steps", p.elect(new, "history", "--messages", "-o", "json")).stdout)
             return sum(s.get("from") == old and s["rule"] == "RENEWED" for s in steps)
 
-        wait("it grants for three rounds", lambda: renewals() > 3)
+        wait("the former leader grants three rounds", lambda: renewals() > 3)
         p.kill(old)
 
         def faults():
@@ -332,20 +338,20 @@ def it_resigns_and_its_machine_is_lost(_):
 
         lost = faults()
         story = [*["resign"] * resigned, "crash"]
-        holds("both, in order", [what for what, _ in lost] == story and lost[-1][1] > lost[-2][1] + RENEWAL, lost)
+        holds("resignation and crash, in order", [what for what, _ in lost] == story and lost[-1][1] > lost[-2][1] + RENEWAL, lost)
         p.start(old)
         p.leader()
         back = faults()
-        holds("and back", [what for what, _ in back] == [*story, "recover"] and back[-1][1] > back[-2][1], back)
+        holds("the return of the member", [what for what, _ in back] == [*story, "recover"] and back[-1][1] > back[-2][1], back)
 
 
 def parted(function):
-    """Played on five machines that can be cut off. The case cuts two of them off."""
+    """Runs a case on five machines, of which the case cuts two off."""
     def play(_):
         need_namespaces()
         with NamespaceCluster(ELECT, members=5, times=LONG_TIMES) as c:
             c.start(c.names[-1])
-            wait("the highest is there", lambda: c.group(c.names[-1]))
+            wait("the highest member answers", lambda: c.group(c.names[-1]))
             c.start(*c.names[:-1])
             function(c, c.leader()[0])
     play.__name__ = function.__name__
@@ -353,131 +359,133 @@ def parted(function):
 
 
 def sides_of(script):
-    """Of each cut: the two sets of numbers."""
+    """Returns the two sets of numbers of each cut."""
     return [frozenset(frozenset(map(int, side.split())) for side in line[4:].split(" at ")[0].split("/"))
             for line in script.splitlines() if line.startswith("cut ")]
 
 
 def replays_the_cut(c, leader, *sides):
     script = replays(c, leader, leader)
-    holds("who was with whom", set(sides_of(script)) == {frozenset(frozenset(map(c.number, side)) for side in sides)}, script)
+    holds("the sides of the cut", set(sides_of(script)) == {frozenset(frozenset(map(c.number, side)) for side in sides)}, script)
     holds("healed", "heal at " in script and "pause" not in script, script)
 
 
 def replays_the_absence(c, leader, away, since):
-    """Each of the members that were cut off is away from the leader, or stood still for so long that it is told as a pause. On
-    a busy machine others may miss the leader as well; if none does, it is exactly these members."""
+    """Checks that each of the members that were cut off is separated from the leader in the scenario, or paused, if it stalled
+    for long. On a busy machine other members may miss the leader as well; if none does, exactly these members are separated."""
     script, numbers = replays(c, leader, leader), frozenset(map(c.number, away))
     apart = {n for sides in sides_of(script) for side in sides if c.number(leader) not in side for n in side}
     for number in numbers:
         holds(f"{number} was away", number in apart or f"pause {number} " in script, script)
     if "pause" not in script and not any("MISSES" in recorded(c, n, since) for n in c.others(*away)):
-        holds("no others", apart == numbers and "heal at " in script, script)
-    # Another member may be told to recover: on a busy machine it started after the others had elected a leader.
+        holds("no other member is separated", apart == numbers and "heal at " in script, script)
+    # Another member may recover in the scenario: on a busy machine it started after the others had elected a leader.
     crashed = {line.split()[1] for line in script.splitlines() if line.startswith("crash ")}
     holds("none of these crashed", not crashed & {str(c.number(n)) for n in (leader, *away)}, script)
 
 
 @parted
-def it_is_cut_off(c, old):
-    """And one more with it: the majority does not wait for longer than the lease, and both sides tell their part."""
+def leader_is_cut_off(c, old):
+    """The leader and another member are cut off: the majority waits no longer than the lease, and both sides explain the
+    change."""
     with_it = next(n for n in c.names if n != old)
     majority = c.others(old, with_it)
     c.part((old, with_it), majority)
     new, _term = c.leader(among=majority, other_than=(old,))
     said = explained(c, majority[0], (old, with_it))
-    holds("who", (said["leader"], said["before"]) == (new, old), said)
-    wait("the old one has stopped", lambda: leads_no_more(c, old))
+    holds("the leaders", (said["leader"], said["before"]) == (new, old), said)
+    wait("the old leader has stopped", lambda: leads_no_more(c, old))
     c.heal()
     c.leader()
     said = explained(c, with_it)
-    holds("who, from the other side", (said["leader"], said["before"]) == (new, old), said)
-    holds("it stopped by itself", said["known_by"] == "itself" and said["exactly"] and said["nobody_led_ms"] > 0, said)
+    holds("the leaders, from the other side", (said["leader"], said["before"]) == (new, old), said)
+    holds("the old leader reported its own end", said["known_by"] == "itself" and said["exactly"] and said["nobody_led_ms"] > 0, said)
     replays_the_cut(c, new, (old, with_it), majority)
 
 
 @parted
-def nobody_has_a_majority(c, old):
-    """Whoever asks in vain meanwhile did not lead."""
+def no_side_has_a_majority(c, old):
+    """No side of the cut has a majority; failed candidacies during the cut are not offices."""
     with_it = next(n for n in c.names if n != old)
     sides, since = [(old, with_it), *[(n,) for n in c.others(old, with_it)]], clock()
     c.cut(*[(a, b) for one in sides for other in sides if one != other for a in one for b in other])
-    wait("it has stopped", lambda: leads_no_more(c, old))
-    wait("one of the two asks again, in vain", lambda: any("NO_MAJORITY" in recorded(c, n, since) for n in (old, with_it)))
+    wait("the old leader has stopped", lambda: leads_no_more(c, old))
+    wait("one of the two fails to get a majority", lambda: any("NO_MAJORITY" in recorded(c, n, since) for n in (old, with_it)))
     c.heal()
     new, _term = c.leader()
     said = explained(c, new)
-    holds("who", (said["leader"], said["before"], said["known_by"]) == (new, old, "itself"), said)
+    holds("the leaders", (said["leader"], said["before"], said["known_by"]) == (new, old, "itself"), said)
 
 
 def cut_off(c, away):
-    """Until they have missed their leader, and do not even tell each other of it any more."""
+    """Cuts members off, and waits until they have missed their leader and also stopped to report it to each other."""
     since = clock()
     c.part(away, c.others(*away))
 
     def gave_up(name):
         seen = recorded(c, name, since)
         return "MISSES" in seen and "STILL_LOOKS" in seen[seen.index("MISSES"):]
-    wait("they know of no leader", lambda: all(map(gave_up, away)))
+    wait("they know no leader", lambda: all(map(gave_up, away)))
     return since
 
 
 @parted
-def two_that_follow_are_cut_off(c, leader):
-    """Nothing changes for the others; that they were away is in the replay. Mostly they come back before the lease is over,
-    by a renewal that they grant again."""
+def two_followers_are_cut_off(c, leader):
+    """The leader does not change; the scenario still contains the absence of the followers. They usually return before the lease
+    ends, with a renewal that they grant again."""
     away = c.others(leader)[:2]
     since = cut_off(c, away)
     c.heal()
     c.leader()
-    holds("who", explained(c, away[0])["leader"] == leader)
+    holds("the leaders", explained(c, away[0])["leader"] == leader)
     replays_the_absence(c, leader, away, since)
 
 
 @parted
-def two_that_follow_miss_a_hand_over(c, old):
-    """They come back to another leader than the one that they missed, of which one of them told the other for a while."""
+def two_followers_miss_a_hand_over(c, old):
+    """The followers return to another leader than the one that they missed, which one of them had reported to the other for a
+    while."""
     away = c.others(old)[:2]
     since = cut_off(c, away)
     rest = c.others(*away)
-    while (new := c.leader(among=rest)[0]) == old:  # again, if the others were so slow that it was elected once more
+    while (new := c.leader(among=rest)[0]) == old:  # again, if the others were so slow that it was re-elected
         c.elect(old, "resign")
-    wait("it leads for some rounds", lambda: recorded(c, new, since).count("RENEWED") > 4)
+    wait("the new leader leads for some rounds", lambda: recorded(c, new, since).count("RENEWED") > 4)
     c.heal()
     c.leader()
     replays_the_absence(c, new, away, since)
 
 
 @case
-def all_stand_still(_):
-    """The lease was over long before anybody could say so."""
+def all_stall(_):
+    """All members are stopped, and the lease ends long before any of them can report it."""
     with members() as p:
         old, _term = begin(p)
         for name in p.names:
             signal_both(p.daemons[name], signal.SIGSTOP)
         since = time.monotonic()
-        wait("their leases are over", lambda: time.monotonic() > since + 1.5 * LEASE / 1000)
+        wait("all leases are over", lambda: time.monotonic() > since + 1.5 * LEASE / 1000)
         for name in p.names:
             signal_both(p.daemons[name], signal.SIGCONT)
-        wait("another office", lambda: (p.group(old).get("term") or 0) != _term and p.leader())
+        wait("the term changes", lambda: (p.group(old).get("term") or 0) != _term and p.leader())
         said = explained(p, old)
-        holds("how long", said["known_by"] == "itself" and said["exactly"] and said["nobody_led_ms"] > 1000, said)
+        holds("the time without a leader", said["known_by"] == "itself" and said["exactly"] and said["nobody_led_ms"] > 1000, said)
 
 
 @case
-def nobody_leads_now(_):
-    """Who did, until when, why it ended, and what has been tried since."""
+def no_member_leads_now(_):
+    """The explanation names the last leader, the end of its office, the reason, and the attempts since."""
     with members() as p:
         old, _term = begin(p)
         others = [n for n in p.names if n != old]
         for name in p.names:
             expect("pause", p.elect(name, "pause"), 0)
-        wait("it is said to all", lambda: all(p.group(n).get("paused") for n in p.names))
+        wait("all members are paused", lambda: all(p.group(n).get("paused") for n in p.names))
         os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
         p.daemons[old].wait()
-        wait("nobody leads", lambda: all(knows_no_leader(p, n) for n in others))
+        wait("no member leads", lambda: all(knows_no_leader(p, n) for n in others))
         said = explain(p, others[0])
-        holds("who did", (said.get("leader"), said.get("before"), said["leads_now"], said.get("known_by")) == (None, old, False, "guardian"), said)
+        holds("the last leader", (said.get("leader"), said.get("before"), said["leads_now"], said.get("known_by")) == (None, old, False, "guardian"), said)
         expect("text", p.elect(others[0], "explain"), 0,
                out=("group main: no leader is known.", f"{old} led last, and was last heard at", "Elections are paused: elect resume.",
                     f"{old} is dead, says its guardian", "No leader is known for at most"))
@@ -489,49 +497,49 @@ def nobody_leads_now(_):
 
 @case
 def no_majority_is_left(_):
-    """Of the leader itself: it says why it stopped; of a follower: whom it missed."""
+    """A leader that loses its majority reports why it stopped; a follower reports which leader it missed."""
     with members() as p:
         old, _term = begin(p)
         p.kill(*[n for n in p.names if n != old])
-        wait("it stops", lambda: knows_no_leader(p, old))
+        wait("the leader stops", lambda: knows_no_leader(p, old))
         said = explain(p, old)
-        holds("who did", (said.get("leader"), said.get("before"), said.get("known_by"), said.get("exactly")) == (None, old, "itself", True), said)
+        holds("the last leader", (said.get("leader"), said.get("before"), said.get("known_by"), said.get("exactly")) == (None, old, "itself", True), said)
         expect("text", p.elect(old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"{old} stopped: ", "No leader is known for"))
     with members() as p:
         old, _term = begin(p)
         left, lost = [n for n in p.names if n != old]
         p.kill(old, lost)
-        wait("it misses it", lambda: knows_no_leader(p, left))
+        wait("the follower misses the leader", lambda: knows_no_leader(p, left))
         said = explained(p, left, (old, lost))
-        holds("who did", (said.get("leader"), said.get("before"), said.get("known_by")) == (None, old, "nobody"), said)
-        holds("and what it did", "MISSES" in rules(said), said)
+        holds("the last leader", (said.get("leader"), said.get("before"), said.get("known_by")) == (None, old, "nobody"), said)
+        holds("the steps of the follower", "MISSES" in rules(said), said)
         expect("text", p.elect(left, "explain"), 0, out=(f"{old} led last, and was last heard at", "did not say that it stopped: nobody takes its place"))
 
 
 @case
 def on_a_ring(_):
-    """Without a mandate each algorithm has its own way to the lead."""
+    """Each algorithm records its own step that makes a leader, here without a mandate."""
     for algorithm in ("ring", "active-ring", "chang-roberts"):
         with members(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
             p.start()
             wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
-            said = wait("so says explain", lambda: next((s for s in [explain(p, "a")] if s.get("leader") == "c"), None))
+            said = wait("explain names the leader", lambda: next((s for s in [explain(p, "a")] if s.get("leader") == "c"), None))
             holds(algorithm, said["leads_now"] and said["steps"][-1]["ms"] == 0, said)
 
 
 @case
 def without_a_mandate(_):
-    """Nobody is waited for, and nothing is claimed of how long nobody led."""
+    """Without a mandate the others do not wait for a lease, and the time without a leader is not reported."""
     with members(options="mandate = none\n") as p:
         p.start()
         wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
         p.kill("c")
         wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
         said, text = explain(p, "a"), p.elect("a", "explain")
-        holds("who", said["leader"] == "b" and "nobody_led_ms" not in said, said)
-        holds("who led before", said["before"] in ("c", "a"), said)  # a: if b answered it too late
+        holds("the leaders", said["leader"] == "b" and "nobody_led_ms" not in said, said)
+        holds("the leader before", said["before"] in ("c", "a"), said)  # a may have led in between, if b answered its election too late
         if said["before"] == "c":
-            holds("how", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
+            holds("the steps", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
         expect("text", text, 0, out=f"Without a mandate nobody waits for {said['before']}")
         expect("export", p.elect("a", "history", "--export", p.folder / "x"), 1, err="only the history of a cluster with a mandate")
 
@@ -542,10 +550,10 @@ def restarted_members_have_forgotten(_):
         p.begin()
         p.kill(*p.names)
         p.start("a")
-        wait("it answers", lambda: p.group("a"))
+        wait("the member answers", lambda: p.group("a"))
         expect("nothing", p.elect("a", "explain"), 1, err="no change of leader is recorded")
         expect("nothing", p.elect("a", "history", "--export", p.folder / "x"), 1, err="no leader is recorded")
-        holds("nothing is written", not (p.folder / "x").exists())
+        holds("no file is written", not (p.folder / "x").exists())
 
 
 @case
@@ -555,7 +563,7 @@ def bad_input(_):
         p.begin()
         expect("which group", p.elect("a", "explain"), 64, err="there are several groups: say which with -g")
         expect("no such group", p.elect("a", "explain", "-g", "mian"), 1, err="did you mean main?")
-        wait("a leader of the other", lambda: p.group("a", 1).get("leader"))
+        wait("the other group has a leader", lambda: p.group("a", 1).get("leader"))
         expect("the other", p.elect("a", "explain", "-g", "other"), 0, out="group other:")
         expect("quiet", p.elect("a", "explain", "-g", "other", "-q"), 0, lines=0)
         expect("word", p.elect("a", "explain", "it"), 64, err="one word too many")
@@ -565,7 +573,7 @@ def bad_input(_):
         mine = pathlib.Path(p.folder / "kept")
         mine.write_text("mine")
         expect("kept", p.elect("a", "history", "-g", "mian", "--export", mine), 1, err="did you mean main?")
-        holds("what was there stays", mine.read_text() == "mine")
+        holds("the existing file stays", mine.read_text() == "mine")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Real daemons in network namespaces, and everything that may go wrong: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]] [--jobs N]
+"""Real daemons in network namespaces, under every fault: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]] [--jobs N]
 
-A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. Of all of them as many are run as it takes to have seen
-every pair: every fault with every algorithm, every fault with every number of members, every algorithm with those.
-After each the independent checker judges what was claimed (P1 to P3), written and logged.
+A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default as few cases run as cover every fault once, and every
+number of members with every algorithm. After each case the safety checker judges what was claimed (P1 to P3), written and logged.
 
-Exit: 0 all is well; 1 something is not; 77 there are no namespaces here."""
+Exit status: 0 if all cases passed; 1 if one failed; 77 if this machine has no namespaces."""
 
 import argparse
 import itertools
@@ -42,13 +41,13 @@ def fault(**needs):
 
 
 def same(c, before, among=None):
-    """Nobody else leads, and in no other term."""
+    """Checks that the leader and its term have not changed."""
     now = c.leader(among)
     holds("the leader has changed:", now == before, before, "->", now)
 
 
 def some_time(c, leader, claims_wanted=150):
-    """Until whoever leads has said so some more times."""
+    """Waits until the leader has claimed its office some more times."""
     before = c.claims(leader).count(b"\n")
     wait(f"more claims of {leader}", lambda: c.claims(leader).count(b"\n") >= before + claims_wanted)
 
@@ -65,8 +64,8 @@ def sees_down(c, name, *whom):
     wait(f"{name} sees that {' '.join(whom)} is down", down)
 
 
-def knows_nobody(c, *names):
-    wait(f"{' '.join(names)} knows of no leader", lambda: all(c.group(name) and c.view(name) is None for name in names))
+def know_no_leader(c, *names):
+    wait(f"{' '.join(names)} know no leader", lambda: all(c.group(name) and c.view(name) is None for name in names))
     for name in names:
         code = c.elect(name, "is-leader").returncode
         holds(f"elect is-leader on {name}: expected exit 2, not", code == 2, code)
@@ -89,7 +88,7 @@ def leader_killed(c):
 
 @fault()
 def member_killed(c):
-    """Its guardian says so; what its clients were promised is kept all the same, says the checker."""
+    """The guardian reports the death of its member; promises to clients are kept all the same, as the safety checker verifies."""
     leader, term = c.begin()
     os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
     c.say(f"the member of {leader} is killed, not its guardian")
@@ -101,7 +100,7 @@ def member_killed(c):
 
 @fault()
 def guardian_killed(c):
-    """Its member hands over, and ends."""
+    """When its guardian dies, the member hands over and ends."""
     leader, term = c.begin()
     member = pidfd(member_of(c.daemons[leader].pid))
     c.note("hand-over", leader, token=term)
@@ -186,13 +185,13 @@ def handed_over(c):
         heirs = c.voters_only(*c.others(leader))
         c.note("hand-over", leader, token=term)
         done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
-        if is_late(done):  # on a slow machine the others may not take it in time, or not the one that was named
+        if is_late(done):  # on a slow machine the others, or the named member, may not take over in time
             leader, term = c.leader()
             continue
         holds(f"elect {verb}:", done.returncode == 0, done.stderr)
         new, new_term = c.leader(other_than=[leader])
-        holds("what was said is not so:", f"{new} leads in term {new_term >> 16}.{new_term & 0xffff};" in done.stdout, done.stdout)
-        holds("not the one that was named:", verb != "transfer" or new == heirs[0], new)
+        holds("the verb reported another leader:", f"{new} leads in term {new_term >> 16}.{new_term & 0xffff};" in done.stdout, done.stdout)
+        holds("the leader is not the named member:", verb != "transfer" or new == heirs[0], new)
         leader, term = new, new_term
     c.note("hand-over", leader, token=term)
     c.signal(leader, signal.SIGTERM)
@@ -204,7 +203,8 @@ def handed_over(c):
 
 @fault()
 def ordered_on_a_bad_network(c):
-    """An order that is lost on its way to the leader is sent again. Where the machine is too slow for that, it is given again."""
+    """An order that is lost on its way to the leader is sent again. If the machine is too slow for that, the order is
+    repeated."""
     c.begin()
 
     def carried_out():
@@ -215,7 +215,7 @@ def ordered_on_a_bad_network(c):
         c.note("hand-over", leader, token=term)
         order = threading.Thread(target=lambda: said.append(c.elect_once(by, "resign")))
         order.start()
-        wait("it is sent", lambda: c.log(by).read_text().count(f"sent to {leader} ") > before)
+        wait("the order is sent", lambda: c.log(by).read_text().count(f"sent to {leader} ") > before)
         c.heal()
         order.join()
         holds("elect resign:", said[0].returncode == 0 or is_late(said[0]), said[0])
@@ -230,7 +230,7 @@ def leader_cut_off(c):
     leader, _ = c.begin()
     c.part([leader], c.others(leader))
     new = c.leader(among=c.others(leader), other_than=[leader])
-    knows_nobody(c, leader)
+    know_no_leader(c, leader)
     c.heal()
     same(c, new)
 
@@ -289,10 +289,10 @@ def leader_is_the_bridge(c):
 
 @fault()
 def leader_beyond_the_bridge(c):
-    """The bridge hears all, the leader and those on its side hear half; they are still a majority."""
+    """The bridge hears all members, the leader and its side hear about half of them, which is still a majority."""
     before = c.begin()
     rest = c.others(before[0])
-    mine = 1 + (len(c.names) - 1) // 2 - 1  # with the bridge, and the leader itself, a majority
+    mine = 1 + (len(c.names) - 1) // 2 - 1  # a majority together with the bridge and the leader
     one, other = [before[0], *rest[1:mine]], rest[mine:] if mine > 1 else rest[1:]
     c.part(one, other)
     sees_down(c, before[0], *other)
@@ -309,7 +309,7 @@ def leader_in_the_minority(c):
     many = c.others(*few)
     c.part(few, many)
     new = c.leader(among=many, other_than=[leader])
-    knows_nobody(c, *few)
+    know_no_leader(c, *few)
     c.heal()
     same(c, new)
 
@@ -318,7 +318,7 @@ def leader_in_the_minority(c):
 def all_apart(c):
     _, term = c.begin()
     c.cut(*itertools.permutations(c.names, 2))
-    knows_nobody(c, *c.names)
+    know_no_leader(c, *c.names)
     c.heal()
     holds("the term has not risen", c.leader()[1] > term)
 
@@ -336,7 +336,7 @@ def one_network_cut(c):
         wait(f"network {network + 1} is seen to be down, and the other one to be up",
              lambda: links(network, False) and links(1 - network, True))
         same(c, before)
-        wait("it is shown", lambda: c.elect(before[0], "members").stdout.count(" down") == len(c.names) - 1)
+        wait("elect members shows it", lambda: c.elect(before[0], "members").stdout.count(" down") == len(c.names) - 1)
         c.heal()
         wait(f"network {network + 1} is seen to be up", lambda: links(network, True))
         same(c, before)
@@ -391,14 +391,14 @@ def state_rolled_back(c):
     for name in c.others(follower):
         wait(f"{name} sees that {follower} is back", lambda: peers(c, name).get(follower, {}).get("up"))
     c.kill(follower)
-    for name in c.others(follower):  # while it is still heard, a second process might be a clone
+    for name in c.others(follower):  # otherwise the second process might be taken for a clone
         sees_down(c, name, follower)
     shutil.copy2(kept, c.state(follower))
     c.start(follower)
     holds("with an earlier state it must exit with 78", c.ended(follower) == 78)
     said = " ".join(entry["cause"] for entry in c.events(follower, "stopped"))
     holds("it must say why:", "state file is older" in said and "elect readmit" in said, said)
-    wait("somebody says who was refused", lambda: any(f"member {follower} is refused" in entry["text"]
+    wait("a member logs the refusal", lambda: any(f"member {follower} is refused" in entry["text"]
                                                       for name in c.others(follower) for entry in c.events(name, "member")))
     same(c, before)
     c.state(follower).unlink()
@@ -468,11 +468,11 @@ def log_reader_stopped(c):
         c.elect(before[0], "pause")
         c.elect(before[0], "resume")
         return b"lines of this log were lost" in read
-    wait("how many lines were lost is said", told)
+    wait("the number of lost lines is logged", told)
     same(c, before)
 
 
-# ---- what somebody did wrong ----
+# ---- mistakes of operators ----
 
 @fault()
 def wrong_key(c):
@@ -481,15 +481,15 @@ def wrong_key(c):
     right = key.read_bytes()
     key.unlink()
     run(c.elect_binary, "key", "new", key, "-c", c.folder / c.names[1] / "elect.conf")
-    key.write_text("1" + key.read_text()[1:])  # the same number, so that it is tried
+    key.write_text("1" + key.read_text()[1:])  # the same number, so that the daemon tries it
     c.start(*c.names)
     c.watch()
     before = c.leader(among=c.others(odd))
     some_time(c, before[0])
     same(c, before, c.others(odd))
-    knows_nobody(c, odd)
-    holds("it speaks with others:", not any(p["up"] for p in answer(c.socket(odd), {"verb": "status"})["members"]))
-    holds("it says something wrong:", not c.events(odd, "leads", "follows", "member"))
+    know_no_leader(c, odd)
+    holds("it has a session with another member:", not any(p["up"] for p in answer(c.socket(odd), {"verb": "status"})["members"]))
+    holds("it logs a leader or a peer:", not c.events(odd, "leads", "follows", "member"))
     c.kill(odd)
     key.write_bytes(right)
     c.start(odd)
@@ -506,11 +506,11 @@ def wrong_configuration(c):
         return peers(c, name).get(whom, {}).get("same_configuration") is (not yes)
     for other in c.others(odd):
         wait(f"{other} sees that {odd} differs", lambda: differs(other, odd))
-        holds(f"{other} sees that others differ", not any(differs(other, third) for third in c.others(odd, other)))
+        holds(f"{other} reports other differences", not any(differs(other, third) for third in c.others(odd, other)))
     name = c.names[-1]
     shown = c.elect(name, "members").stdout
-    holds("members does not show it by name:", re.findall(r"^  (\S+) .*\n    its configuration differs$", shown, re.M) == [odd], shown)
-    wait("it is logged", lambda: any(f"member {odd} has another configuration" == e["text"] for e in c.events(name, "member")))
+    holds("members does not name the one that differs:", re.findall(r"^  (\S+) .*\n    its configuration differs$", shown, re.M) == [odd], shown)
+    wait("the difference is logged", lambda: any(f"member {odd} has another configuration" == e["text"] for e in c.events(name, "member")))
     same(c, before)
     c.configure(odd)
     c.kill(odd)
@@ -522,7 +522,7 @@ def wrong_configuration(c):
 
 @fault(extra=("twin",))
 def duplicate_id(c):
-    """Another machine with the address and the first state of a member takes its place on the network."""
+    """Another machine with the address and the first state of a member replaces it on the network."""
     before = c.begin()
     follower = a_follower(c, before[0])
     twin, hub = c.space("twin"), c.space("hub")
@@ -532,9 +532,9 @@ def duplicate_id(c):
     for name in c.others(follower):
         run("ip", "-n", c.space(name), "neigh", "flush", "all")
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
-    holds("the second one with an id must exit with 78", c.ended("twin") == 78)
+    holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
-    # on a slow machine the others do not hear the first one any more when they hear the second: then its state is an old one
+    # on a slow machine the others no longer hear the first process when they hear the second, whose state then counts as old
     holds("it must say why:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
@@ -568,7 +568,7 @@ def key_rotated(c):
     same(c, before)
 
 
-# ---- the textbook's elections: two do lead at once, and the checker sees it ----
+# ---- elections without a mandate: two leaders are possible, and the safety checker finds them ----
 
 TEXTBOOK = "mandate = none"
 
@@ -578,7 +578,7 @@ def parted_without_a_mandate(c):
     leader, _ = c.begin()
     c.part([leader], c.others(leader))
     new = c.leader(among=c.others(leader), other_than=[leader])
-    wait("the old one leads, too", lambda: c.group(leader).get("leads"))
+    wait("the old leader leads, too", lambda: c.group(leader).get("leads"))
     some_time(c, new[0])
     some_time(c, leader)
     c.heal()
@@ -594,10 +594,10 @@ def killed_without_a_mandate(c):
     c.leader()
 
 
-# ---- which cases ----
+# ---- the list of cases ----
 
 def cases():
-    """Every fault once, and every size with every algorithm. The whole matrix belongs to make soak."""
+    """Returns every fault once, and every size with every algorithm. make soak runs the whole matrix."""
     kinds = list(itertools.product(SIZES, ALGORITHMS))
     return ["/".join((name, *kinds[i * 5 % len(kinds)])) for i, name in enumerate(FAULTS)]
 
@@ -622,9 +622,9 @@ def one_case(elect, case):
         problems, seen = c.judge()
         if needs.get("options") == TEXTBOOK:
             two = name != "parted-without-a-mandate" or any("both led" in problem for problem in problems)
-            problems = [] if two else ["two led at once, and the checker has not noticed"]
+            problems = [] if two else ["two led at the same time, but the safety checker did not find it"]
         if not seen["claims"]:
-            problems.append("nobody has claimed anything: there was nothing to judge")
+            problems.append("the evidence contains no claims")
         wrong += problems
         if wrong:
             c.tell()
@@ -635,7 +635,7 @@ def one_case(elect, case):
 
 
 def matrix(seed):
-    """Every fault with every size and every algorithm, in an order that the seed decides."""
+    """Returns every fault with every size and every algorithm, in an order that depends on the seed."""
     every = ["/".join(case) for case in itertools.product(FAULTS, SIZES, ALGORITHMS)]
     random.Random(seed).shuffle(every)
     return every
@@ -646,10 +646,10 @@ def main():
     parser = argparse.ArgumentParser(description="Faults of real daemons in network namespaces, as root.")
     parser.add_argument("elect")
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--list", action="store_true", help="name the cases that are run without any CASE")
+    parser.add_argument("--list", action="store_true", help="list the cases that run by default")
     parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--seconds", type=float, help="instead: for so long, cases of the whole matrix")
-    parser.add_argument("--seed", default="0", help="of the order of the whole matrix")
+    parser.add_argument("--seconds", type=float, help="run cases of the whole matrix for so many seconds")
+    parser.add_argument("--seed", default="0", help="seed of the order of the whole matrix")
     how = parser.parse_args()
     if how.list:
         print(*cases(), sep="\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a member needs before it runs, on loopback: configuration, keys, states: files.py ELECT [CASE ... | --list] [--jobs N]
+"""The files that a member needs, on loopback: files.py ELECT [CASE ... | --list] [--jobs N]
 
-elect config, init and readmit, and files that are missing, damaged, unreadable or of another cluster."""
+elect config, init and readmit; and configurations, keys and states that are missing, damaged, unreadable or of another cluster."""
 
 import grp
 import json
@@ -48,13 +48,13 @@ def init_and_readmit(_):
     with LocalCluster() as p:
         expect("twice", run("init", "-c", p.conf), 1, err="a was made before")
         expect("a cluster, twice", run("init", "-c", p.conf, "--new-cluster", "x=127.0.0.1:1"), 1, err="there is a cluster already")
-        expect("nobody", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
+        expect("no members", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
         expect("members only", run("init", "-c", p.conf, "x=127.0.0.1:1"), 64, err="--new-cluster only")
         for word in ("x", "x=", "=127.0.0.1:1", "x=127.0.0.1", "x=127.0.0.1:99999", "x=127.0.0.1:0", "x=300.1.1.1:7", "x y=127.0.0.1:1",
                      "../x=127.0.0.1:1", "x]=127.0.0.1:1", "x\n[member y]=127.0.0.1:1", "x" * 64 + "=127.0.0.1:1"):
             place = p.folder / "fresh" / "elect.conf"
             expect(repr(word), run("init", "-c", place, "--new-cluster", word), 64, err="elect init: ")
-            holds("something is left of it", not place.exists() and not (place.parent / "key").exists(), word)
+            holds("init left files behind", not place.exists() and not (place.parent / "key").exists(), word)
         first = "a=127.0.0.1:7401"
         for words, cited, why in (
                 ((first, "b=0.0.0.0:7402"), "b=0.0.0.0:7402", "is a wildcard"),
@@ -66,7 +66,7 @@ def init_and_readmit(_):
                 ((first, "-g", "x!"), "--group", 'no name "x!"'),
                 ((first, "--id", "b"), "b", "--new-cluster names no such member")):
             expect(" ".join(words), run("init", "-c", place, "--new-cluster", *words), 64, err=(f"elect init: {cited}: ", why))
-            holds("something is left of it", not place.exists(), words)
+            holds("init left files behind", not place.exists(), words)
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
         p.kill(follower)
@@ -80,34 +80,34 @@ def init_and_readmit(_):
         expect("readmit", p.elect(follower, "readmit"), 0, out=("asking the other members", "enough members have answered",
                                                                 f"{follower} has a state again"))
         p.start(follower)
-        holds("it is back", p.leader()[0])
+        holds("the member is back", p.leader()[0])
         incarnation = answer(p.socket(follower), {"verb": "status"})["incarnation"]
-        holds("a later life", incarnation > 1, incarnation)
+        holds("the incarnation is larger", incarnation > 1, incarnation)
 
 
 UNPRIVILEGED = 65534
-# Verbs that need the configuration, and the sockets of a member that runs.
+# Verbs that need the configuration and the sockets of a running member.
 ASKING = (["status"], ["is-leader"], ["leader"], ["members"], ["watch"], ["history"], ["explain"], ["doctor"], ["key", "list"])
 TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
 
 
 @case
 def permissions(_):
-    """What another user may not do: which object refuses, and which user or group it lets in."""
+    """Each refusal names the object that denied the access, and the user or group that has it."""
     need_root()
     group = next(g for g in grp.getgrall() if g.gr_gid not in (0, UNPRIVILEGED))
     with LocalCluster() as p:
-        command = p.folder.parent / f"{p.folder.name}-elect"  # where another user finds it
+        command = p.folder.parent / f"{p.folder.name}-elect"  # a place that other users may search
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
 
-        def as_nobody(words):
+        def as_another_user(words):
             return subprocess.run([command, *map(str, words)], capture_output=True, text=True, user=UNPRIVILEGED, group=UNPRIVILEGED,
                                   extra_groups=[], stdin=subprocess.DEVNULL, cwd="/")
 
         def denied(words, obj, help_, code):
             where = () if words[0] in ("sim", "config") or "-c" in words else ("-c", p.conf)
-            done = as_nobody([words[0], *where, *words[1:]])
+            done = as_another_user([words[0], *where, *words[1:]])
             expect(" ".join(map(str, words)), done, code, err=(f"{obj}: Permission denied: run this as user root", help_))
             holds("no other advice", "init" not in done.stderr.replace("elect init: ", "", 1) and "chmod" not in done.stderr, done.stderr)
         try:
@@ -127,7 +127,7 @@ def permissions(_):
             denied(["status"], p.folder / "conf.d", f", which may read {p.folder / 'conf.d'}\n", 78)
             (p.folder / "conf.d").rmdir()
             os.chmod(p.folder / "state", 0o700)
-            for words in (["status"], ["daemon"]):  # which member is not known
+            for words in (["status"], ["daemon"]):  # the state folder would determine the member
                 denied(words, p.folder / "state", f", which may search {p.folder / 'state'}\n", 3 if words == ["status"] else 78)
             os.chmod(p.folder / "state", 0o755)
             os.chown(p.socket("a"), 0, group.gr_gid)
@@ -141,13 +141,13 @@ def permissions(_):
                 denied(words, p.folder / "key", f"which may read {p.folder / 'key'}\n", 78)
             denied(["init", "-c", p.folder / "of" / "elect.conf", "--new-cluster", "a=127.0.0.1:1"], p.folder / "of",
                    f"which may create files in {p.folder}\n", 74)
-            with tempfile.TemporaryDirectory(dir="/") as hooks:  # the daemon's user is the one that may not search it
+            with tempfile.TemporaryDirectory(dir="/") as hooks:  # the daemon's user may not search this folder
                 os.chmod(hooks, 0o710)
                 p.edit("[cluster]\n", f"[cluster]\non-leader = {hooks}/hook\n")
                 os.chown(p.folder / "state", UNPRIVILEGED, UNPRIVILEGED)
                 denied(["config", "check", p.conf], f"on-leader: {hooks}/hook", f"which may search {hooks}\n", 78)
                 os.chmod(hooks, 0o700)
-                for done in (run("config", "check", p.conf), as_nobody(["config", "check", p.conf])):
+                for done in (run("config", "check", p.conf), as_another_user(["config", "check", p.conf])):
                     expect("a closed folder", done, 78, err=f"on-leader: {hooks}: the user that runs elect may not search it: chmod go+x it")
             denied(["history", *member, "--export", p.folder / "x"], p.folder / "x", f"which may create files in {p.folder}\n", 74)
         finally:
@@ -156,7 +156,7 @@ def permissions(_):
 
 @case
 def sockets_by_path(_):
-    """What is given with -S is named, and one of the sockets of a member stands for all of them."""
+    """An error names the path given with -S; each socket of a member stands for all of them."""
     with LocalCluster() as p:
         p.begin()
         for path in (p.conf, p.folder):
@@ -170,7 +170,7 @@ def sockets_by_path(_):
 
 @case
 def states_and_doctor(_):
-    """Without a daemon, elect doctor says what is wrong with a state, and what to do; it changes nothing."""
+    """Without a daemon, elect doctor reports what is wrong with a state and what to do; it changes nothing."""
     with LocalCluster() as p:
         state = p.state("a")
         good = state.read_bytes()
@@ -248,15 +248,15 @@ def bad_states(_):
         p.state("a").write_bytes(good)
         p.state("a").chmod(0o600)
         p.start("a")
-        wait("it runs", lambda: p.group("a"))
+        wait("the daemon runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
-        second = run("daemon", "-c", moved, "--id", "a")  # it waits for the first one, says so, and gives up
+        second = run("daemon", "-c", moved, "--id", "a")  # the daemon waits for the first one, reports it, and gives up
         waits, *complaint = second.stderr.splitlines(keepends=True)
-        holds("it says for what it waits", "waits: " in waits and "member-1.state is in use by process" in waits, second.stderr)
+        holds("the daemon reports why it waits", "waits: " in waits and "member-1.state is in use by process" in waits, second.stderr)
         second.stderr = "".join(complaint)
-        expect("a second one", second, 75, err=("member-1.state is in use by process", "stop that process first"))
-        holds("the first one goes on", p.group("a") and p.daemons["a"].poll() is None)
+        expect("a second daemon", second, 75, err=("member-1.state is in use by process", "stop that process first"))
+        holds("the first daemon continues", p.group("a") and p.daemons["a"].poll() is None)
 
 
 @case
@@ -275,11 +275,11 @@ def bad_places(_):
         p.refused("no run-dir", "run-dir must exist")
         p.conf.write_text(good)
         pathlib.Path(p.socket("a")).write_text("precious")
-        p.refused("a file in place of a socket", "something else is there: move it away")
-        holds("it was kept", pathlib.Path(p.socket("a")).read_text() == "precious")
+        p.refused("a file in the place of a socket", "something else is there: move it away")
+        holds("the file was kept", pathlib.Path(p.socket("a")).read_text() == "precious")
         os.unlink(p.socket("a"))
         expect("not among the members", run("daemon", "-c", p.conf, "--id", "d"), 78, err="no such member in")
-        expect("several here", run("daemon", "-c", p.conf), 78, err="say which with --id")
+        expect("several members on this machine", run("daemon", "-c", p.conf), 78, err="say which with --id")
         part = good[:good.index("[member c]")] + good[good.index("[group main]"):]
         p.begin()
         p.kill("c")
@@ -326,7 +326,7 @@ def bad_files(_):
             p.conf.write_text(text)
             for words in (("config", "check"), ("daemon", "--id", "a"), ("status", "--id", "a"), ("init",)):
                 done = expect(err, run(*words, "-c", p.conf), 78, err=(str(p.conf), err))
-                holds("a control character is shown", "\x1b" not in done.stderr)
+                holds("a control character is printed", "\x1b" not in done.stderr)
         p.conf.write_text(good)
         (p.folder / "conf.d").mkdir()
         (p.folder / "conf.d" / "10-more.conf").write_text("[cluster]\n\nfoo = 1\n")
@@ -346,12 +346,12 @@ def configurations_differ(_):
         p.start("b", "c")
         p.start("a", conf=odd)
         p.leader()
-        wait("it is shown by name", lambda: re.search(r"^  a  .*\n    its configuration differs$", p.elect("c", "members").stdout, re.M))
-        holds("of nobody else", p.elect("c", "members").stdout.count("differs") == 1)
-        wait("it is logged", lambda: "member a has another configuration" in p.log("c"))
+        wait("members names it", lambda: re.search(r"^  a  .*\n    its configuration differs$", p.elect("c", "members").stdout, re.M))
+        holds("no other member is named", p.elect("c", "members").stdout.count("differs") == 1)
+        wait("the difference is logged", lambda: "member a has another configuration" in p.log("c"))
         odd.write_text(p.conf.read_text())
         expect("reload", answered("reload", "-c", odd, "--id", "a"), 0, out="changed: renewal")
-        wait("it is right again", lambda: "differs" not in p.elect("c", "members").stdout and "differs" not in
+        wait("the difference is gone", lambda: "differs" not in p.elect("c", "members").stdout and "differs" not in
              p.elect("a", "members").stdout)
 
 
@@ -362,46 +362,46 @@ def names_are_looked_up(_):
         first = p.state("e").read_bytes()
         p.begin()
         for name in p.names:
-            wait(f"{name} knows where all are", lambda: all(
+            wait(f"{name} reaches all members", lambda: all(
                 m["up"] for m in answer(p.socket(name), {"verb": "status"})["members"]))
         p.kill("e")
         os.unlink(p.state("e"))
-        expect("init", refused_init(p, "e"), 1, err="others remember it")  # also those with a name are asked
-        expect("so does readmit", p.elect("e", "readmit"), 0, out="has a state again")
-        p.state("e").write_bytes(first)  # as if it had never run
+        expect("init", refused_init(p, "e"), 1, err="others remember it")  # members with a host name are queried, too
+        expect("readmit", p.elect("e", "readmit"), 0, out="has a state again")
+        p.state("e").write_bytes(first)  # as before its first start
         p.start("e")
-        wait("it must stop", lambda: p.daemons["e"].poll() == 78)
-        for _ in range(8):  # whoever starts it again and again
-            p.refused("it was told to", "have told it to stop", "elect readmit", name="e")
+        wait("the daemon stops", lambda: p.daemons["e"].poll() == 78)
+        for _ in range(8):  # as a service manager that restarts it repeatedly
+            p.refused("the daemon was told to stop", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
-        p.refused("its own name", "cannot be resolved to an address", code=75)
+        p.refused("its own host name", "cannot be resolved to an address", code=75)
         p.conf.write_text(p.conf.read_text().replace("no-such-host.invalid", "0xe0.1"))
-        p.refused("a name of no member", "0xe0.1 is a multicast address: write the member's own address", code=75)
+        p.refused("a host name that resolves to a multicast address", "0xe0.1 is a multicast address: write the member's own address", code=75)
         p.conf.write_text(p.conf.read_text().replace("0xe0.1", "127.255.255.255"))
         p.refused("a broadcast address", "is a broadcast address of this machine", code=75)
 
 
 @case
-def what_is_unwise_is_logged(_):
-    """Two voters, and a member whose address cannot be resolved."""
+def unwise_settings_are_logged(_):
+    """A cluster of two voters, and a member whose address cannot be resolved."""
     with LocalCluster("ab") as p:
         p.conf.write_text(re.sub(r"(\[member b\](?:\n(?!\[).*)*?\naddress = )127.0.0.1:", r"\1no-such-host.invalid:",
                                  p.conf.read_text()))
         p.start("a")
         wait("a warning", lambda: "with 2 voters, the failure of either leaves no majority: add a witness" in p.log("a"))
-        wait("a finding that began later", lambda: "peers b: never heard" in p.log("a"))
-        holds("it is logged once", p.log("a").count("leaves no majority") == 1, p.log("a"))
-        wait("the name", lambda: "cannot resolve no-such-host.invalid, address 1 of member b (" in p.log("a"))
+        wait("a later finding", lambda: "peers b: never heard" in p.log("a"))
+        holds("the warning is logged once", p.log("a").count("leaves no majority") == 1, p.log("a"))
+        wait("the host name is logged", lambda: "cannot resolve no-such-host.invalid, address 1 of member b (" in p.log("a"))
         p.conf.write_text(p.conf.read_text().replace("no-such-host.invalid", "localhost"))
         expect("reload", p.elect("a", "reload"), 0, out="changed")
-        wait("it is found", lambda: "resolved localhost, address 1 of member b" in p.log("a"))
+        wait("the address is resolved", lambda: "resolved localhost, address 1 of member b" in p.log("a"))
         holds("each attempt is logged", p.log("a").count("cannot resolve") == 1, p.log("a"))
 
 
 @case
-def init_asks_for_longer_than_a_renewal(_):
-    """The first question is sent before there is a session: others hear the second one, a renewal later."""
+def init_queries_for_longer_than_a_renewal(_):
+    """The first query is sent before a session exists: the others hear only the second, a renewal later."""
     with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
         p.begin()
         p.kill("a")
@@ -410,8 +410,8 @@ def init_asks_for_longer_than_a_renewal(_):
 
 
 @case
-def init_waits_for_whom_it_may_have_promised(_):
-    """One that remembers it is late; another one, that never met it, answers often."""
+def init_waits_for_a_late_member(_):
+    """A member that remembers c answers late; another, which never met c, answers often."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         p.start("a", "c")
         p.leader()
@@ -421,20 +421,21 @@ def init_waits_for_whom_it_may_have_promised(_):
         os.unlink(p.state("c"))
 
         def asked():
-            """The exit status: 0 if the late one did not answer within the time that elect init waits, for this machine is busy."""
+            """Returns the process of elect init, or None if it exited with 0 because the late member did not answer in time on
+            this busy machine."""
             before = p.log("b").count("c has lost its state")
             signal_both(p.daemons["a"], signal.SIGSTOP)
             asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)
-            wait("it asks", lambda: p.log("b").count("c has lost its state") > before or asking.poll() is not None)
+            wait("init has queried the members", lambda: p.log("b").count("c has lost its state") > before or asking.poll() is not None)
             signal_both(p.daemons["a"], signal.SIGCONT)
             with Pulse([p.socket("b")]) as pulse:
                 status = asking.wait(LIMIT)
-            holds("a state was made, though the others could answer", status != 0 or pulse.longest > 0.1, pulse.longest)
+            holds("init created a state file, although the others could answer", status != 0 or pulse.longest > 0.1, pulse.longest)
             if status == 0:
                 os.unlink(p.state("c"))
             return asking if status != 0 else None
-        asking = wait("the late one answers in time", asked)
-        holds("it is refused", asking.returncode == 1, asking.stderr.read())
+        asking = wait("the late member answers in time", asked)
+        holds("init refuses", asking.returncode == 1, asking.stderr.read())
 
 
 if __name__ == "__main__":

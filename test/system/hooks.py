@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The programs that a member runs when something changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
+"""The hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
 
-In order, one at a time, for what is so now; with an end; with a path that nobody else can change. The hook here is a
-script that notes what it was run for, and does what a file beside it says."""
+Hooks run in order, one at a time, for the present leader, until a timeout, and only if no other user can change their path. The
+hook here is a script that records each run, and executes what a file beside it contains."""
 
 import collections
 import contextlib
@@ -26,7 +26,7 @@ from lib.times import LONG_TIMES, TIMES  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
 SCRIPT = """#!/bin/sh
-# $1 is not there: no arguments
+# $1 is recorded as a name; hooks have no arguments
 note() {
     read -r up rest < /proc/uptime
     echo "$1 $ELECT_NODE $ELECT_HOOK $ELECT_GROUP $ELECT_LEADER $ELECT_TERM $ELECT_TOKEN $$ $up $# ${status:-0}" >> "FOLDER/noted"
@@ -37,7 +37,7 @@ elif [ -e "FOLDER/$ELECT_HOOK" ]; then . "FOLDER/$ELECT_HOOK"; fi
 note ends
 exit ${status:-0}
 """
-PATIENT = "hook-timeout = 600s\n"  # for cases in which no hook is to take too long, however slow the machine is
+PATIENT = "hook-timeout = 600s\n"  # for cases in which no hook may time out, however slow the machine is
 Note = collections.namedtuple("Note", "what node hook group leader term token pid at count status")
 
 
@@ -55,64 +55,65 @@ class Hooked(LocalCluster):
         self.edit("state-dir = state\n", "state-dir = state\n" + "".join(f"{h} = {self.program}\n" for h in which) + options)
 
     def does(self, hook, lines, node=None):
-        """What it is to do, from now on: put in place at once."""
+        """Sets what the hook does from now on; the change is atomic."""
         path = self.hooks / (f"{hook}.{node}" if node else hook)
         new = path.with_suffix(".new")
         new.write_text(lines + "\n")
         new.rename(path)
 
     def all_notes(self):
-        """In the order in which they were written: what a hook notes is there before the hook ends."""
+        """Returns all notes in the order in which they were written; a hook writes its last note before it ends."""
         return [Note(*line.split(" ")) for line in self.noted.read_text().rpartition("\n")[0].splitlines()]
 
     def notes(self, node=None, begun=True):
-        """Of all that were run."""
+        """Returns the notes about beginnings, or about ends, of all members or of one."""
         return [note for note in self.all_notes() if (note.what == "begins") == begun and node in (None, note.node)]
 
     def hooks_of(self, node):
         return [note.hook for note in self.notes(node)]
 
     def one_at_a_time(self):
-        """In each member and group what begins ends before the next one begins, and there are no arguments."""
+        """Checks for each member and group that a hook ends before the next begins, and that hooks have no arguments."""
         runs, cut_short = {}, set()
         for note in self.all_notes():
             holds("no arguments", note.count == "1", note)
             where = note.node, note.group
             if note.what == "begins":
-                before = runs.get(where)  # has it no end? then it was killed
+                before = runs.get(where)  # without an end it must have been killed
                 holds("one at a time", before is None or not is_hook(before, self.program), note)
                 cut_short |= {(where, before)} if before else set()
                 cut_short -= {(where, note.pid)}
                 runs[where] = note.pid
             else:
-                holds("what was killed does not end later", (where, note.pid) not in cut_short, note)
+                holds("a killed hook does not end later", (where, note.pid) not in cut_short, note)
                 runs[where] = None
 
     def settled(self):
-        """(leader, token), once its on-leader was run. The token is that of the hook: a leader that succeeds itself in a larger
-        term keeps its office, and no hook is run for that. A slow machine may elect another leader meanwhile."""
+        """Returns (leader, token) after its on-leader. The token is that of the hook: a leader that succeeds itself in a larger
+        term keeps its office, and runs no hook for that. A slow machine may elect another leader meanwhile."""
         def found():
             leader, _ = self.leader()
             turns = [n for n in self.notes(leader) if n.hook in ("on-leader", "on-follower")]
             return (leader, int(turns[-1].token)) if turns and turns[-1].hook == "on-leader" else None
-        return wait("its hooks were run", found)
+        return wait("the hooks of the leader were run", found)
 
     def promised(self):
-        """(leader, token, until): a settled leader, and a time before which its lease does not end."""
+        """Returns (leader, token, until): a settled leader, and a time before which its lease does not end."""
         def found():
             leader, token = self.settled()
             now, said = clock(), ask(self.socket(leader), {"verb": "is-leader"})
             leads = said and said.get("leads") and self.settled() == (leader, token)
             return (leader, token, now + said["left_us"]) if leads else None
-        return wait("a leader stays", found)
+        return wait("a leader keeps its office", found)
 
     def undone_before(self, former, term, note, until):
-        """What on-leader began in that term was undone before this one; or this one came when the lease was over anyway."""
+        """Checks that on-follower of that term ended before this note, unless the note came after the end of the lease; returns
+        True in the latter case."""
         all_of_it = self.all_notes()
         undone = [i for i, n in enumerate(all_of_it) if
                   (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
-        waited = float(note.at) * 1e6 >= until - 20000  # its clock has a resolution of 10 ms
-        holds("it was undone before", waited or (undone and undone[0] < all_of_it.index(note)), note, until, all_of_it)
+        waited = float(note.at) * 1e6 >= until - 20000  # the clock of the note has a resolution of 10 ms
+        holds("on-follower ended before", waited or (undone and undone[0] < all_of_it.index(note)), note, until, all_of_it)
         return waited
 
 
@@ -124,8 +125,8 @@ def is_hook(pid, program):
 
 
 def lost_its_lease(p, name, since=0):
-    """A leader on a machine that stood still: its hook may end too late to be told of, and it may lead again before it could
-    undo what it began."""
+    """Returns True if the leader lost its lease because its machine stalled: its hook may have ended too late, and the member may
+    lead again before it could run on-follower."""
     log = p.log(name)[since:]
     return "not renewed in time" in log or "has run out" in log
 
@@ -136,10 +137,10 @@ def in_order(_):
         p.does("on-follower", "sleep 0.2")
         p.start()
         leader, term, until = p.promised()
-        wait("everybody heard", lambda: all(("on-leader-change" in p.hooks_of(n)) for n in p.names))
+        wait("every member ran on-leader-change", lambda: all(("on-leader-change" in p.hooks_of(n)) for n in p.names))
         p.elect(leader, "resign")
-        wait("it is undone", lambda: any((n.hook, n.token) == ("on-follower", str(term)) for n in p.notes(leader, begun=False)))
-        new, later = wait("another one", lambda: (found := p.settled())[1] > term and found)
+        wait("on-follower has ended", lambda: any((n.hook, n.token) == ("on-follower", str(term)) for n in p.notes(leader, begun=False)))
+        new, later = wait("another member leads", lambda: (found := p.settled())[1] > term and found)
         begun = next(n for n in p.notes(new) if (n.hook, n.token) == ("on-leader", str(later)))
         p.undone_before(leader, term, begun, until)
         for n in p.names:
@@ -148,21 +149,21 @@ def in_order(_):
 
 
 def each_in_order(p, name):
-    """First it agrees, then it leads, then that is undone; a member that never leads only hears of changes."""
+    """Checks the order pre-leader, on-leader, on-follower; a member that never leads runs only on-leader-change."""
     asked = led = None
     for note in p.notes(name):
         if note.hook in ("pre-leader", "on-leader"):
             term = int(note.token)
             holds("the term", (note.leader, note.term) == (name, f"{term >> 16}.{term & 0xffff}"), note)
-            holds("its own", p.names[(term & 0xffff) - 1] == name, note)
+            holds("the term belongs to the member", p.names[(term & 0xffff) - 1] == name, note)
         if note.hook == "pre-leader":
-            holds("it was undone before", led is None or lost_its_lease(p, name), note)
+            holds("on-follower ran before", led is None or lost_its_lease(p, name), note)
             asked = note.token
         elif note.hook == "on-leader":
-            holds("first it agrees, then it leads", asked is not None and int(asked) <= int(note.token), note)
+            holds("pre-leader runs before on-leader", asked is not None and int(asked) <= int(note.token), note)
             asked, led = None, note.token
         elif note.hook == "on-follower":
-            holds("what was begun is undone", led in (note.token, None), note)  # None: killed before it noted anything
+            holds("on-follower has the term of on-leader", led in (note.token, None), note)  # None: on-leader was killed before its first note
             led = None
 
 
@@ -175,22 +176,23 @@ def declines(_):
 
         def others():
             return [n for n in p.notes() if n.hook == "on-leader" and n.node != "a"]
-        wait("who agrees leads", lambda: p.group("a").get("leads") or others())
+        wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
 
         def said():
-            """If a was faster than the others, which is right too, it hands over to one of them."""
+            """If a was faster than the others, which is correct, too, it hands over to one of them."""
             if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
                 p.elect("a", "transfer", "b")
             return any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc")
-        wait("it is said", said)
-        wait("who agrees leads", lambda: p.group("a").get("leads") or others())
+        wait("the log reports that a member declines", said)
+        wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
         holds("no other member has led", not others(), p.notes())
         p.one_at_a_time()
 
 
 @case
 def all_decline(_):
-    """Then they do not hand it round as fast as they can: from the second time on each takes its time, twice as long every time."""
+    """If all members decline, they do not pass leadership around as fast as possible: from the second failure on each member
+    waits, twice as long each time."""
     for hook, words in (("pre-leader", "it declines"), ("on-leader", "it resigns")):
         with Hooked() as p:
             p.does(hook, "status=2")
@@ -198,67 +200,68 @@ def all_decline(_):
 
             def failures(name):
                 return [line.split()[0] for line in p.log(name).splitlines() if f"{hook} exits with 2: {words}" in line]
-            name = wait("five times", lambda: next((n for n in p.names if len(failures(n)) >= 5), None))
+            name = wait("five failures", lambda: next((n for n in p.names if len(failures(n)) >= 5), None))
             at = [datetime.datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp() for date in failures(name)]
             for nth in range(1, 4):
-                holds("not before", at[nth + 1] - at[nth] >= 0.1 * 2 ** (nth - 1) - 0.002, nth, at)
+                holds("not before the back-off", at[nth + 1] - at[nth] >= 0.1 * 2 ** (nth - 1) - 0.002, nth, at)
             p.does(hook, "status=0")
             p.leader()
 
 
 @case
-def while_it_is_asked(_):
-    """Nobody is told that it leads before its hook agrees; and who loses its office meanwhile does not wait for it."""
+def while_pre_leader_runs(_):
+    """Until pre-leader agrees, no client is told that the member leads; a member that loses its office meanwhile does not wait
+    for the hook."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
 
         def asked():
             return next((n for n in p.names if (group := p.group(n)).get("state") == "prepares to lead" or group.get("leads")), None)
-        name = wait("it is asked", asked)
-        holds("not yet", not p.group(name).get("leads"))
-        said = wait("it answers", lambda: (done := p.elect(name, "is-leader")).returncode != 3 and done)  # 3: not within a second
+        name = wait("a member runs pre-leader", asked)
+        holds("the member does not lead yet", not p.group(name).get("leads"))
+        said = wait("is-leader answers", lambda: (done := p.elect(name, "is-leader")).returncode != 3 and done)  # 3: no answer within a second
         expect("is-leader", said, 2, out="no")
         with Talker(p.socket(name, "run")) as t:
             t.say("HOLD", group="main")
-            holds("nobody works", t.until_hears("WAIT") and t.until_hears("GO", patience=0.3) is None)
-            holds("nobody is promised anything", t.ask("LEASE") == 0)
+            holds("no run works", t.until_hears("WAIT") and t.until_hears("GO", patience=0.3) is None)
+            holds("no client gets a lease", t.ask("LEASE") == 0)
             t.say_to_guardian()
-        holds("none has led", not any("became leader in term" in p.log(n) for n in p.names) and not any(n.hook == "on-leader" for n in p.notes()))
+        holds("no member has led", not any("became leader in term" in p.log(n) for n in p.names) and not any(n.hook == "on-leader" for n in p.notes()))
         (p.hooks / "go").touch()
         p.settled()
 
 
 @case
-def fails_again_and_again(_):
-    """1: once more; 2: no use. A leader whose work cannot begin resigns."""
+def fails_repeatedly(_):
+    """on-leader runs again after exit status 1, but not after 2: then the leader, whose work cannot begin, resigns."""
     with Hooked() as p:
         p.does("on-leader", "n=$(cat FOLDER/count 2>/dev/null || echo 0); echo $((n+1)) > FOLDER/count; [ $n -ge 2 ] || status=1"
                .replace("FOLDER", str(p.hooks)))
         p.start()
-        wait("the third time", lambda: any((n.hook, n.status) == ("on-leader", "0") for n in p.notes(begun=False)))
+        wait("the third run succeeds", lambda: any((n.hook, n.status) == ("on-leader", "0") for n in p.notes(begun=False)))
         p.settled()
         time.sleep(0.3)
         for name in p.names:
             for token, statuses in outcomes(p, name).items():
-                holds("once more after each failure, and no more", all(s == "1" for s in statuses[:-1]), token, statuses)
+                holds("it runs again after each failure, and only then", all(s == "1" for s in statuses[:-1]), token, statuses)
             again = sum(len(statuses) - 1 for statuses in outcomes(p, name).values())
             said = p.log(name).count("on-leader exits with 1: it is run again")
-            holds("it is said", again <= said <= 2, name, again, said, p.log(name))
+            holds("the log reports each repetition", again <= said <= 2, name, again, said, p.log(name))
         p.one_at_a_time()
     with Hooked() as p:
         for name in "bc":
             p.does("on-leader", "status=2", name)
         p.start()
-        wait("who can leads", lambda: p.group("a").get("leads") and "on-leader" in p.hooks_of("a"))
+        wait("the member whose hook succeeds leads", lambda: p.group("a").get("leads") and "on-leader" in p.hooks_of("a"))
         failed = {n.node for n in p.notes(begun=False) if n.node in "bc" and n.hook == "on-leader"}
         for n in failed:
-            wait("what it began is undone", lambda: "on-follower" in p.hooks_of(n))
-            wait("it is said", lambda: "on-leader exits with 2: it resigns" in p.log(n) or lost_its_lease(p, n))
+            wait("on-follower runs", lambda: "on-follower" in p.hooks_of(n))
+            wait("the log reports the failure", lambda: "on-leader exits with 2: it resigns" in p.log(n) or lost_its_lease(p, n))
 
 
 def outcomes(p, name):
-    """{token: [status of each on-leader; None: it was ended]}"""
+    """Returns {token: [status of each on-leader, or None if it was killed]}."""
     found = {}
     for note in p.all_notes():
         if (note.node, note.hook) == (name, "on-leader"):
@@ -272,19 +275,19 @@ def outcomes(p, name):
 
 @case
 def takes_too_long(_):
-    """It is ended, with whatever it began."""
+    """A hook that exceeds its timeout is killed with all processes that it started."""
     with Hooked(("on-leader-change",), "hook-timeout = 300ms\n") as p:
         p.does("on-leader-change", "(trap '' TERM; setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' &) ; sleep 1000")
         marker = "sleep 1000"
         p.start()
         leader, _ = p.leader()
-        wait("it is said", lambda: "on-leader-change took too long" in p.log(leader))
+        wait("the log reports the timeout", lambda: "on-leader-change took too long" in p.log(leader))
 
         def left():
             return [pid for pid in os.listdir("/proc") if pid.isdigit() and belongs(pid, str(p.hooks), marker)]
-        wait("nothing is left between two tries", lambda: not left())
+        wait("no process is left between two runs", lambda: not left())
         p.leader()
-        holds("no office is lost by it", not any(word in p.log(n) for n in p.names for word in ("it declines", "it resigns")))
+        holds("no office is lost because of it", not any(word in p.log(n) for n in p.names for word in ("it declines", "it resigns")))
 
 
 def belongs(pid, folder, words):
@@ -297,14 +300,14 @@ def belongs(pid, folder, words):
 
 @case
 def nothing_is_left(_):
-    """A hook that leaves something behind: it is killed when the hook ends."""
+    """Processes that a hook leaves behind are killed when the hook ends."""
     with Hooked() as p:
         p.does("on-leader", f"cd {p.hooks}; for i in 1 2 3; do setsid sleep 987 >/dev/null 2>&1 & echo $! >> {p.hooks}/pids; done")
         p.start()
         p.settled()
-        wait("it has ended", lambda: any(n.hook == "on-leader" for n in p.notes(begun=False)))
-        pids = wait("it began something", lambda: (p.hooks / "pids").read_text().split() if (p.hooks / "pids").exists() else None)
-        wait("nothing is left", lambda: not any(is_sleep(pid, 987) for pid in pids))
+        wait("the hook has ended", lambda: any(n.hook == "on-leader" for n in p.notes(begun=False)))
+        pids = wait("the hook started processes", lambda: (p.hooks / "pids").read_text().split() if (p.hooks / "pids").exists() else None)
+        wait("no process is left", lambda: not any(is_sleep(pid, 987) for pid in pids))
 
 
 def is_sleep(pid, seconds):
@@ -314,11 +317,11 @@ def is_sleep(pid, seconds):
         return False
 
 
-# ---- whoever dies ----
+# ---- death of the member, its guardian or both ----
 
 @case
 def member_killed(_):
-    """What on-leader began is undone before anybody else leads: by the guardian."""
+    """The guardian runs on-follower for its dead member before another member leads."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", "sleep 0.3")
         p.start()
@@ -326,10 +329,10 @@ def member_killed(_):
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
         seen = look.wait()
-        holds("another one leads", seen)
+        holds("another member leads", seen)
         begun = next(n for n in p.notes(seen[1]) if n.hook == "pre-leader" and int(n.token) > term)
         waited = p.undone_before(leader, term, begun, until)
-        holds("by its testament", waited or any("is dead, says its guardian" in p.log(n) for n in p.names))
+        holds("because of the testament", waited or any("is dead, says its guardian" in p.log(n) for n in p.names))
 
 
 @case
@@ -343,20 +346,20 @@ def member_killed_and_not_undone(_):
             look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
             os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
             seen = look.wait()
-            holds("its lease is waited for", seen and seen[0] >= until - 5000, seen, until)
+            holds("the others wait for the lease", seen and seen[0] >= until - 5000, seen, until)
             holds("no testament", not any("is dead, says its guardian" in p.log(n) for n in p.names))
 
 
 @case
 def guardian_killed(_):
-    """The member itself undoes what on-leader began, then hands over, and ends."""
+    """When its guardian dies, the member itself runs on-follower, then hands over and ends."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", "sleep 0.3")
         p.start()
 
         def begun():
-            """While on-leader runs, its lease would be waited for: a member runs on-leader-change for its own office only once it
-            knows that on-leader has ended."""
+            """Returns a leader whose on-leader has ended; while it runs, the others would wait for the lease. A member runs
+            on-leader-change for its own office only after on-leader."""
             leader, term, until = p.promised()
             notes = p.notes(leader)
             on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
@@ -366,8 +369,8 @@ def guardian_killed(_):
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.daemons[leader].kill()
         seen = look.wait()
-        holds("another one leads", seen is not None, p.log(leader))
-        holds("no lease was waited for", seen[0] < until, seen, until)
+        holds("another member leads", seen is not None, p.log(leader))
+        holds("the end of the lease was not awaited", seen[0] < until, seen, until)
         wait("the member has ended", lambda: not os.path.exists(f"/proc/{member}"))
         wait("the next leader's hook was run", lambda: [n for n in p.notes() if n.hook == "on-leader" and int(n.token) > term])
         p.undone_before(leader, term, [n for n in p.notes() if n.hook == "on-leader" and int(n.token) > term][0], until)
@@ -376,7 +379,7 @@ def guardian_killed(_):
 
 @case
 def guardian_killed_and_not_undone(_):
-    """If on-follower fails again and again, or a hook runs when the guardian dies, the others wait for the lease."""
+    """If on-follower keeps failing, or a hook is running when the guardian dies, the others wait for the lease."""
     for hook, does in (("on-follower", "status=2"), ("on-leader", "touch FOLDER/runs; sleep 1000")):
         with Hooked(times=TIMES) as p:
             p.does(hook, does.replace("FOLDER", str(p.hooks)))
@@ -391,15 +394,15 @@ def guardian_killed_and_not_undone(_):
             p.does("on-leader", "true")
             p.daemons[leader].kill()
             seen = look.wait()
-            holds("its lease is waited for", seen and seen[0] >= until - 5000, hook, seen, until)
-            wait("it is undone, or tried", lambda: "on-follower" in p.hooks_of(leader))
-            wait("it is said", lambda: hook == "on-leader" or "others wait until its lease is over" in p.log(leader))
+            holds("the others wait for the lease", seen and seen[0] >= until - 5000, hook, seen, until)
+            wait("on-follower was run", lambda: "on-follower" in p.hooks_of(leader))
+            wait("the log reports it", lambda: hook == "on-leader" or "others wait until its lease is over" in p.log(leader))
 
 
 @case
-def guardian_killed_while_it_begins(_):
-    """on-follower waits until the hook of the dead guardian has ended. Otherwise it could undo too early what on-leader is still
-    about to begin. It does not wait longer than the lease: the hook parent may have been stopped."""
+def guardian_killed_during_on_leader(_):
+    """on-follower waits until the hook of the dead guardian has ended; otherwise it could undo too early what on-leader is still
+    about to do. It waits no longer than the lease, because the hook parent may be stopped."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", f"[ -e {p.hooks}/runs ] || {{ echo $ELECT_NODE > {p.hooks}/new; mv {p.hooks}/new {p.hooks}/runs; sleep 1000; }}")
         p.start()
@@ -408,106 +411,106 @@ def guardian_killed_while_it_begins(_):
         guardian = p.daemons[leader].pid
         member = member_of(guardian)
         parent, = set(children(guardian)) - {member}
-        os.kill(parent, signal.SIGSTOP)  # as on a busy machine: it is told to end its hook, and does not do so yet
+        os.kill(parent, signal.SIGSTOP)  # as on a busy machine: the hook parent is told to kill its hook, but does not run
         try:
-            left = wait("how long it leads", lambda: (said := ask(p.socket(leader), {"verb": "is-leader"})) and said.get("left_us"))
-            until = clock() + left - 1000000  # it may have been renewed since, but it is not shorter
+            left = wait("the rest of the lease is known", lambda: (said := ask(p.socket(leader), {"verb": "is-leader"})) and said.get("left_us"))
+            until = clock() + left - 1000000  # the lease may have been renewed since, but has not become shorter
             p.daemons[leader].kill()
-            wait("it hands over", lambda: p.group(leader).get("state") == "hands over")
-            time.sleep(0.3)  # an on-follower that does not wait would begin now
+            wait("the member hands over", lambda: p.group(leader).get("state") == "hands over")
+            time.sleep(0.3)  # an on-follower that does not wait would start now
             begun = [n for n in p.notes(leader) if n.hook == "on-follower"]
         finally:
             os.kill(parent, signal.SIGCONT)
-        holds("it is not undone yet", all(float(n.at) * 1e6 >= until for n in begun), begun, until)
-        wait("it is undone", lambda: any(n.hook == "on-follower" for n in p.notes(leader, begun=False)))
+        holds("on-follower has not run yet", all(float(n.at) * 1e6 >= until for n in begun), begun, until)
+        wait("on-follower has ended", lambda: any(n.hook == "on-follower" for n in p.notes(leader, begun=False)))
         wait("the member has ended", lambda: not os.path.exists(f"/proc/{member}"))
         undone = next(n for n in p.notes(leader) if n.hook == "on-follower")
-        holds("as soon as that had ended", float(undone.at) * 1e6 < until, undone, until)
+        holds("as soon as the hook had ended", float(undone.at) * 1e6 < until, undone, until)
         p.one_at_a_time()
 
 
 @case
-def stopped_while_it_is_undone(_):
-    """A service manager that stops the unit sends SIGTERM to all of its processes, hooks included: on-follower is run again."""
+def stopped_during_on_follower(_):
+    """A service manager that stops the unit sends SIGTERM to all its processes, including hooks: on-follower must run again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}; sleep 0.5")
         p.start()
         leader, term = p.settled()
-        wait("it resigns", lambda: (p.hooks / "runs").exists() or
+        wait("the leader resigns", lambda: (p.hooks / "runs").exists() or
              p.elect(leader, "resign", "--timeout", "1").returncode not in (0, 1) and None)
-        wait("it is being undone", lambda: (p.hooks / "runs").exists())
+        wait("on-follower runs", lambda: (p.hooks / "runs").exists())
         former = next(n.node for n in p.notes() if n.hook == "on-follower")
         stop_unit(p.daemons[former].pid)
-        wait("another one leads", lambda: [n for n in p.notes() if n.hook == "on-leader" and n.node != former and int(n.token) > term])
+        wait("another member leads", lambda: [n for n in p.notes() if n.hook == "on-leader" and n.node != former and int(n.token) > term])
         notes = p.all_notes()
         later = next(i for i, n in enumerate(notes) if (n.what, n.hook) == ("begins", "on-leader") and n.node != former and
                      int(n.token) > term)
-        holds("it was undone before", any((n.what, n.hook, n.node) == ("ends", "on-follower", former) for n in notes[:later]) or
+        holds("on-follower ended before", any((n.what, n.hook, n.node) == ("ends", "on-follower", former) for n in notes[:later]) or
               lost_its_lease(p, former), notes)
         wait("the daemon ends", lambda: p.daemons[former].poll() == 0)
         p.one_at_a_time()
 
 
 @case
-def stopped_while_the_guardian_undoes_it(_):
-    """The same when the member is dead. Otherwise nobody would undo it."""
+def stopped_during_on_follower_of_the_guardian(_):
+    """The same after the death of the member, where only the guardian can run on-follower again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}")
         p.start()
         leader, term = p.settled()
         os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
-        wait("it is being undone", lambda: (p.hooks / "runs").exists())
+        wait("on-follower runs", lambda: (p.hooks / "runs").exists())
         stop_unit(p.daemons[leader].pid)
         wait("the guardian ends", lambda: p.daemons[leader].poll() is not None)
         undone = [n.token for n in p.notes(leader, begun=False) if n.hook == "on-follower"]
-        holds("it was undone", undone[-1:] == [str(term)], p.notes(leader))
+        holds("on-follower ended", undone[-1:] == [str(term)], p.notes(leader))
         p.one_at_a_time()
 
 
 def everything(pid):
-    """All processes of a daemon, as its control group would have them."""
+    """All processes of a daemon, as in its control group."""
     return [pid] + [one for child in children(pid) for one in everything(child)]
 
 
 def stop_unit(pid):
     for one in everything(pid):
-        with contextlib.suppress(ProcessLookupError):  # it ended with one before it
+        with contextlib.suppress(ProcessLookupError):  # it ended with its parent
             os.kill(one, signal.SIGTERM)
 
 
 @case
-def too_late_to_begin(_):
-    """A guardian that wakes up when the office is over begins nothing for it: another one leads."""
+def guardian_too_late(_):
+    """A guardian that wakes up after the office starts no hook for it, because another member leads."""
     with Hooked(("on-leader",)) as p:
         p.start()
         leader, _ = p.settled()
         other = [n for n in p.names if n != leader][-1]
         guardian, member = p.daemons[other].pid, member_of(p.daemons[other].pid)
         os.kill(guardian, signal.SIGSTOP)
-        wait("it stands still", lambda: state(guardian) == "T")
-        before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # it may have led already, on a slow machine
+        wait("the guardian is stopped", lambda: state(guardian) == "T")
+        before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # on a slow machine the member may have led before
         try:
-            # its log, for it may have lost that office already, too, and gets no other while its guardian stands still
+            # the log, because the member may have lost that office already, and gets no other while its guardian is stopped
             wait(f"{other} leads", lambda: p.log(other).count("became leader in term") > offices or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
-            third = wait("another one leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
-            over = wait("its term", lambda: p.group(third).get("term"))
+            third = wait("another member leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
+            over = wait("the term of the third leader", lambda: p.group(third).get("term"))
 
             def late():
                 return [n for n in p.notes(other)[before:] if int(n.token) < over]
             os.kill(guardian, signal.SIGCONT)
-            wait("it has heard", lambda: state(guardian) == "S")
+            wait("the guardian has read its messages", lambda: state(guardian) == "S")
             time.sleep(0.2)
-            holds("nothing began", not late(), p.notes())
+            holds("no hook was started", not late(), p.notes())
         finally:
             os.kill(guardian, signal.SIGCONT)
             os.kill(member, signal.SIGCONT)
         p.leader()
-        holds("and nothing began", not late(), p.notes())
+        holds("still no hook was started", not late(), p.notes())
 
 
 def hand_over(p, to):
-    """The leader does, if it still leads; the transfer may go to another member on a slow machine."""
+    """Makes the leader hand over, if it still leads; on a slow machine another member may take over."""
     for name in p.names:
         if name != to and p.group(name).get("leads"):
             p.elect(name, "transfer", to)
@@ -515,47 +518,47 @@ def hand_over(p, to):
 
 @case
 def hook_parent_killed(_):
-    """Whatever the hook began goes with its parent."""
+    """When the hook parent is killed, all processes of the hook die, too."""
     with Hooked(("on-leader",), times=LONG_TIMES) as p:
         p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $ELECT_NODE $! > {p.hooks}/left.new; mv {p.hooks}/left.new "
                f"{p.hooks}/left; sleep 1000")
         p.start()
 
         def running():
-            """(member, what it began, its parent), all of which run."""
+            """Returns (member, pid of the process that the hook started, pid of the hook parent) if all run."""
             leader, pid = (p.hooks / "left").read_text().split() if (p.hooks / "left").exists() else (None, None)
             guardian = p.daemons[leader].pid if leader else None
             parents = set(children(guardian)) - {member_of(guardian)} if leader else ()
             return (leader, pid, *parents) if len(parents) == 1 and is_sleep(pid, 654) else None
-        leader, pid, parent = wait("it runs", running)
+        leader, pid, parent = wait("the hook runs", running)
         p.does("on-leader", "true")
         before = len(p.log(leader))
         os.kill(parent, signal.SIGKILL)
-        wait("it is gone", lambda: not is_sleep(pid, 654))
-        wait("it resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader)[before:] or
+        wait("the process of the hook is gone", lambda: not is_sleep(pid, 654))
+        wait("the leader resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader)[before:] or
              lost_its_lease(p, leader, before))
 
 
 @case
 def hook_parent_stopped(_):
-    """A hook that stops its parent is ended all the same, and the daemon does not wait for it for ever."""
+    """A hook that stops its parent is killed all the same, and the daemon does not wait for it forever."""
     with Hooked(("on-leader",), names="a") as p:
         p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
         p.start()
         daemon = p.daemons["a"]
-        parent = wait("it is stopped", lambda: next((c for c in children(daemon.pid) if state(c) == "T"), None))
+        parent = wait("the hook parent is stopped", lambda: next((c for c in children(daemon.pid) if state(c) == "T"), None))
         left = children(parent)
         try:
             daemon.terminate()
             wait("the daemon ends", lambda: daemon.poll() == 0)
-            holds("nothing is left", not any(is_sleep(pid, 653) for pid in left), left)
+            holds("no process is left", not any(is_sleep(pid, 653) for pid in left), left)
         finally:
             if daemon.poll() is None:
                 os.kill(parent, signal.SIGCONT)
 
 
 @case
-def not_undone_when_it_resigns(_):
+def not_undone_on_resignation(_):
     with Hooked() as p:
         p.does("on-follower", "status=2")
         p.start()
@@ -563,25 +566,26 @@ def not_undone_when_it_resigns(_):
         look = Lookout(ask, {n: p.socket(n) for n in p.names if n != leader}, term)
         p.elect(leader, "resign")
         seen = look.wait()
-        holds("what was promised is waited for", seen and seen[0] >= until - 5000, seen, until)
-        wait("it is said", lambda: "on-follower exits with 2: others wait until its lease is over" in p.log(leader))
+        holds("the others wait for the lease", seen and seen[0] >= until - 5000, seen, until)
+        wait("the log reports it", lambda: "on-follower exits with 2: others wait until its lease is over" in p.log(leader))
 
 
 # ---- many changes ----
 
 def change(p):
-    """Some leader resigns; each change has its own limit."""
-    wait("it resigns", lambda: any(p.elect(n, "resign").returncode == 0 for n in p.names if p.group(n).get("leads")))
+    """Makes a leader resign; each change has its own time limit."""
+    wait("a leader resigns", lambda: any(p.elect(n, "resign").returncode == 0 for n in p.names if p.group(n).get("leads")))
 
 
 def changes_seen(p, name):
-    """How often it said that it leads, follows another one, or knows of no leader."""
+    """Counts how often the member logged that it leads, follows another member, or knows no leader."""
     return len(re.findall(r"main: (?:became leader|follows|has no leader|lost its leader|stopped leading)", p.log(name)))
 
 
 @case
 def flaps(_):
-    """Leadership goes round as fast as it can while hooks are slow: they are run for what is, not for all that was."""
+    """Leadership changes as fast as possible while hooks are slow: hooks run for the present leader, not for every past
+    change."""
     with Hooked(("on-leader", "on-follower", "on-leader-change")) as p:
         p.does("on-leader-change", "sleep 0.05")
         p.start()
@@ -592,18 +596,18 @@ def flaps(_):
         for n in p.names:
             def turns():
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
-            wait("the last one is what is", lambda: not turns() or
+            wait("the last hook fits the present leader", lambda: not turns() or
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
-            # one that was too late may have been ended before it could note anything: then it is undone all the same
-            holds("in turn", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
-            told = wait("it is told", lambda: p.hooks_of(n).count("on-leader-change"))
-            holds("not more than one for each", told <= changes_seen(p, n), told, changes_seen(p, n))
+            # a late on-leader may have been killed before its first note; on-follower runs all the same
+            holds("on-leader and on-follower alternate", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
+            told = wait("on-leader-change was run", lambda: p.hooks_of(n).count("on-leader-change"))
+            holds("at most one run for each change", told <= changes_seen(p, n), told, changes_seen(p, n))
         p.one_at_a_time()
 
 
 @case
 def one_for_many(_):
-    """While on-leader-change runs the leader changes several times: then it is run once, for the leader that there is."""
+    """If the leader changes several times while on-leader-change runs, the hook then runs once, for the present leader."""
     with Hooked(("on-leader-change",)) as p:
         p.start()
         p.leader()
@@ -611,15 +615,15 @@ def one_for_many(_):
         def told():
             return p.hooks_of("a").count("on-leader-change")
         p.does("on-leader-change", f"echo > {p.hooks}/blocked; while [ ! -e {p.hooks}/go ]; do sleep 0.02; done", "a")
-        wait("it is run", lambda: (p.hooks / "blocked").exists() or change(p))
+        wait("the hook runs", lambda: (p.hooks / "blocked").exists() or change(p))
         before, seen = told(), changes_seen(p, "a")
-        wait("it sees changes", lambda: changes_seen(p, "a") >= seen + 4 or change(p))
+        wait("the member sees changes", lambda: changes_seen(p, "a") >= seen + 4 or change(p))
         holds("one at a time", told() == before, told(), before)
         seen = changes_seen(p, "a")
         (p.hooks / "go").touch()
-        wait("it hears of the latest", lambda: p.notes("a")[-1].leader == p.leader()[0] and told() > before)
-        more = changes_seen(p, "a") - seen  # of a slow machine
-        holds("once for all of them", told() <= before + 1 + more, told(), before, more)
+        wait("the hook ran for the present leader", lambda: p.notes("a")[-1].leader == p.leader()[0] and told() > before)
+        more = changes_seen(p, "a") - seen  # on a slow machine
+        holds("one run for all changes", told() <= before + 1 + more, told(), before, more)
         p.one_at_a_time()
 
 
@@ -627,7 +631,7 @@ def one_for_many(_):
 
 @case
 def hostile_paths(_):
-    """Whoever could put another program there: it is not run, and that is said."""
+    """A hook that another user could replace is not run, and the log reports that."""
 
     def writable_parent(p):
         p.hooks.chmod(0o777)
@@ -643,7 +647,7 @@ def hostile_paths(_):
         p.hooks.rename(p.folder / "real")
         p.hooks.symlink_to(p.folder / "real")
 
-    def of_another(p):
+    def other_owner(p):
         os.chown(p.program, 12345, 12345)
 
     def not_executable(p):
@@ -656,18 +660,18 @@ def hostile_paths(_):
         p.program.unlink()
         os.mkfifo(p.program, 0o755)
     for hurt in (writable_parent, group_writable, symlink, folder_symlink, not_executable, missing, fifo) + \
-            ((of_another,) if is_root("hostile-paths/of-another-owner") else ()):
+            ((other_owner,) if is_root("hostile-paths/of-another-owner") else ()):
         with Hooked(("pre-leader",), names="a") as p:
             p.start()
-            wait("it leads", lambda: p.group("a").get("leads"))
+            wait("the member leads", lambda: p.group("a").get("leads"))
             count = len(p.notes())
             hurt(p)
-            p.elect("a", "resign", "--force", "--timeout", "1")  # no other member can lead: there is none
-            wait(f"{hurt.__name__}: it is said", lambda: "pre-leader is not to be trusted: it declines" in p.log("a") or
+            p.elect("a", "resign", "--force", "--timeout", "1")  # there is no other member to take over
+            wait(f"{hurt.__name__}: the log reports it", lambda: "pre-leader is not to be trusted: it declines" in p.log("a") or
                  "pre-leader could not be run" in p.log("a"))
-            holds("it does not lead", not p.group("a").get("leads"), hurt.__name__)
-            holds("why", "error   main: pre-leader cannot be run (/" in p.log("a"), p.log("a"))
-            holds("it was not run", not p.noted.exists() or len(p.notes()) == count)
+            holds("the member does not lead", not p.group("a").get("leads"), hurt.__name__)
+            holds("the log reports the reason", "error   main: pre-leader cannot be run (/" in p.log("a"), p.log("a"))
+            holds("the hook was not run", not p.noted.exists() or len(p.notes()) == count)
             for words in (("config", "check"), ("daemon", "--id", "a")):
                 expect(f"{hurt.__name__}: {words[0]}", run(*words, "-c", p.conf), 78, err="pre-leader: /")
             expect(f"{hurt.__name__}: reload", p.elect("a", "reload"), 1, err="pre-leader: /")
@@ -675,7 +679,7 @@ def hostile_paths(_):
 
 @case
 def environment(_):
-    """From scratch: nothing of the daemon's own."""
+    """Hooks get a new environment, and nothing of the daemon's own."""
     with Hooked() as p:
         p.does("pre-leader", f"env | sort > {p.hooks}/new.$ELECT_TOKEN; mv {p.hooks}/new.$ELECT_TOKEN {p.hooks}/environment.$ELECT_TOKEN; "
                f"cat > {p.hooks}/input")
@@ -685,8 +689,8 @@ def environment(_):
         found = dict(line.split("=", 1) for line in (p.hooks / f"environment.{term}").read_text().splitlines())
         known = {"PATH", "ELECT_HOOK", "ELECT_GROUP", "ELECT_NODE", "ELECT_LEADER", "ELECT_TERM", "ELECT_TOKEN", "ELECT_LEASE_MS",
                  "ELECT_SOCKET", "PWD", "SHLVL", "_", "OLDPWD"}
-        holds("nothing else", set(found) <= known, found)
-        holds("what it says", found["ELECT_TOKEN"] == term and found["ELECT_LEASE_MS"] == "2940" and
+        holds("no other variables", set(found) <= known, found)
+        holds("the values", found["ELECT_TOKEN"] == term and found["ELECT_LEASE_MS"] == "2940" and
               found["ELECT_NODE"] == leader and found["ELECT_SOCKET"].endswith(".status") and found["ELECT_HOOK"] == "pre-leader", found)
         holds("no input", (p.hooks / "input").read_text() == "")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Suites that are ended at a random moment leave nothing behind: left_behind.py ELECT [CASE ... | --list] [--jobs N]
 
-SEED chooses the moments. A process that a suite left would be adopted by the case, which waits until it has no descendant."""
+SEED chooses the moments. The case adopts processes that a suite leaves, and waits until it has no descendants."""
 
 import os
 import pathlib
@@ -36,13 +36,13 @@ def end(number, *pids):
 
 
 def parts(script):
-    """Of the suite and of the suites below it: (fronts and suites, sweepers)."""
+    """Returns (fronts and suites, sweepers) of the suite and of its nested suites."""
     lines = {pid: cmdline(pid).split(b"\0") for pid in descendants()}
     return ([pid for pid, line in lines.items() if str(HERE / script).encode() in line],
             [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])
 
 
-# How a suite is ended: by whom, and how that is done to its first process.
+# How a suite is ended, given its front.
 WAYS = {
     "killed": lambda front, script: end(signal.SIGKILL, front),
     "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as by a time limit
@@ -60,7 +60,7 @@ def left():
 
 
 def spaces():
-    """The network namespaces that this case and its descendants have made: their names have the process id of the maker."""
+    """The network namespaces that this case and its descendants made; their names contain the process id of the maker."""
     mine = set(descendants())
     return {name for name in os.listdir("/run/netns") if pid_of(name) in mine} if os.path.isdir("/run/netns") else set()
 
@@ -81,7 +81,7 @@ def attack(suite, way):
         holds("the suite has ended before it was attacked:", begun is not True, out.read())
         time.sleep(dice.uniform(0, 3))
         made = spaces()
-        holds("there is something to remove", made or suite != "namespaces")
+        holds("there are namespaces to remove", made or suite != "namespaces")
         attacked = time.monotonic()
         WAYS[way](child.pid, script)
         if way not in ("killed", "group-killed", "killed-by-name"):
@@ -90,7 +90,7 @@ def attack(suite, way):
             wait("no process is left", lambda: not left())
         except Failure:
             raise Failure("left behind:", *[cmdline(pid).replace(b"\0", b" ") for pid in left()]) from None
-        if made and time.monotonic() > attacked + PATIENCE:  # a slow case may have been killed: the next suite does this
+        if made and time.monotonic() > attacked + PATIENCE:  # a slow case may have been killed: the next suite would do this
             sweep()
         left_spaces = made & set(os.listdir("/run/netns")) if made else ()
         holds("namespaces are left:", not left_spaces, left_spaces)
@@ -101,7 +101,7 @@ def attack(suite, way):
 for suite in SUITES:
     for way in WAYS:
         if suite == "namespaces" and way in ("killed-by-name", "sweepers-killed"):
-            continue  # a case that is killed itself removes nothing; the next suite does
+            continue  # a killed case removes nothing; the next suite does
         CASES[f"{suite}-{way}"] = attack(suite, way)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What users of this machine can do to a daemon: local_users.py ELECT [CASE ... | --list] [--jobs N]
+"""Attacks by local users on a daemon: local_users.py ELECT [CASE ... | --list] [--jobs N]
 
 A user who may query the daemon cannot keep it from renewing its leases, and a user who may run work under its leadership
 cannot erase its history or fill its log."""
@@ -21,35 +21,35 @@ from lib.status_socket import ask  # noqa: E402
 from lib.times import STEADY_TIMES  # noqa: E402
 
 CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
-USER, GROUP = 60001, 60000  # of the attacker, if this is run by root
+USER, GROUP = 60001, 60000  # of the attacker, if the suite runs as root
 PEAK = 2048                # kB that an attack may add to the memory of a member
 SHOWN, WINDOW, BURST, PERIOD = 8, 60, 20, 0.05  # journal.h, pace.h
 TURN = ("starts its work", "all work has stopped")
 
 
 def peak_memory(pid):
-    """In kB."""
+    """Returns the peak memory in kB."""
     with open(f"/proc/{pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
 
 def margins(path, questions):
-    """Asks for the lease on the run socket: the least that was left of it, and the longest that an answer took, in ms."""
+    """Queries the lease on the run socket; returns the shortest lease that was left and the longest time of an answer."""
     least, longest = float("inf"), 0
     with Talker(path) as t:
         for _ in range(questions):
             asked = clock()
             until = t.ask("LEASE")
             answered = clock()
-            holds("it leads, and answers", until > 0)
+            holds("the member leads, and answers", until > 0)
             least, longest = min(least, until - answered), max(longest, answered - asked)
             time.sleep(0.005)
     return f"least lease left {least / 1000:.0f} ms, longest answer {longest / 1000:.1f} ms"
 
 
 def crowd(what, *words):
-    """Threads with connections each, of a user who is only in the daemon's group: this user's other questions, and those of other
-    users, are answered meanwhile, and the member goes on as before."""
+    """Many connections, by a user who is only in the daemon's group: other queries of this user and of other users are still
+    answered, and the member leads as before."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         as_user = {}
@@ -65,7 +65,7 @@ def crowd(what, *words):
                                   preexec_fn=die_with_parent, **as_user)
         try:
             print("measured: with the crowd:", margins(path, 600))
-            if as_user:  # another user is answered, too
+            if as_user:  # another user gets answers, too
                 wait("an answer", lambda: ask(p.socket(leader), {"verb": "is-leader"}))
         finally:
             made = int(attack.communicate()[0])
@@ -73,17 +73,17 @@ def crowd(what, *words):
         print(f"measured: {made} connections were made; the member's peak grew by {grown} kB")
         holds("there was a crowd", made > 0)
         holds("bounded memory:", grown < PEAK, grown, "kB")
-        holds("it leads as before", p.leader() == (leader, term), p.leader(), (leader, term))
+        holds("the member leads as before", p.leader() == (leader, term), p.leader(), (leader, term))
 
 
 @case
-def crowd_of_askers(_):
-    crowd("asks", "8", "32", '{"verb": "status"}\n')
+def crowd_of_clients(_):
+    crowd("queries", "8", "32", '{"verb": "status"}\n')
 
 
 @case
-def crowd_of_the_silent(_):
-    """More connections than there are places, each of which says nothing whole."""
+def crowd_with_incomplete_requests(_):
+    """More connections than the daemon keeps, each with an incomplete request."""
     crowd("is silent", "8", "200", '{"verb": ')
 
 
@@ -97,7 +97,7 @@ def counted(entries, text):
 
 @case
 def flood_of_turns(_):
-    """A user takes and gives back the right to work, as often as it can: more turns than the history has entries."""
+    """A user repeatedly gets and returns the right to work, as fast as possible: more turns than the history has entries."""
     turns = 200
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
@@ -105,7 +105,7 @@ def flood_of_turns(_):
         begun = time.monotonic()
         with Talker(p.socket(leader, "run")) as t:
             for i in range(turns):
-                holds("its turn comes", t.hold().word == "GO", i)
+                holds("the run gets its turn", t.hold().word == "GO", i)
                 t.empty()
         lasted = time.monotonic() - begun
         holds("turns have a pace:", lasted >= (turns - BURST) * PERIOD, lasted)
@@ -115,23 +115,23 @@ def flood_of_turns(_):
         entries = history(p, leader)
         holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
-        lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun  # in this order
+        lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun  # counted before the time is read, so that the bound covers every line
         holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
         p.daemons[leader].terminate()
         p.daemons[leader].wait()
         said = p.log(leader)
-        holds("and summed up at the end", re.search(r"all work has stopped \(and \d+ similar entries within 60 s\)", said), said[-900:])
+        holds("repetitions are summed up at the end", re.search(r"all work has stopped \(and \d+ similar entries within 60 s\)", said), said[-900:])
 
 
 def recorded(p, name):
-    """How many steps the flight recorder of that member has seen."""
+    """Returns how many steps the flight recorder of that member has recorded."""
     question = {"verb": "messages", "group": "main", "loud": True, "from": -1}
     return wait("the recorder", lambda: ask(p.socket(name), question))["next"]
 
 
 @case
 def flood_of_resignations(_):
-    """Asked to resign over and over, a member that does not lead takes no step: its flight recorder keeps its story."""
+    """A member that does not lead takes no step for requests to resign: its flight recorder keeps its history."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
@@ -140,28 +140,30 @@ def flood_of_resignations(_):
             for _ in range(100):
                 t.say("RESIGN", group="main")
                 said = t.until_hears("REFUSED", "DONE")
-                holds("it is refused", said and said.word == "REFUSED" and "does not lead" in said.why, said)
+                holds("the request is refused", said and said.word == "REFUSED" and "does not lead" in said.why, said)
         holds("no step is recorded", recorded(p, follower) - before < 100, before, recorded(p, follower))
 
 
 @case
 def failures_that_keep_leadership(_):
-    """A run of --on-exit hold that fails at once, and is started again at once, starts four times a second."""
+    """A run with --on-exit hold that fails immediately, and is restarted immediately, starts at most four times a second after
+    its burst."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         begun = time.monotonic()
         with Talker(p.socket(leader, "run")) as t:
             for i in range(12):
-                holds("its turn comes", t.hold().word == "GO", i)
+                holds("the run gets its turn", t.hold().word == "GO", i)
                 t.empty(flags=FAILED, why="its command exited with status 1")
         lasted = time.monotonic() - begun
         holds("failures have a pace:", lasted >= 1.5, lasted)
-        holds("it leads", p.known(leader)["leads"] and "exited with status 1" in p.log(leader), p.log(leader))
+        holds("the member leads", p.known(leader)["leads"] and "exited with status 1" in p.log(leader), p.log(leader))
 
 
 @case
 def flood_of_health(_):
-    """Now healthy, now not, with another reason each time: neither the flight recorder nor the log is filled."""
+    """A run that alternates between healthy and unhealthy, with a new reason each time, fills neither the flight recorder nor the
+    log."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
@@ -181,8 +183,8 @@ def flood_of_health(_):
 
 @case
 def flood_of_hand_overs(_):
-    """A user works and resigns as often as it can, at whichever member leads: that keeps neither the history nor the log busy.
-    Each resignation costs twice as much as the one before it, so that a member allows log2 of the time."""
+    """A user works and resigns as often as possible, on whichever member leads: neither the history nor the log is flooded. Each
+    resignation costs twice as much as the one before, so a member permits only a number that is logarithmic in the time."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
         first = {n: [e["text"] for e in history(p, n) if e["event"] not in ("link", "work")] for n in p.names}
@@ -194,7 +196,7 @@ def flood_of_hand_overs(_):
                     continue
                 t.empty(flags=YIELDS)
                 resigned += 1
-                wait("another one leads", lambda: not p.known(leader)["leads"])
+                wait("another member leads", lambda: not p.known(leader)["leads"])
         lasted = time.monotonic() - begun
         cost = [BURST * PERIOD * 2 ** min(i, 5) for i in range(resigned + 1)]
         most = next(i for i in range(1, resigned + 2) if sum(cost[:i]) - BURST * PERIOD > lasted or i > resigned)
@@ -206,8 +208,8 @@ def flood_of_hand_overs(_):
 
 @case
 def many_groups_of_one_user(_):
-    """After a fail-over the runs of one user start in all groups at once, and when they end at once all hand over: a run
-    yields once, and hears no answer."""
+    """After a failover the runs of one user start in all groups at the same time; when they end at the same time, all hand over:
+    each run yields once, and the pace of the user refuses none."""
     groups = tuple(f"g{i}" for i in range(24))  # more than a burst
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()
@@ -221,13 +223,13 @@ def many_groups_of_one_user(_):
                 if other not in (None, leader):
                     p.elect(other, "transfer", leader, "-g", group)
             return list(led(leader).values()) == [leader] * len(groups)
-        wait("one leads all", leads_all)
+        wait("one member leads all groups", leads_all)
         runs = {group: Talker(p.socket(leader, "run")) for group in groups}
         try:
             for group, t in runs.items():
                 said = t.hold(group, flags=NOW)
                 holds("its start is not delayed:", said and "too often" not in said.why, group, said)
-                holds("it works", said.word == "GO" or t.hold(group).word == "GO", group, said)
+                holds("the run works", said.word == "GO" or t.hold(group).word == "GO", group, said)
             for t in runs.values():
                 t.empty(flags=YIELDS)
             second, left = next(n for n in p.names if n != leader), set()
@@ -235,7 +237,7 @@ def many_groups_of_one_user(_):
             def all_left():
                 left.update(group for group, name in led(second).items() if name not in (None, leader))
                 return len(left) == len(groups)
-            wait("others lead", all_left)
+            wait("other members lead", all_left)
         finally:
             for t in runs.values():
                 t.close()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The log of a daemon as an operator, a log collector and systemd's journal meet it: log.py ELECT [CASE ... | --list] [--jobs N]
+"""The log of a daemon, for operators, log collectors and systemd's journal: log.py ELECT [CASE ... | --list] [--jobs N]
 
-Every line can be parsed, whoever wrote it: the member, its guardian, a hook, or a start that failed. What a hook prints is
-logged, and no reader of the log, however slow, holds a hook up."""
+Every line can be parsed, whether it comes from the member, its guardian, a hook, or a start that failed. The output of hooks is
+logged, and no reader of the log, however slow, delays a hook."""
 
 import json
 import os
@@ -29,7 +29,7 @@ HOOK = f"#!/bin/sh\ncat {{folder}}/strange\necho by $ELECT_HOOK >&2\n. {{folder}
 
 
 class Logging(LocalCluster):
-    """With a hook that prints."""
+    """A cluster whose members have a hook that prints."""
 
     def __init__(self, names="a", options="", **more):
         super().__init__(names, options, **more)
@@ -56,13 +56,13 @@ class Logging(LocalCluster):
         for name in names:
             self.daemons[name].send_signal(signal.SIGTERM)
         for name in names:
-            holds("it ends", self.daemons[name].wait() == 0, name)
+            holds("the daemon exits with 0", self.daemons[name].wait() == 0, name)
 
 
 def make_events(p):
-    """A change of leader, a refused reload, and the end of all."""
+    """Causes a change of leader and a refused reload, then ends all daemons."""
     leader, _ = p.begin()
-    wait("its hook has ended", lambda: len(p.entries(leader, "hook-output")) >= 2)
+    wait("the hook of the leader has ended", lambda: len(p.entries(leader, "hook-output")) >= 2)
     p.resign(leader)
     p.edit("[member a]\n", "[member a]\npriority = 7\n")
     expect("reload", p.elect(leader, "reload"), 1, err="the priority of a member")
@@ -72,42 +72,42 @@ def make_events(p):
 
 @case
 def key_values(_):
-    """Every line is key=value and says the same when it is written anew; the cause and the other member are keys."""
+    """Every line is key=value, and unchanged when it is parsed and formatted again; the cause and the other member are keys."""
     with Logging("abc", times=STEADY_TIMES) as p:
         leader = make_events(p)
         for name in p.names:
             for line in p.lines(name):
                 holds("the same line", parse(line) and written(parse(line)) == line, line)
-            holds("its own", all(entry["member"] == name for entry in p.entries(name)))
+            holds("the member of each entry", all(entry["member"] == name for entry in p.entries(name)))
             for entry in p.entries(name, "follows"):
-                holds("whom it follows", entry["peer"] == entry["leader"] and entry["text"] == f"follows {entry['peer']} in term {entry['term']}"
+                holds("the leader that it follows", entry["peer"] == entry["leader"] and entry["text"] == f"follows {entry['peer']} in term {entry['term']}"
                       and entry["cause"] and entry["level"] == "notice", entry)
         office = p.entries(leader, "leads")[0]
-        holds("its office", office["text"] == f"became leader in term {office['term']}" and office["cause"], office)
+        holds("the beginning of the office", office["text"] == f"became leader in term {office['term']}" and office["cause"], office)
         over = p.entries(leader, "stopped-leading")[0]
-        holds("the end of it", (over["term"], over["text"]) == (office["term"], f"stopped leading in term {office['term']}") and over["cause"].startswith(leader), over)
+        holds("the end of the office", (over["term"], over["text"]) == (office["term"], f"stopped leading in term {office['term']}") and over["cause"].startswith(leader), over)
         outputs = p.entries(leader, "hook-output")
-        holds("as it was printed", {"level": "info", "group": "main", "text": STRANGE, "hook": "on-leader", "term": office["term"]}.items()
+        holds("the output of the hook is unchanged", {"level": "info", "group": "main", "text": STRANGE, "hook": "on-leader", "term": office["term"]}.items()
               <= outputs[0].items(), outputs)
-        holds("of standard error, too", outputs[1]["text"] == "by on-leader" and outputs[1]["pid"] == outputs[0]["pid"], outputs)
+        holds("standard error of the hook is logged, too", outputs[1]["text"] == "by on-leader" and outputs[1]["pid"] == outputs[0]["pid"], outputs)
         refused = [entry for entry in p.entries(leader, "admin") if entry["text"] == "reload refused"]
-        holds("why", len(refused) == 1 and refused[0]["level"] == "error" and "the priority of a member" in refused[0]["cause"], refused)
+        holds("the reason of the refusal", len(refused) == 1 and refused[0]["level"] == "error" and "the priority of a member" in refused[0]["cause"], refused)
 
 
 @case
 def history_and_watch(_):
-    """They show the level and the cause of each entry, in JSON with the keys of the log."""
+    """history and watch show the level and the cause of each entry, and in JSON the keys of the log."""
     with Logging(times=STEADY_TIMES) as p:
         p.start("a")
         watch = subprocess.Popen(["sh", "-c", f"until {ELECT} watch -c {p.conf} --id a -o json 2>/dev/null; do :; done"], stdout=subprocess.PIPE,
                                  text=True, preexec_fn=die_with_parent, start_new_session=True)
         try:
-            wait("it leads", lambda: p.group("a").get("leads"))
+            wait("the member leads", lambda: p.group("a").get("leads"))
             logged = [prose(line) for line in p.lines() if parse(line)["event"] != "hook-output"]
             shown = p.elect("a", "history").stdout.splitlines()
-            holds("as logged", shown[:len(logged)] == logged, shown, logged)
+            holds("history equals the log", shown[:len(logged)] == logged, shown, logged)
             for entry in json.loads(p.elect("a", "history", "-o", "json").stdout):
-                holds("its keys", set(entry) == KEYS and entry["level"] in LEVELS and entry["member"] == "a", entry)
+                holds("the keys of the entry", set(entry) == KEYS and entry["level"] in LEVELS and entry["member"] == "a", entry)
             p.elect("a", "pause")
             entry = next(entry for entry in map(json.loads, watch.stdout) if "elections are paused" in entry.get("text", ""))
             holds("watch", set(entry) == KEYS and (entry["level"], entry["event"], entry["cause"]) == ("notice", "admin", None), entry)
@@ -118,19 +118,20 @@ def history_and_watch(_):
 
 @case
 def json_lines(_):
-    """With -o json every line is an object with the same keys: also of hooks, of the guardian, and of a start that fails."""
+    """With -o json every line is an object with the same keys, including those of hooks, of the guardian, and of a start that
+    fails."""
     with Logging() as p:
         p.start("a", words=("-o", "json"))
-        wait("its hook has ended", lambda: len(p.entries(event="hook-output")) == 2)
+        wait("the hook has ended", lambda: len(p.entries(event="hook-output")) == 2)
         output = p.entries(event="hook-output")[0]
         holds("the hook", (output["text"], output["hook"], output["group"]) == (STRANGE, "on-leader", "main") and output["pid"] > 0, output)
         os.kill(member_of(p.daemons["a"].pid), signal.SIGKILL)
-        holds("it has ended", p.daemons["a"].wait() == 137)
+        holds("the guardian has ended", p.daemons["a"].wait() == 137)
         killed = p.entries(event="guardian")[0]
-        holds("its guardian", (killed["level"], killed["text"], killed["cause"]) == ("error", "the member was killed", "signal 9: Killed"), killed)
-        holds("what it undid", p.entries(event="hook-output")[-1]["text"] == "by on-follower", p.lines())
+        holds("the entry of the guardian", (killed["level"], killed["text"], killed["cause"]) == ("error", "the member was killed", "signal 9: Killed"), killed)
+        holds("the output of on-follower", p.entries(event="hook-output")[-1]["text"] == "by on-follower", p.lines())
         for entry in p.entries():
-            holds("its keys", KEYS <= set(entry) <= KEYS | {"hook", "pid"} and (entry["term"] is None or entry["term"] > 0), entry)
+            holds("the keys of the entry", KEYS <= set(entry) <= KEYS | {"hook", "pid"} and (entry["term"] is None or entry["term"] > 0), entry)
         p.hook.chmod(0o644)
         fails(p, 78, "on-leader: /", "a")
         fails(p, 64, "unknown", None, "--log-level", "loud")
@@ -147,32 +148,33 @@ def fails(p, code, why, member, *words):
 
 @case
 def levels(_):
-    """--log-level decides what is printed, before log-level in elect.conf, which a reload changes; the history has it all."""
+    """--log-level decides what is printed and overrides log-level in elect.conf, which a reload can change; the history has all
+    entries."""
     with Logging(options="log-level = warning\n") as p:
         p.start("a")
-        wait("it leads", lambda: p.group("a").get("leads"))
+        wait("the member leads", lambda: p.group("a").get("leads"))
         expect("pause", p.elect("a", "pause"))
         expect("resume", p.elect("a", "resume"))
-        holds("nothing is serious", not p.lines(), p.lines())
+        holds("no entry is serious enough", not p.lines(), p.lines())
         history = json.loads(p.elect("a", "history", "-o", "json").stdout)
         holds("the history has it", {"started", "leads", "admin"} <= {entry["event"] for entry in history}, history)
         p.edit("log-level = warning", "log-level = debug")
         expect("reload", p.elect("a", "reload"), out="log-level")
-        p.elect("a", "resign", "--force", "--timeout", "1")  # nobody else can lead
-        wait("every step", lambda: any(entry["level"] == "debug" for entry in p.entries(event="step")))
-        wait("and the hook of the guardian", lambda: p.entries(event="hook-output"))
+        p.elect("a", "resign", "--force", "--timeout", "1")  # there is no other member to take over
+        wait("every step is logged", lambda: any(entry["level"] == "debug" for entry in p.entries(event="step")))
+        wait("the hook of the guardian is logged", lambda: p.entries(event="hook-output"))
         holds("the reload", p.entries()[0]["text"] == "reloaded: log-level", p.lines())
         p.stop("a")
         before = len(p.lines())
         p.start("a", words=("--log-level", "notice"))
-        wait("it leads", lambda: p.group("a").get("leads"))
-        holds("not as configured", all(entry["level"] in LEVELS[:3] for entry in p.entries()[before:]), p.lines()[before:])
+        wait("the member leads", lambda: p.group("a").get("leads"))
+        holds("the option overrides the configuration", all(entry["level"] in LEVELS[:3] for entry in p.entries()[before:]), p.lines()[before:])
         p.edit("log-level = debug", "log-level = info")
         expect("reload", p.elect("a", "reload"), out="log-level (but --log-level was given)")
         p.stop("a")
         before = len(p.lines())
         p.start("a", words=("-q", "--log-level", "debug"))
-        wait("it leads", lambda: p.group("a").get("leads"))
+        wait("the member leads", lambda: p.group("a").get("leads"))
         p.stop("a")
         holds("quiet", len(p.lines()) == before, p.lines()[before:])
         expect("option", run("daemon", "-c", p.conf, "--id", "a", "--log-level", "notise"), 64, err="--log-level: unknown \"notise\": did you mean notice?")
@@ -182,11 +184,11 @@ def levels(_):
 
 @case
 def chatty_hook(_):
-    """It is not held up, and does not flood the log: lines beyond the rate are counted."""
+    """A hook that prints much is not delayed, and does not flood the log: lines beyond the limit are counted."""
     with Logging() as p:
-        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # once
+        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # prints only once
         p.start("a")
-        wait("it has ended", (p.folder / "ended").exists)
+        wait("the hook has ended", (p.folder / "ended").exists)
         p.stop("a")
         outputs = p.entries(event="hook-output")
         chatter = sum(entry["text"] == "chatter" for entry in outputs)
@@ -195,7 +197,7 @@ def chatty_hook(_):
 
 
 def with_reader(p, reader):
-    """A daemon whose log goes into a pipe; `reader` has its other end."""
+    """Starts a daemon whose log goes into a pipe; `reader` gets the other end."""
     out, into = os.pipe()
     reader(out)
     daemon = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=into, preexec_fn=die_with_parent)
@@ -204,37 +206,37 @@ def with_reader(p, reader):
 
 
 @case
-def nobody_reads(_):
-    """A hook that prints a megabyte ends well although the log is not read, or its reader has gone."""
+def log_is_not_read(_):
+    """A hook that prints a megabyte ends normally although the log is not read, or its reader has gone."""
     for reader in (lambda out: None, os.close):
         with Logging() as p:
             p.does(f"head -c 1000000 /dev/zero | tr '\\0' '\\n'; echo more && echo $? > {p.folder}/$ELECT_HOOK")
             with_reader(p, reader)
-            wait("it has ended", lambda: (p.folder / "on-leader").exists() and (p.folder / "on-leader").read_text() == "0\n")
-            wait("it leads", lambda: p.group("a").get("leads"))
+            wait("the hook has ended", lambda: (p.folder / "on-leader").exists() and (p.folder / "on-leader").read_text() == "0\n")
+            wait("the member leads", lambda: p.group("a").get("leads"))
             os.kill(member_of(p.daemons["a"].pid), signal.SIGKILL)
             p.daemons["a"].wait()
-            holds("and what the guardian runs", (p.folder / "on-follower").read_text() == "0\n")
+            holds("the hook of the guardian has ended, too", (p.folder / "on-follower").read_text() == "0\n")
 
 
 @case
 def closed_descriptors(_):
-    """A daemon that inherits no standard descriptor leads, and nothing of its own takes their place."""
-    need_root()  # to look at the descriptors of a process that is not dumpable
+    """A daemon that inherits no standard descriptors leads, and uses none of their numbers for its own files."""
+    need_root()  # to read the descriptors of a process that is not dumpable
     with Logging() as p:
         p.daemons["a"] = daemon = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ELECT, "daemon", "-c", str(p.conf),
                                                     "--id", "a"], preexec_fn=die_with_parent)
-        wait("it leads", lambda: p.group("a").get("leads"))
+        wait("the member leads", lambda: p.group("a").get("leads"))
         for pid in daemon.pid, member_of(daemon.pid):
             standard = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)]
-            holds("nothing of its own", standard == ["/dev/null"] * 3, standard)
+            holds("the standard descriptors are /dev/null", standard == ["/dev/null"] * 3, standard)
         p.stop("a")
 
 
 # ---- systemd's journal ----
 
 def own_run_folder():
-    """This process and its children get a /run of their own, so that they meet no journal but that of the case."""
+    """Gives this process and its children a /run of their own, with only the journal of this case."""
     user, group = os.getuid(), os.getgid()
     if libc.unshare(0x00020000 | (0 if user == 0 else 0x10000000)) != 0:  # CLONE_NEWNS, CLONE_NEWUSER
         raise NotHere("needs root, or user namespaces")
@@ -248,7 +250,7 @@ def own_run_folder():
 
 
 def start_in_journal(p, *words):
-    """A daemon whose standard error is a pipe that is said to be the journal: its other end."""
+    """Starts a daemon whose standard error is a pipe that it takes for the journal; returns the other end."""
     out, into = os.pipe()
     is_ = os.fstat(into)
     p.daemons["a"] = subprocess.Popen(
@@ -259,7 +261,7 @@ def start_in_journal(p, *words):
 
 
 def fields(journal):
-    """Of the entries that have come."""
+    """Returns the fields of the entries that have arrived."""
     found = []
     while True:
         try:
@@ -270,13 +272,14 @@ def fields(journal):
 
 @case
 def systemd_journal(_):
-    """Entries come to the journal's socket with their priority and fields; without it, behind a priority on the stream."""
+    """Entries arrive at the journal's socket with their priority and fields; without the socket, on the stream after a
+    priority."""
     own_run_folder()
     with Logging() as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
         journal.bind("/run/systemd/journal/socket")
         journal.setblocking(False)
         stream, entries = start_in_journal(p), []
-        wait("its hook", lambda: entries.extend(fields(journal)) or sum(e["ELECT_EVENT"] == "hook-output" for e in entries) == 2)
+        wait("the entries of the hook", lambda: entries.extend(fields(journal)) or sum(e["ELECT_EVENT"] == "hook-output" for e in entries) == 2)
         p.stop("a")
         entries += fields(journal)
         found = {e["ELECT_EVENT"]: e for e in entries}
@@ -287,21 +290,21 @@ def systemd_journal(_):
             "ELECT_EVENT": "leads", "ELECT_CAUSE": leads["ELECT_CAUSE"], "ELECT_LEADER": "a", "ELECT_TERM": term, "ELECT_MEMBER": "a"}, leads)
         output = found["hook-output"]
         holds("a hook", output["PRIORITY"] == "6" and output["MESSAGE"].startswith("main: on-") and int(output["ELECT_PID"]) > 0, output)
-        holds("nothing else", stream.read() == b"")
+        holds("nothing on the stream", stream.read() == b"")
         p.hook.chmod(0o644)
         start_in_journal(p)
-        holds("it does not start", p.daemons["a"].wait() == 78)
+        holds("the daemon does not start", p.daemons["a"].wait() == 78)
         refused = fields(journal)
-        holds("why", len(refused) == 1 and refused[0]["PRIORITY"] == "3" and "on-leader: /" in refused[0]["MESSAGE"], refused)
+        holds("the reason", len(refused) == 1 and refused[0]["PRIORITY"] == "3" and "on-leader: /" in refused[0]["MESSAGE"], refused)
         p.hook.chmod(0o755)
     os.unlink("/run/systemd/journal/socket")
     with Logging() as p:
         stream = start_in_journal(p, "-o", "json")
-        wait("it leads", lambda: p.group("a").get("leads"))
+        wait("the member leads", lambda: p.group("a").get("leads"))
         p.stop("a")
         for line in stream.read().decode().splitlines():
             entry = json.loads(line[3:])
-            holds("behind its priority", line[:3] == f"<{3 + LEVELS.index(entry['level'])}>", line)
+            holds("the line begins with its priority", line[:3] == f"<{3 + LEVELS.index(entry['level'])}>", line)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a member says of itself, to people and to programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
+"""The answers of a member to users and programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from lib.times import STEADY_TIMES, TIMES  # noqa: E402
 # ---- JSON ----
 
 def documented_objects():
-    """The tables of docs/formats.md that describe objects: for each, the type of each key."""
+    """Returns the tables of docs/formats.md that describe objects: for each object, the type of each key."""
     parts = re.split(r"^##+ ", (ROOT / "docs" / "formats.md").read_text(), flags=re.M)
     chapter = parts[next(i for i, part in enumerate(parts) if part.startswith("Journal entries\n")):]
     chapter = chapter[:next(i for i, part in enumerate(chapter) if part.startswith("Notes about settings\n"))]
@@ -41,7 +41,7 @@ PLAIN = {"string": lambda v: isinstance(v, str) and v != "", "boolean": lambda v
 
 
 def fits(value, written, where, seen):
-    """A value has the type that is written; what is seen of objects and keys is noted."""
+    """Checks that a value has the type that is documented; records the objects and keys in `seen`."""
     if written.endswith(" or null"):
         return value is None or fits(value, written.removesuffix(" or null"), where, seen)
     if written.startswith("array of "):
@@ -58,7 +58,7 @@ def fits(value, written, where, seen):
 
 
 def looked_at(p, name, where, seen):
-    """All answers of a member."""
+    """Checks all answers of a member."""
     for verb, written in (("status", "status-object"), ("is-leader", "leadership"), ("leader", "leadership"), ("doctor", "diagnosis")):
         done = p.elect(name, verb, "-o", "json")
         fits(json.loads(done.stdout), f"[](#{written})", f"{where}, {verb}", seen)
@@ -74,16 +74,16 @@ def looked_at(p, name, where, seen):
 
 @case
 def documented_keys(_):
-    """Every key that is documented is in each answer, and no other; each is known in some situation, and null in others."""
+    """Each answer has exactly the documented keys; each key has a value in some situation, and is null in others."""
     seen = set()
     with LocalCluster(times=TIMES) as p:
         fits(json.loads(p.elect("a", "doctor", "-o", "json").stdout), "[](#diagnosis)", "no daemon", seen)
-        other = p.folder / "other"  # of c: it has another key
+        other = p.folder / "other"  # c has another key
         other.mkdir()
         expect("key", run("key", "new", other / "key", "-c", p.conf), 0)
         (other / "elect.conf").write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
         p.start("a")
-        wait("it answers", lambda: p.group("a"))
+        wait("the member answers", lambda: p.group("a"))
         looked_at(p, "a", "peers were never heard", seen)
         p.start("b")
         p.start("c", conf=other / "elect.conf")
@@ -93,9 +93,9 @@ def documented_keys(_):
         looked_at(p, leader, "a leader, and another key", seen)
     with LocalCluster(times=STEADY_TIMES, options="preempt = after 1h\n") as p:
         leader, _ = p.begin()
-        wait("an heir", lambda: p.known(leader)["heir"])
+        wait("the leader has an heir", lambda: p.known(leader)["heir"])
         follower = next(n for n in p.names if n != leader)
-        wait("the leader tells of its work", lambda: p.known(follower)["leader_work"])
+        wait("the leader reports its work", lambda: p.known(follower)["leader_work"])
         looked_at(p, follower, "a follower", seen)
         work = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
                                 preexec_fn=die_with_parent)
@@ -116,26 +116,26 @@ def documented_keys(_):
         wait("a leader", lambda: p.group("a").get("leader"))
         looked_at(p, "a", "without a mandate", seen)
     missing = {(name, key) for name, keys in OBJECTS.items() for key in keys} - seen
-    holds("never known:", missing <= {("stalls", "longest_ms"), ("work", "backoff_seconds"), ("group", "aside_because"),
+    holds("keys without a value in any situation:", missing <= {("stalls", "longest_ms"), ("work", "backoff_seconds"), ("group", "aside_because"),
                                                ("clock", "least_percent"), ("clock", "most_percent")}, missing)
 
 
-# ---- people ----
+# ---- text ----
 
 @case
 def screen(_):
-    """Five members and one group: one screen, which begins with who leads."""
+    """The status of five members and one group fits one screen, and begins with the leader."""
     with LocalCluster("abcde", times=STEADY_TIMES, roles={"a": "witness", "d": "observer", "e": "observer"}) as p:
         p.start(*"abcd")
         leader, term = p.leader()
-        heir = wait("an heir", lambda: p.known(leader)["heir"])
+        heir = wait("the leader has an heir", lambda: p.known(leader)["heir"])
         text = f"{term >> 16}.{term & 0xffff}"
 
         def said(name, *patterns):
             def found():
                 lines = expect("status", p.elect(name, "status"), 0).stdout.splitlines()
                 holds("one screen", len(lines) <= 24 and max(map(len, lines)) <= 80, lines)
-                holds("the answer first", re.fullmatch(rf"group main: {leader} leads in term {text} since \S+Z \(\d+ \w+\)", lines[0]), lines)
+                holds("the leader is on the first line", re.fullmatch(rf"group main: {leader} leads in term {text} since \S+Z \(\d+ \w+\)", lines[0]), lines)
                 return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
             return wait(f"{name}: {patterns}", found)
         voter = r"member +0  yes   up     \d\.\d s ago +1/1"
@@ -150,11 +150,11 @@ def screen(_):
 
 @case
 def long_names(_):
-    """A name that is wider than its column has a line of its own; the rows stay under their headings."""
+    """A name that is wider than its column has a line of its own; the rows stay aligned with their headings."""
     names = [f"db-primary-host.eu-central-1.example.company.com-{letter}" for letter in "ab"]
     with LocalCluster(names, times=STEADY_TIMES) as p:
         p.start(names[0])
-        lines = wait("it answers", lambda: p.elect(names[0], "status").stdout).splitlines()
+        lines = wait("the member answers", lambda: p.elect(names[0], "status").stdout).splitlines()
         head = next(line for line in lines if line.startswith("  member"))
         for name in names:
             row = lines[lines.index(f"  {name}") + 1]
@@ -165,20 +165,20 @@ def long_names(_):
 
 @contextlib.contextmanager
 def asking(path, count):
-    """That many clients, which connect before the first one asks."""
+    """Opens that many connections before the first request is sent."""
     with contextlib.ExitStack() as all_of_them:
         clients = [all_of_them.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
         for client in clients:
             client.connect(path)
             client.settimeout(LIMIT)
         for client in clients:
-            with contextlib.suppress(OSError):  # it was disconnected
+            with contextlib.suppress(OSError):  # the daemon closed the connection
                 client.sendall(b'{"verb": "status"}\n')
         yield clients
 
 
 def line_of(client):
-    """What one of them hears; {} if it is disconnected without a word."""
+    """Returns the answer to one client; {} if it is disconnected without an answer."""
     text = b""
     try:
         while not text.endswith(b"\n") and (more := client.recv(65536)):
@@ -190,7 +190,7 @@ def line_of(client):
 
 @case
 def thousand_clients(_):
-    """Of one user, at once: all are answered."""
+    """A thousand clients of one user at the same time all get an answer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 4096:
         raise NotHere("needs 4096 descriptors")
@@ -206,7 +206,7 @@ def thousand_clients(_):
         ended = [(*c.communicate(), c.returncode) for c in commands]
         holds("forty commands", all(out.startswith("group main: ") and code == 0 for out, _, code in ended),
               [e for e in ended if e[2] != 0][:1])
-        holds("it leads as before", p.leader() == (leader, term))
+        holds("the member leads as before", p.leader() == (leader, term))
 
 
 if __name__ == "__main__":
