@@ -91,7 +91,7 @@ def the_first_leader(_):
         holds("the leaders", said["leader"] == leader and said["term"] == term and "before" not in said, said)
         holds("the steps", {"TAKES_OFFICE", "GRANTS"} <= set(rules(said)), said)
         holds("in order", [s["ms"] for s in said["steps"]] == sorted(s["ms"] for s in said["steps"]), said)
-        holds("it ends with the office", said["steps"][-1]["rule"] == "TAKES_OFFICE" and said["steps"][-1]["ms"] == 0, said)
+        holds("the steps end with the office", said["steps"][-1]["rule"] == "TAKES_OFFICE" and said["steps"][-1]["ms"] == 0, said)
         text = expect("text", p.elect(other, "explain"), 0, out=(f"group main: {leader} leads in term", "Nobody led before it")).stdout
         holds("a dozen lines", len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80, text)
         script = replays(p, other, leader)

@@ -397,7 +397,7 @@ def state_rolled_back(c):
     c.start(follower)
     holds("with an earlier state it must exit with 78", c.ended(follower) == 78)
     said = " ".join(entry["cause"] for entry in c.events(follower, "stopped"))
-    holds("it must say why:", "state file is older" in said and "elect readmit" in said, said)
+    holds("it must log the reason:", "state file is older" in said and "elect readmit" in said, said)
     wait("a member logs the refusal", lambda: any(f"member {follower} is refused" in entry["text"]
                                                       for name in c.others(follower) for entry in c.events(name, "member")))
     same(c, before)
@@ -535,7 +535,7 @@ def duplicate_id(c):
     holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
     # on a slow machine the others no longer hear the first process when they hear the second, whose state then counts as old
-    holds("it must say why:", "another process with the same id is running" in said or "state file is older" in said, said)
+    holds("it must log the reason:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
     run("ip", "-n", hub, "link", "set", f"{follower}0", "up")

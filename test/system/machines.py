@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Three machines, each with a systemd of its own: machines.py ELECT [CASE ... | --list] [--jobs N]
 
-What README says under "Three machines", line for line, and the unit of docs/operations.md. A machine is a set of namespaces
-whose first process is systemd; its disk is this one's, with all that it writes kept in memory. ELECT is in the build folder
-of which it gets what is installed."""
+The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A machine is a
+set of namespaces whose first process is systemd; its disk is that of this machine, but keeps all writes in memory. ELECT is in
+the build folder from which the machines are installed."""
 
 import atexit
 import json
@@ -26,7 +26,7 @@ from lib.processes import LIMIT, die_with_parent, is_alive, wait  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SYSTEMD = "/lib/systemd/systemd"
 NOT_HERE = 77
-LEASE = "10s"  # a machine that stands still for a moment is not our subject
+LEASE = "10s"  # long enough to survive a stall of the machine, which is not under test
 BOOT_LIMIT = 5 * LIMIT  # seconds, for three systemd on a busy machine
 BOOT = f"""set -e; trap 'exit {NOT_HERE}' EXIT
 mount --make-rprivate /
@@ -55,7 +55,7 @@ exec "$@"
 
 
 def blocks(document, heading, language):
-    """What stands in the fences below a heading."""
+    """Returns the texts of the fences below a heading."""
     inside, found = False, []
     for kind, text in markdown.parts((ROOT / document).read_text()):
         if kind == "heading":
@@ -74,7 +74,7 @@ def control_groups():
 
 
 def remove_group(path):
-    """Once nobody is in it any more."""
+    """Removes a control group as soon as it has no processes."""
     def removed():
         try:
             for folder, *_ in os.walk(path, topdown=False):
@@ -82,7 +82,7 @@ def remove_group(path):
         except OSError:
             pass
         return not path.exists()
-    wait(f"nobody is in {path}", removed)
+    wait(f"{path} is empty", removed)
 
 
 class Machines:
@@ -121,7 +121,7 @@ class Machines:
         if os.getpid() != self.owner or not self.folder.exists():
             return
         for process in self.running.values():
-            process.kill()  # and with it the first of the machine, and so all
+            process.kill()  # which kills the first process of the machine, and so all others
             process.wait()
         for name in self.names:
             if (group := self.groups / self.space(name)).exists():
@@ -165,7 +165,7 @@ class Machines:
         return self.first(name) and self.on(name, "systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def first(self, name):
-        """systemd, once it is that; as we see it."""
+        """Returns the process id of the machine's systemd as this process sees it, once it is systemd."""
         unshare = self.running[name].pid
         try:
             for child in pathlib.Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split():
@@ -187,7 +187,7 @@ class Machines:
             self.on(name, line)
 
     def unit(self, name, which, *properties):
-        """What systemd says of a unit."""
+        """Returns properties of a unit from systemctl show."""
         said = self.on(name, f"systemctl show {which} -p {','.join(properties)}").stdout
         return [dict(line.split("=", 1) for line in said.splitlines())[p] for p in properties]
 
@@ -196,18 +196,18 @@ class Machines:
         return next((g for g in json.loads(said.stdout)["groups"] if g["group"] == group), {}) if said.returncode == 0 else {}
 
     def leader(self, group="main", other_than=None):
-        """Once all that run a daemon agree."""
+        """Waits until all members with a running daemon agree."""
         def agreed():
             seen = [self.status(name, group) for name in self.names]
             found = {s.get("leader") for s in seen if s}
             return found.pop() if len(found) == 1 and found != {None} and found != {other_than} and sum(map(bool, seen)) >= 2 else None
-        return wait(f"all agree upon a leader of {group}", agreed)
+        return wait(f"all agree on a leader of {group}", agreed)
 
     def install(self, *groups):
-        """As README has it."""
+        """Installs all machines as README describes."""
         installs, makes, others, starts = blocks("README.md", "Three machines", "sh")
         make, _, system = installs.partition("\n")
-        holds("the first line makes it", make == "sudo make install PREFIX=/usr", make)
+        holds("the first line builds the installation", make == "sudo make install PREFIX=/usr", make)
         self.everywhere(system)
         first, *rest = self.names
         self.on(first, makes)
@@ -220,7 +220,7 @@ class Machines:
             self.on(name, others)
         for name in self.names:
             done = self.on(name, starts, check=False)
-            holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)  # in time
+            holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)  # the daemon may not answer in time yet
             wait("elect status", lambda: "member" in self.on(name, "elect status", check=False).stdout)
 
 
@@ -231,29 +231,29 @@ def play(function):
 
 @case
 def as_readme_says(m):
-    """And then what a unit is for: whoever dies, or stands still, is started again."""
+    """The commands of README work; then the unit restarts processes that are killed or stopped."""
     m.install()
 
     def status_texts():
-        """Of the units: they name the same leader, which is one of the members."""
+        """Returns True if the units name the same leader, a member, in their status texts."""
         leader = m.leader()
         texts = [m.unit(name, "elect", "StatusText")[0] for name in m.names]
         return texts == [("main: leads, as " if name == leader else "main: follows ") + leader for name in m.names]
-    wait("what each does", status_texts)
+    wait("the status text of each unit", status_texts)
     for name in m.names:
-        wait("the user elect runs it",
+        wait("the daemon runs as user elect",
              lambda: m.on(name, "stat -c %U /proc/$(pgrep -x elect-guardian)", check=False).stdout == "elect\n")
     leader = m.leader()
     for hit in ("pkill -KILL -x elect-member", "pkill -KILL -x elect-guardian", "pkill -STOP -x elect-member"):
         restarts = int(m.unit(leader, "elect", "NRestarts")[0])
         m.on(leader, hit)
-        wait(f"{hit}: it is started again",
+        wait(f"{hit}: the unit restarts the daemon",
              lambda: int(m.unit(leader, "elect", "NRestarts")[0]) > restarts and m.unit(leader, "elect", "SubState") == ["running"])
         leader = m.leader()
     m.on(leader, f"sed -i 's/^lease = {LEASE}/lease = 9s/' /etc/elect/elect.conf && systemctl reload elect")
     wait("reloaded", lambda: "lease" in m.on(leader, "journalctl -u elect -o cat --no-pager | grep ^reloaded | tail -1").stdout)
     m.on(leader, "echo nonsense >>/etc/elect/elect.conf && systemctl restart elect", check=False)
-    wait("it is not tried again", lambda: m.unit(leader, "elect", "ActiveState", "ExecMainStatus") == ["failed", "78"])
+    wait("the unit does not restart it", lambda: m.unit(leader, "elect", "ActiveState", "ExecMainStatus") == ["failed", "78"])
     office, refused = (wait(f"{event} is in the journal", lambda: journal_entries(m, leader, event))[-1] for event in ("leads", "not-started"))
     holds("an office", re.fullmatch(r"main: became leader in term \d+\.\d+ \(.+\)", office["MESSAGE"]) and office["ELECT_MEMBER"] == leader and
           (office["PRIORITY"], office["ELECT_GROUP"], office["SYSLOG_IDENTIFIER"]) == ("5", "main", "elect"), office)
@@ -261,14 +261,14 @@ def as_readme_says(m):
 
 
 def journal_entries(m, name, event):
-    """Of a daemon, with their fields."""
+    """Returns the journal's entries of a daemon, with their fields."""
     said = m.on(name, f"journalctl -o json --no-pager ELECT_EVENT={event}", check=False).stdout
     return [json.loads(line) for line in said.splitlines()]
 
 
 @case
 def work_in_a_unit(m):
-    """The unit of docs/operations.md: its work is where the leader is, and is there again after an upgrade."""
+    """The unit of docs/operations.md: its work runs where the leader is, and runs again after an upgrade."""
     m.install("scheduler")
     [unit] = blocks("docs/operations.md", "Work that only a leader does", "ini")
     program = re.search(r"-- (\S+)", unit)[1]
@@ -280,7 +280,7 @@ def work_in_a_unit(m):
         m.on(name, "systemctl daemon-reload && systemctl enable --now scheduler")
 
     def works(name):
-        """In a control group of its own, below the unit's."""
+        """Returns True if the work runs in a control group of its own, below that of the unit."""
         pids = m.on(name, "pgrep -f '^sleep 1000000'", check=False).stdout.split()
         return bool(pids) and "/scheduler.service/elect-run-" in m.on(name, f"cat /proc/{pids[0]}/cgroup", check=False).stdout
 
@@ -288,34 +288,35 @@ def work_in_a_unit(m):
         return works(name) and not any(works(other) for other in m.names if other != name)
 
     def token(name):
-        """Of its latest work; 0: it never worked."""
+        """Returns the token of the latest work on that machine; 0 if it never worked."""
         said = m.on(name, "journalctl -u scheduler -o cat --no-pager | grep '^token ' | tail -n 1", check=False).stdout.split()
         return int(said[1]) if said else 0
 
     def where_it_works(above=0):
-        """(member, token): it leads, its work is the only one, and has a later token. A slow machine may elect any of them."""
+        """Returns (member, token) once only the leader works, with a token above `above`. On a slow machine any member may
+        lead."""
         def found():
             leader = m.leader("scheduler")
             return (leader, token(leader)) if works_alone(leader) and token(leader) > above else None
-        return wait("it works where the leader is, and nowhere else", found)
+        return wait("only the leader works", found)
 
     first, one = where_it_works()
     m.on(first, "systemctl stop elect")
     second, two = where_it_works(one)
-    holds("without a daemon nothing works", second != first, first)
-    wait("that it cannot work here was said more often than systemd likes", lambda: int(m.on(
+    holds("without a daemon no work runs", second != first, first)
+    wait("the run was started more often than systemd's default limit", lambda: int(m.on(
         first, "journalctl -u scheduler -o cat --no-pager | grep -c 'no daemon runs here'", check=False).stdout or 0) > 6)
     m.on(first, "systemctl start elect")
-    wait("it waits here", lambda: re.search("waits: . leads", m.on(first, "journalctl -u scheduler -n 1 -o cat --no-pager").stdout))
+    wait("the run waits here", lambda: re.search("waits: . leads", m.on(first, "journalctl -u scheduler -n 1 -o cat --no-pager").stdout))
     m.on(second, "pkill -KILL -x elect-member")
     third, three = where_it_works(two)
     m.on(third, "pkill -KILL -x elect-guardian")
     fourth, _ = where_it_works(three)
     said = m.on(third, "journalctl -u elect -o cat --no-pager").stdout
-    holds("its member hands over when the work has stopped",
+    holds("the member hands over when the work has stopped",
           re.search(r"its guardian is dead.*scheduler: . hands its office to . \(the work of . has stopped\)", said, re.S), said)
     m.on(fourth, "systemctl stop scheduler")
-    holds("nothing of it is left", not works(fourth))
+    holds("no work is left", not works(fourth))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The manual says what the command says: every verb has its page, with its options and exit codes, no more, no fewer;
-so have the keys of a configuration and the words of a scenario. And man takes every page without a warning."""
+"""The manual agrees with the command: every verb has a page with exactly its options and exit codes; the pages list all keys of a
+configuration and all words of a scenario; and man shows every page without a warning."""
 
 import json
 import os
@@ -21,7 +21,7 @@ contain()
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80
-# Options on a page that none of its verbs has, and whose they are.
+# Options on a page that belong to none of its verbs, and their owners.
 STRANGERS = {
     "elect-config.8": {"--new-cluster": "of elect init, which makes a configuration"},
     "elect-daemon.8": {"--on-lose": "of elect run, which a guardian waits for"},
@@ -32,7 +32,7 @@ STRANGERS = {
 
 
 def plain(text):
-    """Without fonts and quotes, and with the dashes that a reader sees."""
+    """Removes fonts and quotes, and returns the dashes that a reader sees."""
     return re.sub(r"\\f.|\\&|\"", "", text).replace("\\-", "-")
 
 
@@ -42,21 +42,21 @@ def section(page, name):
 
 
 def tags(text):
-    """What is explained, line by line, and the explanation."""
+    """Returns (tag, explanation) pairs."""
     return re.findall(r"^\.T[PQ]\n\.\w+ (.*)\n((?:(?!\.T[PQ]\n|\.S[HS] |\.PP\n).*\n)*)", text, re.M)
 
 
 # ---- examples ----
 
 def without_effect(line):
-    """The same command, which prints its help if its words are right."""
+    """Returns the command with --help added: it prints its help if its other words are right."""
     command = re.split(r" \|\|? | *#", line)[0]
     before, dashes, after = command.partition(" -- ")
     return f"{before} --help{dashes}{after}"
 
 
 def examples():
-    """Every page has examples that can be pasted: each command is taken, and those that need no daemon do what they should."""
+    """Every page has examples that can be pasted: each command is accepted, and those that need no daemon succeed."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "new.conf").write_text("[cluster]\nid = 5da6f4bd96516037aa00fec2e166aeba\n\nleese = 1s\n")
         (pathlib.Path(folder) / "good.conf").write_text(run("config", "example").stdout)
@@ -67,7 +67,7 @@ def examples():
                 continue
             for line in re.findall(r"^(?:\$ )?(?:sudo -u elect )?(printf .*|elect (?!init$|[a-z-]+: ).*)$", text.replace("\\\\", "\\"), re.M):
                 if line.startswith("printf") or line.split()[1] in ("sim", "verify", "config"):
-                    allowed = {78} if line.endswith("new.conf") else {0, 1, 124}  # 1: a counterexample; 124: it takes long
+                    allowed = {78} if line.endswith("new.conf") else {0, 1, 124}  # 1: a counterexample; 124: the time is over
                     line = f"timeout 3 {line} good.conf" if line.endswith("config check") else f"timeout 3 {line}"
                 else:
                     line, allowed = without_effect(line), {0}
@@ -79,7 +79,7 @@ def examples():
 # ---- verbs ----
 
 def page_of(verb):
-    """The page on which it is, perhaps behind a link: its name, or None."""
+    """Returns the name of the verb's page, to which a symbolic link may lead; None if it has none."""
     found = sorted(PAGES.glob(f"elect-{verb}.[1-9]"))
     check(f"{verb} has one page", len(found) == 1, [path.name for path in found], f"docs/man/elect-{verb}.1 is missing")
     if len(found) != 1:
@@ -100,7 +100,7 @@ def helped():
         other = run("--help") if verb == "help" else run(verb, "--help")
         check(f"{verb} --help is the same", other.returncode == 0 and other.stdout == done.stdout, other)
         strange = set(NAMED.findall(done.stdout)) - options(verb)
-        check(f"help {verb} speaks of its own options", not strange, strange)
+        check(f"help {verb} names only its own options", not strange, strange)
 
 
 def exit_codes(verb):
@@ -120,7 +120,7 @@ def one_page(name, its_verbs):
     check(f"{name}: its options are those of elect {', '.join(its_verbs)}", named == known,
           "only on the page:", *sorted(named - known), "only in the help:", *sorted(known - named))
     explained = set(NAMED.findall("\n".join(tag for tag, _ in tags(text))))
-    check(f"{name}: each is explained", known - explained == set(), *sorted(known - explained))
+    check(f"{name}: each option is explained", known - explained == set(), *sorted(known - explained))
     codes = set().union(*map(exit_codes, its_verbs))
     status = plain(section(page, "EXIT STATUS"))
     lacks = codes - set(re.findall(r"\b\d+\b", status))
@@ -139,7 +139,7 @@ def verbs_and_pages():
         one_page(name, its_verbs)
     for name, strangers in STRANGERS.items():
         for option in strangers:
-            check(f"{name} still speaks of {option}", option in NAMED.findall(plain((PAGES / name).read_text())))
+            check(f"{name} still contains {option}", option in NAMED.findall(plain((PAGES / name).read_text())))
     listed = {line.split()[0] for tag, _ in tags(plain(section((PAGES / "elect.1").read_text(), "DESCRIPTION")))
               for line in tag.split(",")}
     check("elect.1 lists the verbs", listed == set(verbs()), listed ^ set(verbs()))
@@ -167,12 +167,12 @@ def pages():
         check(f"{path.name}: EXAMPLES", section(page, "EXAMPLES"))
         examples = "\n".join(re.findall(r"^\.nf\n(.*?)^\.fi", text, re.M | re.S))
         for line in re.findall(r"^(?:\$ (?:sudo -u \w+ )?)?(elect .*)$", examples, re.M):
-            if not line.split()[1].endswith(":"):  # that is a complaint
+            if not line.split()[1].endswith(":"):  # otherwise it is an error message
                 check(f"{path.name}: {line}", not wrong(line), *wrong(line))
 
 
 def man_takes_them():
-    """Installed, every page by its name; and in the tree."""
+    """man finds every installed page by its name, and shows every page of the tree."""
     quiet = os.environ | {"MANPAGER": "cat", "MANWIDTH": str(COLUMNS), "LC_ALL": "C.UTF-8", "MANROFFOPT": "-ww"}
     with tempfile.TemporaryDirectory() as folder:
         for path in PAGES.glob("*.[1-9]"):
@@ -184,7 +184,7 @@ def man_takes_them():
                 done = subprocess.run(["man", "--warnings", *map(str, words)], env=quiet, capture_output=True,
                                       text=True, timeout=60, cwd=ROOT)
                 check(f"man {' '.join(map(str, words))}", done.returncode == 0 and done.stderr == "", done.stderr)
-                check(f"man {' '.join(map(str, words))} shows it", path.stem in done.stdout, done.stdout[:200])
+                check(f"man {' '.join(map(str, words))} shows the page", path.stem in done.stdout, done.stdout[:200])
 
 
 # ---- the configuration, scenarios, the client ----
@@ -204,7 +204,7 @@ def configuration():
 
 
 def filled(found):
-    """A key of the example, with its default, or with the first of what it can be."""
+    """Returns a key of the example with its default, or with its first possible value."""
     said, key, kind = found.groups()
     default = re.search(r"default: ([^\s,]+)", said)
     value = default[1] if default else "/usr/bin/true" if kind == "PATH" else re.match(r"[\w-]+", said)[0]
@@ -212,7 +212,7 @@ def filled(found):
 
 
 def example():
-    """A file to begin with: right with an id of one's own, and with every key that it shows."""
+    """The example is a valid configuration as soon as it has an id of its own, even with every key that it shows."""
     text = run("config", "example").stdout
     longest = max(text.splitlines(), key=len)
     check(f"the example fits {COLUMNS} columns", len(longest) <= COLUMNS, longest)
@@ -231,7 +231,7 @@ def example():
 
 
 def times():
-    """What config check concludes from the times is what docs/guarantees.md says."""
+    """The values that config check derives from the times follow the formulas of docs/guarantees.md."""
     lease, renewal, rho = 1000, 200, 0.2
     text = re.sub(r"^id = [0-9a-f]{32}$", f"id = {secrets.token_hex(16)}", run("config", "example").stdout, flags=re.M)
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
@@ -245,7 +245,7 @@ def times():
 
 
 def liked(*lines):
-    """What the parser would have liked: for a word that is near to none it lists those that it knows."""
+    """Returns the words that the parser expects, which it lists for a word that resembles none of them."""
     with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
         file.write("\n".join((*lines, "")))
         file.flush()
@@ -269,7 +269,7 @@ def scenario():
                         ("due", "due 0 qqqqqqqqqqqqqq"), ("check", "check qqqqqqqqqqqqqqqq")):
         said = named.get(step, "")
         missing = {word for word in liked(*begin, words) if not re.search(rf"(?<![\w-]){word}(?![\w-])", said)}
-        check(f"elect-scenario.5: what {step} takes", not missing, missing)
+        check(f"elect-scenario.5: the words of {step}", not missing, missing)
     messages = set(re.findall(r"\b[A-Z]{2,}\b", named["deliver"]))
     check("elect-scenario.5: messages", messages <= liked(*begin, "deliver 0 > 1 qqqqqqqqqqqqqq"), messages)
     text = re.search(r"^\.nf\n(.*?)^----\n(.*?)^\.fi", page, re.M | re.S)

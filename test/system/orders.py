@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Orders to hand over that reach the leader from any member: orders.py ELECT [CASE ... | --list] [--jobs N]
 
-What an order must not do, counting twice or in another term, is in test/scenario/mandate/late-orders.elect and in the storms, too."""
+That an order must not take effect twice, or in another term, is also tested by test/scenario/mandate/late-orders.elect and by the
+storms."""
 
 import contextlib
 import json
@@ -24,7 +25,7 @@ from lib.times import PATIENT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
 
 def audits(p, name, words):
-    """The numbers of the orders of which the log of this member says so."""
+    """Returns the numbers of the orders that the log of this member reports with these words."""
     return re.findall(rf"order to .*{words}.* \(order (\d+), uid {os.getuid()}, pid \d+", p.log(name))
 
 
@@ -33,8 +34,8 @@ def term_text(term):
 
 
 @contextlib.contextmanager
-def standing_still(p, name):
-    """The process of that member; its guardian goes on."""
+def stopped(p, name):
+    """Stops the process of that member, but not its guardian."""
     member = answer(p.socket(name), {"verb": "status"})["pid"]
     os.kill(member, signal.SIGSTOP)
     try:
@@ -45,7 +46,8 @@ def standing_still(p, name):
 
 @case
 def from_any_member(_):
-    """Both ends log who gave the order, under the same number. A slow member may not take the office in time: then it is asked again."""
+    """Both members log the origin of the order, under the same number. If slow members do not take over in time, the order is
+    repeated."""
     with LocalCluster("abco", roles={"o": "observer"}, times=STEADY_TIMES) as p:
         p.begin()
         for to in ("follower", "observer"):
@@ -57,55 +59,56 @@ def from_any_member(_):
                 done = p.elect(by, *words, "-o", "json")
                 holds(words, done.returncode == 0 or is_late(done), done.stdout, done.stderr)
                 return (leader, term, by, json.loads(done.stdout)) if done.returncode == 0 else None
-            leader, term, by, said = wait(f"the {to} is obeyed", ordered)
-            holds("what came of it", set(said) == {"group", "from", "from_term", "leader", "term", "confirmed"} and
+            leader, term, by, said = wait(f"the order of the {to} is carried out", ordered)
+            holds("the result of the order", set(said) == {"group", "from", "from_term", "leader", "term", "confirmed"} and
                   said["from"] == leader and said["from_term"] == term and said["term"] > term and said["confirmed"], said)
             sent, received = audits(p, by, f"in term {re.escape(term_text(term))} sent to {leader}"), audits(p, leader, "received")
-            holds("both ends know", sent and sent[-1] == received[-1], sent, received)
-            holds("from whom", f", from {by})" in p.log(leader), p.log(leader)[-600:])
+            holds("both members log the order", sent and sent[-1] == received[-1], sent, received)
+            holds("the leader logs the member that sent the order", f", from {by})" in p.log(leader), p.log(leader)[-600:])
             holds("the outcome", audits(p, by, "accepted")[-1:] == sent[-1:], p.log(by)[-600:])
         leader, _ = p.leader()
         other = next(n for n in "abc" if n != leader)
-        expect("it leads already", p.elect(other, "transfer", leader), 1, err=f"{leader} leads already")
+        expect("the named member leads already", p.elect(other, "transfer", leader), 1, err=f"{leader} leads already")
         expect("an observer", p.elect(other, "transfer", "o"), 1, err=f"group main: {leader} refuses, because the successor may not lead")
 
 
 @case
 def an_order_that_arrives_late_and_often(_):
-    """The leader stands still while the order is sent to it again and again. It is carried out once."""
+    """The leader is stopped while the order is sent to it again and again. It carries the order out once."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         leader, term = p.begin()
         by = next(n for n in p.names if n != leader)
-        with standing_still(p, leader):
+        with stopped(p, leader):
             done = p.elect_briefly(by, "resign")
-        if f"handed over in term {term_text(term)}" not in done.stdout:  # it is so late on a busy machine that it was obeyed in time
-            expect("it is not known", done, 1, err=f"group main: {leader} does not answer: it may be stalled, and still carry the order out in this term; if its version is older, run the command there")
-        wait("it resigns", lambda: not p.known(leader)["leads"])
+        if f"handed over in term {term_text(term)}" not in done.stdout:  # on a busy machine the answer may be so late that the order was carried out in time
+            expect("the outcome is unknown", done, 1, err=f"group main: {leader} does not answer: it may be stalled, and still carry the order out in this term; if its version is older, run the command there")
+        wait("the leader resigns", lambda: not p.known(leader)["leads"])
         p.leader()
-        holds("once", len(audits(p, leader, "received")) == 1 and len(audits(p, by, "sent")) == 1, p.log(leader))
+        holds("carried out once", len(audits(p, leader, "received")) == 1 and len(audits(p, by, "sent")) == 1, p.log(leader))
 
 
 @case
 def an_order_for_an_office_that_is_over(_):
-    """The leader stands still until another one leads. The order does nothing when it arrives."""
+    """The leader is stopped until another member leads. The order has no effect when it arrives."""
     with LocalCluster(times=TIMES) as p:
         leader, term = p.begin()
         by = next(n for n in p.names if n != leader)
-        with standing_still(p, leader):
+        with stopped(p, leader):
             sent = subprocess.Popen([ELECT, "transfer", next(n for n in p.names if n not in (leader, by)), "-c", str(p.conf), "--id", by],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            new = wait("another one leads", lambda: next((n for n in p.names if n != leader and p.group(n).get("leads")), None))
+            new = wait("another member leads", lambda: next((n for n in p.names if n != leader and p.group(n).get("leads")), None))
             now = p.known(new)["term"]
             sent.communicate(timeout=30)
         wait("the order arrives", lambda: audits(p, leader, "refused: no-office"))
-        holds("it does nothing", p.leader() == (new, now) or p.leader()[1] > now, p.log(leader))
-        holds("nobody else was told", not audits(p, new, "received"), p.log(new))
+        holds("the order has no effect", p.leader() == (new, now) or p.leader()[1] > now, p.log(leader))
+        holds("no other member got the order", not audits(p, new, "received"), p.log(new))
 
 
 @case
 def an_order_for_a_former_term(_):
-    """A member that hears nothing for a while orders the leader to end a term that is over. The leader, in a later one, refuses.
-    Where the machine is too slow for that, because the leader has no office or the member misses it, it is tried again."""
+    """A member that hears nothing for a while orders the leader to end a term that is over. The leader, now in a later term,
+    refuses. If the machine is too slow for that, because the leader loses its office or the member misses the leader, the case
+    tries again."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=PATIENT_TIMES) as c:
         c.start(*c.names)
@@ -121,20 +124,21 @@ def an_order_for_a_former_term(_):
             if later.get("leads") and later["term"] > term and c.view(by) == (leader, term):
                 client = threading.Thread(target=lambda: said.append(c.elect_once(by, "resign")))
                 client.start()
-                wait("it arrives, or is given up", lambda: f"{order} received" in c.log(leader).read_text() or not client.is_alive())
+                wait("the order arrives, or is given up", lambda: f"{order} received" in c.log(leader).read_text() or not client.is_alive())
                 c.heal()
                 client.join()
                 log = c.log(leader).read_text()
-                holds("it is not carried out", said[0].returncode == 1 and log.count(f"{order} received") == log.count(f"{order} refused: "),
+                holds("the order is not carried out", said[0].returncode == 1 and log.count(f"{order} received") == log.count(f"{order} refused: "),
                       said, log[-2000:])
             c.heal()
             return f"{order} refused: other-term" in c.log(leader).read_text()
-        wait("it is refused in another term", refused)
+        wait("the order is refused in another term", refused)
 
 
 @case
 def a_term_that_is_learned_late(_):
-    """A member that hears nothing while the leader hands over learns who leads, and later in which term. Then its client is answered."""
+    """A member that hears nothing while the leader hands over learns the new leader first and its term later. Only then its
+    client gets the answer."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=TIMES) as c:
         c.start(*c.names)
@@ -146,28 +150,28 @@ def a_term_that_is_learned_late(_):
             c.cut((leader, by), (other, by))
             client = threading.Thread(target=lambda: said.append(c.elect_once(by, "resign")))
             client.start()
-            wait("it resigns, or the order is given up", lambda: c.group(leader).get("leads") is False or not client.is_alive())
+            wait("the leader resigns, or the order is given up", lambda: c.group(leader).get("leads") is False or not client.is_alive())
             c.heal()
             client.join()
             unaware = "no other member leads yet" in said[0].stderr and (c.group(by).get("term") or 0) > term
-            holds("its client is told what it knows", not unaware, said, c.log(by).read_text()[-2000:])
+            holds("the client gets the answer that the member knows", not unaware, said, c.log(by).read_text()[-2000:])
             return said[0].returncode == 0
         wait("the order is carried out", answered_in_time)
 
 
 @case
-def nobody_could_take_over(_):
+def no_member_could_take_over(_):
     with LocalCluster(roles={"b": "witness", "c": "witness"}, times=STEADY_TIMES.replace("renewal = 3s", "renewal = 1s")) as p:
         before = p.begin()
         for by in "abc":
             expect("refused", p.elect(by, "resign"), 1,
                    err="group main: a sees no member that could take over (--force: resign anyway)")
         holds("nothing has changed", p.leader() == before and "resigns" not in p.log("a"))
-        expect("it does", p.elect("b", "resign", "--force"), 1, err="group main: a leads again, in term")
-        holds("both ends know of the force", len(audits(p, "a", "received")) == 4 and "order to resign with --force in term" in p.log("a")
+        expect("--force resigns", p.elect("b", "resign", "--force"), 1, err="group main: a leads again, in term")
+        holds("both members log the force", len(audits(p, "a", "received")) == 4 and "order to resign with --force in term" in p.log("a")
               and "order to resign with --force in term" in p.log("b"), p.log("a"), p.log("b"))
         holds("in another term", p.leader()[1] > before[1])
-        expect("it is for resign only", p.elect("b", "transfer", "a", "--force"), 64, err="--force: unknown option")
+        expect("--force is for resign only", p.elect("b", "transfer", "a", "--force"), 64, err="--force: unknown option")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""elect run as a user meets it, against a daemon that is none: run.py ELECT [CASE ... | --list] [--jobs N]
+"""elect run as a user meets it, beside a fake daemon: run.py ELECT [CASE ... | --list] [--jobs N]
 
-What it says and what it ends with; what the command finds; how it loses its office, in each of the ways there are."""
+Its messages and exit statuses; the environment of the command; and every way in which it can lose its office."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ from lib.runner import HOSTILE, UNPRIVILEGED, OBEYS, Run, STAYS, begin, empty, m
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 
 
-# ---- what it is told, and what it ends with ----
+# ---- usage and exit statuses ----
 
 @case
 def usage(_):
@@ -52,22 +52,22 @@ def usage(_):
             holds("one line:", r.err.count("\n") == 1 and not r.out, words, r.err)
         holds("usage", ran(f, "--help").out.startswith("usage: elect run [GROUP]"))
         f.wait("EMPTY", lambda: f.words()[-1:] == ["EMPTY"])
-        holds("nothing was held but once", f.words() == ["HOLD", "EMPTY"], f.words())
+        holds("only one run requested the office", f.words() == ["HOLD", "EMPTY"], f.words())
         made = subprocess.run([ELECT, "init", "-c", f.folder / "elect.conf", "--new-cluster", "a=127.0.0.1:7400"], capture_output=True)
         os.symlink(f.path, f.folder / "state" / "member-1.run")
         by = subprocess.run([ELECT, "run", "-c", f.folder / "elect.conf", "--", "sh", "-c", "echo $ELECT_SOCKET"], capture_output=True,
                             text=True)
-        holds("found by its configuration", by.returncode == 0 and by.stdout == f"{f.folder}/state/member-1.status\n", made, by)
+        holds("the member is found by its configuration", by.returncode == 0 and by.stdout == f"{f.folder}/state/member-1.status\n", made, by)
         elsewhere = subprocess.run([ELECT, "run", "-c", f.folder / "nowhere", "--", "true"], capture_output=True, text=True)
         holds("no configuration", elsewhere.returncode == 125 and "No such file" in elsewhere.stderr, elsewhere)
-    nobody = subprocess.run([ELECT, "run", "-S", f.status_path, "--", "true"], capture_output=True, text=True)
-    holds("no daemon", nobody.returncode == 125 and "no daemon runs here" in nobody.stderr and nobody.stderr.count("\n") == 1, nobody)
+    alone = subprocess.run([ELECT, "run", "-S", f.status_path, "--", "true"], capture_output=True, text=True)
+    holds("no daemon", alone.returncode == 125 and "no daemon runs here" in alone.stderr and alone.stderr.count("\n") == 1, alone)
 
 
 @case
 def exits(_):
     with Fake() as f:
-        searchable = {"PATH": os.defpath}  # with a folder that this user may not search, what is not found would be 126
+        searchable = {"PATH": os.defpath}  # a folder that this user may not search would turn "not found" into 126
         folder = f.folder / "a-folder"
         folder.mkdir()
         (f.folder / "text").write_text("no program\n")
@@ -84,12 +84,12 @@ def exits(_):
             empty("exits", f, n)
         expect("quiet", ran(f, "-q", "--", "true"), 0)
         holds("quiet", not ran(f, "-q", "--", "true").err)
-        expect("an error is told", ran(f, "-q", "--", "no-such-program", env=searchable), 127, err="no-such-program: No such file")
-        expect("arguments as they are", ran(f, "--", "printf", "%s|", "a b", "--", "-n", ""), 0, out="a b|--|-n||")
+        expect("an error is printed", ran(f, "-q", "--", "no-such-program", env=searchable), 127, err="no-such-program: No such file")
+        expect("arguments are not changed", ran(f, "--", "printf", "%s|", "a b", "--", "-n", ""), 0, out="a b|--|-n||")
 
 
 def as_ordinary_user(f):
-    """What makes a run an ordinary user's, who may use this folder and this socket."""
+    """Lets an ordinary user use this folder and this socket; returns the arguments of Run that make it one."""
     f.folder.chmod(0o777)
     os.chmod(f.path, 0o777)
     return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if os.geteuid() == 0 else {}
@@ -97,7 +97,8 @@ def as_ordinary_user(f):
 
 @case
 def path_that_cannot_be_searched(_):
-    """A folder of PATH that is closed to this user hides no command: what is in no other folder is not found."""
+    """A folder of PATH that this user may not search hides no command in other folders; a command in no other folder is not
+    found."""
     with Fake() as f:
         how = as_ordinary_user(f)
         closed, readable = f.folder / "closed", f.folder / "readable"
@@ -143,17 +144,17 @@ print("tried", seen)
 
 
 @case
-def nothing_is_taken_out_of_elect(_):
-    """A command of the same user gets no descriptor, memory or trace of the processes above it: with the channel it could say
-    that nothing works any more. It is dumpable itself, as any program."""
+def command_takes_nothing_from_elect(_):
+    """A command of the same user gets no descriptor, memory or trace of the processes above it: with the guardian's channel it
+    could report that no work is left. The command itself is dumpable, as any program."""
     with Fake() as f:
         how = as_ordinary_user(f)
         for words in ([], ["--isolate"]):
             r = ran(f, *words, "--", "/usr/bin/python3", "-c", TAKES, **how)
             if words and r.returncode == 125 and "not permitted" in r.err:
-                skip("nothing-is-taken-out-of-elect/isolated", "needs namespaces for this user")
+                skip("command-takes-nothing-from-elect/isolated", "needs namespaces for this user")
                 continue
-            lines = expect("it ran", r, 0).out.splitlines()
+            lines = expect("the command ran", r, 0).out.splitlines()
             holds("dumpable itself", lines[0] == "dumpable 1 True", lines)
             holds("nothing was taken", not words and lines[1:] == ["tried 3"] or words and lines[1:] == ["tried 1"], lines)
 
@@ -162,7 +163,7 @@ def nothing_is_taken_out_of_elect(_):
 def environment(_):
     def masks(text):
         lines = [line.split() for line in text.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
-        return {name: int(value, 16) & ~(3 << 31) for name, value in lines}  # 32 and 33 are the C library's own
+        return {name: int(value, 16) & ~(3 << 31) for name, value in lines}  # signals 32 and 33 belong to the C library
     with Fake() as f:
         r = expect("environment", ran(f, "main", "--shell", "--", "env; ls -l /proc/self/fd; cat /proc/self/status"), 0)
         for line in ("ELECT_GROUP=main", "ELECT_NODE=a", "ELECT_LEADER=a", "ELECT_TERM=5.1", f"ELECT_TOKEN={TERM}", "ELECT_LEASE_MS=10000",
@@ -174,7 +175,7 @@ def environment(_):
         holds("from anywhere", there.stdout == f"{f.status_path}\n", there)
         loss = next(line.split("=")[1] for line in r.out.splitlines() if line.startswith("ELECT_LOSS_FD="))
         fds = {line.split()[-3] for line in r.out.splitlines() if " -> " in line}
-        holds("descriptors: its own three, the loss, and ls's", fds <= {"0", "1", "2", loss, "3", "4"} and loss in fds, fds, loss)
+        holds("the descriptors: three of its own, ELECT_LOSS_FD, and those of ls", fds <= {"0", "1", "2", loss, "3", "4"} and loss in fds, fds, loss)
         holds("no signal is blocked or ignored", masks(r.out) == {"SigBlk:": 0, "SigIgn:": 0}, masks(r.out))
 
         def spoil():
@@ -182,11 +183,11 @@ def environment(_):
             for number in (signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_IGN)
         r = expect("spoilt", ran(f, "--", "cat", "/proc/self/status", preexec_fn=spoil), 0)
-        holds("as nohup has it, and else as new", masks(r.out) == {"SigBlk:": 0, "SigIgn:": 1}, masks(r.out))
+        holds("only SIGHUP stays ignored, as under nohup", masks(r.out) == {"SigBlk:": 0, "SigIgn:": 1}, masks(r.out))
 
         r = expect("priority", ran(f, "--", sys.executable, "-c", "import os; print(os.nice(0), os.sched_getscheduler(0))",
                                    preexec_fn=lambda: os.nice(7)), 0)
-        holds("as it was started", r.out == f"{min(19, os.nice(0) + 7)} {os.SCHED_OTHER}\n", r.out)
+        holds("the priority at its start", r.out == f"{min(19, os.nice(0) + 7)} {os.SCHED_OTHER}\n", r.out)
 
         def close_all():
             for fd in range(3):
@@ -195,7 +196,7 @@ def environment(_):
         holds("closed descriptors", "socket" not in (f.folder / "fds").read_text() and r.returncode == 0, (f.folder / "fds").read_text())
         with open(f.folder / "passed", "w") as passed:
             ran(f, "--", "sh", "-c", f"echo hello >&{passed.fileno()}", pass_fds=[passed.fileno()])
-        holds("what the user passes on", (f.folder / "passed").read_text() == "hello\n")
+        holds("a descriptor that the user passes on", (f.folder / "passed").read_text() == "hello\n")
 
 
 @case
@@ -210,16 +211,16 @@ def waiting(_):
         begun = time.monotonic()
         expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err="has not led within that time")
         holds("max-wait", 0.3 <= time.monotonic() - begun)
-        f.wait("it said so", lambda: f.words()[-2:] == ["HOLD", "EMPTY"])
-        expect("the arithmetic, before it leads", ran(f, "-k", "10s", "--", "true"), 125, err="grace 10000 ms")
+        f.wait("the run reports its end", lambda: f.words()[-2:] == ["HOLD", "EMPTY"])
+        expect("the times are checked before the member leads", ran(f, "-k", "10s", "--", "true"), 125, err="grace 10000 ms")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             with Run(f, "--", "true") as r:
                 f.wait("HOLD", lambda: f.words()[-1] == "HOLD" and f.clients[-1].holders and f.clients[-1].theirs is None)
                 for ignored in ("USR1", "USR2", "WINCH", "ALRM", "PIPE", "TSTP", "CONT"):
                     r.signal(signal.Signals["SIG" + ignored])
                 r.signal(number)
-                holds("it waits", r.end() == 128 + number and "waits: b leads" in r.err, r.process.returncode, number, r.err)
-                holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
+                holds("the run waits", r.end() == 128 + number and "waits: b leads" in r.err, r.process.returncode, number, r.err)
+                holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
     with Fake(answer=lambda client, said: client.say("REFUSED", why="there is no group mian, did you mean main?") or True) as f:
         expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
         empty("refused", f)
@@ -227,7 +228,7 @@ def waiting(_):
         first = f.client()
         f.wait("HOLD", lambda: first.holders and first.theirs is None)
         first.say("GO", lease=0)
-        holds("nonsense", r.end() == 125 and "names no lease" in r.err, r.err)
+        holds("an answer without a lease", r.end() == 125 and "names no lease" in r.err, r.err)
     with Fake(answer=lambda client, said: True) as f:
         expect("-n without an answer", ran(f, "-n", "--", "true"), 125, err="the daemon does not answer")
 
@@ -237,15 +238,15 @@ def daemon_comes_back(_):
     with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "--", "sh", "-c", "exit 3") as r:
         f.wait("HOLD", lambda: f.words() == ["HOLD"])
         f.die()
-        wait("it tries", lambda: state(r.pid) == "S")
+        wait("the run tries again", lambda: state(r.pid) == "S")
         f.answer, f.clients = None, []
         f.listen()
-        holds("then it runs", r.end() == 3 and r.err.count("the daemon has ended") == 1, r.err)
+        holds("then the command runs", r.end() == 3 and r.err.count("the daemon has ended") == 1, r.err)
         empty("again", f)
     with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "-w", "1s", "--", "true") as r:
         f.wait("HOLD", lambda: "HOLD" in f.words())
         f.die()
-        holds("not for ever", r.end() == 124, r.err)
+        holds("the wait has an end", r.end() == 124, r.err)
 
 
 @case
@@ -255,12 +256,12 @@ def signals_are_passed_on(_):
     with Fake() as f:
         for number in (1, 2, 3, 10, 12, 14, 15, 18, 28, 34, 64):
             with Run(f, "--", sys.executable, "-c", script, str(number)) as r:
-                holds("begun", r.process.stdout.readline() == b"on\n")
+                holds("the command has started", r.process.stdout.readline() == b"on\n")
                 r.signal(number)
-                holds("signal", r.end() == 40 + number, number, r.process.returncode, r.err)
+                holds("the command got the signal", r.end() == 40 + number, number, r.process.returncode, r.err)
         for words in ([], ["--isolate"]):
             with Run(f, *words, "--", "sh", "-c", "echo on; exec sleep 100") as r:
-                holds("begun", r.process.stdout.readline() == b"on\n")
+                holds("the command has started", r.process.stdout.readline() == b"on\n")
                 r.signal(signal.SIGTERM)
                 holds("TERM", r.end() == 143, r.process.returncode)
         with Run(f, "--", HOSTILE, "BEAT", "plain") as r:
@@ -268,27 +269,27 @@ def signals_are_passed_on(_):
             for ignored in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGPIPE):
                 r.signal(ignored)
                 os.kill(r.keeper(), ignored)
-            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # to the whole group, say
+            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # as a signal to the whole group
                 os.kill(r.keeper(), other)
             beat = r.beat()[0]
-            wait("both go on", lambda: r.beat()[0] > beat + 1_000_000)
-            holds("and so does it", r.process.poll() is None and state(r.pid) in "SRD" and state(r.keeper()) in "SRD")
+            wait("both continue", lambda: r.beat()[0] > beat + 1_000_000)
+            holds("the processes of elect run continue", r.process.poll() is None and state(r.pid) in "SRD" and state(r.keeper()) in "SRD")
 
 
-# ---- the office is lost ----
+# ---- loss of the office ----
 
 def killed_at_last(r):
-    """By the one who keeps it, or, if that one is late, by the other."""
+    """Returns True if the keeper killed the command, or, because the keeper was late, the runner."""
     return "did not end within" in r.err or "is late: everything is killed" in r.err
 
 
 @case
 def not_renewed(_):
-    """TERM at U-k-m, KILL at U-m. A command that a busy machine keeps from hearing TERM within its grace is killed."""
+    """TERM comes at U-k-m, KILL at U-m. A command that a busy machine keeps from handling TERM within its grace is killed."""
     def told(r):
-        """The signal, and when it was heard."""
+        """Returns the signal and the time at which the command got it."""
         words = r.out.split()
-        holds("told, or killed at last", words[:1] == ["told"] or not words and killed_at_last(r), r.out, r.err)
+        holds("the command got the signal, or was killed", words[:1] == ["told"] or not words and killed_at_last(r), r.out, r.err)
         return (int(words[1]), int(words[2])) if words else None
     with Fake(**SHORT) as f:
         with begin(f, OBEYS, "-k", "1s") as r:
@@ -301,7 +302,7 @@ def not_renewed(_):
             f.renews = False
             holds("killed", r.end() == 75 and killed_at_last(r), r.err)
             ended = boottime()
-            holds("by U, not long before U-m", f.until() - 60_000 < ended, f.until() - ended)
+            holds("before U, and not long before U-m", f.until() - 60_000 < ended, f.until() - ended)
             r.nothing_after(f.until(), "not renewed")
         f.renews = True
         with begin(f, OBEYS, "-E", "33") as r:
@@ -322,25 +323,25 @@ def told_to_stop(_):
         with begin(f, OBEYS) as r:
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and "leadership is handed over: preempted by b" in r.err and "told 15" in r.out, r.err)
-        with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews: the grace counts in full
+        with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews the lease: the grace counts in full
             said = boottime()
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and killed_at_last(r), r.err)
             took = boottime() - said
-            holds("all of its grace", 550_000 <= took, took)  # and no more: its lease is renewed for ever
+            holds("the whole grace", 550_000 <= took, took)  # an upper bound needs no check: its lease is always renewed
         with begin(f, STAYS, "-k", "0ms") as r:
             f.client().say("LOST", why="a majority follows b")
             holds("lost", r.end() == 75 and "leadership lost: a majority follows b" in r.err, r.err)
         with begin(f, STAYS, "-k", "300ms") as r:
             f.client().close()
             holds("end of file", r.end() == 75 and "the daemon has ended" in r.err and killed_at_last(r), r.err)
-            holds("nobody", not r.alive())
-        holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+            holds("no process is left", not r.alive())
+        holds("the guardian is told", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
     with Fake(lease=20 * LIMIT * 1_000_000) as f, begin(f, STAYS, "-k", f"{9 * LIMIT}s") as r:
         f.client().say("STOP", why="preempted by b")
-        holds("told", r.process.stdout.readline().startswith(b"told 15"))
+        holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
         f.client().say("LOST", why="")
-        holds("lost: killed before its grace is over", r.end() == 75, r.process.returncode)
+        holds("the loss kills the command before its grace is over", r.end() == 75, r.process.returncode)
 
 
 @case
@@ -361,21 +362,21 @@ def respawn(_):
         with begin(f, OBEYS, "--respawn") as r:
             for n in range(3):
                 f.client().say("STOP", why="again")
-                holds("told", r.process.stdout.readline().startswith(b"told 15"))
-                holds("started anew", r.process.stdout.readline() == b"on\n")
+                holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
+                holds("the command is started again", r.process.stdout.readline() == b"on\n")
             f.die()  # and also if the daemon comes back
-            holds("told", r.process.stdout.readline().startswith(b"told 15"))
+            holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
             f.listen()
-            holds("started anew", r.process.stdout.readline() == b"on\n")
+            holds("the command is started again", r.process.stdout.readline() == b"on\n")
             r.signal(signal.SIGINT)
-            holds("its own end", r.end() == 0 and "told 2" in r.out, r.out)
-        holds("each HOLD was given back", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+            holds("the run ends by itself", r.end() == 0 and "told 2" in r.out, r.out)
+        holds("each HOLD ended with EMPTY", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
         f.clients = []
         with begin(f, STAYS, "--respawn", "-k", "2s") as r:
             f.client().say("STOP", why="again")
-            holds("told", r.process.stdout.readline().startswith(b"told 15"))
+            holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
             r.signal(signal.SIGTERM)
-            holds("not again", r.end() == 75, r.process.returncode)
+            holds("the command is not started again", r.end() == 75, r.process.returncode)
         empty("respawn", f)
 
 
@@ -385,21 +386,20 @@ def on_lose_signal(_):
         holds("loose", f.client().heard[0].flags == LOOSE | YIELDS)
         command = r.command()
         f.renews = False
-        holds("told", r.process.stdout.readline().startswith(b"told 2"))
+        holds("the command got the signal", r.process.stdout.readline().startswith(b"told 2"))
         empty("signal", f)
-        holds("and not before", boottime() >= f.until() - 60_000)
+        holds("not before the end of the lease", boottime() >= f.until() - 60_000)
         wait("the end of the lease", lambda: boottime() > f.until() + 300_000)
-        holds("it lives", state(command) in ("S", "R", "D") and r.process.poll() is None)
+        holds("the command lives", state(command) in ("S", "R", "D") and r.process.poll() is None)
         r.signal(signal.SIGINT)  # still passed on
-        holds("told", r.process.stdout.readline().startswith(b"told 2"))
+        holds("the command got the signal", r.process.stdout.readline().startswith(b"told 2"))
         os.kill(command, signal.SIGKILL)
         holds("lost", r.end() == 75, r.process.returncode, r.err)
 
 
 @case
 def waiter_is_stopped(_):
-    """The process that waits for the command is continued, and sees the command end: while the office is held, and when
-    the run goes on without it."""
+    """A stopped waiter is continued, and sees the command end, while the office is held and after the run has lost it."""
     with Fake(**SHORT) as f:
         for words in ([], ["--isolate"]):
             expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
@@ -418,38 +418,39 @@ def on_lose_freeze(_):
         r.begun(3)
         for round in range(1, 4):
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
-            r.fake.wait("it asks again", lambda: f.words().count("HOLD") == round + 1)
+            r.fake.wait("the run requests the office again", lambda: f.words().count("HOLD") == round + 1)
             until = f.until()
             wait("the end of the lease", lambda: boottime() > until)
-            holds("all are alive", len(r.workers()) == 4)
-            wait("all stand still", lambda: {state(p) for p in r.workers()} == {"T"})
+            holds("all processes are alive", len(r.workers()) == 4)
+            wait("all processes are stopped", lambda: {state(p) for p in r.workers()} == {"T"})
             beat = r.beat()[0]
             r.in_time(beat, until, "frozen")
             since = boottime()
-            wait("and later", lambda: boottime() > since + 200_000)
-            holds("nobody works", r.beat()[0] == beat)
+            wait("some time later", lambda: boottime() > since + 200_000)
+            holds("no process works", r.beat()[0] == beat)
             f.renews, f.answer = True, None
             f.term = TERM + (round << 16)
             f.client().say("GO")
-            wait("it works", lambda: r.beat()[0] > beat + 100_000)
-            wait("all of it", lambda: {state(p) for p in r.workers()} <= {"S", "R"})
+            wait("the command works", lambda: r.beat()[0] > beat + 100_000)
+            wait("all processes work", lambda: {state(p) for p in r.workers()} <= {"S", "R"})
         f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
         f.client().say("LOST", why="")
-        r.fake.wait("it asks again", lambda: f.words().count("HOLD") == 5)
+        r.fake.wait("the run requests the office again", lambda: f.words().count("HOLD") == 5)
         r.signal(signal.SIGTERM)
-        holds("ended while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)
-        holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
+        holds("the run ends while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)
+        holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
 
 
 def last_empty(f, times=1):
-    """What the last EMPTY of the newest connection said, of so many."""
+    """Returns the last EMPTY of the newest connection, after so many."""
     f.wait("EMPTY", lambda: f.client().empty == times)
     return [said for said in f.client().heard if said.word == "EMPTY"][-1]
 
 
 @case
 def on_exit(_):
-    """Which end of a command hands leadership over, with the packet that says that nothing is left: none other does."""
+    """An end of the command hands leadership over only under the right policy, and only with the packet that reports that no
+    process is left."""
     hold, always, both = 0, YIELDS, YIELDS | FAILED
     policies = ((), both), (("--on-exit", "yield-on-failure"), both), (("--on-exit", "yield"), both), (("--on-exit", "hold"), FAILED)
     with Fake() as f:
@@ -461,18 +462,18 @@ def on_exit(_):
                                         ((str(f.folder),), failed, "could not be started (status 126)")):
                 r = ran(f, *words, "--", *command)
                 said = last_empty(f)
-                holds("as the policy wants it:", said.flags == flags and why in said.why, words, command, said)
-                holds("it says so:", ("hands over leadership of main" in r.err) == bool(flags & YIELDS), words, r.err)
-            holds("the daemon knows what to do if all die:", bool(f.client().heard[0].flags & YIELDS) == ("hold" not in words), words)
+                holds("as the policy requires:", said.flags == flags and why in said.why, words, command, said)
+                holds("the run reports it:", ("hands over leadership of main" in r.err) == bool(flags & YIELDS), words, r.err)
+            holds("the daemon knows what to do if all processes of the run die:", bool(f.client().heard[0].flags & YIELDS) == ("hold" not in words), words)
             how = as_ordinary_user(f)
             expect("no further process", ran(f, *words, "--", "true", before=("prlimit", "--nproc=1:1"), **how), 125, err="cannot be started")
             holds("a failure to start:", last_empty(f).flags == failed and "(status 125)" in last_empty(f).why, words, last_empty(f))
-            with begin(f, STAYS, *words) as r:  # its service manager ends it: it has not failed
+            with begin(f, STAYS, *words) as r:  # a command that its service manager terminates has not failed
                 r.signal(signal.SIGTERM)
-                holds("told", r.process.stdout.readline().startswith(b"told 15"))
+                holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
                 os.kill(r.command(), signal.SIGKILL)
                 holds("ended", r.end() == 137, r.err)
-                holds("told to end:", last_empty(f).flags == fine, words, last_empty(f))
+                holds("terminated:", last_empty(f).flags == fine, words, last_empty(f))
             with begin(f, OBEYS, *words) as r:  # leadership is lost
                 f.client().say("STOP", why="again")
                 holds("lost", r.end() == 75 and last_empty(f).flags == 0, last_empty(f))
@@ -498,8 +499,8 @@ def signals_that_a_command_survives(_):
 
 @case
 def yields_when_nothing_is_left(_):
-    """A command fails, and leaves processes behind: leadership is handed over when all of them are dead, whichever of the
-    processes of elect run is killed meanwhile."""
+    """A command fails and leaves processes behind: leadership is handed over when all of them are dead, whichever process of
+    elect run is killed meanwhile."""
     seen = []
 
     def look(client, said):
@@ -525,35 +526,36 @@ def yields_when_nothing_is_left(_):
                 r.end()
                 f.wait("EMPTY", lambda: seen)
                 flags, said, workers = seen.pop()
-                holds("it fails", flags == YIELDS | FAILED and why in said, flags, said)
-                holds("and nothing is left by then:", not workers, workers)
+                holds("the run fails", flags == YIELDS | FAILED and why in said, flags, said)
+                holds("no process is left by then:", not workers, workers)
 
 
 @case
 def restarts(_):
-    """Three times, without anything left of the last one, and under the same term; then leadership is handed over."""
+    """The command restarts three times, after all processes of the previous start are dead, and under the same term; then
+    leadership is handed over."""
     with Fake() as f:
         starts = f.folder / "starts"
         r = ran(f, "--on-exit", "restart", "--shell", "--", f"echo $ELECT_TERM $ELECT_LOSS_FD >>{starts}; exit 3")
-        holds("in the end", r.returncode == 3 and "hands over leadership of main" in r.err, r.err)
-        holds("it backs off", re.findall(r"restarts it in (\d) s", r.err) == ["1", "2", "4"], r.err)
+        holds("the run gives up", r.returncode == 3 and "hands over leadership of main" in r.err, r.err)
+        holds("the delays double", re.findall(r"restarts it in (\d) s", r.err) == ["1", "2", "4"], r.err)
         lines = starts.read_text().splitlines()
         holds("four starts", len(lines) == 4 and all(line.startswith("5.1 ") and line[-1].isdigit() for line in lines), lines)
-        holds("once", last_empty(f).flags == YIELDS | FAILED and f.words().count("HOLD") == 1, f.words())
-        expect("what ends well is not started again", ran(f, "--on-exit", "restart", "--", "true"), 0)
-        holds("and keeps leadership", last_empty(f).flags == 0, last_empty(f))
+        holds("the office is released once", last_empty(f).flags == YIELDS | FAILED and f.words().count("HOLD") == 1, f.words())
+        expect("a command that succeeds is not started again", ran(f, "--on-exit", "restart", "--", "true"), 0)
+        holds("leadership is kept", last_empty(f).flags == 0, last_empty(f))
         for end, status, flags in ((lambda r: r.signal(signal.SIGTERM), 3, 0), (lambda r: f.client().say("STOP", why="again"), 75, 0),
                                    (lambda r: f.client().say("LOST", why="again"), 75, 0)):
             with Run(f, "--on-exit", "restart", "--", "sh", "-c", "exit 3") as r:
                 while b"restarts it in 1 s" not in r.process.stderr.readline():
                     pass
                 end(r)
-                holds("ends at once", r.end() == status and last_empty(f).flags == flags, r.process.returncode, r.err, last_empty(f))
+                holds("the run ends immediately", r.end() == status and last_empty(f).flags == flags, r.process.returncode, r.err, last_empty(f))
 
 
 @case
 def restarts_of_a_frozen_run(_):
-    """A command that failed is not started again while its run is frozen, although the lease that it was told of still lasts."""
+    """A command that failed is not restarted while its run is frozen, even if the run's last lease has not ended."""
     with Fake() as f:
         starts = f.folder / "starts"
         with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ $ELECT_TERM >>{starts}; exit 3") as r:
@@ -562,15 +564,15 @@ def restarts_of_a_frozen_run(_):
             since = boottime()
             f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
             f.client().say("STOP", why="again")
-            f.wait("it waits for its turn", lambda: f.words().count("HOLD") == 2)
+            f.wait("the run waits for its turn", lambda: f.words().count("HOLD") == 2)
             while boottime() < since + 1_500_000:
                 r.signal(signal.SIGUSR1)  # which wakes the keeper
                 time.sleep(0.02)
-            holds("nothing starts", len(starts.read_text().splitlines()) == 1, starts.read_text())
+            holds("the command is not started", len(starts.read_text().splitlines()) == 1, starts.read_text())
             f.answer, f.term = None, 7 << 16 | 1
             f.client().say("GO")
-            wait("it is started again", lambda: len(starts.read_text().splitlines()) == 2)
-            holds("in the term that it works under now", [line.split()[1] for line in starts.read_text().splitlines()] == ["5.1", "7.1"], starts.read_text())
+            wait("the command is started again", lambda: len(starts.read_text().splitlines()) == 2)
+            holds("in the present term", [line.split()[1] for line in starts.read_text().splitlines()] == ["5.1", "7.1"], starts.read_text())
             r.signal(signal.SIGTERM)
             r.end()
 
@@ -580,14 +582,14 @@ def health(_):
     with Fake() as f:
         sign = f.folder / "sick"
         checks = f.folder / "checks"
-        # a check that takes longer than a second fails, too: so many in a row do not by chance
+        # a check that takes more than a second fails, too; a busy machine does not cause that many failures in a row
         with begin(f, OBEYS, "--health", f"echo >>{checks}; test ! -e {sign}", "--health-every", "1s", "--health-tries", "15") as r:
             wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
-            holds("it goes on", "EMPTY" not in f.words())
+            holds("the run continues", "EMPTY" not in f.words())
             sign.touch()
-            holds("sick", r.end() == 75 and "the health check fails" in r.err and "hands over leadership of main" in r.err, r.err)
+            holds("the run becomes unhealthy", r.end() == 75 and "the health check fails" in r.err and "hands over leadership of main" in r.err, r.err)
             holds("leadership is handed over", last_empty(f).flags == YIELDS | FAILED and "health check" in last_empty(f).why, last_empty(f))
-        slow = f.folder / "slow"  # not before it works
+        slow = f.folder / "slow"  # not until the command works
         with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
             slow.touch()
             holds("too slow", r.end() == 75 and "timed out" in r.err, r.err)
@@ -596,34 +598,34 @@ def health(_):
 
 @case
 def health_before_it_leads(_):
-    """A run whose check fails says so while it waits, with the exit status and the first line of the check; its command starts
-    only after a check that passes."""
+    """A waiting run whose check fails reports that, with the exit status and the first line of the check; its command starts only
+    after a check that passes."""
     with Fake() as f:
         sign, started = f.folder / "well", f.folder / "started"
         check = f"test -e {sign} || {{ echo 'no disk, no work'; echo more; exit 9; }}"
         with Run(f, "--health", check, "--health-every", "500ms", "--health-tries", "2", "--", "touch", started) as r:
-            f.wait("it fails", lambda: "HEALTH" in f.words())
+            f.wait("the run reports that its check fails", lambda: "HEALTH" in f.words())
             said = f.client().heard
             holds("not checked yet", said[0].word == "HOLD" and said[0].flags & UNHEALTHY, said)
-            holds("it says why", said[1].flags == UNHEALTHY and said[1].why == "its health check exited with status 9: no disk, no work", said)
-            holds("nothing starts", not started.exists())
+            holds("the run reports the reason", said[1].flags == UNHEALTHY and said[1].why == "its health check exited with status 9: no disk, no work", said)
+            holds("the command is not started", not started.exists())
             sign.touch()
-            holds("then it starts", r.end() == 0 and started.exists(), r.err)
-            holds("the user reads it", "exited with status 9: no disk, no work; failure 1 of 2" in r.err and "the health check passes" in r.err, r.err)
-            holds("once each", [s.flags for s in f.client().heard if s.word == "HEALTH"] == [UNHEALTHY, 0], f.client().heard)
+            holds("then the command starts", r.end() == 0 and started.exists(), r.err)
+            holds("the messages for the user", "exited with status 9: no disk, no work; failure 1 of 2" in r.err and "the health check passes" in r.err, r.err)
+            holds("each change is reported once", [s.flags for s in f.client().heard if s.word == "HEALTH"] == [UNHEALTHY, 0], f.client().heard)
         terms = f.folder / "terms"
         r = ran(f, "--health", f"echo ${{ELECT_TERM-none}} >>{terms}", "--health-every", "100ms", "--", "sh", "-c",
                 f"until grep -q 5.1 {terms}; do sleep .1; done", env={"ELECT_TERM": "9.9"})
         holds("a check knows whether the command works", r.returncode == 0 and terms.read_text().startswith("none\n"), terms.read_text(), r.err)
         with Run(f, "--health", "yes; exit 1", "--health-every", "60s", "--health-tries", "1", "--", "true") as r:
             f.wait("HOLD", lambda: f.words()[-1] == "HOLD")
-            wait("a check that writes and writes is read", lambda: r.workers())
+            wait("the output of an endless check is read", lambda: r.workers())
             r.signal(signal.SIGTERM)
             holds("ended", r.end() == 143, r.err)
-            wait("with its check", lambda: not r.alive())
+            wait("the check ends, too", lambda: not r.alive())
 
 
-def say_as_nobody(name):
+def say_as_another_user(name):
     os.setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)
     sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     while True:
@@ -640,7 +642,7 @@ def watchdog(_):
              "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
-        with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:  # which is less than it works for
+        with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:  # less than the time for which it works
             holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
         with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:  # signs that wait for the keeper count
             keeper, since = r.keeper(), boottime()
@@ -648,21 +650,21 @@ def watchdog(_):
             wait("longer than the watchdog", lambda: boottime() > since + 8_500_000)
             os.kill(keeper, signal.SIGCONT)
             holds("signs of life that were late", r.end() == 6 and "no sign of life" not in r.err, r.err)
-        with begin(f, alive.format(3, ""), "--watchdog", "5s") as r:  # in which it begins
+        with begin(f, alive.format(3, ""), "--watchdog", "5s") as r:  # enough time to start
             holds("silence", r.end() == 75 and "no sign of life: " in r.err, r.err)
         with begin(f, alive.format(1, "s.sendto(b'WATCHDOG=trigger', '\\0'+name[1:])"), "--watchdog", "100s") as r:
-            holds("it says so itself", r.end() == 75 and "no sign of life" in r.err, r.err)
+            holds("the command requests its own end", r.end() == 75 and "no sign of life" in r.err, r.err)
         silent = "import os,time\nprint('on',flush=True)\nprint(os.environ['NOTIFY_SOCKET'],flush=True)\ntime.sleep(1000)"
         with begin(f, silent, "--watchdog", "5s") as r:
             name = r.process.stdout.readline().decode().strip()
-            foreign = evidence.fork(say_as_nobody, name) if is_root("watchdog/of-another-user") else None
-            holds("somebody else's do not count", r.end() == 75 and "no sign of life" in r.err, r.err)
+            foreign = evidence.fork(say_as_another_user, name) if is_root("watchdog/of-another-user") else None
+            holds("signs of life of another user do not count", r.end() == 75 and "no sign of life" in r.err, r.err)
             if foreign:
                 os.kill(foreign, signal.SIGKILL)
                 os.waitpid(foreign, 0)
 
 
-# ---- places to be in ----
+# ---- namespaces, control groups, terminals ----
 
 @case
 def isolated(_):
@@ -675,11 +677,11 @@ def isolated(_):
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
             if r.returncode == 125 and "not permitted" in r.err and how:
                 skip("isolated/as-another-user", "needs namespaces for that user")
-                continue  # it was said clearly, and nothing was started
+                continue  # the message was clear, and nothing was started
             expect("isolated", r, 0)
-            holds("the daemon is told", f.client().heard[0].flags == NAMESPACE | YIELDS, f.client().heard[0].flags)
+            holds("the daemon knows the containment", f.client().heard[0].flags == NAMESPACE | YIELDS, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())
-            holds("alone in there, and itself", processes < 6 and user == how.get("user", os.geteuid()) and pid == 2, r.out)
+            holds("the command is alone in its namespace, as its user", processes < 6 and user == how.get("user", os.geteuid()) and pid == 2, r.out)
     with Fake(**SHORT) as f, Run(f, "--isolate", "--", HOSTILE, "BEAT", "tree", "5") as r:
         r.begun(5)
         f.renews = False
@@ -692,9 +694,10 @@ def ignore_children():
 
 
 @case
-def isolated_to_the_end(_):
-    """The kernel ends a process namespace only when no number in it is in use. The first process of it, which is ours, must use
-    no other than its own: in the group of the command it waits for itself for ever, and cannot even be killed."""
+def isolated_ends_completely(_):
+    """The kernel ends a process namespace only when none of its process numbers is in use. The first process of the namespace
+    belongs to elect run, and must be in a process group of its own: in the group of the command it would wait for itself forever,
+    and could not even be killed."""
     def end_by_itself(r):
         os.kill(r.command(), signal.SIGKILL)
         return 137
@@ -720,16 +723,16 @@ def isolated_to_the_end(_):
                     first = r.waiter()
                     end = os.pidfd_open(first)
                     numbers = re.search(r"^NSpid:\s(.*)\nNSpgid:\s(.*)$", pathlib.Path(f"/proc/{first}/status").read_text(), re.M)
-                    holds("it is first, in a group of its own", numbers[1].split()[-1] == numbers[2].split()[-1] == "1", numbers)
+                    holds("the waiter is the first process, in a group of its own", numbers[1].split()[-1] == numbers[2].split()[-1] == "1", numbers)
                     status = ending(r)
                     holds(ending.__name__, r.end() == status, r.returncode, r.err)
-                    holds("its namespace has ended", select.select([end], [], [], LIMIT)[0], ending.__name__, mode)
+                    holds("the namespace has ended", select.select([end], [], [], LIMIT)[0], ending.__name__, mode)
                     os.close(end)
-                    wait("nothing is left", lambda: not r.alive())
+                    wait("no process is left", lambda: not r.alive())
 
 
 class Cgroup:
-    """One of our own, delegated or not, in which a runner can be started."""
+    """A control group of this test, delegated or not, in which a runner can be started."""
 
     def __init__(self, delegated):
         self.path = CGROUPS / f"elect-test-{uuid.uuid4().hex[:8]}"
@@ -759,12 +762,12 @@ def control_groups(_):
     need_root()
     with Fake() as f, Cgroup(True) as given, Cgroup(False) as kept:
         r = expect("delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=given.enter), 0)
-        holds("one of its own", f"0::/{given.path.name}/elect-run-" in r.out, r.out)
-        holds("the daemon is told", f.client().heard[0].flags == CGROUP | YIELDS, f.client().heard[0].flags)
+        holds("a control group of its own", f"0::/{given.path.name}/elect-run-" in r.out, r.out)
+        holds("the daemon knows the containment", f.client().heard[0].flags == CGROUP | YIELDS, f.client().heard[0].flags)
         r = expect("not delegated", ran(f, "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
-        holds("none", f"0::/{kept.path.name}\n" in r.out, r.out)
+        holds("no control group of its own", f"0::/{kept.path.name}\n" in r.out, r.out)
         r = expect("demanded", ran(f, "--cgroup", "--", "cat", "/proc/self/cgroup", preexec_fn=kept.enter), 0)
-        holds("one of its own", f"0::/{kept.path.name}/elect-run-" in r.out, r.out)
+        holds("a control group of its own", f"0::/{kept.path.name}/elect-run-" in r.out, r.out)
         f.lease, f.renewal = SHORT["lease"], SHORT["renewal"]
         for mode in ("tree", "chain", "bomb"):
             f.renews = True
@@ -779,8 +782,8 @@ def control_groups(_):
                 r.begun(5)
                 os.kill(r.pid if victim == "pid" else r.keeper(), signal.SIGKILL)
                 r.end()
-                wait(f"{victim}: nobody", lambda: not r.alive())
-                wait(f"{victim}: and no control group", lambda: not given.below())
+                wait(f"{victim}: no process is left", lambda: not r.alive())
+                wait(f"{victim}: no control group is left", lambda: not given.below())
         with Run(f, "--on-lose", "freeze", *MARGIN, "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
             r.begun(5)
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
@@ -790,21 +793,21 @@ def control_groups(_):
             f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")
-            f.answer = None  # not before: it would say GO too, at the same time
-            wait("it works", lambda: r.beat()[0] > r.nothing_works + 100_000)
+            f.answer = None  # not before GO, which the default answer would send, too
+            wait("the command works", lambda: r.beat()[0] > r.nothing_works + 100_000)
             r.signal(signal.SIGTERM)
             os.kill(r.command(), signal.SIGKILL)
-            holds("its own end", r.end() == 137, r.process.returncode)
-        holds("nothing is left", not given.below() and not kept.below())
+            holds("the run ends by itself", r.end() == 137, r.process.returncode)
+        holds("no control group is left", not given.below() and not kept.below())
         nothing = pathlib.Path("/proc/self/mounts").read_text()
         holds("mounted", "cgroup2" in nothing)
         r = ran(f, "--cgroup", "--", "true", before=["unshare", "-m", "sh", "-c", f"umount {CGROUPS} && exec \"$@\"", "sh"])
-        expect("cannot be had", r, 125, err="--cgroup: no control groups of version 2")
+        expect("no control groups", r, 125, err="--cgroup: no control groups of version 2")
 
 
 @case
 def terminal(_):
-    """With a terminal it is the command that has it; afterwards whoever had it before. Between two starts of a command the keys
+    """While it runs, the command owns the terminal; afterwards, the previous owner does. Between two starts of a command the keys
     of the terminal end the run."""
     with Fake() as f:
         starts = f.folder / "starts"
@@ -830,15 +833,15 @@ def terminal(_):
             def until(word):
                 nonlocal seen
                 while word not in seen:
-                    holds("it says", select.select([master], [], [], LIMIT)[0], word, seen)
+                    holds("the command prints", select.select([master], [], [], LIMIT)[0], word, seen)
                     seen += os.read(master, 4096)
             until(b"mine True")
             os.write(master, b"hello\n")
             until(b"got hello")
-            os.write(master, b"\x1a")  # stopped, and continued: nobody else would
-            wait("it goes on", lambda: state(pid) == "S")
+            os.write(master, b"\x1a")  # stopped, and continued by elect run, as no shell would do it here
+            wait("the run continues", lambda: state(pid) == "S")
             os.write(master, b"\x03")
-            try:  # until its end: what it prints may be flushed by the terminal, its status says that it was interrupted
+            try:  # the terminal may discard its output, so only the status shows that the command was interrupted
                 while os.read(master, 4096):
                     pass
             except OSError:

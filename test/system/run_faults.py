@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""elect run when all goes wrong: run_faults.py ELECT [CASE ... | --list] [--jobs N]
+"""elect run under faults: run_faults.py ELECT [CASE ... | --list] [--jobs N]
 
-Workloads that do not want to end; either of its two processes killed, or standing still, at any moment; a daemon that is
-late, silent, dead or wrong. Nobody survives, and nobody is alive after the deadline: by the clock of the one who granted
-it, and by what the workload writes itself. DEATHS=1000 in the environment: how often the two are killed."""
+Workloads that resist their end; runner or keeper killed or stopped at any moment; a daemon that is late, silent, dead or wrong.
+No process of the work survives, and none is alive after the deadline, by the clock of the daemon that granted the lease and by
+the times that the workload writes. $DEATHS (default 120) is how often runner and keeper are killed."""
 
 import ctypes
 import errno
@@ -28,39 +28,39 @@ from lib.runner import HOSTILE, UNPRIVILEGED, OBEYS, Run, begin, main, ran  # no
 DEATHS = int(os.environ.get("DEATHS", "120"))
 
 
-# ---- who does not want to end ----
+# ---- workloads that resist their end ----
 
 @case
 def hostile_workloads(_):
     with Fake() as f:
         rows = [(mode, number, SHORT["lease"]) for mode, number in (("ignore", 0), ("tree", 20), ("threads", 10), ("chain", 2), ("bomb", 100),
                                                                ("memory", 1024), ("output", 0), ("stopped", 0))]
-        if is_root("hostile-workloads/lease-of-60-ms"):  # of which an ordinary priority on a busy machine may need more
+        if is_root("hostile-workloads/lease-of-60-ms"):  # on a busy machine an ordinary priority may need more time
             rows += [("tree", 10, 60_000), ("ignore", 0, 60_000)]
         for mode, number, lease in rows:
             f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
             with Run(f, *[] if lease == 60_000 else MARGIN, "--", HOSTILE, "BEAT", mode, str(number)) as r:
                 forked = min(number, 1) if mode == "memory" else number
-                # a lease of 60 ms may be lost before all are there: nobody may be alive then, either
+                # a lease of 60 ms may end before all are forked: no process may be alive then, either
                 wait(mode, lambda: (r.beat()[0] and r.beat()[1] >= forked) or (lease == 60_000 and r.process.poll() is not None))
                 f.renews = False
                 wait("the end of the lease", lambda: boottime() > f.until())
                 r.nothing_after(f.until(), mode)
                 holds(mode, r.end() == 75, r.process.returncode, r.err[-300:])
-                holds(f"{mode}: nobody", not r.alive())
-                holds("it warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
+                holds(f"{mode}: no process is left", not r.alive())
+                holds("the run warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
         f.renews, f.lease, f.renewal = True, 10_000_000, 500_000
-        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # what it leaves behind, too
+        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # with processes that it leaves behind
             left = f.folder / "left"
-            wait("all are there", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
+            wait("all processes run", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
             os.kill(next(p for p in children(r.command())), signal.SIGKILL)
-            holds("its own status", r.end() == 3, r.process.returncode)
+            holds("the status of the command", r.end() == 3, r.process.returncode)
             holds("no process is left", not r.alive())
         f.wait("EMPTY", lambda: all(c.is_empty() for c in f.clients))
 
 
 CHAINS = int(os.environ.get("CHAINS", "120"))
-PROCESSES = 1500  # more than these chains need, fewer than the machine has numbers for
+PROCESSES = 1500  # more than these chains need, but fewer than the machine's process numbers
 
 
 def limit_processes():
@@ -70,16 +70,16 @@ def limit_processes():
 
 
 def end_chains(f, how, *words):
-    """One run of fork chains that is ended: how long they worked after the moment of killing, in microseconds."""
+    """Ends a run of fork chains; returns for how many microseconds they worked after the moment of killing."""
     margin = 50_000
     with Run(f, "-k", "0ms", "--kill-margin", "50ms", *words, "--", HOSTILE, "BEAT", "chain", str(CHAINS), preexec_fn=limit_processes,
              **how) as r:
         r.begun(3 * CHAINS)
         f.renews = False
         holds("lost", r.end() == 75, r.returncode, r.err)
-        holds("EMPTY was said", f.wait("E", lambda: f.clients[-1].is_empty()))
+        holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
         last = r.beat()
-        holds("nothing is left", not r.alive())
+        holds("no process is left", not r.alive())
         holds("nothing worked after EMPTY", r.beat() == last, last, r.beat())
         holds("chains were killed, none ended by itself", r.ended_by_itself() == 0, r.ended_by_itself())
         return last[0] - (f.until() - margin)
@@ -87,8 +87,8 @@ def end_chains(f, how, *words):
 
 @case
 def fork_chains(_):
-    """Processes that do nothing but leave their session, fork and exit, without a control group: at the priority of an ordinary
-    user, and with that of root if we are. How far they worked beyond the kill is printed, and decides nothing."""
+    """Processes that only leave their session, fork and exit, without a control group: with the priority of an ordinary user, and
+    with that of root if possible. How long they worked after the kill is printed, but decides nothing."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
@@ -100,28 +100,29 @@ def fork_chains(_):
 
 @case
 def orphans_need_no_keeper(_):
-    """The kernel reaps orphans: a keeper that has to do it falls behind a workload that forks faster, and does nothing else."""
+    """Orphans need no keeper, because the kernel reaps them: a keeper that had to do it would fall behind a workload that forks
+    faster."""
     orphans = "for i in $(seq 50); do (true &) ; done; echo on; exec sleep 1000"
     with Fake() as f, Run(f, "--", "sh", "-c", f"echo stop; read go; {orphans}", stdin=subprocess.PIPE) as r:
-        holds("begun", r.process.stdout.readline() == b"stop\n")
+        holds("the command has started", r.process.stdout.readline() == b"stop\n")
         keeper = r.keeper()
         os.kill(keeper, signal.SIGSTOP)
-        wait("the keeper stands still", lambda: state(keeper) == "T")
+        wait("the keeper is stopped", lambda: state(keeper) == "T")
         r.process.stdin.write(b"go\n")
         r.process.stdin.flush()
-        holds("all were forked", r.process.stdout.readline() == b"on\n")
-        # its oldest child is the one that it started
-        wait("none runs any more", lambda: all(state(p) in ("Z", "") for p in children(keeper)[1:]))
+        holds("all orphans were forked", r.process.stdout.readline() == b"on\n")
+        # the keeper's oldest child is the one that it started
+        wait("no orphan runs any more", lambda: all(state(p) in ("Z", "") for p in children(keeper)[1:]))
         left = [p for p in children(keeper) if state(p) == "Z"]
-        holds("none waits to be reaped", not left, len(left))
+        holds("no orphan waits to be reaped", not left, len(left))
         os.kill(keeper, signal.SIGCONT)
         r.signal(signal.SIGTERM)
         holds("ended", r.end() == 143, r.returncode, r.err)
 
 
 @case
-def killed_before_anything_is_looked_at(_):
-    """Between the first and the last of its children that the keeper kills it opens nothing, and does not sleep."""
+def all_killed_before_anything_else(_):
+    """Between the first and the last of its kills the keeper opens no file and does not sleep."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     number = 40
@@ -136,14 +137,14 @@ def killed_before_anything_is_looked_at(_):
         for line in trace.read_text().splitlines():
             pid, call = line.split(None, 1)
             by_process.setdefault(pid, []).append(call)
-        # of single processes: a group is signalled as a whole
+        # kills of single processes; the group is signalled as a whole
         kills = {pid: [i for i, call in enumerate(calls) if re.match(r"(kill\(\d+|pidfd_send_signal\(\d+), SIGKILL", call)]
                  for pid, calls in by_process.items()}
         killer = max(kills, key=lambda pid: len(kills[pid]))
-        holds("one process killed them", len(kills[killer]) >= number, {pid: len(k) for pid, k in kills.items()})
+        holds("one process killed all", len(kills[killer]) >= number, {pid: len(k) for pid, k in kills.items()})
         between = by_process[killer][kills[killer][0]:kills[killer][number - 1]]
         others = [call for call in between if not re.match(r"kill|pidfd_send_signal|<\.\.\. (kill|pidfd_send_signal)", call)]
-        holds("nothing else meanwhile", not others, len(others), others[:3])
+        holds("no other calls in between", not others, len(others), others[:3])
 
 
 @case
@@ -160,7 +161,7 @@ def set_uid(_):
         expect("no new privileges", ran(f, "--", program, "-u", user=UNPRIVILEGED, cwd="/"), 0, out=f"{UNPRIVILEGED}\n")
 
 
-# ---- one of the two is killed, or stands still ----
+# ---- runner or keeper is killed or stopped ----
 
 def kill(pid):
     try:
@@ -171,7 +172,7 @@ def kill(pid):
 
 @case
 def either_is_killed(_):
-    """At any moment: nobody survives, and nobody is alive after the deadline."""
+    """Runner or keeper is killed at any moment: no process survives, and none is alive after the deadline."""
     dice = random.Random(1)
     with Fake(**SHORT) as f:
         for n in range(DEATHS):
@@ -182,9 +183,9 @@ def either_is_killed(_):
                     pass
                 kill(r.pid if who == "runner" else next(iter(children(r.pid)), r.pid))
                 r.end()
-                wait(f"{n}: {who} was killed: nobody", lambda: not r.alive())
+                wait(f"{n}: {who} was killed: no process is left", lambda: not r.alive())
                 r.in_time(r.beat()[0], f.until(), f"{n}: {who} was killed")
-        f.wait("every channel has ended", lambda: all(end[0].fileno() < 0 for c in f.clients for end in c.holders))
+        f.wait("every channel is closed", lambda: all(end[0].fileno() < 0 for c in f.clients for end in c.holders))
 
 
 @case
@@ -196,15 +197,15 @@ def either_is_killed_at_work(_):
                 keeper = r.keeper()
                 os.kill(r.pid if n % 2 else keeper, signal.SIGKILL)
                 status = r.end()
-                wait("nobody", lambda: not r.alive())
+                wait("no process is left", lambda: not r.alive())
                 r.in_time(r.beat()[0], f.until(), "killed at work")
-                holds("it is told", f.wait("E", lambda: f.clients[-1].is_empty()))
+                holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
                 f.wait("EMPTY", lambda: f.clients[-1].empty == 1)
                 holds("status", status == (-9 if n % 2 else 125), status, r.err)
 
 
 @case
-def either_stands_still(_):
+def either_is_stopped(_):
     with Fake(**SHORT) as f:
         for who in ("runner", "keeper"):
             for renews in (False, True):
@@ -213,20 +214,20 @@ def either_stands_still(_):
                     r.begun(4)
                     os.kill(r.pid if who == "runner" else r.keeper(), signal.SIGSTOP)
                     f.renews = renews
-                    if who == "keeper" and renews:  # it works as long as the office lasts
+                    if who == "keeper" and renews:  # the command works as long as the office lasts
                         beat = f.until()
-                        wait("it works", lambda: r.beat()[0] > beat)
+                        wait("the command works", lambda: r.beat()[0] > beat)
                         f.client().say("LOST", why="")
                         holds("lost", r.end() == 75 and "is late: everything is killed" in r.err, r.err)
-                        wait("nobody", lambda: not r.workers())
+                        wait("no process is left", lambda: not r.workers())
                     else:
                         wait("the end of the lease", lambda: boottime() > f.until() + 1000)
-                        r.nothing_after(f.until(), f"{who} stands still")
+                        r.nothing_after(f.until(), f"{who} is stopped")
                     if who == "runner":
                         r.signal(signal.SIGCONT)
                     holds(who, r.end() == 75, r.process.returncode, r.err)
-                    holds("the guardian knows", f.wait("E", lambda: f.clients[-1].is_empty()))
-    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # and it dies meanwhile
+                    holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
+    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # the keeper is killed while it is stopped
         r.begun(4)
         os.kill(r.keeper(), signal.SIGSTOP)
         os.kill(r.keeper(), signal.SIGKILL)
@@ -236,19 +237,19 @@ def either_stands_still(_):
 # ---- a daemon that is late, silent, dead or wrong ----
 
 @case
-def daemon_stands_still(_):
-    """At every point of asking and answering; by its own count of what it has granted."""
+def daemon_stalls(_):
+    """The daemon stalls at every point of the dialogue; the deadline is that of the leases that it granted."""
     for nth in range(1, 6):
         def pause_at(client, said, nth=nth):
             if len(client.heard) == nth:
                 client.fake.paused.set()
             return len(client.heard) == nth
         with Fake(**SHORT, answer=pause_at) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
-            f.wait("it stands still", f.paused.is_set)
-            if nth <= 2:  # before anything was granted: nothing starts
+            f.wait("the daemon has stalled", f.paused.is_set)
+            if nth <= 2:  # before anything was granted: no command starts
                 begun = boottime()
                 wait("some time", lambda: boottime() > begun + 700_000)
-                holds("nothing has begun", r.beat()[0] == 0 and not r.workers())
+                holds("the command has not started", r.beat()[0] == 0 and not r.workers())
                 f.answer = None
                 f.paused.clear()
                 if nth == 1:
@@ -256,15 +257,15 @@ def daemon_stands_still(_):
                 r.begun(3)
                 f.paused.set()
             wait("the end of the lease", lambda: boottime() > f.until())
-            r.nothing_after(f.until(), f"still from {nth} on")
-            if r.beat()[0] == 0 and nth > 2:  # too slow to begin within that lease: it does not, and waits for its next turn
+            r.nothing_after(f.until(), f"stalled from packet {nth} on")
+            if r.beat()[0] == 0 and nth > 2:  # too slow to start within that lease: the run waits for its next turn
                 r.signal(signal.SIGTERM)
             holds("lost", r.end() == 75 or r.returncode == 143 and r.beat()[0] == 0, r.process.returncode, r.err)
 
 
 @case
 def daemon_is_late(_):
-    """An answer counts from its question, however long it took."""
+    """A lease begins with its request, however long the answer took."""
     late, begun = [], []
 
     def answer(client, said):
@@ -274,9 +275,9 @@ def daemon_is_late(_):
         return True
     with Fake(**SHORT, answer=answer) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
         begun.append(r.begun(3))
-        f.wait("a question", lambda: late)
+        f.wait("a request", lambda: late)
         client, stamp = late[0]
-        wait("it is old", lambda: boottime() > stamp + 250_000)
+        wait("the request is old", lambda: boottime() > stamp + 250_000)
         f.grant(client, stamp)
         wait("the end of the lease", lambda: boottime() > f.until())
         r.nothing_after(f.until(), "late")
@@ -291,18 +292,18 @@ def daemon_dies(_):
                 client.connection.shutdown(socket.SHUT_RDWR)
                 return True
             return False
-        words = ["-w", "2s"] if nth <= 2 else []  # nothing is granted, so that it tries again
+        words = ["-w", "2s"] if nth <= 2 else []  # nothing is granted, so the run tries again
         with Fake(answer=die_at) as f, Run(f, *words, "-k", "100ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
             status = r.end()
             holds(f"dead at {nth}", status == (124 if nth <= 2 else 75), status, r.err)
             holds("no process is left", not r.alive())
             r.in_time(r.beat()[0], f.until(), f"dead at {nth}")
-            holds("the guardian knows", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+            holds("the guardian is told", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
 
 @case
 def wrong_answers(_):
-    """Stamps that are not ours, spans that cannot be, terms that are over: none of it starts or prolongs anything."""
+    """Stamps of other requests, impossible leases and former terms neither start the command nor extend its lease."""
     lease = SHORT["lease"]
     lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": lease},
             "foreign": lambda s: {"stamp": s.stamp - 1, "left": lease}, "later": lambda s: {"stamp": 2**63 - 1, "left": lease},
@@ -316,12 +317,12 @@ def wrong_answers(_):
         def answer(client, said):
             if said.word == "ASK" and lying["on"]:
                 client.say("TOLD", **lie(said))
-                client.send(b"\xff" * 37)  # and what is no packet at all
+                client.send(b"\xff" * 37)  # not even a packet
                 return True
             return False
         with Fake(lease=lease, renewal=100_000, answer=answer) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "2") as r:
-            f.wait("questions", lambda: f.words().count("ASK") >= 4)
-            holds(f"{name}: nothing has begun", r.beat()[0] == 0)
+            f.wait("requests", lambda: f.words().count("ASK") >= 4)
+            holds(f"{name}: the command has not started", r.beat()[0] == 0)
             lying["on"] = False
             r.begun(2)
             lying["on"] = True
@@ -331,35 +332,35 @@ def wrong_answers(_):
 
 
 @case
-def late_words_of_another_office(_):
-    """What belongs to the office before says nothing about this one."""
+def late_messages_of_another_office(_):
+    """Messages that belong to the previous office do not affect the present one."""
     with Fake() as f, begin(f, OBEYS, "--respawn") as r:
         old = f.client().heard[-1].stamp
         f.answer = lambda client, said: said.word in ("HOLD", "ASK")
         f.client().say("STOP", why="")
-        holds("told", r.process.stdout.readline().startswith(b"told"))
+        holds("the command got the signal", r.process.stdout.readline().startswith(b"told"))
         f.wait("HOLD", lambda: f.words().count("HOLD") == 2)
         for word in ("TOLD", "STOP", "LOST"):
             f.client().say(word, stamp=old, left=1_000_000)
         f.client().say("GO")
         f.wait("ASK", lambda: f.words()[-1] == "ASK")
-        f.grant(f.client(), old)  # of the former office
+        f.grant(f.client(), old)  # of the previous office
         begun = boottime()
         wait("some time", lambda: boottime() > begun + 300_000)
-        holds("not started", not r.workers())
+        holds("the command is not started", not r.workers())
         f.answer = None
-        holds("started", r.process.stdout.readline() == b"on\n")
+        holds("the command is started", r.process.stdout.readline() == b"on\n")
 
 
 @case
 def a_shorter_office(_):
-    """What an office was granted before it was given back is over with it."""
+    """A lease of an office that was given back ends with that office."""
     shorter = 8_000_000
     with Fake(lease=5 * shorter) as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:
         r.begun()
         f.wait("some answers", lambda: f.words().count("ASK") >= 3)
         f.answer = lambda client, said: said.word in ("HOLD", "ASK")
-        f.wait("a question that nobody answers", lambda: f.words()[-1] == "ASK" and f.client().heard[-1].stamp + f.lease > f.until())
+        f.wait("a request without an answer", lambda: f.words()[-1] == "ASK" and f.client().heard[-1].stamp + f.lease > f.until())
         f.grant(f.client(), f.client().heard[-1].stamp)
         f.client().say("STOP", why="")
         f.wait("HOLD", lambda: f.words()[-1] == "HOLD")
@@ -368,15 +369,15 @@ def a_shorter_office(_):
         f.wait("ASK", lambda: f.words()[-1] == "ASK")
         until = f.client().heard[-1].stamp + shorter
         f.client().say("TOLD", stamp=until - shorter, left=shorter)
-        wait("the end of it", lambda: boottime() > until)
-        holds("it is the shorter one", until < before, before - until)
+        wait("the end of the shorter lease", lambda: boottime() > until)
+        holds("the new lease is shorter", until < before, before - until)
         r.nothing_after(until, "the office before")
-        holds("it had begun again", r.beat()[0] > beat)
+        holds("the command had started again", r.beat()[0] > beat)
 
 
 @case
 def stopped_before_it_starts(_):
-    """STOP and LOST between GO and the first answer: nothing is started, and it waits again."""
+    """After STOP or LOST between GO and the first lease no command is started, and the run waits again."""
     for word in ("STOP", "LOST"):
         def answer(client, said):
             if said.word == "ASK" and len(client.holders) == 1:
@@ -390,7 +391,7 @@ def stopped_before_it_starts(_):
 
 
 @case
-def other_time(_):
+def other_clock(_):
     if not os.path.exists("/proc/self/ns/time"):
         raise NotHere("needs time namespaces")
     need_root()
@@ -404,7 +405,7 @@ def other_time(_):
                 stamps = [begun := boottime()]
                 r.begun(3)
                 stamps += [said.stamp - shift * 1_000_000 for said in f.client().heard if said.word == "ASK"]
-                holds("its stamps are its own", begun <= min(stamps) and max(stamps) <= boottime(), stamps)
+                holds("the stamps are by its own clock", begun <= min(stamps) and max(stamps) <= boottime(), stamps)
                 f.renews = False
                 until = f.until() - shift * 1_000_000
                 wait("the end of the lease", lambda: boottime() > until)
@@ -415,7 +416,7 @@ def other_time(_):
 
 @case
 def without_proc(_):
-    """Nothing can be listed there, but what has not left its group is killed all the same."""
+    """Without /proc no processes can be listed, but those in the command's group are killed all the same."""
     need_root()
     before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
     with Fake(**SHORT) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
@@ -429,14 +430,14 @@ PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # on every architect
 
 
 def deny(error, *calls):
-    """A seccomp filter that answers these system calls with this error, for preexec_fn."""
+    """Returns a preexec_fn that installs a seccomp filter: it answers these system calls with this error."""
     refuse = [line for call in calls for line in ((0x15, 0, 1, call), (0x06, 0, 0, 0x50000 | error))]
-    lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the number, compare it with each, allow the others
+    lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the number, compare it with each call, allow all others
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(lines), ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def install(_code=code):  # which must live as long as this
+    def install(_code=code):  # the code must live as long as this function
         if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "seccomp")
     return install
@@ -444,34 +445,34 @@ def deny(error, *calls):
 
 @case
 def without_pidfd(_):
-    """On an old kernel, or under a filter: what has left the process group is killed, stopped and continued all the same."""
+    """On an old kernel, or under a filter, processes that have left the group are killed, stopped and continued all the same."""
     for install in (deny(errno.ENOSYS, PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE), deny(errno.EPERM, PIDFD_SEND_SIGNAL)):
         with Fake() as f:
             there = f.folder / "there"
             orphan = ran(f, "--", "sh", "-c", f"setsid sh -c '>{there}; exec sleep 1000' >/dev/null 2>&1 &"
                          f"until [ -e {there} ]; do sleep .01; done; exit 3", preexec_fn=install)
-            expect("its own status", orphan, 3)
+            expect("the status of the command", orphan, 3)
             holds("no orphan is left", not orphan.alive())
         deep = f"setsid {HOSTILE} BEAT tree 3; exit"  # outside the group, and not a child of the keeper
         with Fake() as f, Run(f, "--on-lose", "freeze", "--", "sh", "-c", deep, preexec_fn=install) as r:
             r.begun(3)
             f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
             f.client().say("LOST", why="")
-            f.wait("EMPTY is said", lambda: f.clients[-1].empty == 1)
-            wait("all stand still", lambda: len(r.workers()) == 5 and {state(p) for p in r.workers()} == {"T"})
+            f.wait("the run reports that it is empty", lambda: f.clients[-1].empty == 1)
+            wait("all processes are stopped", lambda: len(r.workers()) == 5 and {state(p) for p in r.workers()} == {"T"})
             beat = r.beat()
-            f.wait("it asks again", lambda: f.words().count("HOLD") == 2)
+            f.wait("the run requests the office again", lambda: f.words().count("HOLD") == 2)
             f.answer, f.term = None, TERM + (1 << 16)
             f.client().say("GO")
-            wait("it works again", lambda: r.beat()[0] > beat[0] and {state(p) for p in r.workers()} <= {"S", "R"})
+            wait("the command works again", lambda: r.beat()[0] > beat[0] and {state(p) for p in r.workers()} <= {"S", "R"})
             r.signal(signal.SIGKILL)
             r.end()
-            wait("all are killed", lambda: not r.alive())
+            wait("all processes are killed", lambda: not r.alive())
 
 
 @case
 def busy_machine(_):
-    """More who want to compute than there are processors, and nobody is late."""
+    """With more busy processes than processors, all deadlines are still met."""
     burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=die_with_parent)
                for _ in range(4 * os.cpu_count())]
     try:
@@ -492,26 +493,26 @@ def busy_machine(_):
 
 
 @case
-def dead_at_every_call(_):
-    """The runner is killed at each system call from its beginning to HOLD, GO, and the start; the keeper where it forks."""
+def killed_at_every_call(_):
+    """The runner is killed at each system call between its start and that of the command; the keeper is killed where it forks."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4",
              "clone", "prctl", "close", "mmap", "rt_sigprocmask", "wait4", "write", "fcntl")
     deaths = [([], call, nth) for call in calls for nth in (1, 2, 3, 4, 6, 9)]
-    deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # which the runner never calls
+    deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # calls that only the keeper makes
     killed = 0
     with Fake() as f:
         for follow, call, nth in deaths:
             before = ["strace", *follow, "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={nth}"]
             with Run(f, "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
-                wait("it begins, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
+                wait("the run starts its command, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
                 killed += r.process.poll() is not None
-                for runner in children(r.pid):  # of strace: it had not died so far
+                for runner in children(r.pid):  # children of strace that have not died yet
                     kill(runner)
                 r.end()
-                wait(f"{call} {nth}: nobody", lambda: not r.alive())
-    holds("many died", killed > len(deaths) // 3, killed, len(deaths))
+                wait(f"{call} {nth}: no process is left", lambda: not r.alive())
+    holds("many runners died", killed > len(deaths) // 3, killed, len(deaths))
 
 
 if __name__ == "__main__":

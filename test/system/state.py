@@ -1,7 +1,7 @@
-"""The state file is killed, or fails, at every system call: state.py STATE_TOOL SHORT_LIBRARY
+"""Kills the writer of a state file, or lets it fail, at every system call: state.py STATE_TOOL SHORT_LIBRARY
 
-What was acknowledged is there afterwards, the file can be opened, and an error ends the writing. Calls that do
-half of what they are asked for end nothing. Needs strace."""
+Afterwards the file can be opened and has every acknowledged write, and each error has ended the writing. Calls that do only part
+of their work end nothing. Needs strace."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ from lib.containment import contain  # noqa: E402
 
 TOOL, SHORT = sys.argv[1:3]
 CALLS = ["openat", "newfstatat", "fstat", "fcntl", "pread64", "pwrite64", "fdatasync", "fsync", "linkat", "unlinkat", "close"]
-MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # of four slots one need not be read
+MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # calls whose failure must be reported; one unreadable slot of four may be ignored
 WRITES = 3
 MAKERS = 8
 tried = {"kill": 0, "error": 0, "short": 0}
@@ -28,7 +28,7 @@ def preload(short):
 
 
 def run(*args, inject=None, short=None):
-    """The process that ended, and whether it was hurt."""
+    """Runs the tool; returns the process, whose `hurt` is True if a call was injected or a signal killed it."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
         for name, value in preload(short).items() if inject else ():
@@ -48,7 +48,7 @@ def last(done):
 
 
 def still_has(path, told, what):
-    """It can be opened, and has all that was acknowledged."""
+    """Checks that the file can be opened and has all acknowledged writes."""
     found = run(path, "read")
     if found.returncode != 0:
         fail(f"cannot be opened after {what}", found)
@@ -57,7 +57,7 @@ def still_has(path, told, what):
 
 
 def each_call(how):
-    """The first, second ... call of each kind."""
+    """Yields the first, second ... call of each kind."""
     for call in CALLS:
         for when in range(1, 200):
             with tempfile.TemporaryDirectory() as folder:
@@ -66,9 +66,9 @@ def each_call(how):
 
 
 def must_tell(done, call, inject):
-    """Nothing that matters fails without a word."""
+    """Checks that every failure that matters is reported, with a reason."""
     if done.returncode == 0 and call in MATTER:
-        fail(f"nothing was said of {inject}", done)
+        fail(f"no failure was reported after {inject}", done)
     if done.returncode > 0 and not done.stderr:
         fail(f"no reason was given for {inject}", done)
 
@@ -95,11 +95,11 @@ def writing(path, inject=None, short=None):
 
 
 def making(path, inject=None, short=None):
-    """There is a whole file afterwards, or none, and then it can be made; and nothing else."""
+    """Checks that afterwards the file is complete, or does not exist and can be made; and that no other file is left."""
     done = run(path, "make", inject=inject, short=short)
     left = [p.name for p in path.parent.iterdir() if p != path]
     if left and not (short and (done.returncode < 0 or inject.startswith("unlinkat"))):
-        fail(f"{left} is left of {inject}", done)
+        fail(f"{left} is left after {inject}", done)
     if not path.exists():
         again = run(path, "make")
         if again.returncode != 0:
@@ -108,25 +108,25 @@ def making(path, inject=None, short=None):
 
 
 def making_by_name(path, inject=None):
-    """Where a file must have a name from the beginning."""
+    """Makes a file that has its name from the beginning, as without O_TMPFILE."""
     return making(path, inject, "nameless:1")
 
 
 def shorten(use, short):
-    """All goes well, and all of it is there."""
+    """Checks that calls that do only part of their work change no result."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         done = use(path, short=short)
         if done.returncode != 0 or (use is writing and last(done) != WRITES):
-            fail(f"not done with {short}", done)
+            fail(f"did not succeed with {short}", done)
         still_has(path, last(done), short)
         if run(path, "read", short=short).stdout != run(path, "read").stdout:
-            fail(f"read otherwise with {short}", done)
+            fail(f"read something else with {short}", done)
         tried["short"] += 1
 
 
 def shorten_to_nothing(use, every):
-    """A disk that takes nothing is full."""
+    """Checks the writes to a disk that accepts no bytes, which counts as full."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         done = use(path, short=f"nothing:{every}")
@@ -135,8 +135,8 @@ def shorten_to_nothing(use, every):
         tried["short"] += 1
 
 
-def make_at_once(short):
-    """One of many does, the others hear that there is one already, and nothing else is left."""
+def make_concurrently(short):
+    """Checks that one of many makers succeeds, the others report an existing file, and no other file is left."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         makers = [subprocess.Popen([TOOL, path, "make"], stderr=subprocess.PIPE, text=True, env=os.environ | preload(short))
@@ -166,13 +166,13 @@ def main():
             shorten_to_nothing(use, every)
     for short in (None, "nameless:1"):
         for _ in range(5):
-            make_at_once(short)
+            make_concurrently(short)
     make_without_proc()
     for use in (writing, making, making_by_name):
         hurt("signal=KILL", "kill", use)
         hurt("error=EIO", "error", use)
         hurt("error=ENOSPC", "error", use)
-    print(f"{tried['kill']} kills, {tried['error']} errors, {tried['short']} times short")
+    print(f"{tried['kill']} kills, {tried['error']} errors, {tried['short']} shortened runs")
     return 0 if tried["kill"] > 30 and tried["error"] > 30 else 1
 
 

@@ -1,8 +1,8 @@
-"""One short story on real daemons: three members elect a leader, work runs where it leads, the leader is killed, the next
-one hands over, and `elect explain` says why. story.py ELECT
+"""A short story with real daemons: three members elect a leader, work runs where it leads, the leader is killed, the next leader
+hands over, and `elect explain` reports the reason. story.py ELECT
 
-The work takes a lock that only one process can have, so two at once would be seen. A slow machine may add an election: the
-story follows the leader that there is, and asserts order, cause and safety, never a duration."""
+The work takes a lock that only one process can have, which would reveal two leaders at the same time. A slow machine may add an
+election: the story follows whichever member leads, and asserts order, cause and safety, never a duration."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ from lib.elect_command import ELECT, explained  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, wait  # noqa: E402
 
-# A lease that a busy machine does not miss by chance.
+# A lease that a busy machine does not lose.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 50ms\nmax-lease = 10s\n"
 WORK = """import fcntl, os, signal, sys
 log, lock = open(sys.argv[1], "a"), open(sys.argv[2], "a")
@@ -51,17 +51,17 @@ class Story(LocalCluster):
                     stdout=log, stderr=log, preexec_fn=lambda: die_with_parent(signal.SIGTERM)))
 
     def worked(self):
-        """What was done so far: (member, token) in order. Never by two at once, and each time with a higher token."""
+        """Returns (member, token) of all work so far, in order: never two at the same time, and each with a higher token."""
         path = self.folder / "work"
         lines = path.read_text().splitlines() if path.exists() else []
-        holds("two worked at once", "two at once" not in lines, lines)
+        holds("two leaders worked at the same time", "two at once" not in lines, lines)
         done = [(line.split()[1], int(line.split()[2])) for line in lines]
         tokens = [token for _, token in done]
         holds("each leader's token is higher than the last", tokens == sorted(set(tokens)), done)
         return done
 
     def works(self, *others):
-        """The member whose work runs, once it is not one of the others; and its token."""
+        """Waits until a leader that is not one of `others` works; returns it and its token."""
         def found():
             last = self.worked()[-1:]
             return last[0] if last and last[0][0] not in others and self.group(last[0][0]).get("leads") else None
@@ -75,26 +75,26 @@ def story(_):
         s.work()
         first, _ = s.works()
 
-        s.kill(first)  # and its guardian, as if its machine were lost
+        s.kill(first)  # with its guardian, as if its machine were lost
         second, token = s.works(first)
         said = explained(s, second, [first])
         holds("explain names the leader of the latest term", said["leader"] == second or said["term"] > token, said)
         holds("its last step is the office", said["steps"][-1]["rule"] == "TAKES_OFFICE", said)
-        holds("who is missing", first in said["missing"], said)
+        holds("the missing member", first in said["missing"], said)
 
         s.start(first)
         s.leader()
         now, token = s.works()
         target = next(name for name in s.names if name != now)
         done = s.elect(now, "transfer", target)
-        # The target may be too slow to take it: then another one leads, and the command says so.
+        # The target may be too slow to take over: then another member leads, and the command reports that.
         holds("the hand-over", done.returncode == 0 or "leads" in done.stdout + done.stderr, done)
         third, later = s.works(now)
-        holds("it went to the target", third == target or done.returncode != 0, third, target, done)
+        holds("the target leads", third == target or done.returncode != 0, third, target, done)
         holds("with a higher token", later > token, token, later)
         explained(s, third)
         text = expect("explain", s.elect(third, "explain"), out=f"{third} leads in term").stdout
-        holds("explain says who led before", f"Before it {now} led" in text or done.returncode != 0, text)
+        holds("explain names the previous leader", f"Before it {now} led" in text or done.returncode != 0, text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tools of the tree: tools/deps with packages that are missing, tools/tier, tools/repeat, tools/uninstall, make help."""
+"""Tests tools/deps with missing packages, tools/tier, tools/repeat, tools/uninstall and make help."""
 
 import importlib.machinery
 import importlib.util
@@ -20,7 +20,7 @@ contain()
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 120
-FAKE = {  # everything is installed but spin; who is root says the environment
+FAKE = {  # everything is installed except spin; $FAKE_UID is the user
     "dpkg-query": '[ "$4" = spin ] && exit 1\necho "install ok installed"',
     "id": 'echo "$FAKE_UID"',
     "sudo": 'echo "sudo $*" >>"$FAKE_LOG"\nexec "$@"',
@@ -39,7 +39,7 @@ def tool(name):
 # ---- tools/deps ----
 
 def on_a_terminal(words, env, answer):
-    """Exit status and output of a process that has a terminal, and is given an answer when it asks."""
+    """Returns the exit status and the output of a process on a terminal, which gets an answer to its question."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(words[0], words, env)
@@ -59,7 +59,7 @@ def on_a_terminal(words, env, answer):
 
 
 def deps(uid, answer=None, without=()):
-    """Exit status, what was said, and what was called."""
+    """Returns the exit status, the output, and the commands that were called."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FAKE.items():
             if name not in without:
@@ -83,18 +83,18 @@ def deps(uid, answer=None, without=()):
 def missing_packages():
     code, said, called = deps(0)
     check("root installs", code == 0 and "apt-get install" in called and " spin" in called and "sudo" not in called, code, said, called)
-    check("and says what", "installing: spin" in said, said)
+    check("root sees what is installed", "installing: spin" in said, said)
     code, said, called = deps(1000)
     check("without a terminal nothing is installed", code == 1 and called == "", code, said, called)
-    check("and the packages are listed in one line", said == "tools/deps: packages are missing; as root: apt-get install spin\n", said)
+    check("the packages are listed in one line", said == "tools/deps: packages are missing; as root: apt-get install spin\n", said)
     code, said, called = deps(1000, b"y\n")
-    check("on a terminal it asks", "install them with sudo? [y/N]" in said, said)
-    check("and installs upon yes", code == 0 and "sudo env" in called and "apt-get install" in called, code, said, called)
+    check("on a terminal the user is asked", "install them with sudo? [y/N]" in said, said)
+    check("yes installs the packages", code == 0 and "sudo env" in called and "apt-get install" in called, code, said, called)
     for answer in (b"n\n", b"\n", b"\x04"):
         code, said, called = deps(1000, answer)
-        check("and does not upon anything else", code == 1 and called == "" and "apt-get install spin" in said, answer, code, said, called)
+        check("any other answer installs nothing", code == 1 and called == "" and "apt-get install spin" in said, answer, code, said, called)
     code, said, called = deps(1000, b"y\n", without=("sudo",))
-    check("without sudo it lists them", code == 1 and "as root: apt-get install spin" in said and "[y/N]" not in said, code, said)
+    check("without sudo the packages are listed", code == 1 and "as root: apt-get install spin" in said and "[y/N]" not in said, code, said)
 
 
 # ---- tools/tier ----
@@ -112,7 +112,7 @@ def last_line():
           "make check: 2 passed, 1 failed, 5 skipped (1 gave no reason: five; 3 need root: two/a, two/b, four/c; "
           "1 needs strace: three/everything), 61 s", results.line("check", 61.4))
     bare = [str(path) for path in (ROOT / "test").rglob("*.[ch]") if path.name != "skip.h" and re.search(r"\bskip\(", path.read_text())]
-    check("every case that is skipped says why", not bare, bare)
+    check("every skipped case names its reason", not bare, bare)
     suites = set(tier.QUICK) | set(tier.THOROUGH)
     text = (ROOT / "test/meson.build").read_text()
     used = set(re.findall(r"suite: '([\w-]+)'", text)) | set(re.findall(r"\? '([a-z][\w-]*)' : '", text))
@@ -132,7 +132,7 @@ def is_a_loop(pid):
 
 
 def repeated():
-    """In a tree of its own, whose targets pass, fail, and hang."""
+    """Runs tools/repeat in a tree of its own, with a target that passes and one that fails."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "tools").mkdir()
@@ -149,20 +149,20 @@ def repeated():
         log = root / "build/repeat-good-2.log"
         done = repeat("2", "good", "2")
         check("two runs", done.returncode == 0 and "2 of 2 runs passed" in done.stdout and len(log.read_text().splitlines()) == 2, done)
-        check("beside two loops", len((root / "build/children").read_text().split()) == 3)  # and make
+        check("beside two loops", len((root / "build/children").read_text().split()) == 3)  # the third child is make
         done = repeat("3", "good", "2")
-        check("it goes on", done.returncode == 0 and "3 of 3 runs passed" in done.stdout and len(log.read_text().splitlines()) == 3, done)
+        check("a further run adds to the count", done.returncode == 0 and "3 of 3 runs passed" in done.stdout and len(log.read_text().splitlines()) == 3, done)
         done = repeat("3", "good", "2")
-        check("it is done", done.returncode == 0 and "3 of 3 runs passed" in done.stdout and len(log.read_text().splitlines()) == 3, done)
+        check("no run is left to do", done.returncode == 0 and "3 of 3 runs passed" in done.stdout and len(log.read_text().splitlines()) == 3, done)
         (root / "more").write_text("x")
         done = repeat("1", "good", "2")
-        check("another tree is another count", "1 of 1 runs passed" in done.stdout and len(log.read_text().splitlines()) == 4, done)
+        check("a changed tree has a count of its own", "1 of 1 runs passed" in done.stdout and len(log.read_text().splitlines()) == 4, done)
         done = repeat("--any", "4", "good", "2")
-        check("unless any counts", "4 of 4 runs passed" in done.stdout and len(log.read_text().splitlines()) == 4, done)
+        check("--any counts the runs of all trees", "4 of 4 runs passed" in done.stdout and len(log.read_text().splitlines()) == 4, done)
         done = repeat("1", "bad")
         check("a failure", done.returncode == 1 and "0 of 1 runs passed" in done.stdout and "failed: this one" in done.stdout, done)
         kept = list((root / "build").glob("repeat-bad-0-*.out"))
-        check("its output is kept", len(kept) == 1 and "noise" in kept[0].read_text(), kept)
+        check("the output of a failed run is kept", len(kept) == 1 and "noise" in kept[0].read_text(), kept)
         check("usage", repeat("many", "good").returncode == 64)
         left = [pid for pid in (root / "build/children").read_text().split() if is_a_loop(pid)]
         check("no loop is left", not left, left)
@@ -182,13 +182,13 @@ def uninstalled():
         (root / "list").write_text("".join(f"{path}\n" for path in listed))
         done = subprocess.run([ROOT / "tools/uninstall", root / "list"], capture_output=True, text=True)
         left = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
-        check("what was installed is removed, and nothing else", done.returncode == 0 and left == ["kept", "kept/other"], left, done)
+        check("only installed files are removed", done.returncode == 0 and left == ["kept", "kept/other"], left, done)
         done = subprocess.run([ROOT / "tools/uninstall", root / "list"], capture_output=True, text=True)
-        check("not twice", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+        check("a second call fails", done.returncode == 1 and done.stderr.count("\n") == 1, done)
 
 
 def mutants_fit():
-    """Each seeded fault changes a text that is once in its file: else make mutants would stop at it."""
+    """The original text of each mutant occurs exactly once in its file; otherwise make mutants would stop."""
     spec = importlib.util.spec_from_file_location("mutants", ROOT / "test/mutant/mutants.py")
     mutants = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(mutants)

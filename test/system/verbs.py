@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every verb of a running member, as a user meets it, on loopback: verbs.py ELECT [CASE ... | --list] [--jobs N]
 
-Exit codes, texts, refusals; bad input; signals; what a supervisor is told; clients that mean no good."""
+Exit codes, texts, refusals; bad input; signals; notifications of a service manager; hostile clients."""
 
 import glob
 import json
@@ -61,7 +61,7 @@ def is_leader(_):
         expect("too much", p.elect(leader, "is-leader", "now"), 64, err="one word too many")
         expect("unknown option", p.elect(leader, "is-leader", "--gruop", "x"), 64, err="did you mean --group?")
         p.kill(*[n for n in p.names if n != other])
-        wait("it knows of no leader", lambda: p.known(other)["leader"] is None)
+        wait("the member knows no leader", lambda: p.known(other)["leader"] is None)
         expect("alone", p.elect(other, "is-leader"), 2, out="no, and no leader is known")
         expect("alone", p.elect(other, "leader"), 2, err="no leader is known")
 
@@ -71,7 +71,7 @@ def several_groups(_):
     with LocalCluster(groups=("one", "two"), times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         p.transfer(leader, 1)
-        wait("all follow it", lambda: all(p.known(n, 1).get("leader") == leader for n in p.names))
+        wait("all members follow the leader", lambda: all(p.known(n, 1).get("leader") == leader for n in p.names))
         expect("which group", p.elect("a", "is-leader"), 64, err="there are several groups: say which with -g GROUP")
         expect("resign", p.elect(leader, "resign"), 1, err="there are several groups")
         expect("one", p.elect("a", "leader", "-g", "two"), 0, lines=1)
@@ -98,7 +98,7 @@ def status_and_history(_):
         g = s["groups"][0]
         holds("status", s["member"] == leader and s["incarnation"] == 1 and g["leads"] and 0 < g["lease_left_ms"] <= LEASE / 1000 and
               sorted(g["voters"]) == p.names and s["keys"] == [{"id": 1, "used": True}] and s["traffic"]["writes"] > 0, s)
-        holds("no more than is known", "ok" not in s, s)
+        holds("no internal key", "ok" not in s, s)
         def all_are_alike():
             m = json.loads(expect("members", p.elect(leader, "members", "-o", "json"), 0).stdout)
             return len(m) == 2 and all(x["same_configuration"] and x["same_keys"] and x["incarnation"] == 1 for x in m)
@@ -123,12 +123,12 @@ def watch(_):
         watcher = subprocess.Popen([ELECT, "watch", "-c", str(p.conf), "--id", leader, "-o", "json"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         first = json.loads(watcher.stdout.readline())
-        holds("what is", first["leads"] and first["term"] == term, first)
+        holds("the present state", first["leads"] and first["term"] == term, first)
         p.resign(leader)
         told = []
         while not told or told[-1]["event"] != "follows":
             told.append(json.loads(watcher.stdout.readline()))
-        holds("what has changed", any(e["event"] == "stopped-leading" and e["cause"] for e in told), told)
+        holds("the change", any(e["event"] == "stopped-leading" and e["cause"] for e in told), told)
         p.kill(leader)
         holds("the end", watcher.wait(LIMIT) == 3 and "the daemon has ended" in watcher.stderr.read())
         other = next(n for n in p.names if n != leader)
@@ -138,7 +138,7 @@ def watch(_):
         holds("interrupted", watcher.wait(LIMIT) in (0, -signal.SIGINT), watcher.returncode)
 
 
-# ---- telling ----
+# ---- orders ----
 
 @case
 def resign_and_transfer(_):
@@ -154,14 +154,15 @@ def resign_and_transfer(_):
         expect("nothing runs there", run("run", "-c", p.conf, "--id", "w", "--", "true"), 125, err="w never leads: its role is witness")
         holds("nothing has changed", p.leader() == (leader, term))
         p.kill(third)
-        wait("it is seen", lambda: not next(m for m in answer(p.socket(leader), {"verb": "status"})["members"]
+        wait("the leader notices", lambda: not next(m for m in answer(p.socket(leader), {"verb": "status"})["members"]
                                             if m["member"] == third)["up"])
         expect("to the dead", p.elect(leader, "transfer", third), 1, err="elect transfer: ")
         p.leader()
         p.start(third)
 
         def taken(verb, to=None):
-            """What is said when the office is taken as asked. Slow members may be late for it: then they are asked again."""
+            """Returns (leader, process) if the hand-over was completed as ordered. Slow members may not take over in time: then
+            the order is repeated."""
             now = p.leader()[0]
             if now == to:
                 p.resign(now)
@@ -171,13 +172,13 @@ def resign_and_transfer(_):
             return (now, done) if done.returncode == 0 else None
         _, done = wait("transfer", lambda: taken("transfer", third))
         expect("transfer", done, 0, out=f"{third} leads", lines=1)
-        holds("it does", p.leader()[0] == third)
+        holds("the named member leads", p.leader()[0] == third)
         terms = re.fullmatch(r"group main: . leads in term (\d+)\.(\d+); . handed over in term (\d+)\.(\d+)\n", done.stdout)
         holds("terms", terms and int(terms[1]) > int(terms[3]) and int(terms[2]) == p.number(third), done.stdout)
         now, done = wait("resign", lambda: taken("resign"))
         said = json.loads(expect("resign", done, 0).stdout)
         holds("json", said["term"] > said["from_term"] and said["from"] == now and said["leader"] in "abc" and said["leader"] != now, said)
-        holds("it does", p.leader()[0] == said["leader"])
+        holds("the reported member leads", p.leader()[0] == said["leader"])
 
 
 @case
@@ -187,25 +188,25 @@ def pause_and_resume(_):
         other = next(n for n in p.names if n != leader)
         expect("pause", p.elect(other, "pause"), 0, out="group main: elections are paused (pause counter 1)", lines=1)
         expect("again", p.elect(other, "pause"), 0, out="group main: elections are paused already (pause counter 1)", lines=1)
-        wait("all know", lambda: all(p.group(n).get("paused") for n in p.names))
+        wait("all members are paused", lambda: all(p.group(n).get("paused") for n in p.names))
         expect("status", p.elect(leader, "status"), 0, out="elections are paused")
         expect("no such group", p.elect(leader, "pause", "-g", "x"), 1, err="there is no group x")
-        holds("the leader goes on", p.leader() == (leader, term))
+        holds("the leader stays", p.leader() == (leader, term))
         p.kill(leader)
         end = time.monotonic() + 20  # two leases in which no member may be elected
         while time.monotonic() < end:
             for n in p.names:
-                g = p.known(n) if n != leader else {}  # one may still follow the leader that was, as long as the other one does
+                g = p.known(n) if n != leader else {}  # a member may still follow the former leader, as long as the other one does
                 holds("a member was elected under pause", g.get("leader") in (None, leader) and (g.get("term") or 0) <= term, g)
             time.sleep(0.05)
-        wait("it waits", lambda: p.known(other).get("state") == "waits")
+        wait("the member waits", lambda: p.known(other).get("state") == "waits")
         wait("no leader is known", lambda: p.elect(other, "is-leader").returncode == 2)
         expect("is-leader", p.elect(other, "is-leader"), 2, out="no leader is known")
         p.start(leader)
-        wait("it is back, and knows", lambda: p.group(leader).get("paused"))
+        wait("the restarted member is paused, too", lambda: p.group(leader).get("paused"))
         expect("resume", p.elect(other, "resume"), 0, out="group main: elections are resumed (pause counter 2)")
         holds("a new term", p.leader()[1] > term)
-        wait("all know", lambda: not any(p.group(n).get("paused", True) for n in p.names))
+        wait("no member is paused", lambda: not any(p.group(n).get("paused", True) for n in p.names))
         expect("again", p.elect(other, "resume"), 0, out="group main: elections were not paused (pause counter 2)")
 
 
@@ -251,7 +252,7 @@ def reload(_):
 def keys(_):
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {}
-        for name in p.names:  # each with a key file of its own, as on two machines
+        for name in p.names:  # each has a key file of its own, as on two machines
             places[name] = p.folder / name
             (places[name] / "state").mkdir(parents=True)
             shutil.copy2(p.conf, places[name])
@@ -318,7 +319,7 @@ def keys(_):
 
 @case
 def stolen_key(_):
-    """By force a key goes at once, and whoever still speaks with it is cut off until it uses another one."""
+    """--force removes a key immediately; a member that still uses it is cut off until it uses another key."""
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {name: p.folder / name for name in p.names}
         for name, place in places.items():
@@ -342,7 +343,7 @@ def stolen_key(_):
         def taken():
             return answer(str(places["a"] / "state" / "member-1.status"), {"verb": "status"})["traffic"]["taken"]
         before = taken()
-        wait("b has spoken", lambda: taken() > before + 5)
+        wait("b has sent packets", lambda: taken() > before + 5)
         expect("in use", elect("a", "key", "remove", "1"), 1, err=("still speaks with key 1", "--force"))
         expect("by force", elect("a", "key", "remove", "1", "--force"), 0, out="key 1 is removed")
         wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
@@ -352,12 +353,13 @@ def stolen_key(_):
 
 @case
 def eighty_columns(_):
-    """What is printed for people fits a terminal; a line of the log is a line, however long."""
+    """Text for users fits a terminal; a line of the log is one line, however long."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
 
         def said(*words):
-            """By the leader. A resignation that slow members do not take in time says nothing, and is asked for again."""
+            """Runs a verb at the leader. A resignation that slow members do not complete in time prints nothing, and is
+            repeated."""
             return wait(" ".join(words), lambda: p.elect(p.leader()[0], *words).stdout)
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
             text = said(*words)
@@ -385,7 +387,7 @@ def stopped_daemon(_):
                err="ELECT_TIMEOUT: expected a number of seconds")
         queue = []
         try:
-            while len(queue) < 1000:  # until there is no room before its door
+            while len(queue) < 1000:  # until the queue of connections is full
                 queue.append(socket.socket(socket.AF_UNIX))
                 queue[-1].setblocking(False)
                 queue[-1].connect(p.socket(leader))
@@ -401,8 +403,8 @@ def stopped_daemon(_):
 
 
 @case
-def a_client_that_is_stopped(_):
-    """Stopped and continued while it waits, as by ^Z and fg, a command goes on waiting."""
+def stopped_client(_):
+    """A command that is stopped and continued while it waits, as by ^Z and fg, continues to wait."""
     with LocalCluster("a") as p:
         with socket.socket(socket.AF_UNIX) as door:
             door.bind(p.socket("a", "admin"))
@@ -411,14 +413,14 @@ def a_client_that_is_stopped(_):
             client = subprocess.Popen([ELECT, "resign", "-c", str(p.conf), "--id", "a"], stdout=subprocess.PIPE, text=True)
             connection, _ = door.accept()
             with connection, connection.makefile() as question:
-                holds("it asks", json.loads(question.readline())["verb"] == "resign")
+                holds("the command sends its request", json.loads(question.readline())["verb"] == "resign")
                 for number, there in ((signal.SIGSTOP, "T"), (signal.SIGCONT, "S")) * 3:
-                    wait("it waits for the answer", lambda: state(client.pid) in ("S", "T", "Z"))
+                    wait("the command waits for the answer", lambda: state(client.pid) in ("S", "T", "Z"))
                     client.send_signal(number)
-                    wait(f"it is in state {there}", lambda: state(client.pid) in (there, "Z"))
-                holds("it still waits", client.poll() is None, client.returncode)
+                    wait(f"the command is in state {there}", lambda: state(client.pid) in (there, "Z"))
+                holds("the command still waits", client.poll() is None, client.returncode)
                 connection.sendall(b'{"ok": true, "group": "main", "from": "a", "from_term": 65537, "leader": "b", "term": 131074, "confirmed": true}\n')
-            holds("it is answered", client.communicate(timeout=LIMIT)[0] == "group main: b leads in term 2.2; a handed over in term 1.1\n", client.returncode)
+            holds("the command gets its answer", client.communicate(timeout=LIMIT)[0] == "group main: b leads in term 2.2; a handed over in term 1.1\n", client.returncode)
 
 
 @case
@@ -445,7 +447,7 @@ def supervised(_):
             hears("READY=1")
             p.daemons["a"].send_signal(signal.SIGTERM)
             hears("STOPPING=1")
-            holds("its end", p.daemons["a"].wait(LIMIT) == 0)
+            holds("the daemon's exit status", p.daemons["a"].wait(LIMIT) == 0)
 
 
 @case
@@ -453,14 +455,14 @@ def terminated(_):
     with LocalCluster(times=PATIENT_TIMES) as p:
         for number in (signal.SIGTERM, signal.SIGINT):
             leader, term = p.begin() if not p.daemons else p.leader()
-            wait("it knows who is next", lambda: p.known(leader).get("heir"))
+            wait("the leader has an heir", lambda: p.known(leader).get("heir"))
             p.daemons[leader].send_signal(number)
-            holds("its end", p.daemons[leader].wait(LIMIT) == 0)
+            holds("the daemon's exit status", p.daemons[leader].wait(LIMIT) == 0)
             new = p.leader(other_than=leader)
             holds("a later term", new[1] > term)
-            holds("it said that it hands over", re.search(r". hands its office to . \(the work of . has stopped\)", p.log(leader)), p.log(leader))
-            holds("nobody waited for a lease", "hears nothing from" not in p.log(new[0]), p.log(new[0]))
-            holds("its sockets are gone", not glob.glob(p.socket(leader, "*")[:-1] + "[!t]*[!e]") or
+            holds("the log reports the hand-over", re.search(r". hands its office to . \(the work of . has stopped\)", p.log(leader)), p.log(leader))
+            holds("the end of the lease was not awaited", "hears nothing from" not in p.log(new[0]), p.log(new[0]))
+            holds("the sockets are removed", not glob.glob(p.socket(leader, "*")[:-1] + "[!t]*[!e]") or
                   not os.path.exists(p.socket(leader)), glob.glob(p.socket(leader)[:-6] + "*"))
             p.start(leader)
             p.leader()
@@ -488,7 +490,7 @@ def permissions(_):
             for pid in (p.daemons["a"].pid, member_of(p.daemons["a"].pid)):
                 limits = pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines()
                 holds("a core may be left", "0" in next(line for line in limits if "core" in line).split()[4:6])
-                holds("undumpable", os.stat(f"/proc/{pid}/environ").st_uid == 0)
+                holds("not dumpable", os.stat(f"/proc/{pid}/environ").st_uid == 0)
     finally:
         os.umask(old)
 
@@ -522,17 +524,17 @@ def hostile_clients(_):
                 s.connect(p.socket(leader))
                 s.sendall(b'{"verb":')
             except OSError:
-                pass  # there is no room before its door
-        for s in slow:  # whoever is slow, or too many, is let go
+                pass  # the queue of connections is full
+        for s in slow:  # the daemon disconnects clients that are slow or too many
             try:
-                holds("it was answered", s.recv(100) == b"")
+                holds("an incomplete request was answered", s.recv(100) == b"")
             except TimeoutError:
-                raise Failure("a slow client is still there") from None
+                raise Failure("a slow client is still connected") from None
             except OSError:
                 pass
             s.close()
-        wait("it answers again", lambda: p.elect(leader, "is-leader").returncode == 0)
-        with socket.socket(socket.AF_UNIX) as never:  # asks, and never reads
+        wait("the daemon answers again", lambda: p.elect(leader, "is-leader").returncode == 0)
+        with socket.socket(socket.AF_UNIX) as never:  # a client that never reads
             never.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             never.connect(p.socket(leader))
             never.sendall(b'{"verb":"watch"}\n')
@@ -541,11 +543,11 @@ def hostile_clients(_):
                     holds(verb, answer(p.socket(leader, "admin"), {"verb": verb})["ok"])
             expect("is-leader", p.elect(leader, "is-leader"), 0, out="yes")
         holds("the leader has changed", p.leader() == before)
-        holds("it still runs", p.daemons[leader].poll() is None)
+        holds("the daemon still runs", p.daemons[leader].poll() is None)
 
 
 @case
-def options_that_mean_nothing(_):
+def options_of_other_verbs(_):
     for verb, option in (("init", "-o json"), ("init", "-S x"), ("members", "-g x"), ("reload", "-g x"), ("daemon", "-g x"),
                          ("config", "--id a"), ("readmit", "-o json"), ("key", "-g x")):
         expect(f"{verb} {option}", run(verb, *option.split()), 64, err="this verb does not take that option")
@@ -557,7 +559,7 @@ def without_a_mandate(_):
     with LocalCluster(options="mandate = none\n", times=STEADY_TIMES) as p:
         expect("config check", run("config", "check", p.conf), 0, out="TWO MEMBERS MAY LEAD AT ONCE")
         said = json.loads(run("config", "check", p.conf, "-o", "json").stdout)
-        holds("nothing is promised", said["mandate"] == "none" and "fail_over_ms" not in said, said)
+        holds("no time without a leader is promised", said["mandate"] == "none" and "fail_over_ms" not in said, said)
         os.unlink(p.state("a"))
         expect("init", p.elect("a", "init"), 0, out="is made")
         os.unlink(p.state("a"))
@@ -570,21 +572,22 @@ def without_a_mandate(_):
         expect("resign", p.elect("c", "resign"), 1, err="with mandate = none no office can be handed over: stop the leader instead")
         expect("pause", p.elect("c", "pause"), 1, err="with mandate = none elections cannot be paused")
         p.daemons["c"].terminate()
-        wait("it stops", lambda: p.daemons["c"].poll() == 0)
-        wait("another one", lambda: p.group("a").get("leader") == "b")
+        wait("the daemon stops", lambda: p.daemons["c"].poll() == 0)
+        wait("another member leads", lambda: p.group("a").get("leader") == "b")
 
 
 @case
-def nobody_else_can_take_it(_):
+def no_other_member_can_lead(_):
     with LocalCluster(roles={"a": "witness", "b": "witness"}, times=PATIENT_TIMES) as p:
         p.begin()
 
         def told():
-            """On a slow machine, it may hear only that it is not elected again yet."""
+            """Returns the refusal that names the new term; on a slow machine the first refusal may only report that no member was
+            elected in time."""
             done = p.elect("c", "resign", "--force")
-            holds("it is refused", done.returncode == 1 and is_late(done), done.stdout, done.stderr)
+            holds("the order is refused", done.returncode == 1 and is_late(done), done.stdout, done.stderr)
             return done if "c leads again, in term" in done.stderr else None
-        expect("resign", wait("it leads again", told), 1, err="elect resign: ")
+        expect("resign", wait("the leader leads again", told), 1, err="elect resign: ")
 
 
 @case
@@ -596,18 +599,19 @@ def roles_of_all_groups_or_of_none(_):
         as_observer = as_member.replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n")
 
         def vote_of_both(conf, votes):
-            """Makes `one` lead both groups, and reloads there until that member votes in both, or in none."""
+            """Makes `one` lead both groups, and reloads there until `voter` votes in both groups, or in none."""
             p.conf.write_text(conf)
 
             def changed():
                 for i in (0, 1):
                     p.transfer(one, i)
                 return p.elect(one, "reload").returncode == 0 and all((voter in p.known(one, i)["voters"]) == votes for i in (0, 1))
-            wait("then for both", changed)
+            wait("the change is complete in both groups", changed)
 
         def too_soon_for_one():
-            """It is, after each change of leader, for the longest lease. If main has a new leader, too, it is for both: then we try
-            again. If this machine stood still for the longest lease, it is for none: then the change is undone first."""
+            """Returns True if a reload changed only main. Each change of leader forbids changes of members for the longest lease.
+            If main had a new leader, too, both groups refused, and the case tries again. If this machine stalled for the longest
+            lease, no group refused: then the change is undone first."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)
@@ -616,29 +620,29 @@ def roles_of_all_groups_or_of_none(_):
             if done.returncode == 0:
                 vote_of_both(as_member, True)
             return "second: the previous membership change is not confirmed yet" in done.stderr
-        wait("one may change, the other one not", too_soon_for_one)
+        wait("the reload is refused because of one group", too_soon_for_one)
         holds("nothing has changed", all(voter in p.known(one, i)["voters"] for i in (0, 1)))
         expect("elsewhere", p.elect(third, "reload"), 0, out="where another one leads: its reload does that")
         vote_of_both(as_observer, False)
 
 
 @case
-def a_terminal_that_nobody_reads(_):
+def terminal_is_not_read(_):
     with LocalCluster("a", times=STEADY_TIMES) as p:
         reader, terminal = os.openpty()
         p.daemons["a"] = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=terminal,
                                           preexec_fn=die_with_parent)
         os.close(terminal)
-        wait("it runs", lambda: p.group("a").get("leads"))
+        wait("the daemon leads", lambda: p.group("a").get("leads"))
         for _ in range(600):
             ask(p.socket("a", "admin"), {"verb": "pause"})
             ask(p.socket("a", "admin"), {"verb": "resume"})
-        expect("it goes on", p.elect("a", "is-leader"), 0, out="yes")
+        expect("the daemon continues", p.elect("a", "is-leader"), 0, out="yes")
         os.close(reader)
 
 
 @case
-def logs_into_anything(_):
+def log_destinations(_):
     with LocalCluster("a") as p:
         for what in ("pipe", "socket"):
             ours, its = os.pipe() if what == "pipe" else map(lambda s: s.detach(), socket.socketpair())
@@ -660,7 +664,7 @@ def many_watch(_):
             for w in watchers:
                 w.stdout.readline()
             expect("one more", answered("watch", "-S", p.socket("a")), 75, err="too many clients: at most 16 watchers of one user")
-            expect("who only asks", p.elect("a", "is-leader"), 0, out="yes")
+            expect("a query beside the watchers", p.elect("a", "is-leader"), 0, out="yes")
             expect("of a group", p.elect("a", "watch", "-g", "mian"), 1, err="did you mean main?")
             expect("of a group", p.elect("a", "history", "-g", "mian"), 1, err="did you mean main?")
         finally:
@@ -668,7 +672,7 @@ def many_watch(_):
                 w.kill()
                 w.communicate()
         pages = json.loads(p.elect("a", "history", "--messages", "-o", "json").stdout)
-        holds("there is something", len(pages) > 0 and {"ago_us", "event"} <= set(pages[0]))
+        holds("the flight recorder has steps", len(pages) > 0 and {"ago_us", "event"} <= set(pages[0]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""elect verify, as a user meets it: what holds, what does not, and the history that shows it."""
+"""elect verify as a user meets it: properties that hold, properties that are violated, and counterexamples."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def verify(*args, code=0):
 
 
 def what_holds():
-    """Under the lecture's assumptions, and with faults while leaders are watched."""
+    """Properties that hold under the assumptions of the lecture, and with faults while leaders are watched."""
     for args in (["bully", 3], ["bully", 4], ["ring", 5], ["active-ring", 4], ["chang-roberts", 6],
                  ["chang-roberts", 4, "--crashes", 1], ["bully", 3, "--crashes", 1, "--recoveries", 1],
                  ["ring", 3, "--crashes", 1, "--form", "multicast"], ["active-ring", 3, "--crashes", 1],
@@ -32,7 +32,7 @@ def what_holds():
                  ["chang-roberts", 5, "--begin", "all"], ["ring", 4, "--begin", "1,3"]):
         found = verify("--algorithm", *args[:1], "--processes", *args[1:])
         check(f"{args} holds", found["verdict"] == "holds" and found["exhausted"], found)
-        check(f"{args} says all", [p["verdict"] for p in found["properties"]] == ["holds"] * 5, found["properties"])
+        check(f"{args} reports all properties", [p["verdict"] for p in found["properties"]] == ["holds"] * 5, found["properties"])
         check(f"{args} fields", found["bound"] is None and found["counterexample"] is None and found["states"] > 10
               and found["transitions"] >= found["states"] - 1 and found["depth"] > 3, found)
 
@@ -52,15 +52,15 @@ def what_does_not():
             replay = run("sim", path)
             check(f"{args} replays", replay.returncode == 0 and replay.stderr == "", replay)
             path.write_text(text.split("----\n")[0])
-            check(f"{args} is judged", run("sim", path, "-q").returncode == 1)
+            check(f"{args} is violated in the simulator, too", run("sim", path, "-q").returncode == 1)
             check("nothing left behind", os.listdir(folder) == ["bad.elect"], os.listdir(folder))
-        # what is about the future: it comes back to where it was, or to rest
+        # liveness: the counterexample ends in a cycle or at rest
         found = verify("--processes", 2, "--down", 1, "--begin", 0, "--timeouts", "any", "--property", "termination",
                        "--save", path, code=1)
         text = path.read_text()
         check("an endless election is marked", "\nmark\n" in text and "violated termination" in text, text)
-        check("and replays", run("sim", path).returncode == 0)
-        # elections that nobody of --begin began are judged too
+        check("the marked counterexample replays", run("sim", path).returncode == 0)
+        # elections that were not begun by a process of --begin are checked, too
         found = verify("--processes", "0,6,9", "--down", "0,6", "--leader", 0, "--joins", 1, "--cuts", 1,
                        "--property", "highest-wins", "--save", path, code=1)
         check("a joiner's election", found["properties"][0]["depth"] == 5 and run("sim", path).returncode == 0, found)
@@ -95,12 +95,12 @@ def numbers():
                 check(f"{args}: threads do not change {k}", found[0][k] == found[1][k] == found[2][k], found)
             if code == 1:
                 texts = {path.read_text() for path in kept}
-                check(f"{args}: threads do not change the history", len(texts) == 1, texts)
+                check(f"{args}: threads do not change the counterexample", len(texts) == 1, texts)
     one, four = (verify("--mandate", "majority", "--processes", 3, "--threads", t)["bytes_per_state"] for t in (1, 4))
-    check("threads share what was worked out: four need no more memory than one", four < 1.15 * one, four, one)
-    everybody = verify("--processes", 3, "--crashes", 1)
+    check("threads share their results: four need no more memory than one", four < 1.15 * one, four, one)
+    all_crash = verify("--processes", 3, "--crashes", 1)
     highest = verify("--processes", 3, "--crashes", 1, "--crashing", 2)
-    check("--crashing", highest["states"] < everybody["states"], highest["states"], everybody["states"])
+    check("--crashing", highest["states"] < all_crash["states"], highest["states"], all_crash["states"])
     complains(["verify", "--processes", 3, "--crashing", 2], "--crashing without --crashes")
     complains(["verify", "--processes", 3, "--crashes", 1, "--crashing", ""], "nobody crashes")
     complains(["verify", "--processes", 3, "--begin", "1,1"], "1 begins twice")
@@ -109,7 +109,7 @@ def numbers():
         full, reduced = (verify("--algorithm", algorithm, "--processes", 4, "--property", "agreement,highest-wins", *r)
                          for r in ([], ["--reduce"]))
         check(f"{algorithm}: the reduction keeps the verdict", full["verdict"] == reduced["verdict"] == "holds", reduced)
-        check(f"{algorithm}: and reduces", reduced["states"] < full["states"] and reduced["reduction"], full, reduced)
+        check(f"{algorithm}: the reduction has fewer states", reduced["states"] < full["states"] and reduced["reduction"], full, reduced)
     cut = verify("--algorithm", "ring", "--processes", 4, "--timeouts", "any", "--max-states", 5000, code=2)
     check("max-states", cut["bound"] == "max-states" and cut["verdict"] == "unknown" and not cut["exhausted"], cut)
     check("a bound that is just enough", verify("--processes", 3, "--max-states", 844)["exhausted"])
@@ -117,13 +117,13 @@ def numbers():
     cut = verify("--algorithm", "ring", "--processes", 5, "--timeouts", "any", "--max-memory", "20M", code=2)
     check("max-memory", cut["bound"] == "max-memory" and cut["bytes_per_state"] * cut["states"] < 60e6, cut)
     cut = verify("--processes", 2, "--timeouts", "any", code=2)
-    check("endless mailboxes are a bound", cut["verdict"] == "unknown" and not cut["exhausted"], cut)
+    check("mailboxes that grow without limit are a bound", cut["verdict"] == "unknown" and not cut["exhausted"], cut)
     joined = verify("--processes", 3, "--down", 2, "--joins", 1, "--crashes", 1, "--recoveries", 1)
     without = verify("--processes", 3, "--down", 2, "--joins", 1, "--crashes", 1)
-    check("who joined and crashed can recover", joined["states"] > without["states"], joined["states"], without["states"])
+    check("a process that joined and crashed can recover", joined["states"] > without["states"], joined["states"], without["states"])
     child = subprocess.Popen([ELECT, "verify", "--algorithm", "ring", "--processes", "6", "--timeouts", "any", "-o", "json"],
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    while True:  # until it is at work, which /proc tells
+    while True:  # until /proc shows that the search is running
         ticks = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[11]
         if int(ticks) > 20:
             break
@@ -142,14 +142,14 @@ def mandate():
     check("with clocks in bounds", names == {"one-per-term", "rising-grants", "released-last", "rising-tokens", "one-leader"}, found)
     check("the constants", found["mandate"]["lease"] == 20 and found["mandate"]["office"] == 9, found)
     text = run("verify", *majority, "--witnesses", 0, "--clocks", "bounded")
-    check("the constants in words", "D = 20, D_L = 9" in text.stdout and "terms up to 1" in text.stdout, text.stdout)
+    check("the constants in the text", "D = 20, D_L = 9" in text.stdout and "terms up to 1" in text.stdout, text.stdout)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bad.elect"
         found = verify(*majority, "--clocks", "beyond", "--threads", 2, "--save", path, code=1)
         check("clocks beyond the bound", "one-leader" in {p["name"] for p in found["properties"] if p["verdict"] == "violated"}, found)
-        check("and its replay", run("sim", path).returncode == 0, path.read_text())
+        check("its counterexample replays", run("sim", path).returncode == 0, path.read_text())
         kept = pathlib.Path(ROOT) / "test/scenario/counterexample/mandate-clocks-beyond.elect"
-        check("and it is the one that is kept", kept.read_text() == path.read_text())
+        check("the counterexample in test/scenario is the same", kept.read_text() == path.read_text())
     complains(["verify", *majority, "--losses", 1], "--losses is for elections without a mandate")
     complains(["verify", *majority, "--algorithm", "ring"], "--algorithm", "leave it out")
     complains(["verify", *majority, "--property", "agreement"], "--property", "one-per-term")

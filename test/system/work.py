@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
 
-Each of three members has an elect run, as a service manager would keep it, of a workload that ignores TERM, has
-grandchildren in sessions of their own, and writes down when each of them was last alive. Whatever happens to whom: work
-under a later token begins after the last sign of life under an earlier one. SECONDS and SEED are for `anything`."""
+Each of three members has an elect run, restarted as by a service manager, with a workload that ignores TERM, has grandchildren in
+sessions of their own, and records when each of them was last alive. Under every fault, work under a later token begins after the last
+sign of life under an earlier one. $SECONDS and $SEED are for `anything`."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
-# Without a real-time priority, which root has, it takes longer on a busy machine to kill what must not outlive a lease.
+# Without a real-time priority, which only root gets, a busy machine needs more time to kill what must not outlive a lease.
 ROOT = os.geteuid() == 0
 MARGIN = [] if ROOT else ["--kill-margin", "1s"]
 PAUSE = 0.8 if ROOT else 4  # seconds: longer than a lease
@@ -50,14 +50,14 @@ class Works(LocalCluster):
     def __exit__(self, *how):
         for pid in self.lost:
             end(pid)
-        for run in self.runs.values():  # whichever is left ends the rest
+        for run in self.runs.values():  # a surviving keeper ends the rest
             for pid in children(run.pid):
                 end(pid, signal.SIGCONT)
             run.kill()
             run.wait()
         super().__exit__(*how)
         left = [pid for pid in descendants() if self.folder.name in cmdline(pid).decode(errors="replace")]
-        for pid in left:  # of a run or a member that lost its keeper: the machine is left clean, whatever has happened
+        for pid in left:  # left by a run or a member without its keeper: clean up, whatever has happened
             end(pid)
 
     def work(self, name):
@@ -69,12 +69,12 @@ class Works(LocalCluster):
     def begin(self):
         self.start()
         for name in self.names:
-            wait("its sockets", lambda: self.group(name))
+            wait("the member answers", lambda: self.group(name))
             self.work(name)
         return self.working()
 
     def look_after(self):
-        """As a service manager does."""
+        """Restarts daemons and runs, as a service manager does."""
         for name in self.names:
             if self.daemons[name].poll() is not None:
                 self.start(name)
@@ -82,7 +82,7 @@ class Works(LocalCluster):
                 self.work(name)
 
     def offices(self):
-        """(token, when it began, when its last sign of life was) of all that worked."""
+        """Returns (token, first sign of life, last sign of life) of each process that worked."""
         found = []
         for path in self.records.iterdir():
             data = path.read_bytes()[:24]
@@ -92,13 +92,13 @@ class Works(LocalCluster):
         return sorted(found)
 
     def working(self, above=0, since=0):
-        """Until somebody works, under a later token, and began later; whose that is."""
+        """Waits until a process works that began after `since`, with a token above `above`; returns its member and token."""
         def found():
             self.look_after()
             now = clock()
             alive = [o for o in self.offices() if o[0] > above and o[1] > since and now - o[2] < 20_000]
             return alive[-1] if alive else None
-        token = wait("somebody works", found)[0]
+        token = wait("a process works", found)[0]
         return self.names[(token & 0xffff) - 1], token
 
     def judge(self):
@@ -106,10 +106,10 @@ class Works(LocalCluster):
         for a in offices:
             for b in offices:
                 if a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]):
-                    holds(f"{a[0] >> 16}.{a[0] & 0xffff} works after {b[0] >> 16}.{b[0] & 0xffff} has begun:", a[2] < b[1], a[2] - b[1], "us")
+                    holds(f"{a[0] >> 16}.{a[0] & 0xffff} works after the beginning of {b[0] >> 16}.{b[0] & 0xffff}:", a[2] < b[1], a[2] - b[1], "us")
         return offices
 
-    # ---- what may happen ----
+    # ---- faults ----
 
     def kill_member(self, name):
         pid = member_of(self.daemons[name].pid)
@@ -117,7 +117,7 @@ class Works(LocalCluster):
             end(pid)
 
     def kill_guardian(self, name):
-        """And the member some time later: nobody else would restart it."""
+        """Kills the guardian, and the member some time later, which does not restart by itself."""
         member = member_of(self.daemons[name].pid)
         self.daemons[name].kill()
         self.daemons[name].wait()
@@ -125,7 +125,7 @@ class Works(LocalCluster):
             self.lost.append(member)
             time.sleep(0.3)
             end(member)
-            wait("it is gone", lambda: state(member) in ("", "Z", "X"))
+            wait("the member is gone", lambda: state(member) in ("", "Z", "X"))
 
     def kill_both(self, name):
         self.kill(name)
@@ -145,7 +145,7 @@ class Works(LocalCluster):
 
     def restart(self, name):
         self.daemons[name].terminate()
-        wait("it has ended", lambda: self.daemons[name].poll() is not None)
+        wait("the daemon has ended", lambda: self.daemons[name].poll() is not None)
 
     def resign(self, name):
         self.elect(name, "resign")
@@ -163,7 +163,7 @@ class Works(LocalCluster):
         end(self.runs[name].pid, signal.SIGCONT)
 
     def stop_keeper(self, name):
-        """And what it keeps must end: the other one sees to it."""
+        """Stops the keeper, so that the runner must end the work, and kills the member."""
         for pid in children(self.runs[name].pid):
             end(pid, signal.SIGSTOP)
         self.kill_member(name)
@@ -178,7 +178,7 @@ class Works(LocalCluster):
 
 HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
            "kill-runner": 1, "kill-keeper": 1, "stop-runner": 1, "stop-keeper": 1, "kill-work": 1}
-MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}  # the leader changes
+MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}  # after these the leader changes
 
 
 def happens(what):
@@ -190,7 +190,7 @@ def happens(what):
                 getattr(p, what.replace("-", "_"))(name)
                 name, token = p.working(token if what in MOVES else 0, since)
             offices = p.judge()
-            holds("there was more than one", len(offices) > 1, offices)
+            holds("more than one process worked", len(offices) > 1, offices)
     return test
 
 
@@ -199,8 +199,8 @@ for what in HAPPENS:
 
 
 @case
-def on_loopback_and_in_other_times(_):
-    """A runner whose clock is years ahead."""
+def runner_in_another_time_namespace(_):
+    """The clock of the runner is years ahead."""
     if not os.path.exists("/proc/self/ns/time"):
         raise NotHere("needs time namespaces")
     need_root()
@@ -212,23 +212,23 @@ def on_loopback_and_in_other_times(_):
                                     HOSTILE, str(p.records), "record", "2"], stderr=log, preexec_fn=die_with_parent)
         try:
             shift = 100_000_000 * 1_000_000
-            first = wait("it works", p.offices)[0]
-            holds("in its own time", first[1] > shift)
+            first = wait("the workload runs", p.offices)[0]
+            holds("by the clock of the runner", first[1] > shift)
             look = p.known(next(n for n in p.names if n != leader))
-            holds("it leads", look["leader"] == leader)
+            holds("the leader is the same", look["leader"] == leader)
             p.kill_member(leader)
             run.wait(LIMIT)
-            wait("another one leads", lambda: any(p.group(n).get("leads") for n in p.names if n != leader))
+            wait("another member leads", lambda: any(p.group(n).get("leads") for n in p.names if n != leader))
             last = p.offices()[0][2] - shift
             time.sleep(0.1)
-            holds("and it has stopped", p.offices()[0][2] - shift == last and run.returncode == 75, run.returncode)
+            holds("the workload has stopped", p.offices()[0][2] - shift == last and run.returncode == 75, run.returncode)
         finally:
             run.kill()
             run.wait()
 
 
 def is_told(elect, *words):
-    """With -n it waits for the daemon for five seconds, and then says so: a busy one is asked again."""
+    """Runs elect run -n, and again if a busy daemon did not answer it within five seconds."""
     def found():
         done = elect(*words)
         return done if "the daemon does not answer" not in done.stderr else None
@@ -237,7 +237,7 @@ def is_told(elect, *words):
 
 @case
 def bad_input(_):
-    """One line each, that says what and what to do; and an exit status that means elect, not the command."""
+    """Each error is one line with its cause and remedy, and an exit status that means elect, not the command."""
     def elect(name, *words):
         return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=10 * LIMIT)
     with LocalCluster(times=STEADY_TIMES, groups=("main", "other")) as p:
@@ -248,50 +248,50 @@ def bad_input(_):
         expect("no such group", elect(leader, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
         expect("which group", elect(leader, "--", "true"), 125, err="there are several groups: say which with -g GROUP")
         expect("no --", elect(leader, "main", "true"), 125, err="--")
-        expect("nothing behind it", elect(leader, "main", "--"), 125, err="elect run: ")
+        expect("no command after --", elect(leader, "main", "--"), 125, err="elect run: ")
         expect("-n", is_told(elect, follower, "main", "-n", "--", "true"), 1, err=f"{leader} leads")
         for words, code in ((("/nowhere/at/all",), 127), ((str(p.conf),), 126), (("sh", "-c", "exit 7"), 7), (("sh", "-c", "kill -9 $$"), 137)):
             done = is_told(elect, leader, "main", "-n", "--on-exit", "hold", "--", *words)
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
-    with LocalCluster(times="profile = fast\n") as p:  # such a lease may be lost at any moment: this is said before it is looked at
+    with LocalCluster(times="profile = fast\n") as p:  # such a lease may be lost at any moment, but the times are checked first
         p.start()
-        wait("its sockets", lambda: p.group("a"))
+        wait("the member answers", lambda: p.group("a"))
         done = elect("a", "-k", "1s", "--", "true")
-        holds("the arithmetic", done.returncode == 125 and "grace 1000 ms + kill margin" in done.stderr and "2 x renewal 12 ms" in done.stderr, done.stderr)
+        holds("the times do not fit the lease", done.returncode == 125 and "grace 1000 ms + kill margin" in done.stderr and "2 x renewal 12 ms" in done.stderr, done.stderr)
     with LocalCluster("a", times="profile = fast\n") as p:
         p.begin()
-        wait("what protects", lambda: re.search("is killed .*ms before the lease ends", elect("a", "--", "true").stderr))
+        wait("the message names the margin", lambda: re.search("is killed .*ms before the lease ends", elect("a", "--", "true").stderr))
 
 
 @case
 def containment(_):
-    """The daemon says what contains the work: nothing but its process tree can fail to end it in time."""
+    """The daemon reports what contains the work; only a process tree may fail to end it in time."""
     ways = [([], "process tree")]
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
     for words, container in ways:
-        with Works(words=words, times=STEADY_TIMES) as p:  # it works on while it is looked at
+        with Works(words=words, times=STEADY_TIMES) as p:  # a lease that lasts while the case looks
             name, _ = p.begin()
             work = wait("the command is known", lambda: (w := p.known(name)["work"])["pid"] and w if not words else p.known(name)["work"])
             holds("work", work["running"] and work["runner_pid"] == p.runs[name].pid and work["since"] and work["containment"] == container
                   and work["waiting"] == 0 and work["backoff_seconds"] is None, work)
-            holds("its command", words or HOSTILE.encode() in cmdline(work["pid"]), work)
+            holds("the command of the work", words or HOSTILE.encode() in cmdline(work["pid"]), work)
             text = " ".join(p.elect(name, "status").stdout.split())  # as one line
-            holds("in words", f"(elect run: pid {p.runs[name].pid}), in a {container}" in text, text)
+            holds("the text names the containment", f"(elect run: pid {p.runs[name].pid}), in a {container}" in text, text)
 
 
 @case
 def failed_command(_):
-    """A command that fails hands leadership over, and exits with its status; one that ends well does not."""
+    """A command that fails hands leadership over, and its status is that of the run; a command that succeeds keeps leadership."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         run = [ELECT, "run", "-c", str(p.conf), "--id", leader, "--"]
-        holds("it ends well", subprocess.run([*run, "true"], capture_output=True).returncode == 0)
+        holds("a command that succeeds", subprocess.run([*run, "true"], capture_output=True).returncode == 0)
         holds("leadership is kept", p.leader() == (leader, term), p.log(leader))
         failed = subprocess.run([*run, "sh", "-c", "exit 3"], capture_output=True, text=True)
-        holds("it fails", failed.returncode == 3 and "exited with status 3: hands over leadership of main" in failed.stderr, failed)
+        holds("a command that fails", failed.returncode == 3 and "exited with status 3: hands over leadership of main" in failed.stderr, failed)
         wait("the term is over", lambda: (p.known(leader)["term"] or 0) > term)
         log = p.log(leader)
         holds("in this order", 0 <= log.find("all work has stopped") <= log.rfind("hands leadership over (its command exited with status 3")
@@ -299,17 +299,18 @@ def failed_command(_):
 
 
 def backed_off(log):
-    """The delays of a member, in seconds, as its log has them."""
+    """Returns the delays of a member, in seconds, from its log."""
     return [int(s) for s in re.findall(r"this member backs off for (\d+) s", log)]
 
 
 @case
 def fails_everywhere(_):
-    """A command that fails on every member does not spin: each of them waits twice as long after each failure."""
+    """A command that fails on every member is not restarted in a tight loop: each member waits twice as long after each
+    failure."""
     with LocalCluster() as p:
         p.start()
         for name in p.names:
-            wait("its sockets", lambda: p.group(name))
+            wait("the member answers", lambda: p.group(name))
         runs = [subprocess.Popen(["sh", "-c", f"while :; do {ELECT} run -q -c {p.conf} --id {n} -- /bin/false; done"],
                                  preexec_fn=die_with_parent, start_new_session=True) for n in p.names]
         try:
@@ -326,24 +327,24 @@ def fails_everywhere(_):
                 if entry["text"].endswith("starts its work"):
                     holds("no start in the first half of a back-off:", entry["at_us"] >= earliest, name, entry, earliest)
                 for delay in backed_off(entry["text"]):
-                    earliest = entry["at_us"] + delay * 500_000  # it may be logged some time after it began
+                    earliest = entry["at_us"] + delay * 500_000  # the delay may be logged some time after it began
 
 
 @case
 def unhealthy_before_it_starts(_):
-    """A leader whose check fails before its command starts hands over once, stands aside, and starts nothing."""
+    """A leader whose check fails before its command starts hands over once, stands aside, and does not start the command."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         started = p.folder / "started"
         run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--health", "echo no disk; exit 4", "--health-every", "200ms",
                                 "--health-tries", "2", "--", "touch", started], stderr=subprocess.PIPE, preexec_fn=die_with_parent)
         try:
-            wait("it hands over", lambda: (p.known(leader)["term"] or 0) > term)
+            wait("the member hands over", lambda: (p.known(leader)["term"] or 0) > term)
             log = p.log(leader)
-            holds("with the reason", "hands leadership over (its health check exited with status 4: no disk" in log, log)
-            holds("once", len(backed_off(log)) == 1 and not started.exists(), log)
-            holds("nothing works", not p.known(leader)["work"]["running"], p.known(leader))
-            holds("it stands aside", "main: stands aside (no elect run here is healthy)" in log, log)
+            holds("the log has the reason", "hands leadership over (its health check exited with status 4: no disk" in log, log)
+            holds("one hand-over, and no start", len(backed_off(log)) == 1 and not started.exists(), log)
+            holds("no work runs", not p.known(leader)["work"]["running"], p.known(leader))
+            holds("the member stands aside", "main: stands aside (no elect run here is healthy)" in log, log)
         finally:
             run.kill()
             run.communicate()
@@ -389,7 +390,7 @@ def unhealthy_while_another_works(_):
 
 @contextlib.contextmanager
 def running(p, name):
-    """An elect run of that member, which is killed in the end."""
+    """Runs elect run beside that member, and kills it at the end."""
     run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", name, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
                            preexec_fn=die_with_parent)
     try:
@@ -401,67 +402,67 @@ def running(p, name):
 
 @case
 def only_with_a_runner(_):
-    """Members without an elect run vote, but only the one that has one is elected. Without any there is no leader."""
+    """Members without an elect run vote, but only a member with one is elected. Without any run there is no leader."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
         for name in p.names:
-            wait("it stands aside", lambda: "main: stands aside (no elect run is connected here)" in p.log(name))
-            wait("status says so", lambda: all(text in p.elect(name, "status").stdout for text in (
+            wait("the member stands aside", lambda: "main: stands aside (no elect run is connected here)" in p.log(name))
+            wait("status reports it", lambda: all(text in p.elect(name, "status").stdout for text in (
                 "no member can be elected, because none has a run", "none; this member stands aside")))
-        wait("elect doctor says so", lambda: "no member has a healthy elect run (lead-only-with-runner = yes), so none may lead"
+        wait("elect doctor reports it", lambda: "no member has a healthy elect run (lead-only-with-runner = yes), so none may lead"
              in p.elect("c", "doctor").stdout)
-        for name in ("a", "b"):  # never the highest, which would be elected otherwise
-            with running(p, name):  # its keeper ends the work, and the member hands over
-                holds("it leads", p.leader()[0] == name, p.log(name))
-                wait("its work runs", lambda: p.known(name)["work"]["running"])
-                holds("one is ready", not p.known(name)["none_ready"] and p.known(name)["aside_because"] is None, p.known(name))
-            wait("it leads no more", lambda: not any(p.known(n)["leads"] for n in p.names))
+        for name in ("a", "b"):  # not the highest member, which would be elected anyway
+            with running(p, name):  # when the runner is killed, its keeper ends the work, and the member hands over
+                holds("the member with a run leads", p.leader()[0] == name, p.log(name))
+                wait("the work runs", lambda: p.known(name)["work"]["running"])
+                holds("one member stands ready", not p.known(name)["none_ready"] and p.known(name)["aside_because"] is None, p.known(name))
+            wait("no member leads", lambda: not any(p.known(n)["leads"] for n in p.names))
         with running(p, "a"):
-            holds("it leads", p.leader()[0] == "a", p.log("a"))
+            holds("the member with a run leads", p.leader()[0] == "a", p.log("a"))
             before = p.log("c").count("stands aside")
             with running(p, "c"):
-                wait("it may follow", lambda: "stands ready again" in p.log("c"))
-            wait("it stands aside again, at once", lambda: p.log("c").count("stands aside") > before)
+                wait("c stands ready", lambda: "stands ready again" in p.log("c"))
+            wait("c stands aside again", lambda: p.log("c").count("stands aside") > before)
             holds("the leader is the same", p.known("c").get("leader") == "a", p.log("c"))
             holds("no other member ever led", not any("c leads" in p.log(n) for n in p.names))
             before = p.log("c").count("stands ready again")
             p.edit("lead-only-with-runner = yes", "lead-only-with-runner = no")
             for name in p.names:
                 expect("reload", p.elect(name, "reload"), 0, out="lead-only-with-runner")
-            wait("it needs no run any more", lambda: p.log("c").count("stands ready again") > before)
+            wait("c needs no run any more", lambda: p.log("c").count("stands ready again") > before)
 
 
 @case
 def only_with_a_runner_beside_a_witness(_):
-    """A witness never leads, so it has nothing to stand aside from. A leader whose last run was stopped in good order keeps its
-    office; elect doctor says so if another member has a run, and elect resign hands over to that member."""
+    """A witness never leads, so it has nothing to stand aside from. A leader whose last run was terminated properly keeps its
+    office; elect doctor reports that if another member has a run, and elect resign hands over to that member."""
     with LocalCluster(times=STEADY_TIMES, roles={"c": "witness"}) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
         for name in p.names:
-            wait("those that may lead stand aside", lambda: (look := p.group(name)) and look["aside"] == ["a", "b"] and look["none_ready"])
+            wait("the members that may lead stand aside", lambda: (look := p.group(name)) and look["aside"] == ["a", "b"] and look["none_ready"])
         holds("the witness does not", p.known("c")["aside_because"] is None and "this member stands aside" not in p.elect("c", "status").stdout
               and "stands aside" not in p.log("c"), p.log("c"))
         with running(p, "a") as run:
-            holds("it leads", p.leader()[0] == "a", p.log("a"))
-            wait("its work runs", lambda: p.known("a")["work"]["running"])
+            holds("the member with a run leads", p.leader()[0] == "a", p.log("a"))
+            wait("the work runs", lambda: p.known("a")["work"]["running"])
             with running(p, "b"):
                 wait("another member is ready", lambda: p.known("a")["aside"] == [])
-                holds("no follower says what it has not heard since", p.known("c")["aside"] == [], p.known("c"))
+                holds("a follower does not report what it has not heard since", p.known("c")["aside"] == [], p.known("c"))
                 run.send_signal(signal.SIGTERM)
-                holds("stopped in good order", run.wait(LIMIT) == 143, run.returncode)
+                holds("the run is terminated properly", run.wait(LIMIT) == 143, run.returncode)
                 for name in p.names:
-                    wait("elect doctor says so", lambda: "the leader a has no healthy elect run (lead-only-with-runner = yes): start "
+                    wait("elect doctor reports it", lambda: "the leader a has no healthy elect run (lead-only-with-runner = yes): start "
                          "elect run there, or hand over to a member that has one: elect resign -g main" in p.elect(name, "doctor").stdout)
-                holds("it keeps its office", p.known("a")["leads"], p.log("a"))
+                holds("the leader keeps its office", p.known("a")["leads"], p.log("a"))
                 expect("resign", p.elect("c", "resign", "-g", "main"), 0, out="b leads")
-                wait("nothing is wrong any more", lambda: "elect run" not in p.elect("b", "doctor").stdout)
+                wait("doctor reports no more findings", lambda: "elect run" not in p.elect("b", "doctor").stdout)
 
 
 @case
 def anything(_):
-    """Whatever may happen, to anybody, for a while."""
+    """Random faults on random members, for a while."""
     seed = int(os.environ.get("SEED", "1"))
     dice, done = random.Random(seed), []
     with Works(words=["--respawn"] if seed % 2 else []) as p:
@@ -479,7 +480,7 @@ def anything(_):
                 p.working()
         p.working()
         offices = p.judge()
-        print(f"measured: seed {seed}: {len(done)} times something happened, {len(offices)} offices")
+        print(f"measured: seed {seed}: {len(done)} faults, {len(offices)} offices")
 
 
 if __name__ == "__main__":
