@@ -12,8 +12,8 @@
  *   output   ... and fills its output
  *   threads  ... and forks a tree, from a thread that is not the first one
  *   stopped  ... and stops itself
- *   record   ... and forks a tree, but writes to a new file TOKEN-PID in the folder FILE, which also
- *            has the time of its start
+ *   record   ... and forks a tree, but writes to a new file TOKEN-PID in the folder FILE, which
+ *            also has the time of its start
  *
  *   stalls   does no work: records when a processor of this machine stalled, and for how long */
 #include <errno.h>

@@ -364,7 +364,7 @@ def respawn(_):
                 f.client().say("STOP", why="again")
                 holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
                 holds("the command is started again", r.process.stdout.readline() == b"on\n")
-            f.die()  # and also if the daemon comes back
+            f.die()  # the same when the daemon is restarted
             holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
             f.listen()
             holds("the command is started again", r.process.stdout.readline() == b"on\n")
@@ -644,7 +644,7 @@ def watchdog(_):
     with Fake() as f:
         with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:  # less than the time for which it works
             holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
-        with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:  # signs that wait for the keeper count
+        with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:  # signs that come while the keeper is stopped count, too
             keeper, since = r.keeper(), boottime()
             os.kill(keeper, signal.SIGSTOP)
             wait("longer than the watchdog", lambda: boottime() > since + 8_500_000)

@@ -48,7 +48,7 @@ class Evidence:
 
 
 def hand_overs(evidence):
-    """Yields (member, token or None, from, until): a period in which an office may be handed over at any moment."""
+    """Returns (member, token or None, from, until) of each period in which an office may be handed over at any moment."""
     found = []
     for given in evidence.done("hand-over"):
         later = [start["at"] for start in evidence.done("started", given["member"]) if start["at"] > given["at"]]
