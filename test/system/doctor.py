@@ -293,7 +293,7 @@ def answers_without_findings(_):
 
 @case
 def rotation(_):
-    """The old key was removed on a only: the others are told that they may remove it, too."""
+    """The old key was removed on a only: doctor on the other members advises to remove it there, too."""
     with LocalCluster(times=QUICK) as p:
         confs = {}
         for n in "abc":  # each has a key file of its own
@@ -313,13 +313,13 @@ def rotation(_):
         for n in "abc":
             wait("use", lambda n=n: run("key", "use", "2", "-c", confs[n], "--id", n).returncode == 0)
         wait("remove", lambda: run("key", "remove", "1", "-c", confs["a"], "--id", "a").returncode == 0)
-        said = wait("b is told", lambda: found(p, "b", "keys", "a", "it does not accept key 1, which this member accepts but does not use"))
-        holds("what to do", said[0]["do"] == "if key 1 is new, elect key install there; if it is old, elect key remove 1 here", said)
+        said = wait("b reports a", lambda: found(p, "b", "keys", "a", "it does not accept key 1, which this member accepts but does not use"))
+        holds("the advice", said[0]["do"] == "if key 1 is new, elect key install there; if it is old, elect key remove 1 here", said)
 
 
 @case
 def open_to_others(_):
-    """Files and folders that other users may write to, and the admin socket, are named while a daemon runs."""
+    """While a daemon runs, doctor names each file, folder and admin socket that other users may write to."""
     with LocalCluster(times=CALM) as p:
         parts = p.folder / "conf.d"
         parts.mkdir()

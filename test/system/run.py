@@ -481,20 +481,21 @@ def on_exit(_):
 
 @case
 def signals_that_a_command_survives(_):
-    """A command that handles HUP, which often means to reload, and fails later has failed. A command that dies of HUP was told to end."""
+    """A command that handles HUP, which often means to reload, and ends with an error later has failed. A command that dies of HUP was
+    terminated, and has not failed."""
     with Fake() as f:
         ready, heard, end = (f.folder / name for name in ("ready", "heard", "end"))
         survives = f"trap 'touch {heard}' HUP; touch {ready}; until [ -e {end} ]; do sleep .02; done; exit 3"
         with Run(f, "--", "sh", "-c", survives) as r:
-            wait("it runs", ready.exists)
+            wait("the command runs", ready.exists)
             r.signal(signal.SIGHUP)
-            wait("it hears the signal", heard.exists)
+            wait("the command gets the signal", heard.exists)
             end.touch()
-            holds("it fails", r.end() == 3 and last_empty(f).flags == YIELDS | FAILED, r.process.returncode, last_empty(f))
+            holds("the command fails", r.end() == 3 and last_empty(f).flags == YIELDS | FAILED, r.process.returncode, last_empty(f))
         with Run(f, "--", "sh", "-c", f"touch {ready}2; exec sleep 600") as r:
-            wait("it runs", pathlib.Path(f"{ready}2").exists)
+            wait("the command runs", pathlib.Path(f"{ready}2").exists)
             r.signal(signal.SIGHUP)
-            holds("it was told to end", r.end() == 129 and last_empty(f).flags == 0, r.process.returncode, last_empty(f))
+            holds("the command was terminated", r.end() == 129 and last_empty(f).flags == 0, r.process.returncode, last_empty(f))
 
 
 @case
@@ -816,10 +817,10 @@ def terminal(_):
             os.execv(ELECT, [ELECT, "run", "-S", f.status_path, "--on-exit", "restart", "--", "sh", "-c", f"echo >>{starts}; exit 3"])
         seen = b""
         while b"restarts it in 1 s" not in seen:
-            holds("it restarts", select.select([master], [], [], LIMIT)[0], seen)
+            holds("the run restarts its command", select.select([master], [], [], LIMIT)[0], seen)
             seen += os.read(master, 4096)
         os.write(master, b"\x03")
-        holds("it ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3 and starts.read_text() == "\n", starts.read_text())
+        holds("the run ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3 and starts.read_text() == "\n", starts.read_text())
         os.close(master)
         for words in ([], ["--isolate"]):
             pid, master = pty.fork()

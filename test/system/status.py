@@ -103,7 +103,7 @@ def documented_keys(_):
         looked_at(p, leader, "work", seen)
         told = wait("the follower knows", lambda: (told := p.known(follower)["leader_work"])["pid"] and told)
         here = p.known(leader)["work"]
-        holds("the same work", told["running"] and told["pid"] == here["pid"] and told["since"] == here["since"], told, here)
+        holds("the follower reports the same work", told["running"] and told["pid"] == here["pid"] and told["since"] == here["since"], told, here)
         wait("status shows it", lambda: re.search(rf"^  work on {leader}: runs since \S+Z \(\d+ s\), pid {here['pid']}, as of \d+ s ago$",
                                                   p.elect(follower, "status").stdout, re.M))
         looked_at(p, follower, "a follower of a leader with work", seen)

@@ -352,15 +352,15 @@ def unhealthy_before_it_starts(_):
 
 @case
 def restarting(_):
-    """Between two starts of a command that fails nothing works, and status says so."""
+    """Between two starts of a failing command no work runs, and status reports that."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--on-exit", "restart", "--", "false"],
                                stderr=subprocess.DEVNULL, preexec_fn=die_with_parent)
         try:
-            work = wait("it restarts", lambda: (work := p.known(leader)["work"])["restarting"] and work)
-            holds("nothing works", not work["running"] and work["pid"] is None and work["runner_pid"] == run.pid, work)
-            wait("status says so", lambda: f"work here: none: the command failed, and elect run (pid {run.pid})" in p.elect(leader, "status").stdout)
+            work = wait("the run restarts its command", lambda: (work := p.known(leader)["work"])["restarting"] and work)
+            holds("no work runs", not work["running"] and work["pid"] is None and work["runner_pid"] == run.pid, work)
+            wait("status reports it", lambda: f"work here: none: the command failed, and elect run (pid {run.pid})" in p.elect(leader, "status").stdout)
         finally:
             run.kill()
             run.wait()
@@ -368,20 +368,20 @@ def restarting(_):
 
 @case
 def unhealthy_while_another_works(_):
-    """A run that reports that it is unhealthy while another one works must not keep the office when the other one has ended."""
+    """An unhealthy run must not keep the office after another run, which worked, has ended."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         end = p.folder / "end"
         run = [ELECT, "run", "-c", str(p.conf), "--id", leader]
         works = subprocess.Popen([*run, "--", "sh", "-c", f"until [ -e {end} ]; do sleep .02; done"], preexec_fn=die_with_parent)
-        wait("it works", lambda: p.known(leader)["work"]["running"])
+        wait("the first run works", lambda: p.known(leader)["work"]["running"])
         waits = subprocess.Popen([*run, "--health", "false", "--health-every", "200ms", "--health-tries", "1", "--", "true"], preexec_fn=die_with_parent)
         try:
-            wait("the other one is unhealthy", lambda: "is unhealthy (its health check exited with status 1)" in p.log(leader))
-            holds("nothing changes", p.leader() == (leader, term), p.log(leader))
+            wait("the second run is unhealthy", lambda: "is unhealthy (its health check exited with status 1)" in p.log(leader))
+            holds("the leader stays", p.leader() == (leader, term), p.log(leader))
             end.touch()
-            wait("it hands over", lambda: (p.known(leader)["term"] or 0) > term)
-            holds("with the reason", "hands leadership over (its health check exited with status 1)" in p.log(leader), p.log(leader))
+            wait("the member hands over", lambda: (p.known(leader)["term"] or 0) > term)
+            holds("the log has the reason", "hands leadership over (its health check exited with status 1)" in p.log(leader), p.log(leader))
         finally:
             for process in works, waits:
                 process.kill()
