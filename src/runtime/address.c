@@ -1,10 +1,11 @@
 /*
- * Where each peer is. A dynamic peer is where its packets come from: it may move while it runs, and
- * an attacker that repeats its packets from elsewhere must not be able to move it.
+ * The addresses of the peers. The address of a dynamic peer is the one that its packets come from:
+ * the peer may move while it runs, but an attacker that replays its packets from elsewhere must not
+ * be able to change its address.
  */
 #include "member.h"
 
-#define MOVED_PACKETS 5 /* that show that a dynamic peer is at another address */
+#define MOVED_PACKETS 5 /* from a new address, until a dynamic peer counts as moved */
 
 unsigned member_peer_with(const struct elect_member *m, uint16_t id)
 {
@@ -29,9 +30,10 @@ static void move(struct elect_member *m, unsigned peer, unsigned link,
     member_deposit_anew(m);
 }
 
-/* A dynamic peer has moved when some newest packets in a row have come from another address, for
- * the suspicion time, and none from the address that is known. An attacker that only relays packets
- * from elsewhere, however fast, moves no peer that is still heard at its own address. */
+/* A dynamic peer counts as moved when the newest packets came from one other address, MOVED_PACKETS
+ * or more in a row and for at least the suspicion time, and none came from the known address. An
+ * attacker that only relays packets from another address, however fast, cannot move a peer that is
+ * still heard at its own address. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from)
 {

@@ -1,4 +1,4 @@
-/* The alarm: a timerfd on CLOCK_BOOTTIME, watched by libuv. */
+/* The alarm is a timerfd on CLOCK_BOOTTIME, which libuv polls. */
 #include "alarm.h"
 
 #include "../base/clock.h"
@@ -17,8 +17,9 @@ static void arm(const struct alarm *c, const struct itimerspec *spec)
     timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
 }
 
-/* After a stall the packets that have come meanwhile may be taken first, and set the alarm again:
- * so this is also called there. */
+/* Counts a stall if the alarm is late by more than its patience. alarm_set() calls this, too:
+ * after a stall, packets that arrived meanwhile may be handled before the alarm rings, and set
+ * it again. */
 static void note_stall(struct alarm *c, elect_time now)
 {
     elect_time late = now - c->due;
@@ -29,7 +30,7 @@ static void note_stall(struct alarm *c, elect_time now)
     c->stalls.last = now;
 }
 
-/* Setting the timer clears its expirations, so that no read is needed: ring() usually sets it, and
+/* Setting a timerfd clears its expirations, so it need not be read. ring() usually sets it again;
  * otherwise it is disarmed here. */
 static void rings(uv_poll_t *poll, int status, int events)
 {
@@ -42,7 +43,7 @@ static void rings(uv_poll_t *poll, int status, int events)
     }
     elect_time now = elect_uv_now();
     if (c->set == ELECT_UNSET || c->set > now)
-        return; /* another callback of this turn of the loop has set it again */
+        return; /* another callback in this turn of the loop has set it again */
     note_stall(c, now);
     c->set = ELECT_UNSET;
     c->ring(c->context);
@@ -62,7 +63,8 @@ int alarm_open(struct alarm *c, uv_loop_t *loop)
     return error == 0 ? -uv_poll_start(&c->poll, UV_READABLE, rings) : -error;
 }
 
-/* A time in the past rings at once. Setting the same time again costs no system call. */
+/* Sets the alarm. A time in the past rings immediately. Setting the same time again costs no system
+ * call. */
 void alarm_set(struct alarm *c, elect_time when)
 {
     elect_time at = when > 0 ? when : 1;

@@ -1,5 +1,5 @@
-/* A timer on the clock of leases in a libuv loop. The timers of libuv would not do: they use
- * CLOCK_MONOTONIC and milliseconds. */
+/* A timer in a libuv loop that runs on the clock of the leases, in microseconds. The timers of
+ * libuv use CLOCK_MONOTONIC and milliseconds. */
 #ifndef ELECT_RUNTIME_ALARM_H
 #define ELECT_RUNTIME_ALARM_H
 
@@ -9,9 +9,9 @@ struct alarm {
     uv_poll_t poll;
     bool open;
     int fd;
-    elect_time set;      /* ELECT_UNSET: it is not set */
-    elect_time due;      /* the same, but not before the moment at which it was set */
-    elect_time patience; /* a ring that is later than this shows that the process stood still */
+    elect_time set;      /* when it rings; ELECT_UNSET: it is not set */
+    elect_time due;      /* `set`, or the moment at which it was set if that was later */
+    elect_time patience; /* a ring that is later than this counts as a stall; 0: none does */
     struct elect_stalls stalls;
     void (*ring)(void *context);
     void (*broken)(void *context, int error);
@@ -21,7 +21,7 @@ struct alarm {
 /* Returns 0 or an errno. The caller has filled in ring, broken and context. */
 int alarm_open(struct alarm *c, uv_loop_t *loop);
 void alarm_set(struct alarm *c, elect_time when);
-/* The data of the handle that is closed is the context. */
+/* Calls `closed` with a handle whose data is the context. */
 void alarm_close(struct alarm *c, uv_close_cb closed);
 
 #endif

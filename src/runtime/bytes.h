@@ -1,4 +1,4 @@
-/* Little-endian numbers in bytes: a writer and a reader that never leave their buffer. */
+/* Writes and reads little-endian numbers in a buffer, never beyond its end. */
 #ifndef ELECT_RUNTIME_BYTES_H
 #define ELECT_RUNTIME_BYTES_H
 
@@ -10,7 +10,7 @@
 struct bytes {
     uint8_t *at;
     const uint8_t *end;
-    bool fine; /* becomes false when there is no room, and stays so */
+    bool fine; /* false as soon as there is no room, and then for good */
 };
 
 static inline bool bytes_room(struct bytes *b, size_t length)

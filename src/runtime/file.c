@@ -1,4 +1,4 @@
-/* The state file: opening and locking it, making it so that it is never half there, and its I/O. */
+/* The state file on the disk: creates it atomically, opens and locks it, reads and writes it. */
 #include "file.h"
 
 #include "../base/clock.h"
@@ -23,7 +23,7 @@ const char *file_text(enum file_error error)
     return texts[error];
 }
 
-/* ---- reading and writing: all of it, or an error ---- */
+/* ---- complete reads and writes, or an error ---- */
 
 static int read_all(void *context, void *bytes, size_t length, uint64_t offset)
 {
@@ -57,7 +57,8 @@ static int write_all(void *context, const void *bytes, size_t length, uint64_t o
     return 0;
 }
 
-/* Never tried again: a failed fdatasync may have dropped pages that a second one does not write. */
+/* A failed fdatasync is never retried: it may have dropped pages, which a second one would not
+ * write. */
 static int sync_all(void *context)
 {
     struct file *f = context;
@@ -144,7 +145,7 @@ void file_close(struct file *f)
     f->fd = -1;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static int open_folder(const char *path, const char **name)
 {
@@ -163,7 +164,7 @@ static int open_folder(const char *path, const char **name)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Every byte is written, so that no later write can find the disk full. */
+/* Writes every byte of the file, so that no later write can find the disk full. */
 static int fill(struct file *f, struct store *s, struct state *state)
 {
     static const uint8_t zeros[STORE_STRIDE];
@@ -176,8 +177,8 @@ static int fill(struct file *f, struct store *s, struct state *state)
     return store_format(s, &file, state) == STORE_FINE ? 0 : s->error;
 }
 
-/* The file is filled without a name, or under the name `hidden`, then linked. Unlike a rename, a
- * link never replaces another file. */
+/* Fills a file without a name, or one with the name `hidden`, then links it as `name`. Unlike a
+ * rename, a link never replaces another file. */
 static int make(int folder, const char *hidden, const char *name, struct store *s,
                 struct state *state)
 {
@@ -196,8 +197,8 @@ static int make(int folder, const char *hidden, const char *name, struct store *
     return error;
 }
 
-/* For systems without O_TMPFILE or /proc. The name is random, because another process may do the
- * same. A crash leaves the hidden file behind. */
+/* For systems without O_TMPFILE or /proc. The hidden name is random, because another process may
+ * create a state file at the same time. A crash leaves the hidden file in the folder. */
 static int make_by_name(int folder, const char *name, struct store *s, struct state *state)
 {
     char hidden[32];

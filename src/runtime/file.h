@@ -1,5 +1,5 @@
-/* The state file on a real disk. It is made once, whole or not at all, and locked while it is
- * open. */
+/* The state file on a real disk. It is created once, completely or not at all, and is locked while
+ * it is open. */
 #ifndef ELECT_RUNTIME_FILE_H
 #define ELECT_RUNTIME_FILE_H
 
@@ -8,10 +8,11 @@
 /* name, text for the user */
 #define FILE_ERRORS(X)                                                                             \
     X(FINE, "fine")                                                                                \
-    X(MISSING, "there is none: create it with elect init")                                         \
-    X(EXISTS, "there is one already: this member was made before")                                 \
+    X(MISSING, "no such file: create it with elect init")                                          \
+    X(EXISTS, "it exists already: this member was created before")                                 \
     X(LOCKED, "another process uses it")                                                           \
-    X(NOT_MINE, "it must be a plain file of this user, and nobody else may write to it")           \
+    X(NOT_MINE,                                                                                    \
+      "it must be a plain file that belongs to this user and that no other user may write")        \
     X(SIZE, "it is damaged (its length is wrong): move it away, then run elect readmit")           \
     X(IO, "it cannot be read or written")
 
@@ -26,29 +27,30 @@ enum file_error {
 
 struct file {
     int fd;
-    int error;                  /* FILE_IO: an errno */
-    uint32_t syncs[FILE_SYNCS]; /* fdatasync that took less than 2^i us, and 2^(i-1) or more */
+    int error;                  /* the errno after FILE_IO */
+    uint32_t syncs[FILE_SYNCS]; /* how many fdatasync took less than 2^i us, and 2^(i-1) or more */
 };
 
-/* Returns how many fdatasync there were. */
+/* Returns the number of fdatasync calls. */
 uint64_t file_syncs(const struct file *f);
 
-/* Returns a time in microseconds that this share of all fdatasync, in percent, did not exceed, as
- * far as their powers of two tell: the lower bound of the last of them. */
+/* Returns this percentile of the durations of all fdatasync calls, in microseconds, rounded down to
+ * a power of two. */
 uint64_t file_sync_time(const struct file *f, unsigned percent);
 
 const char *file_text(enum file_error error);
 
-/* Opens and locks it. */
+/* Opens and locks the state file. */
 enum file_error file_open(struct file *f, const char *path);
 void file_close(struct file *f);
-/* Returns true if another process has it open. */
+/* Returns true if a process has opened and locked the state file. */
 bool file_is_locked(const char *path);
 
-/* Makes it with its first record; it is durable under its name when this returns. */
+/* Creates the state file with its first record. If this returns FILE_FINE, the file is durable
+ * under its name. */
 enum file_error file_create(const char *path, struct store *s, struct state *state, int *error);
 
-/* For store_open. */
+/* Returns the functions with which store_open() accesses the file. */
 struct store_file file_store(struct file *f);
 
 #endif

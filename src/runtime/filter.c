@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #define UDP_HEADER  8
-#define IPV4_SOURCE 12 /* in the header of the network */
+#define IPV4_SOURCE 12 /* offset in the IP header */
 #define IPV6_SOURCE 8
 #define LENGTH_MAX  BPF_MAXINSNS
 
@@ -29,7 +29,7 @@ static void load(struct program *p, uint16_t size, uint32_t at)
     add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_ABS | size, at));
 }
 
-/* Skips that many instructions unless what was loaded, which is big-endian, is this. */
+/* Skips `otherwise` instructions unless the loaded number, which is big-endian, is `value`. */
 static void expect(struct program *p, uint32_t value, uint8_t otherwise)
 {
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise));
@@ -40,7 +40,7 @@ static void finish(struct program *p, bool accepts)
     add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, accepts ? UINT32_MAX : 0));
 }
 
-/* The source of the packet is this address: accept. */
+/* Accepts the packet if its source is this address. */
 static void accept_from(struct program *p, const union elect_address *from)
 {
     bool six = from->any.sa_family == AF_INET6;
@@ -48,7 +48,7 @@ static void accept_from(struct program *p, const union elect_address *from)
     uint32_t word[4] = {from->four.sin_addr.s_addr};
     if (six)
         memcpy(word, &from->six.sin6_addr, sizeof word);
-    for (unsigned i = 0; i < words; i++) { /* behind it: two for each further word, and three */
+    for (unsigned i = 0; i < words; i++) { /* skips 2 for each word left, and 3 */
         load(p, BPF_W, (uint32_t)SKF_NET_OFF + (six ? IPV6_SOURCE : IPV4_SOURCE) + 4 * i);
         expect(p, __builtin_bswap32(word[i]), (uint8_t)(2 * (words - 1 - i) + 3));
     }
@@ -57,7 +57,7 @@ static void accept_from(struct program *p, const union elect_address *from)
     finish(p, true);
 }
 
-/* Refuses all but another magic and, of this protocol, a HELLO. */
+/* Refuses a packet of this protocol unless it is a HELLO. */
 static void refuse_others(struct program *p)
 {
     load(p, BPF_W, UDP_HEADER);

@@ -1,6 +1,7 @@
 /* A classic BPF program that accepts packets with a known tag, so that the kernel drops forged
- * ones. It can also accept samples: HELLOs with another tag and packets of another protocol, of
- * which the member takes a few each second, to name their likely reason. It needs no privilege. */
+ * packets. It can also accept samples: HELLOs with an unknown tag, and packets of another protocol.
+ * The member inspects a few samples each second and reports why they were probably rejected.
+ * Attaching a filter needs no privilege. */
 #ifndef ELECT_RUNTIME_FILTER_H
 #define ELECT_RUNTIME_FILTER_H
 
@@ -8,11 +9,11 @@
 
 #define FILTER_MAX_TAGS 1024
 
-/* Which samples: from no address, from those that are configured, from any. */
+/* The sources whose samples pass: none, the configured addresses, or all. */
 enum filter_samples { FILTER_NONE, FILTER_CONFIGURED, FILTER_ANY };
 
-/* Replaces the previous filter. `from`: the configured addresses, of the family of the socket. Sets
- * errno if it fails. */
+/* Replaces the previous filter. `from` holds the configured addresses, all of the family of the
+ * socket. If it fails, returns false and sets errno. */
 bool filter_attach(int socket, const uint32_t *tags, unsigned count, enum filter_samples samples,
                    const union elect_address *from, unsigned addresses);
 void filter_detach(int socket);

@@ -1,5 +1,5 @@
 /*
- * The handshake: HELLOs open sessions, keep the counters of both ends in step and tell the peers
+ * The handshake. HELLOs open sessions, keep the counters of both ends in step, and tell the peers
  * which keys are accepted here; REJECTs refuse a member that is rolled back or cloned. The rules
  * are those of session.h.
  */
@@ -28,14 +28,14 @@ static const struct {
 
 const char *session_refusal_text(enum session_refusal why) { return refusals[why].text; }
 
-/* ---- HELLO and REJECT go out ---- */
+/* ---- sending HELLO and REJECT ---- */
 
 static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
 {
     return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
 }
 
-/* The highest HELLO of the life that has drawn this nonce; 0 if that life is unknown. */
+/* Returns the highest HELLO of the life that has drawn this nonce; 0 if that life is unknown. */
 static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
 {
     if (is_with(&p->now.with[slot], echo))
@@ -43,7 +43,8 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
     return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
-/* Said once. If that HELLO is lost, the next DATA out of step is a new reason to say it. */
+/* Returns true if this HELLO must carry the highest counter. DATA out of step causes one such
+ * HELLO; if it is lost, the next DATA out of step causes another one. */
 static bool must_say_top(struct session *n, const uint8_t echo[SEAL_NONCE])
 {
     bool says = n->out_of_step && is_with(n, echo);
@@ -99,7 +100,8 @@ static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned s
     return session_packet(s, &head, p->hello[slot].send, content, sizeof content, out);
 }
 
-/* Under the key in use: a peer that is heard under another key may have no session there. */
+/* Returns true if no HELLO is needed. This depends on the key in use: a peer that is heard under
+ * another key may have no session under this one. */
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
     const struct session *n = &p->now.with[s->use];
@@ -132,7 +134,7 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
 
 /* ---- opening a session ---- */
 
-/* The highest protocol that both speak; 0 if there is none. */
+/* Returns the highest protocol that both ends speak; 0 if there is none. */
 static uint8_t common_protocol(const struct sessions *s, const struct hello *h)
 {
     uint8_t highest = s->highest < h->highest ? s->highest : h->highest;
@@ -172,7 +174,7 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
     bool anew = ELECT_ERA(h->incarnation) > ELECT_ERA(p->known.incarnation);
     struct session_life *life = lost ? &p->lost : &p->now;
     if (!is_same_life(p, h))
-        sodium_memzero(life, sizeof *life); /* whatever key its previous life spoke with */
+        sodium_memzero(life, sizeof *life); /* under every key that its previous life used */
     derive(s, p, slot, h, &life->with[slot]);
     p->patience = 0;
     if (lost) {
@@ -186,8 +188,8 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
 }
 
 /* Rule 5 (a): which of two processes with one number is the earlier one? Two lives with the same
- * incarnation started from the same state. If the one that is known still runs, the other one is
- * its clone; otherwise the state went back by one start. */
+ * incarnation started from the same state. If the known one still runs, the other one is its clone;
+ * otherwise the state went back by one start. */
 static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
                        const struct hello *h, uint64_t now, enum session_refusal *why)
 {
@@ -198,7 +200,7 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
                                                                         : SESSION_ROLLBACK;
     if (!lost && same && (!is_same_life(p, h) || (n->open && h->rekey == n->rekey)))
         return true;
-    *why = SESSION_ROLLBACK; /* a new era has a new state, which is not compared */
+    *why = SESSION_ROLLBACK; /* within an era; a new era has a new state, which is not compared */
     if (!lost && !same &&
         (h->incarnation < p->known.incarnation ||
          (ELECT_ERA(h->incarnation) == ELECT_ERA(p->known.incarnation) &&
@@ -208,8 +210,8 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
     return common_protocol(s, h) == 0;
 }
 
-/* Rules 5 (b) and 9. Lives without a state have no incarnation; the time of their start says which
- * is later. */
+/* Rules 5 (b) and 9: returns true if the HELLO is older than the session that exists. Lives without
+ * a state have no incarnation; the times of their starts tell which one is later. */
 static bool is_late(const struct session_peer *p, unsigned slot, const struct hello *h)
 {
     bool lost = (h->flags & HELLO_LOST) != 0;
@@ -218,9 +220,10 @@ static bool is_late(const struct session_peer *p, unsigned slot, const struct he
     return (lost && h->sequence < p->lost_began) || (is_same_life(p, h) && n->open && earlier);
 }
 
-/* ---- HELLO and REJECT come in ---- */
+/* ---- receiving HELLO and REJECT ---- */
 
-/* Limits how often authentic HELLOs are answered; a peer with a newer incarnation more often. */
+/* Limits how often HELLOs that may be recordings are answered; a peer with a newer incarnation is
+ * answered more often. */
 static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t now)
 {
     static const uint32_t interval[] = {SECOND, SECOND / 2, SECOND / 10};
@@ -240,14 +243,14 @@ static void reject(struct sessions *s, const struct incoming *in, const struct h
     struct session_event *e = in->event;
     uint64_t now = in->now;
     if (p->rejected != 0 && now - p->rejected < SECOND)
-        return; /* the host is not told either: it may be an old packet that is repeated */
+        return; /* the host is not told, either: it may be a repeated packet */
     p->rejected = now;
     e->news = SESSION_REFUSED;
     e->why = (uint8_t)why;
     e->answer_length = send_reject(s, p, in->slot, h, why, e->answer);
 }
 
-/* Rule 6: this HELLO is the newest of its life. */
+/* Rule 6: updates what is known of the peer by the newest HELLO of its life. */
 static void learn(struct session_peer *p, struct session_life *life, unsigned slot,
                   const struct hello *h, uint64_t now)
 {
@@ -261,10 +264,10 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     p->digest = h->digest;
     memcpy(p->keys, h->keys, sizeof p->keys);
     p->owed = h->taken >= p->owed ? 0 : p->owed;
-    p->plainly = true; /* the nonces are known, so that the next HELLO needs no third packet */
+    p->plainly = true; /* the nonces are known: the next HELLO echoes one, which saves a packet */
 }
 
-/* Rule 12. Honest ends are never so far apart, so a repeated HELLO changes nothing here. */
+/* Rule 12. Honest ends never differ this much, so a repeated HELLO changes nothing here. */
 static void keep_in_step(uint64_t *mine, uint64_t taken)
 {
     if (taken > *mine || *mine - taken > SESSION_LEAP)
@@ -279,7 +282,8 @@ static void keep_counters_in_step(struct session_peer *p, struct session *n, con
         keep_in_step(&n->sent, h->top);
 }
 
-/* The HELLO echoes a nonce of this start, so that it was not recorded before (rules 4 and 5). */
+/* Handles a HELLO that echoes a nonce of this life, so that it was not recorded before (rules 4 and
+ * 5). */
 static void take_live_hello(struct sessions *s, const struct incoming *in, const struct hello *h)
 {
     struct session_peer *p = in->peer;

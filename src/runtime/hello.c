@@ -1,4 +1,4 @@
-/* A HELLO as bytes. */
+/* Encodes and decodes a HELLO. */
 #include "hello.h"
 
 #include "bytes.h"

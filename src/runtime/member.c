@@ -1,5 +1,5 @@
-/* A member as its owner handles it: it fails, it stops, the host tells it something, and its
- * configuration changes while it runs. start.c is how it begins, turn.c what it does in between. */
+/* The functions with which the host controls a running member: to stop it, to give it inputs and
+ * notes, and to change its configuration. start.c starts a member; turn.c performs its steps. */
 #include "member.h"
 
 #include <sodium.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the end ---- */
+/* ---- failing and stopping ---- */
 
 static void let_go(struct elect_member *m)
 {
@@ -24,8 +24,7 @@ void elect_member_stop(struct elect_member *m)
     sodium_free(m->sessions);
     m->sessions = NULL;
     sodium_memzero(m->options.key, sizeof m->options.key);
-    m->handles =
-        1 + m->net.links + (m->clock.open ? 1 : 0); /* the first one is that of this call */
+    m->handles = 1 + m->net.links + (m->clock.open ? 1 : 0); /* 1 for this call */
     net_close(&m->net, closed);
     alarm_close(&m->clock, closed);
     let_go(m);
@@ -46,7 +45,7 @@ void member_broken(void *context, int error)
     member_fail(context, false, why);
 }
 
-/* ---- what the host says ---- */
+/* ---- input from the host ---- */
 
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in)

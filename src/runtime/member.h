@@ -1,8 +1,8 @@
 /*
- * What a member consists of, and what its files call in each other. start.c puts it together,
- * receive.c takes what comes in, reject.c counts what it rejects, timers.c wakes it up, turn.c
- * performs the output of its steps with outbox.c and testament.c, address.c knows where its peers
- * are; member.c, member_status.c and member_keys.c are the functions for its host.
+ * The parts of a member, and the functions that its files share. start.c puts it together,
+ * receive.c handles what it receives, reject.c counts what it rejects, timers.c wakes it up, turn.c
+ * performs the output of its steps with outbox.c and testament.c, address.c follows the addresses
+ * of its peers. member.c, member_status.c and member_keys.c contain the functions for its host.
  */
 #ifndef ELECT_RUNTIME_MEMBER_H
 #define ELECT_RUNTIME_MEMBER_H
@@ -12,30 +12,31 @@
 #include "net.h"
 #include "store.h"
 
-#define SELF_ROOM        512                 /* messages of a turn from the member to itself */
-#define OUTBOX_ROOM      (16 * SESSION_ROOM) /* bytes of a turn to a peer */
+#define SELF_ROOM        512                 /* messages in a turn from the member to itself */
+#define OUTBOX_ROOM      (16 * SESSION_ROOM) /* bytes in a turn to one peer */
 #define MEMBER_NOTE_MARK 0 /* in place of the mark of a group: a note from host to host */
 
 struct group {
-    uint32_t mark; /* stands for its name on the wire */
+    uint32_t mark; /* identifies the group on the wire */
     struct elect_config config;
     struct elect_node node;
     elect_time deadline[ELECT_TIMER_COUNT];
     bool announced;
-    bool deposits;          /* a testament has to be deposited before anything is sent */
-    bool done;              /* with options.lost: it knows enough */
-    struct elect_news news; /* the last ones that were announced */
+    bool deposits;          /* a testament must be deposited before anything is sent */
+    bool done;              /* with options.lost: the group knows enough */
+    struct elect_news news; /* as announced last */
 };
 
-/* Records that go to a peer at the end of this turn; a record for which there is no room is lost.
- * The bytes are kept elsewhere, because every turn checks whether all outboxes are empty, and that
- * must not touch a page of memory for each. */
+/* Records that are sent to a peer at the end of this turn; a record for which there is no room is
+ * lost. The bytes are kept elsewhere, because every turn checks whether all outboxes are empty, and
+ * that check must not touch a page of memory for each outbox. */
 struct outbox {
     size_t used;
     uint8_t *bytes;
 };
 
-/* From host to host: one at a time, so that notes take no room from the messages of members. */
+/* A note from host to host. Each peer has room for one, so that notes take no room from the
+ * messages of members. */
 struct note {
     size_t length; /* 0: none */
     uint8_t bytes[ELECT_UV_NOTE];
@@ -49,11 +50,11 @@ struct self_message {
 /* An address to which a dynamic peer may have moved. */
 struct candidate {
     union elect_address address;
-    elect_time since, heard; /* its first packet and its last one */
-    unsigned packets;        /* newest ones, in a row; 0 means no candidate */
+    elect_time since, heard; /* when its first and its last packet came */
+    unsigned packets;        /* in a row, each newer than all before; 0: no candidate */
 };
 
-/* Packets of a peer that failed since its last authentic one. */
+/* Packets of a peer that were rejected since its last authentic one. */
 struct rejections {
     uint32_t count;
     uint8_t reason; /* enum elect_rejection */
@@ -68,16 +69,16 @@ struct elect_member {
     uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
     elect_time link_heard[SESSION_PEERS][ELECT_UV_LINKS];
     struct candidate candidate[SESSION_PEERS][ELECT_UV_LINKS];
-    struct rejections rejected[SESSION_PEERS], stranger; /* one that has the key */
+    struct rejections rejected[SESSION_PEERS], stranger; /* stranger: it has the key */
     uint16_t stranger_id;
     struct {
-        elect_time since; /* when its second began */
-        unsigned known;   /* samples from configured addresses that were taken in it */
+        elect_time since; /* when the present second began */
+        unsigned known;   /* samples from configured addresses in this second */
         unsigned strange; /* samples from other addresses */
     } samples;
     struct group group[STORE_GROUPS];
     unsigned groups;
-    struct sessions *sessions; /* apart from the member: its keys are never swapped out or dumped */
+    struct sessions *sessions; /* in memory of its own, which is never swapped out or dumped */
     struct session_event event;
     struct outbox out[SESSION_PEERS], out_lost[SESSION_PEERS];
     uint8_t out_bytes[2 * SESSION_PEERS][OUTBOX_ROOM];
@@ -96,82 +97,85 @@ struct elect_member {
     unsigned handles;
 };
 
-/* From now on this member sends nothing and leads no group. */
+/* Ends the member: from now on it sends nothing and leads no group. */
 void member_fail(struct elect_member *m, bool forbidden, const char *why);
-void member_broken(void *context, int error); /* for the sockets and the alarm */
-/* A number that is equal for members with equal groups and configurations. */
+void member_broken(void *context, int error); /* callback of the sockets and the alarm */
+/* Returns a number that is equal for members with equal groups and configurations. */
 uint32_t member_digest(const struct elect_member *m);
 
 /* ---- turn.c ---- */
 
 struct elect_rule member_step(struct elect_member *m, unsigned group, const struct elect_input *in);
-/* Takes over what a step has put out; member_turn() performs it. */
+/* Queues the output of a step, which member_turn() performs. */
 void member_perform(struct elect_member *m, unsigned group, const struct elect_output *out,
                     elect_time now);
-/* Writes, deposits, sends, announces and delivers to the member itself, until all is done. */
+/* Writes the state, deposits testaments, sends, announces, and delivers to the member itself, until
+ * nothing is left to do. */
 void member_turn(struct elect_member *m);
-/* Writes the state if it has changed; false if that fails, and then nothing may be sent. */
+/* Writes the state if it has changed. Returns false if that fails; then nothing may be sent. */
 bool member_write(struct elect_member *m);
 
 /* ---- outbox.c ---- */
 
 void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t length);
-/* Queues a packet for the peer on all of its links. Nothing is sent if its length is 0. */
+/* Queues a packet for the peer on all of its links, unless its length is 0. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length);
-/* Empties all outboxes. */
+/* Sends the contents of all outboxes. */
 void member_flush(struct elect_member *m);
 
 /* ---- testament.c ---- */
 
 void member_deposit_all(struct elect_member *m);
-/* Testaments were sealed for a session, or addressed to a place, that is gone. The next turn
- * deposits new ones for the terms that this life has asked for. */
+/* Makes the next turn deposit new testaments for the terms that this life has requested. The old
+ * ones were sealed for a session, or addressed to a place, that is gone. */
 void member_deposit_anew(struct elect_member *m);
-/* The event is a testament of the peer; false if it is not valid for its present life. */
+/* Handles the event, a testament of the peer. Returns false if it is not valid for the peer's
+ * present life. */
 bool member_take_testament(struct elect_member *m, unsigned peer);
 
 /* ---- address.c ---- */
 
-/* Its index; m->peers if there is no such peer. */
+/* Returns the index of the peer; m->peers if there is no such peer. */
 unsigned member_peer_with(const struct elect_member *m, uint16_t id);
-/* Has the candidate been heard within the suspicion time? An attacker that repeats a packet with a
- * false source address makes the member send there for that long and no longer. */
+/* Returns true if the candidate was heard within the suspicion time. An attacker that repeats a
+ * packet with a false source address makes the member send to that address only for that long. */
 bool member_is_candidate_heard(const struct elect_member *m, const struct candidate *c);
-/* The event came from this address. */
+/* Updates the address of a dynamic peer after an event from this address. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from);
 
-/* ---- receive.c: for the sockets ---- */
+/* ---- receive.c: callbacks of the sockets ---- */
 
 void member_take(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
 void member_rested(void *context);
-/* The sockets let packets of the present sessions and keys pass and, at a bounded rate, samples of
- * what was rejected. */
+/* Makes the sockets accept packets of the present sessions and keys and, at a bounded rate, samples
+ * of other packets. */
 void member_filter_sockets(struct elect_member *m);
-/* The same after a session or a key has changed, with which testaments were sealed. */
+/* The same after a session or a key has changed; then new testaments are needed, too. */
 void member_filter(struct elect_member *m);
 
 /* ---- reject.c ---- */
 
-/* Counts a packet that is not authentic. Only fixed bytes of its head are looked at. */
+/* Counts a packet that is not authentic. It compares only the source address and fixed bytes of the
+ * head. */
 void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
                    const uint8_t *bytes, size_t length);
-/* An authentic packet of the peer came in. */
+/* Notes that an authentic packet of the peer has arrived. */
 void member_accept(struct elect_member *m, unsigned peer);
-/* Which samples may pass the filter now. */
+/* Returns which samples may pass the filter now. */
 enum filter_samples member_samples(const struct elect_member *m);
-/* When the filter is to be opened again; ELECT_UNSET: it is open. */
+/* Returns when the filter must be opened again; ELECT_UNSET if it is open. */
 elect_time member_samples_due(const struct elect_member *m);
-/* Opens the filter again if it is time. */
+/* Opens the filter again if that time has come. */
 void member_sample(struct elect_member *m, elect_time now);
-/* Returns why packets of the peer are rejected, if enough were to tell. */
+/* Returns why packets of the peer are rejected, once enough of them were. */
 struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer);
 
 /* ---- timers.c ---- */
 
 void member_ring(void *context);
-/* Sets the alarm to the time of the next timer, alarm or HELLO. */
+/* Sets the alarm to the next time at which a timer, an ALARM, a HELLO or the filter is due. */
 void member_set_timer(struct elect_member *m);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Changing the keys of a running member. Every step is refused while it would cut off a peer: a key
- * is used only when all live peers accept it, and removed only when no peer speaks with it.
+ * Changes the keys of a running member. A step that would cut off a peer is refused: a key can be
+ * used only when all live peers accept it, and removed only when no peer sends under it.
  */
 #include "member.h"
 
@@ -15,7 +15,7 @@ bool elect_member_key_install(struct elect_member *m, const struct elect_key *ke
     if (slot == SESSION_KEYS || sessions_slot(m->sessions, key->id) != SESSION_KEYS) {
         snprintf(why, room,
                  slot == SESSION_KEYS ? "there are two keys already: remove one first"
-                                      : "a key with that number is there already");
+                                      : "a key with that number is installed already");
         return false;
     }
     sessions_add_key(m->sessions, slot, key->id, key->key);
@@ -24,8 +24,8 @@ bool elect_member_key_install(struct elect_member *m, const struct elect_key *ke
     return true;
 }
 
-/* Is there a live peer that does not accept the key (of_use), or one that speaks with it? `whom` is
- * its number. */
+/* Returns true if a live peer does not accept the key (of_use), or if a peer still sends under it.
+ * `whom` is then the number of that peer. */
 static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, uint16_t *whom)
 {
     uint64_t now = (uint64_t)elect_uv_now();
@@ -64,7 +64,7 @@ bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, cha
     if (slot == SESSION_KEYS || slot == m->sessions->use) {
         snprintf(why, room,
                  slot == SESSION_KEYS ? "key %u is not installed here"
-                                      : "key %u is used here: use another one first",
+                                      : "key %u is in use here: use another key first",
                  id);
         return false;
     }
@@ -75,8 +75,8 @@ bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, cha
     }
     if (!force && in_the_way(m, slot, false, &whom)) {
         snprintf(why, room,
-                 "member %u still speaks with key %u: use another one there first, or --force, "
-                 "which cuts it off",
+                 "member %u still uses key %u: use another key there first, or cut it off with "
+                 "--force",
                  whom, id);
         return false;
     }

@@ -1,4 +1,4 @@
-/* Sockets: packets come in and go out in batches, to save system calls. */
+/* The sockets. Packets are received and sent in batches, to save system calls. */
 #include "net.h"
 
 #include "filter.h"
@@ -28,7 +28,7 @@ bool net_same(const union elect_address *a, const union elect_address *b)
 
 static void readable(uv_poll_t *poll, int status, int events);
 
-/* The kernel reports an error of a packet that was sent, and libuv has stopped polling. */
+/* Resumes polling, which libuv stops when the kernel reports an error of a packet that was sent. */
 static void look_again(struct net *n, unsigned link)
 {
     int error = 0;
@@ -39,7 +39,7 @@ static void look_again(struct net *n, unsigned link)
         n->broken(n->context, error);
 }
 
-/* Takes up to NET_AT_ONCE packets; fewer means that no more are waiting. */
+/* Receives up to NET_AT_ONCE packets; fewer mean that no more are waiting. */
 static unsigned take_some(struct net *n, unsigned link)
 {
     uint8_t(*bytes)[SEAL_MAX_PACKET + 1] = n->bytes;
@@ -54,7 +54,7 @@ static unsigned take_some(struct net *n, unsigned link)
                                             .msg_iovlen = 1};
     }
     int got = recvmmsg(n->fd[link], packet, NET_AT_ONCE, MSG_DONTWAIT, NULL);
-    for (int i = 0; i < got && link < n->links; i++) { /* the callback may close it */
+    for (int i = 0; i < got && link < n->links; i++) { /* the callback may close the link */
         n->traffic.taken++;
         n->traffic.taken_bytes += packet[i].msg_len;
         n->take(n->context, link, &from[i], bytes[i], packet[i].msg_len);
@@ -76,7 +76,7 @@ static void readable(uv_poll_t *poll, int status, int events)
     n->rested(n->context);
 }
 
-/* The wildcard address of the family of the other address. */
+/* Returns the wildcard address of the same family. */
 static union elect_address anywhere(const union elect_address *other)
 {
     union elect_address a = {.any = {.sa_family = other->any.sa_family}};
@@ -151,7 +151,7 @@ void net_send(struct net *n, unsigned link, const union elect_address *to, const
     memcpy(p->bytes, bytes, length);
 }
 
-/* A packet that the kernel refuses is lost, as on any network; those behind it are sent. */
+/* A packet that the kernel refuses is lost, as on any network; those after it are sent. */
 static void send_all(struct net *n, unsigned link, struct mmsghdr *message, unsigned count)
 {
     for (unsigned at = 0; at < count;) {
@@ -186,10 +186,10 @@ void net_flush(struct net *n)
     n->queued = 0;
 }
 
-/* The kernel limits the memory of filters (net.core.optmem_max), and a filter that is replaced
- * counts until then. A large cluster may exceed that: then the old filter goes first, and if that
- * does not suffice no samples are taken. Without any filter a flood would reach the member; but the
- * old one must not stay, because it would drop new sessions. */
+/* The kernel limits the memory of filters (net.core.optmem_max), and an old filter counts until it
+ * has been replaced. If a large cluster exceeds the limit, the old filter is removed first; if that
+ * does not suffice, the new one accepts no samples. If even that fails, there is no filter, and a
+ * flood can reach the member; but the old filter would drop new sessions. */
 static void replace_filter(int fd, const uint32_t *tags, unsigned count,
                            enum filter_samples samples, const union elect_address *from,
                            unsigned addresses)

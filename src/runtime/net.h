@@ -6,7 +6,7 @@
 #include "filter.h"
 #include "session.h"
 
-#define NET_AT_ONCE 16 /* packets that one call takes in */
+#define NET_AT_ONCE 16 /* packets that one call receives */
 #define NET_QUEUE   32 /* packets that one call sends */
 
 struct net_packet {
@@ -23,7 +23,7 @@ struct net {
     struct elect_traffic traffic;
     void (*take)(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
-    void (*rested)(void *context); /* after the packets of a turn of the loop */
+    void (*rested)(void *context); /* called after the packets of a turn of the loop */
     void (*broken)(void *context, int error);
     void *context;
     uint8_t bytes[NET_AT_ONCE][SEAL_MAX_PACKET + 1];
@@ -31,20 +31,20 @@ struct net {
     struct net_packet queue[NET_QUEUE];
 };
 
-/* Returns 0, or an errno and the link. A member without an address is bound to any address from
- * which it can reach `other`. */
+/* Returns 0, or an errno; `which` is then the number of the link that failed, from 1. A link
+ * without an address is bound to the wildcard address of the family of `other`. */
 int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
              unsigned *which);
-/* Returns 0 or an errno. It owns the descriptors from now on, also if it fails. */
+/* Returns 0 or an errno. Owns the descriptors from now on, even if it fails. */
 int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
 /* Queues a packet. net_flush() sends all queued packets, with one system call for each link. */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_flush(struct net *n);
-/* Lets packets with these tags pass, and samples of others. */
+/* Accepts packets with these tags, and samples of other packets. */
 void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
                 const struct elect_peer *peer, unsigned peers);
-void net_close(struct net *n, uv_close_cb closed); /* the data of the handles is the context then */
+void net_close(struct net *n, uv_close_cb closed); /* the data of each handle is the context then */
 bool net_same(const union elect_address *a, const union elect_address *b);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * What goes out: an outbox for each peer, whose records fill as few datagrams as possible, and
- * notes from host to host. A record is the mark of its group, its length, and a message.
+ * Sending. Each peer has an outbox, whose records fill as few datagrams as possible; hosts also
+ * send notes to each other. A record is the mark of its group, its length, and a message.
  */
 #include "member.h"
 
 #include "bytes.h"
 
-#define RECORD_HEAD 6 /* the mark of its group, and its length */
+#define RECORD_HEAD 6 /* the mark of the group, and the length */
 
 _Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
 
@@ -22,7 +22,7 @@ void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t 
 }
 
 /* A dynamic peer that may have moved gets each packet at both addresses: a leader that has moved
- * needs its grants before the suspicion time has passed at the new address. */
+ * needs its grants before the suspicion time has passed at its new address. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {
@@ -33,7 +33,7 @@ void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, si
     }
 }
 
-/* The length of the records from `from` on that fit into one datagram, all of them whole. */
+/* Returns the length of the records from `from` on that fit into one datagram as a whole. */
 static size_t datagram_length(const struct outbox *box, size_t from)
 {
     size_t length = 0;

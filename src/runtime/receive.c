@@ -1,6 +1,7 @@
 /*
- * What comes in: from the socket through the session to elect_step. The session decides what is
- * authentic and new; here its events become steps of the groups, news for the host, and answers.
+ * Receiving: from the socket through the session to elect_step. The session decides what is
+ * authentic and new; this file turns its events into steps of the groups, news for the host, and
+ * answers.
  */
 #include "member.h"
 
@@ -8,18 +9,18 @@
 
 _Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
 
-/* ---- records of a datagram ---- */
+/* ---- the records of a datagram ---- */
 
-/* The peer has lost its state and asks what is remembered. The incarnation that its session shows
- * counts, too: an answer, perhaps a grant, may be all that was heard of that life, and answers do
- * not name it. */
+/* Raises `met` for a peer that has lost its state and asks what is remembered. The incarnation that
+ * its session shows counts, too: an answer, perhaps a grant, may be all that was heard of that
+ * life, and answers do not contain the incarnation. */
 static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
 {
     uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
     *met = known > *met ? known : *met;
 }
 
-/* `turning` keeps the answers of the host back until all of the datagram is taken. */
+/* `turning` delays the answers of the host until the whole datagram has been handled. */
 static void take_note(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     if (m->options.note == NULL || m->event.lost)
@@ -64,7 +65,7 @@ static void take_data(struct elect_member *m, unsigned peer)
     }
 }
 
-/* ---- events of a session ---- */
+/* ---- the events of a session ---- */
 
 static void remember(struct elect_member *m, unsigned peer, bool at_once)
 {
@@ -86,14 +87,14 @@ static void opened(struct elect_member *m, unsigned peer)
     const struct session_event *e = &m->event;
     if (!e->lost)
         remember(m, peer, true);
-    member_filter(m); /* before the answer goes out: the reply to it must pass the filter */
+    member_filter(m); /* before the answer is sent: the reply to it must pass the filter */
     peer_news(m, peer, e->lost ? ELECT_PEER_LOST : ELECT_PEER_OPENED);
     if (!e->lost && m->sessions->peer[m->session_of[peer]].digest != m->sessions->digest)
         peer_news(m, peer, ELECT_PEER_DIFFERS);
 }
 
-/* The verdict is written to the state file. With every start the numbers of this member rise, so
- * that sooner or later the other members could no longer tell that its state is an old one. */
+/* Writes the verdict to the state file. The numbers of this member rise with every start, so that
+ * sooner or later the other members could no longer recognize its state as an old one. */
 static void must_stop(struct elect_member *m, enum session_refusal why)
 {
     if (m->over)
@@ -117,7 +118,7 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         must_stop(m, (enum session_refusal)e->why);
     if (m->over)
         return;
-    if (e->news == SESSION_TESTAMENT) { /* it does not show that the peer is alive */
+    if (e->news == SESSION_TESTAMENT) { /* a testament does not show that the peer is alive */
         if (member_take_testament(m, peer))
             peer_news(m, peer, ELECT_PEER_TESTAMENT);
         return;
@@ -135,13 +136,13 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         take_data(m, peer);
     if (e->answer_length == 0 || !member_write(m))
         return;
-    if (m->peer[peer].dynamic) /* its known address may be an old one */
+    if (m->peer[peer].dynamic) /* its known address may be out of date */
         net_send(&m->net, link, from, e->answer, e->answer_length);
     else
         member_send(m, peer, e->answer, e->answer_length);
 }
 
-/* ---- the socket ---- */
+/* ---- callbacks of the sockets ---- */
 
 void member_take(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length)

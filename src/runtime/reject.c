@@ -1,20 +1,20 @@
 /*
- * Packets that are rejected, and why. A member with another key, or of another cluster, sends
- * HELLOs that no other member can read. The socket filter lets some of them pass, so that both
- * sides can name the reason. Nothing in such a packet is authentic: only its source address and
- * fixed bytes of its head are compared. The result is only reported; nothing depends on it.
+ * Counts rejected packets and finds the reason. A member with another key, or of another cluster,
+ * sends HELLOs that no other member can read. The socket filter lets some of them pass, so that
+ * both sides can report the reason. Nothing in such a packet is authentic: only its source address
+ * and fixed bytes of its head are compared. The result is only reported; nothing depends on it.
  *
- * A flood must not keep the member busy. When SAMPLES packets from addresses that are not
- * configured were rejected within a second, the filter drops those for the rest of it; the same
- * holds for configured addresses. What the flood costs is then at most two receive buffers a
- * second. An attacker who wants to hide a wrong key has to forge the address of a member.
+ * A flood must not keep the member busy. When SAMPLES packets from unconfigured addresses were
+ * rejected within a second, the filter drops such packets for the rest of that second; the same
+ * holds for configured addresses. Therefore a flood costs at most two receive buffers a second. An
+ * attacker who wants to hide a wrong key must forge the address of a member.
  */
 #include "member.h"
 
 #define SECOND  1000000
-#define SAMPLES 16            /* a second */
-#define ENOUGH  4             /* on each link, in a row; a restarted peer sends one or two */
-#define RECENT  (10 * SECOND) /* HELLOs come once a second */
+#define SAMPLES 16            /* per second */
+#define ENOUGH  4             /* per link, in a row; a restarted peer sends one or two */
+#define RECENT  (10 * SECOND) /* HELLOs are sent once a second */
 
 const char *elect_uv_rejection(enum elect_rejection reason)
 {
@@ -26,7 +26,7 @@ const char *elect_uv_rejection(enum elect_rejection reason)
     return texts[reason];
 }
 
-/* The peer that is configured with this address, or m->peers. */
+/* Returns the peer that is configured with this address, or m->peers. */
 static unsigned peer_at(const struct elect_member *m, unsigned link,
                         const union elect_address *from)
 {
@@ -37,7 +37,7 @@ static unsigned peer_at(const struct elect_member *m, unsigned link,
     return peer;
 }
 
-/* As judge(), for a HELLO; `peer` is the peer that is configured with its source address. */
+/* As judge(), for a HELLO. On entry, `peer` is the one configured with its source address. */
 static enum elect_rejection judge_hello(const struct elect_member *m, const struct packet *head,
                                         unsigned *peer)
 {
@@ -55,8 +55,9 @@ static enum elect_rejection judge_hello(const struct elect_member *m, const stru
     return at < m->peers || dynamic ? ELECT_REJECTED_KEY : ELECT_REJECTED_NONE;
 }
 
-/* Finds the peer that sent the packet, and why it is rejected. Returns ELECT_REJECTED_NONE if the
- * packet proves nothing: it may be late or repeated, or come from a process that is not a peer. */
+/* Sets `peer` to the peer that sent the packet, and returns why it is rejected. Returns
+ * ELECT_REJECTED_NONE if the packet proves nothing: it may be late or repeated, or come from a
+ * process that is not a peer. */
 static enum elect_rejection judge(const struct elect_member *m, unsigned link,
                                   const union elect_address *from, const uint8_t *bytes,
                                   size_t length, unsigned *peer)
@@ -88,8 +89,9 @@ static void count_rejection(struct rejections *r, enum elect_rejection reason,
     r->last = now;
 }
 
-/* Remembers a process that has the key, but is not in this configuration: a member that was added
- * or removed elsewhere only. Of several it remembers one, until that is silent. */
+/* Remembers a process that has the key but is missing from this configuration: a member that was
+ * added or removed only elsewhere. Of several such processes it remembers one, until that one is
+ * silent. */
 static void meet_stranger(struct elect_member *m, const union elect_address *from,
                           const uint8_t *bytes, size_t length)
 {
@@ -109,7 +111,7 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
     elect_time now = elect_uv_now();
     unsigned peer, *taken;
     if (now - m->samples.since >= SECOND) {
-        member_sample(m, now); /* the alarm may come a little later than this packet */
+        member_sample(m, now); /* the alarm may ring a little later than this packet arrives */
         m->samples.since = now;
         m->samples.known = m->samples.strange = 0;
     }

@@ -1,4 +1,5 @@
-/* Between ranks and numbers: what the core remembers, and what the state file keeps. */
+/* Translates between ranks, which the core uses, and numbers of members, which the state file
+ * uses. */
 #include "saved.h"
 
 #include <assert.h>
@@ -11,7 +12,7 @@ static uint8_t owner(const struct elect_config *config, elect_term e)
     return e != 0 ? elect_rank(config, elect_term_owner(e)) : ELECT_NOBODY;
 }
 
-/* ---- which members are known ---- */
+/* ---- the peers in the state ---- */
 
 static struct state_peer *find(struct state *state, uint16_t id)
 {
@@ -30,15 +31,15 @@ static bool in_a_group(const struct state *state, uint16_t id)
     return false;
 }
 
-/* Is a of less use than b? */
+/* Returns true if `a` is of less use than `b`. */
 static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
 {
     bool counted = in_a_group(state, a->id);
     return counted != in_a_group(state, b->id) ? !counted : a->known.sequence < b->known.sequence;
 }
 
-/* The removed member of the least use. There is one, because a configuration has no more members
- * than there is room for. */
+/* Returns the removed member of the least use. There is one, because the state has room for all
+ * members of a configuration. */
 static struct state_peer *least_of_the_gone(struct state *state, const uint16_t *id, unsigned count)
 {
     struct state_peer *least = NULL;
@@ -68,7 +69,7 @@ const char *saved_begin(struct state *state, const uint16_t *id, unsigned count)
     return NULL;
 }
 
-/* ---- what is remembered ---- */
+/* ---- loading and storing ---- */
 
 bool saved_load(const struct elect_config *config, const struct state *state,
                 const struct state_group *group, struct elect_saved *saved, uint16_t *whom)
@@ -120,7 +121,8 @@ static void store_members(const struct elect_config *config, const struct elect_
     }
 }
 
-/* Terms of configured members first, then the latest ones of others, while there is room. */
+/* Stores the terms of configured members first, then the latest ones of others, while there is
+ * room. */
 static void store_closed(const struct elect_config *config, const struct elect_saved *saved,
                          struct state_group *group)
 {
@@ -143,7 +145,8 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-/* Kept apart from the incarnations that sessions remember: no HELLO has shown this one yet. */
+/* Stores these incarnations apart from those that sessions remember: no HELLO has shown them
+ * yet. */
 static void store_met(const struct elect_config *config, const struct elect_saved *saved,
                       struct state *state)
 {

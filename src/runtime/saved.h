@@ -6,18 +6,19 @@
 #include "elect.h"
 #include "store.h"
 
-/* Before each start: adds the other members of the configuration to the state. Returns NULL, or why
- * the member cannot start. What is remembered of a removed member guards against an earlier state
- * of it if it comes back, so it stays while there is room. If room is needed, members that are in
- * no group of the state go first, then those with the lowest sequence. A group is never forgotten,
+/* Adds the other members of the configuration to the state, before each start. Returns NULL, or why
+ * the member cannot start. What the state holds about a removed member detects an earlier state of
+ * it if it comes back, so it stays while there is room. If room is needed, members that are in no
+ * group of the state go first, then those with the lowest sequence. A group is never forgotten,
  * because its promises may be in force. */
 const char *saved_begin(struct state *state, const uint16_t *id, unsigned count);
 
-/* False if the configuration lacks a member of the state; `whom` is its number. */
+/* Returns false if the configuration lacks a member of the state; `whom` is then its number. */
 bool saved_load(const struct elect_config *config, const struct state *state,
                 const struct state_group *group, struct elect_saved *saved, uint16_t *whom);
 
-/* Into the group that was loaded. Closed terms of members that are not configured stay in it. */
+/* Stores into the group that was loaded. Closed terms of members that are not configured stay in
+ * it. */
 void saved_store(const struct elect_config *config, const struct elect_saved *saved,
                  struct state *state, struct state_group *group);
 

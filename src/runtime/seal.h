@@ -1,15 +1,15 @@
 /*
- * Packets and keys. Without the key a packet can be neither read nor made. Which packets are
- * believed is decided in session.c.
+ * Packets and keys. Without the key, a packet can be neither read nor made. session.c decides which
+ * packets are accepted.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
  *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of MAC
  *
- * The salt and the counter are the nonce. The salt is a hash of all that comes before it and of
- * the content, keyed with a secret that each start draws. So no nonce is used for two contents,
+ * The salt and the counter form the nonce. The salt is a hash of the bytes ahead of it and of the
+ * content, keyed with a secret that each start draws. Therefore no nonce is used for two contents,
  * even if a memory image is resumed twice or a process forks, and no packet needs getrandom().
  *
- * Everything is little-endian. from and to are the numbers of the configuration.
+ * Every number is little-endian. from and to are the numbers of the members in the configuration.
  */
 #ifndef ELECT_RUNTIME_SEAL_H
 #define ELECT_RUNTIME_SEAL_H
@@ -24,7 +24,7 @@
 #define SEAL_SALT        16
 #define SEAL_HEAD        40
 #define SEAL_PROOF       16
-#define SEAL_MAX_PACKET  1200 /* never fragmented */
+#define SEAL_MAX_PACKET  1200 /* small enough never to be fragmented */
 #define SEAL_MAX_CONTENT (SEAL_MAX_PACKET - SEAL_HEAD - SEAL_PROOF)
 #define SEAL_MAGIC       0x31454c45u /* "ELE1" */
 #define SEAL_TYPE_OFFSET 4
@@ -39,7 +39,7 @@ struct packet {
     uint64_t counter;
 };
 
-/* One end of a conversation, as it goes into a session's key. */
+/* One end of a session, as it goes into the session's key. */
 struct seal_end {
     uint16_t id;
     uint32_t incarnation;
@@ -55,20 +55,20 @@ void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
 void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
                         uint16_t to);
 
-/* The tag of a session's key, or of a hello key and the echoed nonce. A tag proves nothing: it lets
- * the socket filter drop most forged packets. */
+/* Return the tag of a session's key, or of a HELLO key and the echoed nonce. A tag proves nothing:
+ * it lets the socket filter drop most forged packets. */
 uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
 uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
 
-/* Returns the length of the packet. */
+/* Seals a packet and returns its length. */
 size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
                   const uint8_t key[SEAL_KEY], const uint8_t cluster[SEAL_CLUSTER],
                   const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
 
-/* Reads what can be read without a key; false if the bytes are not a packet. */
+/* Reads the head, which needs no key. Returns false if the bytes are not a packet. */
 bool seal_head(const uint8_t *bytes, size_t length, struct packet *head);
 
-/* Returns the length of the content, or -1 if the packet is not authentic. */
+/* Decrypts the content and returns its length, or -1 if the packet is not authentic. */
 int seal_open(const uint8_t *bytes, size_t length, const uint8_t key[SEAL_KEY],
               const uint8_t cluster[SEAL_CLUSTER], uint8_t content[SEAL_MAX_CONTENT]);
 

@@ -1,6 +1,6 @@
 /*
- * Sessions: packets come in and go out, DATA is taken once and in any order within a window. The
- * handshake that opens sessions is in handshake.c, what changes with the keys in session_keys.c.
+ * Sessions: receives and sends packets. DATA is accepted once, and in any order within a window.
+ * handshake.c opens sessions; session_keys.c changes their keys.
  */
 #include "session_internal.h"
 
@@ -11,16 +11,16 @@
 
 const uint8_t session_no_nonce[SEAL_NONCE];
 
-/* ---- DATA and testaments come in ---- */
+/* ---- receiving DATA and testaments ---- */
 
-/* Is the counter too old to know whether it was taken before, or further ahead than an honest one
- * can be (rule 12)? */
+/* Returns true if the counter is too old to know whether it was accepted before, or further ahead
+ * than an honest one can be (rule 12). */
 static bool is_out_of_step(const struct session *n, uint64_t counter)
 {
     return counter < n->top ? n->top - counter >= SESSION_WINDOW : counter - n->top > SESSION_LEAP;
 }
 
-/* Was the counter, which is in step, not taken before? */
+/* Returns true if the counter, which is in step, was not accepted before. */
 static bool is_new(const struct session *n, uint64_t counter)
 {
     return counter > n->top || (n->window[counter % SESSION_WINDOW / 64] >> counter % 64 & 1) == 0;
@@ -63,7 +63,7 @@ static void take_testament(struct sessions *s, const struct incoming *in, const 
     e->length = (size_t)got;
 }
 
-/* Anyone can repeat these packets, so only some of them are opened in a turn. */
+/* Limits how many packets are decrypted in a turn that anyone could have repeated. */
 static bool may_try(struct sessions *s)
 {
     bool may = s->tried < SESSION_HELLOS;
@@ -107,7 +107,7 @@ static void take_data(struct sessions *s, const struct incoming *in, struct sess
     take_bytes(&b, e->content, e->length);
 }
 
-/* ---- any packet comes in ---- */
+/* ---- receiving any packet ---- */
 
 static struct session_peer *peer_of(struct sessions *s, uint16_t id)
 {
@@ -161,10 +161,10 @@ void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_
 
 void sessions_turn(struct sessions *s) { s->tried = 0; }
 
-/* ---- DATA and testaments go out ---- */
+/* ---- sending DATA and testaments ---- */
 
-/* Does the peer take DATA in session `n` more surely than in the other one? It may have dropped the
- * key of that one, or not have that session yet. */
+/* Returns true if the peer is more likely to accept DATA in session `n` than in `than`: it may have
+ * removed the key of `than`, or not have that session yet. */
 static bool is_better(const struct sessions *s, const struct session *n, const struct session *than)
 {
     if (n->open != than->open || n->sure != than->sure)
@@ -234,7 +234,7 @@ size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
     return total;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room)
 {
@@ -282,7 +282,7 @@ uint64_t sessions_heard(const struct sessions *s, unsigned peer)
     return last;
 }
 
-/* ---- the beginning ---- */
+/* ---- setup ---- */
 
 void sessions_begin(struct sessions *s)
 {

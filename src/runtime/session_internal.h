@@ -1,24 +1,24 @@
-/* What the files of the sessions share: session.c, handshake.c and session_keys.c. */
+/* Shared by the files of the sessions: session.c, handshake.c and session_keys.c. */
 #ifndef ELECT_RUNTIME_SESSION_INTERNAL_H
 #define ELECT_RUNTIME_SESSION_INTERNAL_H
 
 #include "session.h"
 
-/* A packet that has come in, whose head names a peer and a key that are known. */
+/* A received packet whose head names a known peer and a known key. */
 struct incoming {
     struct session_peer *peer;
     unsigned slot; /* of its key */
     uint64_t counter;
     uint64_t now;
-    unsigned link; /* SESSION_LINKS if it shows nothing about any link */
+    unsigned link; /* SESSION_LINKS if it proves nothing about any link */
     const uint8_t *bytes;
     size_t length;
-    struct session_event *event; /* what it means, for the caller */
+    struct session_event *event; /* the result, for the caller */
 };
 
-extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros: an echo of nothing */
+extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros, echoed in place of a nonce */
 
-/* Seals a packet of this start with `key`; returns its length. */
+/* Seals a packet of this life with `key` and returns its length. */
 static inline size_t session_packet(const struct sessions *s, const struct packet *head,
                                     const uint8_t *key, const uint8_t *content, size_t length,
                                     uint8_t out[SEAL_MAX_PACKET])
@@ -26,13 +26,13 @@ static inline size_t session_packet(const struct sessions *s, const struct packe
     return seal_write(head, s->secret, key, s->cluster, content, length, out);
 }
 
-/* Was something new heard in this session within the suspicion time? */
+/* Returns true if something new was heard in this session within the suspicion time. */
 static inline bool session_is_heard(const struct sessions *s, const struct session *n, uint64_t now)
 {
     return n->open && now - n->heard < s->suspicion;
 }
 
-/* The same in any session of this life. */
+/* Returns true if that holds for any session of this life. */
 static inline bool session_life_is_heard(const struct sessions *s, const struct session_life *life,
                                          uint64_t now)
 {
@@ -44,7 +44,7 @@ static inline bool session_life_is_heard(const struct sessions *s, const struct 
 
 /* ---- session.c ---- */
 
-/* Rule 11: was this packet made later than all that came in on the link before? */
+/* Rule 11: returns true if this packet was made later than all that came on the link before it. */
 bool session_is_later(uint64_t highest[SESSION_LINKS], unsigned link, uint64_t counter);
 
 /* ---- handshake.c ---- */
@@ -56,7 +56,7 @@ void session_take_reject(struct sessions *s, const struct incoming *in, const ui
 
 /* ---- session_keys.c ---- */
 
-/* Derives the keys for HELLOs between this member and the peer, if there is a key in the slot. */
+/* Derives the keys of HELLOs between this member and the peer, if there is a key in the slot. */
 void session_meet(struct sessions *s, struct session_peer *p, unsigned slot);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Keys of sessions: installing, using and removing them while the sessions go on, and what a peer
- * accepts or speaks with. Every change is told to all peers until they confirm it.
+ * The keys of sessions: installs, selects and removes them while the sessions go on, and tells
+ * which keys a peer accepts or uses. A change of the keys that this member accepts is announced to
+ * all peers until they confirm it.
  */
 #include "session_internal.h"
 
@@ -16,7 +17,7 @@ uint8_t sessions_slot(const struct sessions *s, uint8_t id)
     return slot;
 }
 
-/* ---- what peers have ---- */
+/* ---- the keys of the peers ---- */
 
 bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot)
 {
@@ -42,7 +43,7 @@ bool sessions_speaks_with(const struct sessions *s, unsigned peer, uint8_t slot,
     return speaks_with(s, &p->now, slot, now) || speaks_with(s, &p->lost, slot, now);
 }
 
-/* ---- what changes here ---- */
+/* ---- the keys of this member ---- */
 
 void session_meet(struct sessions *s, struct session_peer *p, unsigned slot)
 {
@@ -78,7 +79,7 @@ static void hello_is_due(struct session_peer *p)
     p->patience = 0;
 }
 
-/* Until each peer says that it has taken such a HELLO. */
+/* Makes this member send HELLOs to each peer until the peer confirms that it has accepted one. */
 static void tell_all(struct sessions *s)
 {
     for (unsigned i = 0; i < s->count; i++) {

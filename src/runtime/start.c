@@ -1,5 +1,5 @@
-/* How a member starts: it binds its sockets, opens its state, begins its sessions and takes the
- * first step of each group. Nothing is sent before the new incarnation is on the disk. */
+/* Starts a member: binds its sockets, opens its state, begins its sessions and performs the first
+ * step of each group. Nothing is sent before the new incarnation is on the disk. */
 #include "../base/clock.h"
 #include "member.h"
 
@@ -49,7 +49,7 @@ static struct state_group *group_of(struct state *state, const char *name)
     return g;
 }
 
-/* Puts the groups of the state in order, so that group i of the member is group i of the state. */
+/* Orders the groups of the state, so that group i of the member is group i of the state. */
 static bool order_group(struct elect_member *m, unsigned i, char *why, size_t room)
 {
     const char *name = m->options.group[i].name;
@@ -78,7 +78,8 @@ static bool begin_group(struct elect_member *m, unsigned i, char *why, size_t ro
     g->mark = mark_of(from->name);
     for (unsigned j = 0; j < i; j++)
         if (m->group[j].mark == g->mark) {
-            snprintf(why, room, "groups %s and %s cannot be told apart: give one another name",
+            snprintf(why, room,
+                     "cannot distinguish groups %s and %s on the wire: rename one of them",
                      m->options.group[j].name, from->name);
             return false;
         }
@@ -153,7 +154,7 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     return false;
 }
 
-/* The member has lost its state: there must be no file at the path of the new one. */
+/* For a member that has lost its state: there must be no file at the path of the new one. */
 static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     struct file there;
@@ -222,7 +223,7 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
     while (me < peers && peer[me].id != id)
         me++;
     if (me == peers) {
-        snprintf(why, room, "member %u is not among the members", id);
+        snprintf(why, room, "the configuration does not contain member %u", id);
         return false;
     }
     int error = net_bind(&peer[me], &peer[me == 0], sockets, &link);
@@ -235,7 +236,7 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
         inet_ntop(a->any.sa_family,
                   six ? (const void *)&a->six.sin6_addr : (const void *)&a->four.sin_addr, host,
                   sizeof host);
-    snprintf(why, room, six ? "its address [%s]:%u: %s: %s" : "its address %s:%u: %s: %s", host,
+    snprintf(why, room, six ? "cannot bind [%s]:%u: %s: %s" : "cannot bind %s:%u: %s: %s", host,
              ntohs(a->four.sin_port), strerror(error), bind_remedy(error));
     return false;
 }
@@ -250,7 +251,7 @@ static bool open_net(struct elect_member *m, char *why, size_t room)
         return false;
     int error = net_open(&m->net, m->options.loop, fd != NULL ? fd : own, m->peer[m->me].links);
     if (error != 0)
-        snprintf(why, room, "its sockets: %s", strerror(error));
+        snprintf(why, room, "cannot open its sockets: %s", strerror(error));
     return error == 0;
 }
 
@@ -259,7 +260,7 @@ static bool begin(struct elect_member *m, bool *forbidden, char *why, size_t roo
     while (m->me < m->peers && m->peer[m->me].id != m->options.id)
         m->me++;
     if (m->me == m->peers) {
-        snprintf(why, room, "member %u is not among the members", m->options.id);
+        snprintf(why, room, "the configuration does not contain member %u", m->options.id);
         *forbidden = true;
         return false;
     }
@@ -298,7 +299,7 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
     int error = alarm_open(&m->clock, options->loop);
     if (error != 0 || !begin(m, forbidden, why, room)) {
         if (error != 0)
-            snprintf(why, room, "no timer: %s", strerror(error));
+            snprintf(why, room, "cannot create a timer: %s", strerror(error));
         elect_member_stop(m);
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* The records of the state file: as bytes, in their slots, and which of them is the latest. */
+/* The records of the state file: their encoding, their slots, and which one is the latest. */
 #include "store.h"
 
 #include "bytes.h"
@@ -34,7 +34,7 @@ static size_t slot_length(unsigned groups)
     return (HEAD + groups * GROUP + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* Over all of the slot except the checksum itself. */
+/* Computes the checksum of the whole slot except the checksum itself. */
 static void checksum(const uint8_t *slot, size_t length, uint8_t out[CHECKSUM])
 {
     crypto_generichash_state state;
@@ -44,7 +44,7 @@ static void checksum(const uint8_t *slot, size_t length, uint8_t out[CHECKSUM])
     crypto_generichash_final(&state, out, CHECKSUM);
 }
 
-/* ---- a record as bytes ---- */
+/* ---- the encoding of a record ---- */
 
 static void put_group(struct bytes *b, const struct state_group *g)
 {
@@ -83,7 +83,7 @@ static bool take_group(struct bytes *b, struct state_group *g)
     return g->members <= STORE_MEMBERS && memchr(g->name, '\0', STORE_NAME) != NULL;
 }
 
-/* The place is part of the slot, so that a copy of it at another place is not taken for a slot. */
+/* The slot contains its place, so that a copy of it at another place is not mistaken for a slot. */
 static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
 {
     size_t length = slot_length(state->groups);
@@ -126,7 +126,7 @@ static bool take_head(struct bytes *b, struct state *state)
     state->incarnation = (uint32_t)take_number(b, 4);
     state->condemned = (uint8_t)take_number(b, 1);
     return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
-           state->sequence < LAST_SEQUENCE; /* so that there is always a next one */
+           state->sequence < LAST_SEQUENCE; /* so that there is always a next sequence */
 }
 
 static enum store_error take_slot(uint8_t *slot, unsigned place, struct state *state)
@@ -179,9 +179,9 @@ static enum store_error sync_file(struct store *s)
     return failed(s, s->file.sync(s->file.context));
 }
 
-/* First the copy that may not be whole, then the whole one; and not before the writes that an
- * earlier process left in the page cache are synced. So one copy is whole at every moment, even if
- * the power fails while a sector is written. */
+/* Syncs the writes that an earlier process may have left in the page cache, then writes the record
+ * again: first to the copy that may be damaged, then to the intact one. So one copy is intact at
+ * every moment, even if the power fails while a sector is written. */
 static enum store_error write_again(struct store *s, const struct state *state, unsigned whole)
 {
     const unsigned place[] = {whole ^ 1, whole};
@@ -194,16 +194,16 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
-/* The other slot of the pair, for each slot of the set. */
+/* Returns the other slot of the pair, for each slot of the set. */
 static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
 
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)
 {
-    static struct state found; /* too large for a stack */
+    static struct state found; /* too large for the stack */
     const uint16_t node = state->node;
     uint8_t cluster[SEAL_CLUSTER];
     enum store_error best = STORE_EMPTY;
-    unsigned whole = 0, wholes = 0, unread = 0; /* a slot; sets of slots */
+    unsigned whole = 0, wholes = 0, unread = 0; /* whole: a slot; the others: sets of slots */
     memcpy(cluster, state->cluster, SEAL_CLUSTER);
     s->file = *file;
     s->sequence = 0;
@@ -238,7 +238,7 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
 enum store_error store_write(struct store *s, struct state *state)
 {
     unsigned other = s->pair == 0 ? 2 : 0;
-    if (s->sequence + 1 == LAST_SEQUENCE) /* it would be refused when it is read: see take_head */
+    if (s->sequence + 1 == LAST_SEQUENCE) /* take_head() would refuse the record */
         return failed(s, EOVERFLOW);
     state->sequence = s->sequence + 1;
     enum store_error error = write_slot(s, state, other);

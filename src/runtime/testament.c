@@ -1,8 +1,8 @@
 /*
- * Testaments. Before a member asks for a term it deposits, for each peer, a sealed message which
- * says that this term is over. Its guardian sends them if the member dies, so that the others need
- * not wait for the lease. The other half is here, too: a testament that comes in is taken as the
- * RELEASE that the dead member would have sent.
+ * Testaments. Before a member requests a term, it deposits, for each peer, a sealed message which
+ * states that this term is over. Its guardian sends these messages if the member dies, so that the
+ * others need not wait for the lease. This file also handles a testament that comes in: it counts
+ * as the RELEASE that the dead member would have sent.
  */
 #include "member.h"
 
@@ -26,7 +26,7 @@ static size_t seal_testament(struct elect_member *m, unsigned group, unsigned pe
                               sizeof content, packet);
 }
 
-/* One for each group, not one for all, because the guardian may have to void one of them. */
+/* Each group has its own testament, because the guardian may have to void one of them. */
 static void deposit(struct elect_member *m, unsigned group)
 {
     struct elect_testament t = {.group = group, .term = m->group[group].node.saved.used};

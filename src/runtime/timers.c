@@ -1,6 +1,6 @@
 /*
- * When the member has to wake up, and what it does then: timers and alarms of its groups, and the
- * HELLOs that are due. One timerfd serves them all.
+ * Wakes the member up, for the timers and alarms of its groups and for HELLOs that are due. One
+ * timerfd serves them all.
  */
 #include "member.h"
 
@@ -9,8 +9,8 @@ static elect_time sooner(elect_time a, elect_time b)
     return a == ELECT_UNSET || (b != ELECT_UNSET && b < a) ? b : a;
 }
 
-/* When the group has to be told ALARM. The renewals of all groups happen together, so that they
- * share datagrams; the first one of an office may be late by one renewal. */
+/* Returns when the group needs an ALARM. The renewals of all groups happen together, so that they
+ * share datagrams; the first renewal of an office may be late by one interval. */
 static elect_time alarm_of(const struct elect_member *m, const struct group *g)
 {
     const elect_time *time = g->node.mandate.time;

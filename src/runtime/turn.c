@@ -1,8 +1,7 @@
 /*
- * A turn: performs what the steps have put out, in the order that the core demands: written to the
- * state file, testaments deposited, sent, announced, delivered to the member itself. One write
- * covers all groups that changed in a turn, and the messages of all groups to a peer share
- * datagrams.
+ * A turn performs the output of the steps in the order that the core demands: it writes the state
+ * file, deposits testaments, sends, announces, and delivers to the member itself. One write covers
+ * all groups that changed in a turn, and the messages of all groups to a peer share datagrams.
  */
 #include "member.h"
 
@@ -31,8 +30,8 @@ static void queue(struct elect_member *m, unsigned group, uint8_t rank,
         }
 }
 
-/* A member that has lost its state writes nothing before it knows enough in all groups; then
- * readmit() writes everything at once. */
+/* A member that has lost its state writes nothing until it knows enough in all groups; then
+ * readmit() writes everything together. */
 static void persist(struct elect_member *m, unsigned group)
 {
     struct group *g = &m->group[group];
@@ -83,7 +82,7 @@ bool member_write(struct elect_member *m)
     m->dirty = false;
     if (store_write(&m->store, &m->state) != STORE_FINE) {
         char why[128];
-        snprintf(why, sizeof why, "the state cannot be written: %s", strerror(m->store.error));
+        snprintf(why, sizeof why, "cannot write the state file: %s", strerror(m->store.error));
         member_fail(m, false, why);
         return false;
     }
@@ -92,7 +91,8 @@ bool member_write(struct elect_member *m)
     return true;
 }
 
-/* Only the messages that were there before: their answers wait for the next write. */
+/* Delivers only the messages that were queued before this call: their answers wait for the next
+ * write. */
 static void deliver_to_self(struct elect_member *m)
 {
     unsigned count = m->over ? 0 : m->selves;
@@ -140,7 +140,8 @@ static bool is_quiet(const struct elect_member *m)
     return quiet;
 }
 
-/* A member that has lost its state gets a new state file when it knows enough in every group. */
+/* Creates the new state file of a member that has lost its state, once it knows enough in every
+ * group. */
 static void readmit(struct elect_member *m)
 {
     int error;

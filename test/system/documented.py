@@ -68,7 +68,7 @@ EXITS = {
 }
 GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
 ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")  # the expected answer may come later
-NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still speaks with key|the daemon closed the connection")
+NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|the daemon closed the connection")
 
 
 # ---- output that differs from run to run ----

@@ -142,7 +142,7 @@ def make_concurrently(short):
         makers = [subprocess.Popen([TOOL, path, "make"], stderr=subprocess.PIPE, text=True, env=os.environ | preload(short))
                   for _ in range(MAKERS)]
         said = sorted(maker.communicate()[1] for maker in makers)
-        if said[0] or any("there is one already" not in text for text in said[1:]) or os.listdir(folder) != ["state"]:
+        if said[0] or any("it exists already" not in text for text in said[1:]) or os.listdir(folder) != ["state"]:
             sys.exit(f"state: made at once {short}: {said}, {os.listdir(folder)}")
         still_has(path, 0, "being made at once")
 

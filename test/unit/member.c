@@ -394,13 +394,13 @@ static void what_cannot_start_says_why(void **state)
     options.id = 4;
     (void)state;
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
-    assert_string_equal(why, "member 4 is not among the members");
+    assert_string_equal(why, "the configuration does not contain member 4");
     options.id = c.peer[1].id;
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
     assert_non_null(strstr(why, "it belongs to another member"));
     options.state = "/nowhere";
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
-    assert_string_equal(why, "/nowhere: there is none: create it with elect init");
+    assert_string_equal(why, "/nowhere: no such file: create it with elect init");
     assert_true(c.forbidden);
     start(0);
     options.id = c.peer[0].id;
@@ -497,8 +497,8 @@ static void groups_that_look_alike_are_refused(void **state)
     (void)state;
     memcpy(c.group[1].name, c.group[0].name, sizeof c.group[1].name);
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
-    assert_string_equal(why,
-                        "groups group-0 and group-0 cannot be told apart: give one another name");
+    assert_string_equal(
+        why, "cannot distinguish groups group-0 and group-0 on the wire: rename one of them");
 }
 
 static bool is_readmitted(void) { return c.readmitted; }
@@ -641,7 +641,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
     assert_false(elect_member_key_install(c.member[0], &new, why, sizeof why));
     printf("all accept it after %.1f ms\n", (double)wait_for(all_accept) / 1000);
     assert_false(elect_member_key_remove(c.member[0], 1, true, why, sizeof why));
-    assert_string_equal(why, "key 1 is used here: use another one first");
+    assert_string_equal(why, "key 1 is in use here: use another key first");
     for (unsigned i = 0; i < MEMBERS; i++)
         assert_true(elect_member_key_use(c.member[i], 7, why, sizeof why));
     printf("nobody speaks with the old one after %.1f ms\n", (double)wait_for(removed) / 1000);
