@@ -1,5 +1,5 @@
 /* libelect-client: asks the daemon of this machine whether its member leads, and until when. It is
- * one file, so that a program can compile it in; see elect-client.h and talk.h. */
+ * a single file, so that a program can be compiled with it; see elect-client.h and talk.h. */
 #include "../base/clock.h"
 #include "elect-client.h"
 #include "talk.h"
@@ -24,13 +24,13 @@
 
 /* Microseconds. */
 #define SECOND  INT64_C(1000000)
-#define RETRY   (SECOND / 5) /* from one look for the daemon to the next */
-#define SILENCE SECOND       /* after which a question is asked again */
-#define AGAIN   5000         /* from one try to connect to the next */
-#define SOONEST 1000         /* from one question to the next that the descriptor asks for */
-#define NEVER   0            /* for the timer */
+#define RETRY   (SECOND / 5) /* between two attempts to find the daemon */
+#define SILENCE SECOND       /* after which a question is repeated */
+#define AGAIN   5000         /* between two attempts to connect */
+#define SOONEST 1000         /* between two questions that the descriptor asks for */
+#define NEVER   0            /* of the timer */
 
-#define MANY 256 /* packets that are taken in a call that must not wait */
+#define MANY 256 /* packets that a call reads if it must not wait */
 
 _Static_assert(TALK_NAME == ELECT_CLIENT_NAME, "names fit");
 
@@ -38,12 +38,12 @@ struct elect_client {
     struct sockaddr_un at;
     char group[ELECT_CLIENT_NAME];
     int fd;         /* of the connection; -1: there is none */
-    int watch;      /* what the caller polls: the connection and the timer, in an epoll */
-    int timer;      /* it is time to ask */
-    bool asked;     /* no answer yet to the question of `stamp` */
-    bool resigning; /* nor to that */
+    int watch;      /* an epoll of the connection and the timer, which the caller polls */
+    int timer;      /* rings when it is time to ask */
+    bool asked;     /* the question of `stamp` is not answered yet */
+    bool resigning; /* nor is a resignation */
     int64_t stamp;  /* of the latest question */
-    int64_t span;   /* what is promised is not longer; 0: it may be as long as it is */
+    int64_t span;   /* the longest promise that is wanted; 0: any */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -71,7 +71,7 @@ static enum elect_client_error fail_plainly(struct elect_client *c, enum elect_c
     return fail(c, error, elect_client_text(error));
 }
 
-/* What errno says about a socket. */
+/* Sets the complaint by errno, after a call on a socket. */
 static enum elect_client_error fail_by_errno(struct elect_client *c)
 {
     switch (errno) {
@@ -112,7 +112,8 @@ static int64_t end_of(int64_t patience)
     return patience < INT64_MAX - begin ? begin + patience : INT64_MAX;
 }
 
-/* False, without waiting, if the time is over. True says nothing about the socket. */
+/* Returns false, without waiting, if the time is over. If it returns true, the socket need not be
+ * ready. */
 static bool wait_for(const struct elect_client *c, short events, int64_t end)
 {
     struct pollfd poll = {.fd = c->fd, .events = events};
@@ -124,7 +125,7 @@ static bool wait_for(const struct elect_client *c, short events, int64_t end)
     return true;
 }
 
-/* The descriptor becomes readable then; a time that is over is at once. */
+/* Makes the descriptor readable at that time, or immediately if it is over. */
 static void wake_at(struct elect_client *c, int64_t when)
 {
     struct itimerspec spec = {.it_value = timespec_of(when)};
@@ -137,15 +138,16 @@ static void hang_up(struct elect_client *c)
 {
     if (c->fd < 0)
         return;
-    /* not left to close(): a forked child may have a copy, which would be watched for ever */
+    /* close() does not suffice: while a forked child has a copy, the epoll would report it for
+     * good */
     epoll_ctl(c->watch, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
     c->asked = c->resigning = false;
 }
 
-/* Connects. While too many clients wait for the daemon the kernel takes no more, and cannot be
- * polled for that. */
+/* Connects. While too many clients wait for the daemon, the kernel accepts no more, and a socket
+ * cannot be polled for that. */
 static int connect_by(const struct elect_client *c, int64_t end)
 {
     const struct timespec pause = timespec_of(AGAIN);
@@ -170,8 +172,9 @@ static enum elect_client_error reach(struct elect_client *c, int64_t end)
     return error;
 }
 
-/* The stamp is read before each try: the answer counts from there. No two questions have the same
- * one: an answer that has become void must not pass for the next. */
+/* Sends a question. The stamp is read before each attempt, because the answer counts from there. No
+ * two questions have the same stamp, so that a void answer cannot pass for the answer to the next
+ * question. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
@@ -197,7 +200,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     return error;
 }
 
-/* A daemon that was restarted since the latest call is met again, once in a call. */
+/* As say(), but connects once more if the daemon has been restarted since the latest call. */
 static enum elect_client_error say_again(struct elect_client *c, enum talk_word word, int64_t end)
 {
     bool known = c->fd >= 0;
@@ -205,9 +208,10 @@ static enum elect_client_error say_again(struct elect_client *c, enum talk_word 
     return known && error == ELECT_CLIENT_NO_DAEMON ? say(c, word, end) : error;
 }
 
-/* ---- what the daemon says ---- */
+/* ---- hearing the daemon ---- */
 
-/* Ends in NUL, with nothing in it that a terminal or a log would obey. */
+/* Returns true if the text ends in NUL and has no control characters, which a terminal or a log
+ * would obey. */
 static bool is_text(const char *s, size_t room)
 {
     for (size_t i = 0; i < room; i++) {
@@ -252,8 +256,9 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     return error;
 }
 
-/* False if no daemon would say that. More than a lease nobody has left, unless the lease was made
- * shorter a moment ago; less than nothing, when it ended while the daemon was answering. */
+/* Returns false if no daemon would give this answer. The time that is left is cut to the lease: it
+ * can be longer if the lease was shortened a moment ago. It can be negative if the office ended
+ * while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
@@ -273,7 +278,7 @@ static bool understand(const struct elect_client *c, const struct talk *t,
 
 /* ---- asking ---- */
 
-/* When to ask again: as often as the daemon's own office is renewed. */
+/* Returns when to ask again: as often as the daemon renews its own office. */
 static int64_t next_question(const struct talk *told, const struct elect_client_answer *a)
 {
     int64_t half = (a->deadline - told->stamp) / 2;
@@ -281,8 +286,9 @@ static int64_t next_question(const struct talk *told, const struct elect_client_
     return told->stamp + (pause > SOONEST ? pause : SOONEST);
 }
 
-/* One question is under way at a time, and the answer may come in a later call. A promise that
- * still holds is as good then; "no" is what was, and is asked again if there is time for it. */
+/* Asks, with one question under way at a time, whose answer may come in a later call. A promise
+ * that still holds is valid even then; "no" is out of date by then, so the question is repeated if
+ * there is time. */
 static enum elect_client_error converse(struct elect_client *c, int64_t end, bool waits,
                                         struct talk *t, struct elect_client_answer *a)
 {
@@ -299,7 +305,7 @@ static enum elect_client_error converse(struct elect_client *c, int64_t end, boo
         if (error == ELECT_CLIENT_LATE && boottime_now() < end && c->asked)
             continue;
         if (error == ELECT_CLIENT_NO_DAEMON && !fresh)
-            continue; /* the one that was asked is gone, but there may be another */
+            continue; /* the daemon that was asked is gone, but there may be another one */
         if (error != ELECT_CLIENT_FINE)
             return error;
         if (t->word == TALK_REFUSED && !c->resigning) {
@@ -336,7 +342,7 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
     return error;
 }
 
-/* An answer that comes in the meantime is dropped: the descriptor says that it is time to ask. */
+/* Drops an answer that comes in the meantime; the descriptor then tells the caller to ask. */
 enum elect_client_error elect_client_resign(struct elect_client *c, int64_t patience)
 {
     struct talk t;
@@ -367,7 +373,7 @@ void elect_client_stopped(struct elect_client *c)
 {
     if (c->asked)
         wake_at(c, boottime_now());
-    c->asked = false; /* what is answered to an earlier question is void, too */
+    c->asked = false; /* the answer to an earlier question is void, too */
     if (c->fd >= 0)
         say(c, TALK_EMPTY, boottime_now());
 }
@@ -376,7 +382,7 @@ int elect_client_fd(const struct elect_client *c) { return c->watch; }
 
 /* ---- opening ---- */
 
-/* member-N.run in ELECT_RUN_FOLDER, if there is one such file and no more. */
+/* Finds member-N.run in ELECT_RUN_FOLDER, if there is exactly one such file. */
 static enum elect_client_error find_socket(char *path, size_t room)
 {
     enum elect_client_error error = ELECT_CLIENT_NO_DAEMON;
@@ -404,7 +410,7 @@ static enum elect_client_error find_socket(char *path, size_t room)
     return error;
 }
 
-/* Where `socket` says; member-N.run is beside member-N.status. */
+/* Sets the path to `socket`; a path of member-N.status stands for member-N.run beside it. */
 static bool set_path(struct sockaddr_un *at, const char *socket)
 {
     static const char status[] = ".status";

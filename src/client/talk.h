@@ -1,36 +1,37 @@
 /*
- * What is said on a member's run socket (member-N.run): who works under its mandate, and until when
- * it may. One packet, one of these (AF_UNIX, SOCK_SEQPACKET; both ends are on one machine).
+ * The protocol of a member's run socket (member-N.run). With it, the daemon learns what works under
+ * its mandate, and tells until when that may go on. Each packet is one `struct talk` (AF_UNIX,
+ * SOCK_SEQPACKET; both ends are on one machine).
  *
  *     elect run                                   daemon
  *     HOLD group                             ->
- *                                            <-   REFUSED why; or NO, if it would have to wait and
- *                                                 must not (NOW)
+ *                                            <-   REFUSED why; or NO, if the run would have to wait
+ *                                                 but asked not to (NOW)
  *                                            <-   WAIT + a descriptor, see below
- *                                            <-   GO term: it is, and the guardian knows of it
- *     ASK stamp                              ->        (every renewal; the first before it works)
+ *                                            <-   GO term: it leads, and the guardian knows the run
+ *     ASK stamp                              ->        (every renewal; first before work starts)
  *                                            <-   TOLD stamp, left, term
- *                                            <-   STOP why: to be handed over; LOST why: it is over
+ *                                            <-   STOP why: a hand-over; LOST why: the end
  *     HEALTH [why]                           ->        while it waits: its health check passes, or
  *                                                      fails (UNHEALTHY)
- *     EMPTY [why]                            ->        nothing works any more; HOLD may follow,
- *                                                      with a descriptor of its own. YIELDS: the
- *                                                      member hands leadership over
+ *     EMPTY [why]                            ->        all its work has ended; HOLD may follow,
+ *                                                      with a new descriptor. YIELDS: the member
+ *                                                      hands leadership over
  *
  *     a client
- *     LEASE group, stamp, left               ->        for so long, at most; 0: as long as it is
+ *     LEASE group, stamp, left               ->        asks for at most that time; 0: for any
  *                                            <-   TOLD stamp, left, term; left 0: it does not lead
- *                                            <-   NEWS group: it is not what it was, ask again
+ *                                            <-   NEWS group: something has changed, ask again
  *     RESIGN group                           ->
  *                                            <-   DONE, or REFUSED why
- *     EMPTY                                  ->        whatever it was told before is void
+ *     EMPTY                                  ->        every earlier answer is void
  *
- * The stamp is the asker's own CLOCK_BOOTTIME, read before it asks, and comes back as it was:
- * stamp + left is until when, by that clock. The time at which an answer comes says nothing.
+ * The stamp is the time of the asker's CLOCK_BOOTTIME before it asks, and comes back unchanged: the
+ * promise ends at stamp + left by that clock. The time at which an answer arrives means nothing.
  *
- * With WAIT comes one end of a socket pair (SOCK_SEQPACKET); the guardian has the other one. When
- * nothing works any more, or never will, TALK_IS_EMPTY is sent there, whoever else is dead by then.
- * Its end without that word means that something may have survived.
+ * WAIT carries one end of a socket pair (SOCK_SEQPACKET); the guardian has the other end. When all
+ * work has ended, or will never begin, TALK_IS_EMPTY is sent there, even if the daemon is dead by
+ * then. If the channel closes without that byte, some work may have survived.
  */
 #ifndef ELECT_CLIENT_TALK_H
 #define ELECT_CLIENT_TALK_H
@@ -42,7 +43,7 @@
 #define TALK_WHY      160
 #define TALK_IS_EMPTY 'E'
 
-/* name, whether the daemon says it */
+/* name, whether the daemon sends it */
 #define TALK_WORDS(X)                                                                              \
     X(HOLD, 0)                                                                                     \
     X(ASK, 0)                                                                                      \
@@ -69,13 +70,13 @@ enum talk_word {
 
 /* NOW        HOLD: answer NO instead of waiting
  * LOOSE      HOLD: work that loses its mandate is not killed, so that its end cannot be announced
- *            (--on-lose signal, freeze)
+ *           (--on-lose signal, freeze)
  * CGROUP     HOLD: the work is in a control group of its own, which is killed as one
- * NAMESPACE  HOLD: the same of a process namespace
+ * NAMESPACE  HOLD: the work is in a process namespace of its own, which is killed as one
  * YIELDS     HOLD: the member hands leadership over if this run dies; EMPTY: it does so now
  * FAILED     EMPTY: the work failed; `why` says how
- * UNHEALTHY  HOLD: its health check has not passed yet; HEALTH: its health check fails
- * RESTARTS   ASK: its command has failed, and will be started again */
+ * UNHEALTHY  HOLD: the health check has not passed yet; HEALTH: the health check fails
+ * RESTARTS   ASK: the command has failed and will be started again */
 enum {
     TALK_NOW = 1,
     TALK_LOOSE = 2,
@@ -88,7 +89,7 @@ enum {
 };
 #define TALK_FLAGS 255
 
-/* Host byte order; names end in NUL. */
+/* Numbers are in host byte order; names end in NUL. */
 struct talk {
     uint32_t magic;
     uint8_t word;  /* enum talk_word */
@@ -96,13 +97,13 @@ struct talk {
     uint8_t unused[2];
     int64_t stamp, left; /* microseconds */
     uint64_t term;       /* the fencing token */
-    uint32_t lease;      /* WAIT, GO, TOLD: D_L, how long an office lasts unless it is renewed */
-    uint32_t renewal;    /* and R; microseconds */
-    uint32_t pid;        /* ASK: the command, 0 if unknown */
+    uint32_t lease;      /* WAIT, GO, TOLD: D_L, the length of an office unless it is renewed */
+    uint32_t renewal;    /* WAIT, GO, TOLD: R, the renewal; both in microseconds */
+    uint32_t pid;        /* ASK: of the command; 0 if unknown */
     uint32_t unused_too;
     char group[TALK_NAME];
     char node[TALK_NAME];   /* the daemon's member */
-    char leader[TALK_NAME]; /* empty: nobody is known to lead */
+    char leader[TALK_NAME]; /* empty: no leader is known */
     char why[TALK_WHY];
 };
 

@@ -1,4 +1,5 @@
-/* Makes, kills, freezes and removes a control group below our own, with the files of cgroup v2. */
+/* Creates, kills, freezes and removes a control group below the group of this process, with the
+ * files of cgroup v2. */
 #include "cgroup.h"
 
 #include <errno.h>
@@ -10,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- where we are ---- */
+/* ---- the control group of this process ---- */
 
-/* The path behind "0::". */
+/* Reads the path that follows "0::" in /proc/self/cgroup. */
 static bool own_path(char *path, size_t room)
 {
     char line[CGROUP_PATH];
@@ -29,7 +30,8 @@ static bool own_path(char *path, size_t room)
     return found;
 }
 
-/* Where version 2 is mounted. A blank in such a path is written as \040: nobody has one there. */
+/* Finds where version 2 is mounted. /proc/self/mounts writes a blank in a path as \040, which is
+ * not decoded here. */
 static bool mount_point(char *path, size_t room)
 {
     char line[CGROUP_PATH], where[CGROUP_PATH], kind[64];
@@ -42,7 +44,8 @@ static bool mount_point(char *path, size_t room)
     return found && (size_t)snprintf(path, room, "%s", where) < room;
 }
 
-/* systemd marks so what it has handed over. */
+/* Returns true if systemd has delegated the control group, which it marks with such an
+ * attribute. */
 static bool delegated(const char *path)
 {
     static const char *const marks[] = {"user.delegate", "trusted.delegate"};
@@ -53,7 +56,7 @@ static bool delegated(const char *path)
     return false;
 }
 
-/* ---- one below ---- */
+/* ---- a control group below it ---- */
 
 static bool make_below(struct cgroup *g, const char *parent)
 {
@@ -62,7 +65,7 @@ static bool make_below(struct cgroup *g, const char *parent)
         errno = ENAMETOOLONG;
         return false;
     }
-    if (mkdir(g->path, 0755) != 0 && errno == EEXIST) /* of one that had our number, long dead */
+    if (mkdir(g->path, 0755) != 0 && errno == EEXIST) /* a dead process had our number */
         if (rmdir(g->path) != 0 || mkdir(g->path, 0755) != 0)
             return false;
     g->fd = open(g->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -80,11 +83,11 @@ bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room)
     char mount[CGROUP_PATH / 2], own[CGROUP_PATH / 2], parent[CGROUP_PATH - 64];
     *g = CGROUP_NONE;
     if (!mount_point(mount, sizeof mount) || !own_path(own, sizeof own)) {
-        snprintf(why, room, "no control groups of version 2 on this machine");
+        snprintf(why, room, "this machine has no control groups of version 2");
         return false;
     }
     if ((size_t)snprintf(parent, sizeof parent, "%s%s", mount, own) >= sizeof parent) {
-        snprintf(why, room, "too long a path of a control group");
+        snprintf(why, room, "the path of the control group is too long");
         return false;
     }
     if (!demanded && !delegated(parent)) {
@@ -93,7 +96,7 @@ bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room)
     }
     if (make_below(g, parent))
         return true;
-    snprintf(why, room, "no control group below %.200s: %s", parent, strerror(errno));
+    snprintf(why, room, "cannot create a control group below %.200s: %s", parent, strerror(errno));
     return false;
 }
 
@@ -126,7 +129,7 @@ bool cgroup_is(const struct cgroup *g, const char *event)
     return strstr(text, event) != NULL;
 }
 
-/* The kernel needs a moment after the last process was reaped. */
+/* Removes the folder, repeatedly: the kernel needs a moment after the last process was reaped. */
 void cgroup_remove(struct cgroup *g)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

@@ -51,7 +51,7 @@ long packet_receive(int fd, void *bytes, size_t length, int passed[2])
                        .msg_controllen = sizeof control.room};
     passed[0] = passed[1] = -1;
     ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* it has left something unread: but also something said */
+    if (got < 0 && errno == ECONNRESET) /* the peer left data unread, but may also have sent some */
         got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     for (struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c != NULL; c = CMSG_NXTHDR(&m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
@@ -128,7 +128,7 @@ enum heard channel_hear(struct channel *c, struct talk *t)
     int passed[2];
     long got = packet_receive(c->daemon, t, sizeof *t, passed);
     if (got > 0 && (got != sizeof *t || t->magic != TALK_MAGIC || !said_by_daemon(t->word)))
-        *t = (struct talk){.word = TALK_WORD_COUNT}; /* which nobody minds */
+        *t = (struct talk){.word = TALK_WORD_COUNT}; /* a word that no receiver handles */
     if (got > 0 && t->word == TALK_WAIT && c->holder < 0) {
         c->holder = passed[0];
         passed[0] = -1;
@@ -143,12 +143,13 @@ enum heard channel_hear(struct channel *c, struct talk *t)
     return HEARD_WORD;
 }
 
-/* ---- the user ---- */
+/* ---- messages to the user ---- */
 
 static int told_on = STDERR_FILENO;
 
-/* A pipe, or a terminal, that nobody empties would hold us: there we have a descriptor of our own,
- * which does not wait. (O_NONBLOCK on the one we share would be seen by all that share it.) */
+/* Opens a descriptor of its own for a pipe or terminal, which does not block: if the pipe or
+ * terminal is full, a write to standard error would block. (O_NONBLOCK on standard error itself
+ * would affect every process that shares it.) */
 void channel_open_report(void)
 {
     struct stat is;
@@ -175,5 +176,5 @@ void channel_report(const char *format, ...)
     line[length++] = '\n';
     if (send(told_on, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == ENOTSOCK &&
         write(told_on, line, length) < 0)
-        return; /* nobody listens, and nothing can be done about it */
+        return; /* no process reads it, and nothing can be done about it */
 }

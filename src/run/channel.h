@@ -1,5 +1,5 @@
-/* What runner and keeper say to the daemon, to its guardian, to each other and to the user. Nothing
- * here waits: a receiver may be stopped, and the deadline is not. */
+/* Messages of runner and keeper to the daemon, to its guardian, to each other and to the user. No
+ * function here waits: the receiver may be stopped, and the deadline does not stop. */
 #ifndef ELECT_RUN_CHANNEL_H
 #define ELECT_RUN_CHANNEL_H
 
@@ -11,32 +11,34 @@
 
 struct channel {
     int daemon; /* -1: not connected */
-    int holder; /* the other end is the guardian's; -1: it has not come yet */
+    int holder; /* to the guardian; -1: it has not arrived yet */
 };
 
 #define CHANNEL_NONE ((struct channel){-1, -1})
 
-/* 0, or an errno: connected. */
+/* Connects. Returns 0 or an errno. */
 int channel_open(struct channel *c, const char *path);
 void channel_renew(struct channel *c); /* another holder channel will come */
 void channel_close(struct channel *c);
 
-/* False if it could not be said. */
+/* Returns false if the packet could not be sent. */
 bool channel_say(const struct channel *c, struct talk *t, enum talk_word word);
-/* Nothing works any more: to both. `flags` and `why`: what this means for leadership. */
+/* Tells the daemon and the guardian that all work has ended. `flags` and `why` say what this means
+ * for leadership. */
 void channel_say_empty(const struct channel *c, const char *group, uint8_t flags, const char *why);
 
 enum heard { HEARD_NOTHING, HEARD_WORD, HEARD_END };
-/* Names are made to end; what is no word of a daemon is passed over. With WAIT the holder channel
- * comes. */
+/* Receives a packet. It terminates the names in it, and turns a packet that no daemon sends into a
+ * word that the caller ignores. WAIT carries the channel to the guardian, which is kept. */
 enum heard channel_hear(struct channel *c, struct talk *t);
 
-/* Packets of any kind between two of our own, with at most two descriptors (-1: none). Received:
- * its length, 0 at the end, below 0 if there is none. */
+/* Packets of any kind between runner and keeper, with at most two descriptors (-1: none).
+ * packet_receive() returns the length, 0 at the end of the stream, and a negative number if no
+ * packet is waiting. */
 bool packet_send(int fd, const void *bytes, size_t length, const int passed[2]);
 long packet_receive(int fd, void *bytes, size_t length, int passed[2]);
 
-/* "elect run: ...", in one line, on standard error. */
+/* Writes "elect run: ..." to standard error, as one line. */
 void channel_open_report(void);
 void channel_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

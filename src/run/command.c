@@ -1,5 +1,5 @@
-/* Starts the command and health checks. Between the keeper and the command stands the waiter,
- * which returns the exit status while the kernel reaps all orphans: docs/internals/daemon.md. */
+/* Starts the command and the health checks. The waiter is between the keeper and the command: it
+ * returns the exit status while the kernel reaps all orphans (docs/internals/daemon.md). */
 #include "command.h"
 
 #include "scheduling.h"
@@ -25,12 +25,12 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
     struct command_failure f = {.error = error};
     snprintf(f.what, sizeof f.what, "%s", what);
     if (write(report, &f, sizeof f) != sizeof f)
-        exit_status = EXIT_RUN_FAILED; /* then it is told by that alone */
+        exit_status = EXIT_RUN_FAILED; /* then the status is the only report */
     _exit(exit_status);
 }
 
-/* As a program expects to be started. What the user has chosen to ignore stays so: nohup, and
- * whatever a script has sent into the background. */
+/* Restores what a program expects at its start. A signal that the user ignores stays ignored, as
+ * after nohup, and in what a script runs in the background. */
 static void be_ordinary(void)
 {
     sigset_t none;
@@ -46,24 +46,26 @@ static void be_ordinary(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A group of its own, the terminal if we have it; and it ends with its parent. */
+/* Gives this process a group of its own and the terminal if elect run has it, and lets it die with
+ * its parent. */
 static void stand_alone(bool terminal)
 {
     setpgid(0, 0);
     if (terminal)
-        tcsetpgrp(STDIN_FILENO, getpgrp()); /* SIGTTOU is blocked still */
+        tcsetpgrp(STDIN_FILENO, getpgrp()); /* SIGTTOU is still blocked */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
-/* execvp() answers EACCES as soon as one folder of PATH cannot be searched, although the command is
- * in none of the others, either: then there is no such command, as far as this user can see. */
+/* Returns true if a folder of PATH contains the command. execvp() fails with EACCES as soon as it
+ * cannot search one folder of PATH, even if the command is in none of them; for this user, there is
+ * then no such command. */
 static bool is_in_path(const char *name)
 {
     char file[4096];
     const char *path = getenv("PATH");
     for (const char *at = path, *end; at != NULL; at = *end == ':' ? end + 1 : NULL) {
         end = strchrnul(at, ':');
-        int folder = end > at ? (int)(end - at) : 1; /* characters of it */
+        int folder = end > at ? (int)(end - at) : 1; /* its length in characters */
         int length = snprintf(file, sizeof file, "%.*s/%s", folder, end > at ? at : ".", name);
         if (length > 0 && (size_t)length < sizeof file && access(file, F_OK) == 0)
             return true;
@@ -75,14 +77,14 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
 {
     const struct run_options *o = job->options;
     stand_alone(job->terminal);
-    /* Who gains privileges is out of reach of our signals; and of a control group's, if it leaves
-     * that first. */
+    /* A program that gains privileges is out of reach of our signals, and of a control group's if
+     * it first leaves that group. */
     if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        fail(report, EXIT_RUN_FAILED, errno, "no new privileges");
+        fail(report, EXIT_RUN_FAILED, errno, "cannot set no_new_privs");
     if (fcntl(loss, F_SETFD, 0) != 0)
-        fail(report, EXIT_RUN_FAILED, errno, "the loss descriptor");
+        fail(report, EXIT_RUN_FAILED, errno, "cannot pass on the loss descriptor");
     be_ordinary();
-    /* Who was held up so far has nothing to begin: B will come, or A. */
+    /* A process that was delayed until too late must not begin; B will kill it, or A. */
     while (boottime_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
                                  atomic_load(&job->page->margin))
         usleep(1000);
@@ -98,7 +100,7 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
          o->shell ? "/bin/sh" : o->command[0]);
 }
 
-/* ---- in namespaces of its own ---- */
+/* ---- namespaces ---- */
 
 static bool write_file(const char *path, const char *text)
 {
@@ -114,7 +116,7 @@ static bool write_file(const char *path, const char *text)
 struct identity {
     uid_t user;
     gid_t group;
-    bool mapped; /* in a user namespace, as itself */
+    bool mapped; /* to itself, in a user namespace */
 };
 
 static void furnish(const struct identity *who, int report)
@@ -122,31 +124,32 @@ static void furnish(const struct identity *who, int report)
     char user[64], group[64];
     snprintf(user, sizeof user, "%u %u 1", who->user, who->user);
     snprintf(group, sizeof group, "%u %u 1", who->group, who->group);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else these files are root's */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise these files belong to root */
     if (who->mapped &&
         !(write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", user) &&
           write_file("/proc/self/gid_map", group)))
-        fail(report, EXIT_RUN_FAILED, errno, "--isolate: a user namespace");
+        fail(report, EXIT_RUN_FAILED, errno, "--isolate: cannot map the user in its namespace");
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
-        fail(report, EXIT_RUN_FAILED, errno, "--isolate: a /proc of its own");
+        fail(report, EXIT_RUN_FAILED, errno, "--isolate: cannot mount a /proc of its own");
 }
 
 /* ---- the waiter ---- */
 
-#define PASS_ON SIGRTMIN /* queued, with the number; negative: to the group */
+#define PASS_ON SIGRTMIN /* queued with the signal's number; negative: for the group */
 
 void command_signal(pid_t waiter, int number, bool group)
 {
-    pid_t command = getpgid(waiter); /* if the waiter has joined its group by now */
+    pid_t command = getpgid(waiter); /* if the waiter has joined the command's group by now */
     if (command > 1 && command != waiter)
         kill(group ? -command : command, number);
     else
         sigqueue(waiter, PASS_ON, (union sigval){.sival_int = group ? -number : number});
 }
 
-/* What else comes is for the group, of which the waiter is only a member. */
+/* Blocks every signal except those that the waiter handles: the others are for the group, of which
+ * the waiter is only a member. */
 static void prepare_to_wait(const struct keeper_job *job)
 {
     sigset_t all;
@@ -155,14 +158,15 @@ static void prepare_to_wait(const struct keeper_job *job)
     sigprocmask(SIG_SETMASK, &all, NULL);
     tree_let_reap(false);
     stand_alone(false);
-    channel_close(&channel); /* what says EMPTY is nowhere but in A and B */
+    channel_close(&channel); /* only A and B may send EMPTY */
     if (job != NULL)
         close(job->runner);
 }
 
-/* Ends when the command does; as the first process of a namespace, with all that is in it. As a
- * member of the command's group it keeps that number from being given to others until it is reaped.
- * In a namespace it must not be one: the kernel does not end a namespace with a number in use. */
+/* Exits when the command does; as the first process of a namespace, it takes the rest of the
+ * namespace with it. The waiter joins the command's process group, so that the number of the group
+ * is not reused until the waiter is reaped. In a namespace it must not join: the kernel does not
+ * end a namespace while such a number is in use. */
 static _Noreturn void wait_for(pid_t command, bool isolated)
 {
     sigset_t expected;
@@ -171,7 +175,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
     setpgid(command, command);
     if (!isolated)
         setpgid(0, command);
-    closefrom(STDERR_FILENO + 1); /* readers of the other ends wait for the command */
+    closefrom(STDERR_FILENO + 1); /* readers of the other ends wait for the command to close them */
     sigemptyset(&expected);
     sigaddset(&expected, SIGCHLD);
     sigaddset(&expected, PASS_ON);
@@ -180,7 +184,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
         if (number == PASS_ON && info.si_code == SI_QUEUE)
             kill(info.si_int < 0 ? -command : command, abs(info.si_int));
         for (pid_t child; (child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-            /* what reads a terminal is stopped by its user, and nothing would continue it */
+            /* ^Z stops a command that reads a terminal, and nothing would continue it */
             if (WIFSTOPPED(status) && child == command && WSTOPSIG(status) == SIGTSTP)
                 kill(-command, SIGCONT);
             else if (!WIFSTOPPED(status) && child == command)
@@ -194,12 +198,12 @@ static _Noreturn void begin_to_wait(const struct keeper_job *job, const struct i
 {
     prepare_to_wait(job);
     if (job->cgroup->fd >= 0 && !cgroup_enter(job->cgroup))
-        fail(report, EXIT_RUN_FAILED, errno, "the control group");
+        fail(report, EXIT_RUN_FAILED, errno, "cannot enter the control group");
     if (job->options->isolate)
         furnish(who, report);
     pid_t command = fork();
     if (command < 0)
-        fail(report, EXIT_RUN_FAILED, errno, "fork");
+        fail(report, EXIT_RUN_FAILED, errno, "cannot fork");
     if (command == 0)
         become(job, report, loss);
     wait_for(command, job->options->isolate);
@@ -219,7 +223,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     close(ends[1]);
     *report = ends[0];
     if (waiter > 0) {
-        setpgid(waiter, waiter); /* in parent and child, to avoid a race */
+        setpgid(waiter, waiter); /* in the parent and in the child, to avoid a race */
         return waiter;
     }
     close(ends[0]);

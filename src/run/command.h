@@ -4,23 +4,25 @@
 
 #include "run.h"
 
-/* What went wrong in the child before the command was there. */
+/* What failed in the child before the command was executed. */
 struct command_failure {
     int error;
     char what[60];
 };
 
-/* Both return the waiter: the parent of what is started, which ends with its exit status. 0: not
- * started, errno says why. `report`: a descriptor from which a command_failure can be read if it
- * comes to nothing, and which ends when the command is there. */
+/* Both functions return the waiter, which is the parent of the started process and exits with its
+ * status; 0 if nothing was started, with an errno. `report` is a descriptor from which a
+ * command_failure can be read if the command cannot be executed, and which reaches its end when the
+ * command is executed. */
 pid_t command_start(const struct keeper_job *job, int *report, int loss);
-/* A line of the shell, with nothing of ours but the environment, and `output`, to which it
+/* Starts a line of the shell, which inherits only the environment, and `output`, to which it
  * writes. */
 pid_t command_start_check(const char *line, int output);
 
-/* To what the waiter waits for, or to all of its process group. The waiter is not reaped yet. */
+/* Signals the process for which the waiter waits, or its whole process group. The waiter must not
+ * have been reaped. */
 void command_signal(pid_t waiter, int number, bool group);
 
-int command_status(int status); /* as of waitpid -> exit status */
+int command_status(int status); /* converts a status of waitpid into an exit status */
 
 #endif

@@ -1,4 +1,4 @@
-/* The arithmetic of deadline.h. It reads no clock, so that the unit tests can try every case. */
+/* The arithmetic of deadline.h. It reads no clock, so that the unit tests can cover every case. */
 #include "deadline.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #define SECOND     1000000
 #define MARGIN     50000
-#define MARGIN_MAX 6 /* of a lease: so much of it */
+#define MARGIN_MAX 6 /* the default margin is at most this fraction of the lease */
 
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room)
@@ -20,8 +20,8 @@ bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t 
     if (d->grace + d->margin <= most)
         return true;
     snprintf(why, room,
-             "grace %.6g ms + kill margin %.6g ms are more than the leader's lease %.6g ms - 2 x "
-             "renewal %.6g ms = %.6g ms: less of -k or --kill-margin, or a longer lease",
+             "grace %.6g ms + kill margin %.6g ms exceed the leader's lease %.6g ms - 2 x "
+             "renewal %.6g ms = %.6g ms: reduce -k or --kill-margin, or configure a longer lease",
              (double)d->grace / 1000, (double)d->margin / 1000, (double)lease / 1000,
              (double)renewal / 1000, (double)most / 1000);
     return false;

@@ -7,13 +7,13 @@
 
 struct environment {
     const char *group, *node; /* the group, and the member of this machine */
-    const char *leader;       /* "": none is known */
+    const char *leader;       /* "": no leader is known */
     const char *socket;       /* the daemon's status socket */
     elect_term term;
     uint32_t lease; /* of a leader, in microseconds */
 };
 
-/* Calls back with the name and the value of each ELECT_ variable. */
+/* Calls `add` with the name and the value of each ELECT_ variable. */
 void environment_each(const struct environment *e,
                       void (*add)(void *context, const char *name, const char *value),
                       void *context);

@@ -1,5 +1,4 @@
-/* Runs the health check of --health every period, and listens for the signs of life of
- * --watchdog. */
+/* Runs the health check of --health periodically, and receives the signs of life of --watchdog. */
 #include "health.h"
 
 #include "command.h"
@@ -13,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define NAME_ROOM 32 /* the kernel gives a name of five digits */
-#define READS     16 /* of what a check writes, before other things get their turn */
+#define NAME_ROOM 32 /* the kernel chooses a name of five digits */
+#define READS     16 /* of a check's output, before other work gets its turn */
 
 static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int64_t every)
 {
@@ -24,11 +23,11 @@ static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int
         return false;
     memcpy(name + 1, at->sun_path + 1, characters);
     snprintf(period, sizeof period, "%lld", (long long)every);
-    unsetenv("WATCHDOG_PID"); /* not ours to know before it is forked; without it anybody may */
+    unsetenv("WATCHDOG_PID"); /* unknown before the fork; if unset, any process may report */
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
 }
 
-/* Without a file: the kernel finds a free name. */
+/* Opens a socket without a file: the kernel finds a free name. */
 static int open_notify(int64_t every)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -89,7 +88,7 @@ void health_read(struct health *s)
         memcpy(s->said + s->length, rest, more);
         s->length += more;
     }
-    if (got == 0) { /* it writes nothing more */
+    if (got == 0) { /* the check has closed its output */
         close(s->output);
         s->output = -1;
     }
@@ -124,7 +123,7 @@ static void end_check(struct health *s)
     forget_check(s);
 }
 
-/* Logs a failed check, with the first line that it wrote, until the run counts as unhealthy. */
+/* Reports a failed check, with the first line that it wrote, until the run counts as unhealthy. */
 static void fail(struct health *s, const char *how)
 {
     health_read(s);
@@ -157,7 +156,7 @@ int health_look(struct health *s, int64_t now)
         return UNHEALTHY_CHECK;
     }
     if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
-        s->heard = now; /* said once in a while */
+        s->heard = now; /* report the silence once per period */
         snprintf(s->why, sizeof s->why, "its command gave no sign of life (--watchdog)");
         return UNHEALTHY_SILENT;
     }
@@ -192,7 +191,8 @@ static bool says(const char *text, const char *word)
     return false;
 }
 
-/* Of the same user only; descriptors that come along find no room, and are closed. */
+/* Receives one datagram. `ours` is true if a process of the same user sent it. There is no room for
+ * descriptors, so the kernel closes any that come with it. */
 static bool hear_one(struct health *s, char *text, size_t room, bool *ours)
 {
     struct iovec part = {text, room - 1};

@@ -1,12 +1,12 @@
-/* Whether the command works properly: a check that is run periodically says so, or the command
- * itself does, as to systemd (sd_watchdog_enabled(3)). If it does not, the
- * command is stopped and the member hands leadership over. */
+/* Determines whether the command works properly: a check that runs periodically tells, or the
+ * command itself does, as it would tell systemd (sd_watchdog_enabled(3)). If the command does not
+ * work properly, it is stopped, and the member hands leadership over. */
 #ifndef ELECT_RUN_HEALTH_H
 #define ELECT_RUN_HEALTH_H
 
 #include "run.h"
 
-/* UNHEALTHY_CHECK and UNHEALTHY_SILENT are the others. */
+/* The other results are UNHEALTHY_CHECK and UNHEALTHY_SILENT. */
 enum { HEALTH_FINE = 0 };
 
 #define HEALTH_SAID 100
@@ -14,30 +14,30 @@ enum { HEALTH_FINE = 0 };
 struct health {
     const struct run_options *options;
     bool looking;
-    bool passed;            /* the last check that ended has passed */
-    bool reported;          /* it was found unhealthy, and no check has passed since */
-    int output;             /* of the check; -1: none runs */
-    char said[HEALTH_SAID]; /* the beginning of what it wrote */
+    bool passed;            /* the last check that ended was successful */
+    bool reported;          /* the command was found unhealthy, and no check has passed since */
+    int output;             /* of the running check; -1: none */
+    char said[HEALTH_SAID]; /* the beginning of its output */
     size_t length;
-    char why[TALK_WHY]; /* why the last one failed */
-    pid_t check;        /* its waiter; 0: none runs */
+    char why[TALK_WHY]; /* why the last check failed */
+    pid_t check;        /* the waiter of the running check; 0: none */
     int64_t next_check;
-    unsigned failures; /* in a row */
+    unsigned failures; /* failed checks in a row */
     int notify;        /* -1: none */
-    int64_t heard;     /* the last sign of life */
+    int64_t heard;     /* when the last sign of life came */
 };
 
-/* Begins to check, every period from `first` on. */
+/* Begins to check: at `first`, and then every period. */
 void health_begin(struct health *s, const struct run_options *o, int64_t first);
-/* Listens for signs of life, as of --watchdog. False if there can be no socket; else what the
- * command must know is in the environment. */
+/* Listens for the signs of life of --watchdog, and puts what the command must know into the
+ * environment. Returns false if the socket cannot be opened. */
 bool health_listen(struct health *s, int64_t now);
-int64_t health_next(const struct health *s); /* when it wants to look again */
+int64_t health_next(const struct health *s); /* when to call health_look() again */
 int health_look(struct health *s, int64_t now);
 void health_hear(struct health *s, int64_t now);
-void health_read(struct health *s); /* what the check writes, so that it never waits for us */
+void health_read(struct health *s); /* reads the check's output, so that the check never blocks */
 void health_ended(struct health *s, pid_t child, int status);
-void health_end(struct health *s);                /* the check that runs is killed */
-void health_again(struct health *s, int64_t now); /* after it stood still */
+void health_end(struct health *s);                /* kills the running check */
+void health_again(struct health *s, int64_t now); /* after a freeze or a restart */
 
 #endif

@@ -1,10 +1,11 @@
 /* B, the keeper: starts the command, and stops it in time, by its own clock and without waiting for
  * A.
  *
- * 1. Nothing is forked before it is a subreaper and knows that A lives.
- * 2. Whatever happens to A is seen on the pair between them, and ends the work.
- * 3. PHASE_EMPTY is written, and said, only when no child is left.
- * 4. Leadership is handed over with the packet that says so, never before it. */
+ * 1. B forks nothing until it is a subreaper and knows that A lives.
+ * 2. B notices the death of A on the pair between them, and then ends the work.
+ * 3. B writes PHASE_EMPTY, and sends EMPTY, only when no child is left.
+ * 4. The packet that reports the end of the work also hands leadership over; nothing hands it over
+ *    earlier. */
 #include "command.h"
 #include "environment.h"
 #include "health.h"
@@ -23,13 +24,13 @@
 #include <unistd.h>
 
 #define SECOND     1000000
-#define LOOK_AGAIN (2 * SECOND) /* at the latest, at a waiter that may have been stopped */
+#define LOOK_AGAIN (2 * SECOND) /* the longest time until a waiter that was stopped is continued */
 
 /* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s; if it fails once
- * more, leadership is handed over. A command that ran for RAN_WELL has all restarts again. */
+ * more, leadership is handed over. A command that ran for RAN_WELL gets all its restarts back. */
 #define RESTARTS  3
 #define RAN_WELL  (60 * SECOND)
-#define TRY_AGAIN (SECOND / 10) /* if the lease is too short at that moment */
+#define TRY_AGAIN (SECOND / 10) /* if too little of the lease is left at that moment */
 
 struct keeper {
     struct keeper_job *job;
@@ -38,15 +39,15 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct health health;
-    pid_t waiter;       /* of the command; 0: it has ended */
-    int status;         /* then: its exit status */
-    int report;         /* why it could not be started; -1: it could */
-    int loss;           /* our end of what the command watches; -1: told */
+    pid_t waiter;       /* of the command; 0: the command has ended */
+    int status;         /* the exit status of the command that has ended */
+    int report;         /* the pipe of command_start(); -1: closed */
+    int loss;           /* B's end of what the command watches; -1: closed */
     int timer, signals; /* descriptors */
-    bool alone;         /* A is gone */
+    bool alone;         /* A has ended */
     unsigned restarts;  /* of --on-exit restart, in a row */
     int64_t began;      /* when the command was started */
-    int64_t again;      /* when it is started again; DEADLINE_NEVER: it is not */
+    int64_t again;      /* when it will be started again; DEADLINE_NEVER: it will not */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -76,7 +77,7 @@ static void look_at_page(struct keeper *k)
     k->d.margin = atomic_load(&k->page->margin);
 }
 
-/* ---- the end ---- */
+/* ---- the end of the work ---- */
 
 static void ended(void *context, pid_t child, int status)
 {
@@ -110,8 +111,8 @@ static void tell_why_not(struct keeper *k)
     k->report = -1;
 }
 
-/* The terminal sends the signals of its keys to the command alone: a command that they end was told
- * to end by the user. */
+/* Returns true if a key of the terminal ended the command: such signals reach only the command, and
+ * the user has sent them. */
 static bool was_ended_by_keys(const struct keeper *k)
 {
     return k->job->terminal &&
@@ -121,7 +122,7 @@ static bool was_ended_by_keys(const struct keeper *k)
 
 static _Noreturn void finish(struct keeper *k)
 {
-    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN); /* as stopped already */
+    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN); /* reported already */
     tree_kill(&k->tree, ended, k);
     tell_why_not(k);
     if (k->job->terminal)
@@ -137,7 +138,7 @@ static _Noreturn void finish(struct keeper *k)
     _exit(0);
 }
 
-/* ---- the time is over ---- */
+/* ---- the deadline ---- */
 
 static void tell_command(struct keeper *k)
 {
@@ -156,7 +157,7 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
-        command_signal(k->waiter, SIGCONT, true); /* a stopped process does not take signals */
+        command_signal(k->waiter, SIGCONT, true); /* a stopped process does not handle signals */
     }
 }
 
@@ -170,7 +171,8 @@ static void freeze(struct keeper *k)
     note(k, NOTE_FROZEN, 0);
 }
 
-/* With --on-lose signal the command was told, and counts as stopped from now on. */
+/* With --on-lose signal, the command was told that its time is over, and counts as stopped from now
+ * on. */
 static void give(struct keeper *k)
 {
     atomic_store(&k->page->phase, PHASE_GIVEN);
@@ -204,9 +206,9 @@ static void look_at_clock(struct keeper *k)
         last_moment(k, now);
 }
 
-/* Stops the command, in its own grace; leadership is handed over when nothing of it is left.
- * `heard`: all signs of life and ended checks before that time have been taken in. A keeper that
- * was delayed itself must not hold that delay against the command. */
+/* Stops an unhealthy command, which gets its grace; leadership is handed over when no process of it
+ * is left. All signs of life and ended checks up to `heard` have been handled: a keeper that was
+ * itself delayed must not count its delay against the command. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
@@ -236,7 +238,7 @@ static int64_t next_alarm(const struct keeper *k)
     return look < first ? look : first;
 }
 
-/* ---- what A says ---- */
+/* ---- hearing the runner ---- */
 
 static void thaw(struct keeper *k, const int channel[2])
 {
@@ -264,7 +266,7 @@ static void pass_on(struct keeper *k, int number)
         if (k->waiter > 0)
             command_signal(k->waiter, number, false);
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
-        tree_kill(&k->tree, ended, k); /* it cannot act on it, and may not */
+        tree_kill(&k->tree, ended, k); /* it cannot handle the signal, and must not */
         k->status = EXIT_SIGNAL + number;
     }
 }
@@ -288,7 +290,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_KILLING:
     case NOTE_FROZEN:
     case NOTE_UNHEALTHY:
-    case NOTE_RESTARTS: break; /* ours */
+    case NOTE_RESTARTS: break; /* sent by B */
     }
 }
 
@@ -305,7 +307,7 @@ static void hear_runner(struct keeper *k)
     }
 }
 
-/* ---- the beginning, and the loop ---- */
+/* ---- starting the command, and the loop ---- */
 
 static void set_variable(void *unused, const char *name, const char *value)
 {
@@ -331,10 +333,10 @@ static void set_environment(const struct keeper_job *job, int loss)
 static bool runner_lives(const struct keeper *k)
 {
     struct pollfd p = {.fd = k->job->runner};
-    return poll(&p, 1, 0) == 0; /* an end is an event that nobody has to ask for */
+    return poll(&p, 1, 0) == 0; /* poll() always reports a closed end */
 }
 
-/* False if nothing could be started. */
+/* Returns false if no command could be started. */
 static bool start_command(struct keeper *k)
 {
     int ends[2];
@@ -347,7 +349,7 @@ static bool start_command(struct keeper *k)
     k->began = boottime_now();
     k->waiter = command_start(k->job, &k->report, ends[0]);
     if (k->waiter == 0)
-        channel_report("%s: %s", k->o->isolate ? "--isolate" : "fork",
+        channel_report("%s: %s", k->o->isolate ? "--isolate" : "cannot fork",
                        errno == EPERM ? "not permitted here" : strerror(errno));
     close(ends[0]);
     k->tree.waiter = k->waiter;
@@ -358,7 +360,7 @@ static bool start_command(struct keeper *k)
 static void begin(struct keeper *k)
 {
     sigset_t set;
-    setpgid(0, 0); /* who kills a whole group (timeout -s KILL, kill %1) kills only one of us */
+    setpgid(0, 0); /* so that a signal to a group (timeout -s KILL, kill %1) kills only A or B */
     scheduling_raise_again();
     tree_let_reap(true);
     sigemptyset(&set);
@@ -385,7 +387,7 @@ static void begin(struct keeper *k)
 
 /* ---- --on-exit restart ---- */
 
-/* Returns true if the command, which has ended, is to be started again here. */
+/* Returns true if the command, which has ended, must be started again here. */
 static bool restarts(const struct keeper *k)
 {
     return k->o->on_exit == EXIT_RESTARTS && k->restarts < RESTARTS && k->status != 0 &&
@@ -393,14 +395,14 @@ static bool restarts(const struct keeper *k)
            !outcome_was_told(k->page, k->status);
 }
 
-/* Nothing of the command is left when it is started again. */
+/* Kills what is left of the command and sets the time at which it is started again. */
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
     int survived =
-        atomic_load(&k->page->ending); /* TERM and INT would have prevented the restart */
+        atomic_load(&k->page->ending); /* HUP or QUIT; TERM and INT prevent the restart */
     atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
-    if (k->job->terminal) /* its keys reach nothing while no command runs, unless they reach A */
+    if (k->job->terminal) /* while no command runs, its keys must reach A */
         tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     health_end(&k->health);
     tell_command(k);
@@ -414,8 +416,8 @@ static void plan_restart(struct keeper *k)
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
-/* Not while the run is frozen: another member may lead, and nothing of the command is left to
- * freeze. */
+/* Starts the command again when it is time, but not while the run is frozen: another member may
+ * lead, and no process of the command is left to freeze. */
 static void start_again(struct keeper *k)
 {
     int64_t now = boottime_now();
@@ -433,9 +435,9 @@ static void start_again(struct keeper *k)
     atomic_store(&k->page->restarts, 0);
 }
 
-/* A waiter that the command has stopped (kill -STOP $PPID) does not see the command end. The kernel
- * announces no stop to a process that ignores SIGCHLD, so the keeper continues the waiter, and only
- * the waiter, each time it looks. */
+/* Handles the end of the command. A waiter that the command has stopped (kill -STOP $PPID) does not
+ * see that end. The kernel announces no stop to a process that ignores SIGCHLD, so the keeper
+ * continues the waiter, and only the waiter, each time it looks. */
 static void look_at_command(struct keeper *k)
 {
     bool waits = k->again != DEADLINE_NEVER; /* to be started again */
@@ -465,7 +467,7 @@ _Noreturn void keeper_run(struct keeper_job *job)
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
     k.again = DEADLINE_NEVER;
-    int64_t heard = boottime_now(); /* before the command begins: it cannot be late yet */
+    int64_t heard = boottime_now(); /* the command has not begun, so it cannot be late yet */
     begin(&k);
     for (;;) {
         struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
@@ -473,13 +475,13 @@ _Noreturn void keeper_run(struct keeper_job *job)
                              {.fd = job->runner, .events = POLLIN},
                              {.fd = k.health.notify, .events = POLLIN},
                              {.fd = k.health.output, .events = POLLIN}};
-        look_at_clock(&k); /* first: no check begins when the time is over */
+        look_at_clock(&k); /* first, because no check may begin when the time is over */
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
-        while (read(k.timer, &times, sizeof times) > 0) { /* it is the clock that counts */
+        while (read(k.timer, &times, sizeof times) > 0) { /* only the clock counts */
         }
-        while (read(k.signals, &info, sizeof info) > 0) { /* one for any number of children */
+        while (read(k.signals, &info, sizeof info) > 0) { /* one for several children */
         }
         look_at_clock(&k);
         heard = boottime_now();

@@ -1,4 +1,4 @@
-/* Decides whether the end of a command hands leadership over, and says why in words. */
+/* Decides whether the end of a command hands leadership over, and states the reason. */
 #include "outcome.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* A, the runner: asks the daemon for the office, writes the deadline into the page that it shares
- * with B, and kills everything itself if B does not in time.
+ * with B, and kills all processes itself if B does not do so in time.
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
- * WAITING: A runs the health check and tells the daemon whether it passes; no turn comes before.
- * HELD: B was started, and runs the check. For every HOLD that was sent EMPTY is sent, by B or, if
- * it cannot, by A. */
+ * WAITING: A runs the health check and tells the daemon whether it passes; until it passes, the run
+ * gets no turn. HELD: A has started B, which runs the check. Every HOLD that was sent is followed
+ * by an EMPTY, from B or, if B cannot send it, from A. */
 #include "run.h"
 
 #include "../base/access.h"
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define RETRY       200000  /* microseconds between two attempts to find the daemon */
-#define PATIENCE    5000000 /* with -n: for an answer */
+#define PATIENCE    5000000 /* with -n: how long to wait for an answer */
 #define SHORT_LEASE 200000
 #define ASKED       64
 #define GOES_ON     (-1)
@@ -44,20 +44,20 @@ struct runner {
     struct cgroup cgroup;
     struct deadline d;
     struct talk go;
-    int64_t asked[ASKED]; /* our own stamps, since GO */
+    int64_t asked[ASKED]; /* stamps of questions since GO */
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* 0: none */
-    int steps;        /* of its killing that we have seen */
-    int64_t patience; /* until when it is at work, for all we know */
-    int pair;         /* our end */
+    int steps;        /* of its killing, as seen last */
+    int64_t patience; /* until when it counts as busy killing */
+    int pair;         /* A's end */
     int timer, signals;
-    struct health health;              /* checked while it waits */
-    bool told_healthy, told_unhealthy; /* the daemon, since HOLD */
-    bool terminal;                     /* B has it, or gives it to the command */
+    struct health health;              /* of the check that runs while A waits */
+    bool told_healthy, told_unhealthy; /* the daemon was told, since HOLD */
+    bool terminal;                     /* B or the command has it */
     bool tried, told_away, told_wait, told_lost, frozen, leaving;
-    bool started; /* once at least */
-    bool broken;  /* the keeper had to be replaced */
+    bool started; /* at least once */
+    bool broken;  /* the keeper died, or was late */
     int result;
 };
 
@@ -79,16 +79,16 @@ static void note(const struct runner *r, enum note_kind kind, int value, const i
         packet_send(r->pair, &n, sizeof n, passed);
 }
 
-static bool is_still(const struct runner *r) /* whatever B keeps */
+static bool is_still(const struct runner *r) /* nothing is left to stop */
 {
     int phase = atomic_load(&r->page->phase);
     return phase == PHASE_EMPTY || phase == PHASE_FROZEN || phase == PHASE_GIVEN;
 }
 
-/* ---- the daemon: to find it, and to ask for the office ---- */
+/* ---- finding the daemon, and asking it for the office ---- */
 
-/* Returns true if the check must pass before the turn of this run comes. It does not delay a run
- * that must not wait, and says nothing about a command that is frozen. */
+/* Returns true if the check must pass before this run gets its turn. It does not delay a run that
+ * must not wait (-n), nor one whose command is frozen. */
 static bool is_checked(const struct runner *r)
 {
     return r->o->health != NULL && r->keeper == 0 && !(r->o->now && !r->started);
@@ -129,12 +129,12 @@ static void hold(struct runner *r)
     r->tried = true;
 }
 
-/* What we hold, or wait for, without anything that works; and what that means for leadership. */
+/* Sends EMPTY for a HOLD under which nothing works; `is` tells what this means for leadership. */
 static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
     while (r->state == WAITING && r->channel.holder < 0 &&
-           channel_hear(&r->channel, &unused) == HEARD_WORD) { /* the channel may just have come */
+           channel_hear(&r->channel, &unused) == HEARD_WORD) { /* the channel may be there */
     }
     if (r->state != AWAY)
         channel_say_empty(&r->channel, group_of(r), is->flags, is->why);
@@ -142,7 +142,8 @@ static void give_back_as(struct runner *r, const struct outcome *is)
 
 static void give_back(struct runner *r) { give_back_as(r, &(struct outcome){0}); }
 
-/* The command cannot be started, which is a failure of it: see --on-exit. */
+/* Ends the run because the command cannot be started, which is a failure of the command
+ * (--on-exit). */
 static void fail_to_start(struct runner *r)
 {
     *r->page = (struct page){.phase = PHASE_EMPTY, .status = EXIT_RUN_FAILED};
@@ -151,8 +152,8 @@ static void fail_to_start(struct runner *r)
     r->result = EXIT_RUN_FAILED;
 }
 
-/* 0: it is not known. The waiter has joined the process group of the command, whose number is that
- * of the command; in a process namespace it has not. */
+/* Returns the pid of the command, or 0 if it is unknown. The waiter has joined the process group of
+ * the command, whose number is that pid; in a process namespace it has not joined it. */
 static uint32_t command_pid(const struct runner *r)
 {
     pid_t waiter = r->state == HELD ? atomic_load(&r->page->waiter) : 0;
@@ -168,7 +169,7 @@ static void ask(struct runner *r, int64_t now)
                      .pid = command_pid(r)};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
-    /* twice in a renewal: what was just not renewed when asked is when asked again */
+    /* twice in a renewal: a question just ahead of a renewal is followed by one soon after it */
     r->next_ask = now + r->go.renewal / 2;
     channel_say(&r->channel, &t, TALK_ASK);
 }
@@ -192,8 +193,8 @@ static void start(struct runner *r)
         .until = r->d.until, .grace = r->d.grace, .margin = r->d.margin, .status = EXIT_RUN_FAILED};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         error = errno;
-    TELL(r, "leads %s in term %s: starts %s", group_of(r), elect_term_text(r->go.term, term),
-         r->o->command[0]);
+    TELL(r, "became leader of %s in term %s; starting %s", group_of(r),
+         elect_term_text(r->go.term, term), r->o->command[0]);
     r->terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     pid_t child = error == 0 ? fork() : -1;
     if (child == 0) {
@@ -212,7 +213,7 @@ static void start(struct runner *r)
         keeper_run(&job);
     }
     if (child < 0) {
-        channel_report("%s: cannot be started: %s", r->o->command[0],
+        channel_report("cannot start %s: %s", r->o->command[0],
                        strerror(error != 0 ? error : errno));
         fail_to_start(r);
         return;
@@ -232,7 +233,7 @@ static void thaw(struct runner *r)
 {
     const int passed[2] = {r->channel.daemon, r->channel.holder};
     char term[ELECT_TERM_TEXT];
-    TELL(r, "leads %s again, in term %s: continues %s", group_of(r),
+    TELL(r, "became leader of %s again, in term %s; continuing %s", group_of(r),
          elect_term_text(r->go.term, term), r->o->command[0]);
     atomic_store(&r->page->until, r->d.until);
     atomic_store(&r->page->said, 0);
@@ -250,7 +251,7 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Everything below us, B first of all. */
+/* Kills every process below this one, beginning with B. */
 static void take_over(struct runner *r)
 {
     const struct tree t = {.waiter = atomic_load(&r->page->waiter), .cgroup = &r->cgroup};
@@ -264,7 +265,7 @@ static void take_over(struct runner *r)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/* B is gone, and nothing is left. */
+/* Continues after the end of B, when no process is left. */
 static void conclude(struct runner *r)
 {
     int status = atomic_load(&r->page->status);
@@ -276,12 +277,11 @@ static void conclude(struct runner *r)
     if (lost && atomic_load(&r->page->unhealthy) == 0)
         is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
-        give_back_as(r, &is); /* B could not, or has heard of an earlier office only */
+        give_back_as(r, &is); /* B could not send EMPTY, or only for an earlier office */
     if ((is.flags & TALK_YIELDS) != 0)
-        TELL(r, "%s: hands over leadership of %s", is.why, group_of(r));
+        TELL(r, "%s; handing over leadership of %s", is.why, group_of(r));
     if (r->broken && !known && !lost)
-        channel_report("the process that keeps %s has died: everything is killed",
-                       r->o->command[0]);
+        channel_report("the keeper of %s has died; killed all processes", r->o->command[0]);
     if (known && status == RUN_NOTHING && !r->leaving) {
         hold(r);
     } else if (lost) {
@@ -308,18 +308,19 @@ static void look_at_keeper(struct runner *r)
     conclude(r);
 }
 
-/* ---- what the daemon says ---- */
+/* ---- hearing the daemon ---- */
 
 static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
 {
     if (atomic_load(&r->page->phase) == PHASE_EMPTY)
-        return; /* it has ended before */
+        return; /* the command has already ended */
     if (!r->told_lost && !is_still(r))
-        TELL(r, "%s%s%s: %s", what, *why != '\0' ? ": " : "", why,
-             r->o->on_lose == LOSE_FREEZE   ? "it is frozen"
-             : r->o->on_lose == LOSE_SIGNAL ? "it is told"
-             : kind == NOTE_KILL            ? "killed"
-                                            : "it must stop");
+        TELL(r, "%s%s%s; %s %s", what, *why != '\0' ? ": " : "", why,
+             r->o->on_lose == LOSE_FREEZE   ? "freezing"
+             : r->o->on_lose == LOSE_SIGNAL ? "signalling"
+             : kind == NOTE_KILL            ? "killing"
+                                            : "stopping",
+             r->o->command[0]);
     r->told_lost = true;
     if (kind == NOTE_KILL)
         deadline_lost(&r->d, boottime_now());
@@ -330,7 +331,7 @@ static void lose(struct runner *r, enum note_kind kind, const char *what, const 
 
 static bool begin_deadline(struct runner *r, const struct talk *t)
 {
-    char why[512] = "the daemon names no lease";
+    char why[512] = "the daemon reports no lease";
     bool fine =
         t->lease > 0 && t->renewal > 0 &&
         deadline_begin(&r->d, t->lease, t->renewal, r->o->grace, r->o->margin, why, sizeof why);
@@ -346,8 +347,8 @@ static void go(struct runner *r, const struct talk *t)
 {
     if (r->state != WAITING || !begin_deadline(r, t))
         return;
-    if (r->channel.holder < 0) { /* no descriptor was left for it */
-        channel_report("nobody could say when it has stopped: no descriptor");
+    if (r->channel.holder < 0) { /* no descriptor was free for it */
+        channel_report("cannot receive the guardian's channel: no free descriptor");
         give_back(r);
         r->result = EXIT_RUN_FAILED;
         return;
@@ -358,13 +359,14 @@ static void go(struct runner *r, const struct talk *t)
     r->told_wait = false;
     if (t->lease < SHORT_LEASE && !r->started)
         TELL(r,
-             "the lease is %.6g ms: what ignores its signal is killed %.6g ms before the lease "
-             "ends, and has had %.6g ms",
+             "the lease is %.6g ms: a command that ignores its signal is killed %.6g ms before the "
+             "lease ends, after a grace of %.6g ms",
              (double)t->lease / 1000, (double)r->d.margin / 1000, (double)r->d.grace / 1000);
     ask(r, boottime_now());
 }
 
-/* The lease was configured anew. What was asked for may not fit any more: then as much as does. */
+/* Adapts to a lease that was reconfigured. If the grace and the margin that the user chose no
+ * longer fit, the defaults are used. */
 static void fit_again(struct runner *r, const struct talk *t)
 {
     const struct run_options *o = r->o;
@@ -378,17 +380,18 @@ static void fit_again(struct runner *r, const struct talk *t)
     if (!deadline_begin(&d, t->lease, t->renewal, o->grace, o->margin, why, sizeof why) &&
         !deadline_begin(&d, t->lease, t->renewal, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
                         sizeof why))
-        return; /* it must end: there is no time to end it in */
+        return; /* not even the defaults fit, and the work ends with the office */
     r->d.grace = d.grace;
     r->d.margin = d.margin;
     atomic_store(&r->page->grace, d.grace);
     atomic_store(&r->page->margin, d.margin);
-    TELL(r, "the lease is %.6g ms now: its grace is %.6g ms", (double)t->lease / 1000,
+    TELL(r, "the lease is now %.6g ms, and the grace %.6g ms", (double)t->lease / 1000,
          (double)d.grace / 1000);
 }
 
-/* A stamp that is not one of ours, of this office, says nothing: no more does the time at which an
- * answer comes. The term may have grown, when an office succeeds itself. */
+/* Handles an answer. If the stamp is not of a question under this office, the answer is ignored:
+ * the time at which it arrives means nothing. The term may have grown, because the member succeeded
+ * itself. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
@@ -411,16 +414,16 @@ static void wait_for_it(struct runner *r, const struct talk *t)
         return;
     bool here = t->leader[0] != '\0' && strcmp(t->leader, t->node) == 0;
     if (!r->told_wait && t->why[0] != '\0')
-        TELL(r, "waits: %s", t->why);
-    else if (!r->told_wait && !here) /* here: its turn comes at once */
-        TELL(r, "waits: %s leads%s", t->leader[0] != '\0' ? t->leader : "nobody",
-             t->leader[0] != '\0' ? "" : " yet");
+        TELL(r, "waiting: %s", t->why);
+    else if (!r->told_wait && !here) /* here: its turn comes immediately */
+        TELL(r, "waiting: %s%s", t->leader[0] != '\0' ? t->leader : "no leader is known yet",
+             t->leader[0] != '\0' ? " leads" : "");
     r->told_wait = true;
 }
 
 static void refused(struct runner *r, const struct talk *t)
 {
-    channel_report("%s", t->why[0] != '\0' ? t->why : "the daemon refuses");
+    channel_report("%s", t->why[0] != '\0' ? t->why : "the daemon refused the run");
     if (r->state == WAITING || r->state == READY) {
         give_back(r);
         r->result = EXIT_RUN_FAILED;
@@ -430,7 +433,7 @@ static void refused(struct runner *r, const struct talk *t)
 static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind kind)
 {
     if (r->state == HELD) {
-        lose(r, kind, kind == NOTE_KILL ? "leadership lost" : "leadership is handed over", t->why);
+        lose(r, kind, kind == NOTE_KILL ? "lost leadership" : "handing over leadership", t->why);
     } else if (r->state == READY) {
         give_back(r);
         hold(r);
@@ -447,8 +450,9 @@ static void hear(struct runner *r, const struct talk *t)
             if (t->why[0] != '\0')
                 TELL(r, "%s", t->why);
             else
-                TELL(r, "%s leads", t->leader[0] != '\0' ? t->leader : "nobody");
-            give_back(r); /* whoever has the other end of the channel need not wonder */
+                TELL(r, "%s%s", t->leader[0] != '\0' ? t->leader : "no leader is known",
+                     t->leader[0] != '\0' ? " leads" : "");
+            give_back(r); /* so that the guardian learns that nothing runs */
             r->result = EXIT_NO;
         }
         break;
@@ -457,7 +461,7 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_TOLD: told(r, t); break;
     case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
     case TALK_LOST: told_to_stop(r, t, NOTE_KILL); break;
-    default: break; /* nothing to do with a run */
+    default: break; /* not for a run */
     }
 }
 
@@ -467,16 +471,16 @@ static void daemon_ended(struct runner *r)
         if (!is_still(r))
             lose(r, NOTE_STOP, "the daemon has ended", "");
     } else {
-        give_back(r); /* its guardian may live */
+        give_back(r); /* the guardian may still live */
         if (!r->told_away)
-            TELL(r, "the daemon has ended: waits for it");
+            TELL(r, "the daemon has ended; waiting for a new one");
         r->told_away = true;
         if (r->o->now && !r->started)
             r->result = EXIT_RUN_FAILED;
         r->retry = boottime_now() + RETRY;
         r->state = AWAY;
     }
-    close(r->channel.daemon); /* the guardian may live, and wants to know the end */
+    close(r->channel.daemon); /* the guardian may still live, and keeps its channel */
     r->channel.daemon = -1;
 }
 
@@ -491,38 +495,39 @@ static void hear_daemon(struct runner *r)
         daemon_ended(r);
 }
 
-/* ---- what B says ---- */
+/* ---- hearing the keeper ---- */
 
 static void hear_note(struct runner *r, const struct note *n)
 {
     switch (n->kind) {
     case NOTE_STOPPING:
         if (!r->told_lost)
-            TELL(r, "leadership of %s was not renewed in time: %s", group_of(r),
-                 r->o->on_lose == LOSE_SIGNAL ? "it is told" : "it must stop");
+            TELL(r, "leadership of %s was not renewed in time; %s %s", group_of(r),
+                 r->o->on_lose == LOSE_SIGNAL ? "signalling" : "stopping", r->o->command[0]);
         r->told_lost = true;
         break;
     case NOTE_KILLING:
-        TELL(r, "%s did not end within %d ms: killed", r->o->command[0], n->value);
+        TELL(r, "%s did not end within %d ms; killing it", r->o->command[0], n->value);
         break;
     case NOTE_FROZEN:
         if (!r->told_lost)
-            TELL(r, "leadership of %s was not renewed in time: it is frozen", group_of(r));
+            TELL(r, "leadership of %s was not renewed in time; froze %s", group_of(r),
+                 r->o->command[0]);
         r->told_lost = r->frozen = true;
         hold(r);
         break;
     case NOTE_UNHEALTHY:
-        TELL(r, "%s: stops %s",
+        TELL(r, "%s; stopping %s",
              n->value == UNHEALTHY_CHECK ? "the health check fails" : "no sign of life",
              r->o->command[0]);
         break;
     case NOTE_RESTARTS:
-        TELL(r, "%s failed: restarts it in %d s", r->o->command[0], n->value);
+        TELL(r, "%s failed; restarting it in %d s", r->o->command[0], n->value);
         break;
     case NOTE_SIGNAL:
     case NOTE_STOP:
     case NOTE_KILL:
-    case NOTE_THAW: break; /* ours */
+    case NOTE_THAW: break; /* sent by A */
     }
 }
 
@@ -534,7 +539,7 @@ static void hear_keeper(struct runner *r)
         hear_note(r, &n);
 }
 
-/* ---- health, while it waits ---- */
+/* ---- health, while the run waits ---- */
 
 static void check_ended(void *context, pid_t child, int status)
 {
@@ -554,7 +559,7 @@ static void look_at_health(struct runner *r)
         return;
     r->told_unhealthy = fails;
     r->told_healthy = !fails;
-    TELL(r, fails ? "the health check fails: waits until it passes" : "the health check passes");
+    TELL(r, fails ? "the health check fails; waiting until it passes" : "the health check passes");
     t.flags = fails ? TALK_UNHEALTHY : 0;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
     snprintf(t.why, sizeof t.why, "%s", fails ? r->health.why : "");
@@ -574,9 +579,9 @@ static void hear_signals(struct runner *r)
     while (read(r->signals, &info, sizeof info) == sizeof info) {
         int number = (int)info.ssi_signo;
         if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
-            number == SIGTTOU) /* a runner that stands still would guard nothing */
+            number == SIGTTOU) /* a stopped runner could not guard anything */
             continue;
-        if (number == TREE_ENDED && info.ssi_code > 0) /* of a health check, by the kernel */
+        if (number == TREE_ENDED && info.ssi_code > 0) /* from the kernel, about a health check */
             continue;
         if (r->keeper > 0) {
             r->leaving |= r->told_lost && ends(number);
@@ -602,7 +607,7 @@ static int open_signals(void)
         sigaddset(&set, ours[i]);
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
         sigaddset(&set, number);
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nothing to wait for */
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, no child can be waited for */
     if (sigprocmask(SIG_SETMASK, &set, NULL) != 0)
         return -1;
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -610,7 +615,8 @@ static int open_signals(void)
 
 /* ---- the loop ---- */
 
-/* Also when nobody is there to answer, or B has not begun again: we look at the page as often. */
+/* Returns true if the runner asks periodically. It also does without a daemon, and while B has not
+ * begun again, because it looks at the page as often. */
 static bool asks(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);
@@ -619,7 +625,7 @@ static bool asks(const struct runner *r)
 
 static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* B should have acted by now. What was only to be told is never killed for being late. */
+/* Returns when B must have acted. With --on-lose signal, B is never killed for being late. */
 static int64_t guard(const struct runner *r)
 {
     if (r->keeper == 0 || r->state != HELD || is_still(r) || r->o->on_lose == LOSE_SIGNAL)
@@ -628,8 +634,9 @@ static int64_t guard(const struct runner *r)
     return late > r->patience ? late : r->patience;
 }
 
-/* A keeper that is busy killing is not replaced: until it was dead itself nothing else would be
- * killed. It is looked at again. */
+/* Returns true if the keeper has made progress since the last look. A keeper that is busy killing
+ * is not replaced: nothing else would be killed until it was dead itself. It is checked again
+ * later. */
 static bool is_at_work(struct runner *r, int64_t now)
 {
     int steps = atomic_load(&r->page->steps);
@@ -644,7 +651,7 @@ static void look_at_clock(struct runner *r)
 {
     int64_t now = boottime_now();
     if (now >= guard(r) && !is_at_work(r, now)) {
-        TELL(r, "the process that keeps %s is late: everything is killed", r->o->command[0]);
+        TELL(r, "the keeper of %s is late; killing all processes", r->o->command[0]);
         r->broken = r->told_lost = true;
         atomic_store(&r->page->lost, 1);
         take_over(r);
@@ -656,7 +663,7 @@ static void look_at_clock(struct runner *r)
         hold(r);
     if (r->result == GOES_ON && now >= r->give_up) {
         bool waited = r->o->max_wait != DEADLINE_NEVER;
-        TELL(r, waited ? "has not led within that time" : "the daemon does not answer");
+        TELL(r, waited ? "did not become leader within that time" : "the daemon does not answer");
         give_back(r);
         r->result = waited ? EXIT_WAITED : EXIT_RUN_FAILED;
     }
@@ -684,7 +691,7 @@ static int loop(struct runner *r)
                              {.fd = r->health.output, .events = POLLIN}};
         deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
-        while (read(r->timer, &times, sizeof times) > 0) { /* it is the clock that counts */
+        while (read(r->timer, &times, sizeof times) > 0) { /* only the clock counts */
         }
         hear_daemon(r);
         hear_keeper(r);
@@ -717,7 +724,7 @@ static bool prepare(struct runner *r)
     r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     r->signals = open_signals();
     if (r->page == MAP_FAILED || r->timer < 0 || r->signals < 0 || !tree_adopt()) {
-        channel_report("nothing can be started: %s", strerror(errno));
+        channel_report("cannot set up the run: %s", strerror(errno));
         return false;
     }
     return true;
@@ -726,13 +733,14 @@ static bool prepare(struct runner *r)
 int run_command(const struct run_options *o)
 {
     static struct runner r;
-    /* The command has the same user, who could take the channel out of either process otherwise
-     * (pidfd_getfd, ptrace), and say EMPTY there. A program that is executed loses this again. */
+    /* Otherwise the command, which belongs to the same user, could take the channel out of A or
+     * B (pidfd_getfd, ptrace) and send EMPTY there. A program that is executed loses this
+     * protection. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     standard_fill();
     channel_open_report();
     scheduling_raise();
-    unsetenv("ELECT_TERM"); /* a health check finds it only while the command works */
+    unsetenv("ELECT_TERM"); /* a health check has them only while the command works */
     unsetenv("ELECT_TOKEN");
     r = (struct runner){.o = o,
                         .channel = CHANNEL_NONE,
@@ -744,7 +752,7 @@ int run_command(const struct run_options *o)
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
     health_end(&r.health);
-    if (r.keeper > 0) { /* frozen, and will not go on */
+    if (r.keeper > 0) { /* it is frozen, and will not continue */
         take_over(&r);
         give_back(&r);
     }

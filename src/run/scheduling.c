@@ -1,5 +1,5 @@
-/* Takes the lowest real-time priority, if this user may, and gives the command back the priority
- * that the user had. */
+/* Sets the lowest real-time priority, if this user may, and restores the user's priority for the
+ * command. */
 #include "scheduling.h"
 
 #include <errno.h>
@@ -13,8 +13,9 @@ static struct {
     bool known, raised;
 } before;
 
-/* The least of the real-time ones, which still goes before all that has none; it sleeps nearly
- * always. Not inherited: fork gives its child the ordinary policy. */
+/* The lowest real-time priority precedes every ordinary process; it delays none for long, because
+ * runner and keeper sleep nearly always. It is not inherited: fork gives the child the ordinary
+ * policy. */
 void scheduling_raise_again(void)
 {
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};

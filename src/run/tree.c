@@ -1,5 +1,5 @@
 /* Finds all descendants of this process in /proc and signals them by pidfd, so that no signal
- * reaches a stranger that was given the number of a process that has ended. */
+ * reaches an unrelated process that was given the number of an ended one. */
 #include "tree.h"
 
 #include <ctype.h>
@@ -26,11 +26,13 @@ bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
 void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_DFL); }
 
-/* The kernel reaps only what announces its end by SIGCHLD, as orphans do, and programs. */
+/* Forks a child that the kernel does not reap when SIGCHLD is ignored: the kernel reaps only
+ * children that announce their end by SIGCHLD, as orphans do, and as every process does that has
+ * executed a program. */
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
-#ifdef __s390__ /* takes the stack first */
+#ifdef __s390__ /* this one takes the stack first */
     return (pid_t)syscall(SYS_clone, NULL, flags, NULL, NULL, NULL);
 #else
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
@@ -39,8 +41,8 @@ pid_t tree_fork(int namespaces)
 
 /* ---- one process ---- */
 
-/* Its folder in /proc, or -1. Such a descriptor refers to this process only, also after the kernel
- * has given the number to another process. */
+/* Opens the folder of a process in /proc; returns -1 if it cannot. The descriptor refers to this
+ * process only, even after the kernel has given its number to another process. */
 static int open_process(pid_t pid)
 {
     char path[64];
@@ -48,7 +50,7 @@ static int open_process(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The kernel gives a page at a time. */
+/* Reads a whole file, of which the kernel returns one page at a time. */
 static size_t read_all(int folder, const char *name, char *text, size_t room)
 {
     size_t length = 0;
@@ -64,10 +66,11 @@ static size_t read_all(int folder, const char *name, char *text, size_t room)
 struct look {
     char state;
     pid_t pid, parent;
-    unsigned long long start; /* clock ticks: with the number it identifies a process */
+    unsigned long long start; /* clock ticks; identifies the process together with its number */
 };
 
-/* The name, which may contain anything, ends at the last bracket. */
+/* Reads the stat of a process. The name in it may contain any character; it ends at the last
+ * bracket. */
 static bool look_at(int process, struct look *l)
 {
     char text[1024];
@@ -89,10 +92,10 @@ static bool send_signal(int process, int number)
     return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
 }
 
-/* Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies it, the signal goes
- * to the number of a process that /proc still shows. SIGKILL does not: between the two calls the
- * number could become a stranger's. signal_child() kills without that race, and what a killed
- * process leaves becomes our child. */
+/* Signals a process. Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies
+ * it, the signal goes to the number of a process that /proc still shows. SIGKILL does not, because
+ * the number could pass to another process between the two calls. signal_child() kills without that
+ * race, and the children of a killed process become children of this one. */
 static bool signal_process(int process, int number)
 {
     struct look l;
@@ -123,7 +126,7 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-/* A number without a blank behind it was cut off. */
+/* Parses a list of numbers. A number that no blank follows was cut off, and is left out. */
 static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
@@ -137,7 +140,8 @@ static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
     return count;
 }
 
-/* Of all its threads: the kernel keeps a child with the thread that forked it. */
+/* Lists the children of all threads of a process: the kernel lists a child with the thread that
+ * forked it. */
 static size_t children_of(int process, pid_t *children, size_t room)
 {
     static char text[LIST_BYTES + 1];
@@ -167,11 +171,11 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
     if (process >= 0)
         close(process);
     if (count == 0 && of == getpid() && access("/proc/thread-self/children", F_OK) != 0)
-        return tree_children_by_parent(of, children, room); /* this kernel keeps no list */
+        return tree_children_by_parent(of, children, room); /* this kernel has no list */
     return count;
 }
 
-/* ---- signals to all of them ---- */
+/* ---- signalling all descendants ---- */
 
 static bool has_cgroup(const struct tree *t) { return t->cgroup != NULL && t->cgroup->fd >= 0; }
 
@@ -181,15 +185,15 @@ static void show_life(const struct tree *t)
         atomic_fetch_add(t->steps, 1);
 }
 
-/* Returns true if it is a child of ours, dead or alive. This needs no /proc. */
+/* Returns true if it is a child of this process, dead or alive. This needs no /proc. */
 static bool is_child(idtype_t type, id_t id)
 {
     siginfo_t info;
     return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
-/* A signal to a group reaches also what is being forked in it. The number of the group is not
- * given to others as long as the waiter is in it, dead or alive. */
+/* Signals the process group of the command. This reaches even a process that is being forked in it.
+ * The number of the group is not reused as long as the waiter is in it, dead or alive. */
 static void signal_group(const struct tree *t, int number)
 {
     pid_t group =
@@ -198,8 +202,8 @@ static void signal_group(const struct tree *t, int number)
         kill(-group, number);
 }
 
-/* Signals a child by its number. The kernel must not reap the child meanwhile, or the number could
- * become a stranger's. */
+/* Signals a child by its number. The kernel must not reap the child meanwhile, because its number
+ * could then pass to another process. */
 static void signal_child_by_number(pid_t child, int number)
 {
     void (*before)(int) = signal(SIGCHLD, SIG_DFL);
@@ -208,21 +212,23 @@ static void signal_child_by_number(pid_t child, int number)
     signal(SIGCHLD, before);
 }
 
-/* The number of a child that the kernel has reaped may be a stranger's by now, so a pidfd refers to
- * it. Kernels before 5.4 and some seccomp filters refuse one of these calls. */
+/* Signals a child by a pidfd, because the number of a child that the kernel has reaped may
+ * already belong to another process. Kernels before 5.4 and some seccomp filters refuse one of
+ * these calls. */
 static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
     bool sent = fd >= 0 && is_child(P_PIDFD, (id_t)fd) && send_signal(fd, number);
-    if (!sent && errno != ESRCH && errno != ECHILD) /* which mean that it has ended */
+    if (!sent && errno != ESRCH && errno != ECHILD) /* both mean that the child has ended */
         signal_child_by_number(child, number);
     if (fd >= 0)
         close(fd);
 }
 
-/* Signals all children and looks at nothing else meanwhile: a process that forks and exits has to
- * be faster than this. The kernel appends to its list, so that what is likely to run right now is
- * at the end. Returns true if there may be a child that the call before has not seen. */
+/* Signals all children and does nothing else meanwhile: a process that forks and exits escapes only
+ * if it is faster than this. The kernel appends to its list, so that the children that probably run
+ * right now are at the end. Returns true if there may be a child that the previous call has not
+ * seen. */
 static bool signal_children(const struct tree *t, int number, pid_t *newest)
 {
     static pid_t child[WALK_MAX];
@@ -242,7 +248,7 @@ struct process {
     unsigned long long start;
 };
 
-/* Opens it if it is still the one that was found. */
+/* Opens the process if it is still the one that was found. */
 static int reopen(const struct process *p, struct look *l)
 {
     int process = open_process(p->pid);
@@ -252,9 +258,9 @@ static int reopen(const struct process *p, struct look *l)
     return -1;
 }
 
-/* Adds the children of `parent`, which `process` is. What is listed may have ended, and its number
- * may be a stranger's by now: only its parent says that it is ours, and the parent's number only as
- * long as the parent exists. */
+/* Adds the children of `parent`, to which `process` refers. A listed child may have ended, and its
+ * number may belong to another process by now: only its parent's number shows that it is a
+ * descendant, and only as long as the parent exists. */
 static size_t add_children(int process, pid_t parent, struct process *to, size_t room)
 {
     static pid_t listed[WALK_MAX];
@@ -270,8 +276,8 @@ static size_t add_children(int process, pid_t parent, struct process *to, size_t
     return added;
 }
 
-/* Visits every descendant, parents before their children. Returns true if a visit did, or if there
- * may be more of them. */
+/* Visits every descendant, parents ahead of their children. Returns true if a visit did, or if
+ * there may be more descendants. */
 static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
 {
     static struct process all[WALK_MAX];
@@ -301,7 +307,7 @@ static void rest(long *nanoseconds)
         *nanoseconds *= 2;
 }
 
-/* ---- the end ---- */
+/* ---- reaping and killing ---- */
 
 bool tree_reap(tree_ended *ended, void *context)
 {
@@ -318,9 +324,9 @@ static bool kill_one(int process, const struct look *l)
     return signal_process(process, SIGKILL);
 }
 
-/* A killed process cannot fork, and what it leaves becomes our child. As long as new children
- * appear this neither sleeps nor looks any deeper. When all have been killed they need a processor
- * to end on, perhaps the one that this process runs on. */
+/* A killed process cannot fork, and its children become children of this process. As long as new
+ * children appear, the loop neither sleeps nor looks any deeper. When all have been killed, it
+ * sleeps: they need a processor to end on, perhaps the one that this process runs on. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long delay = DELAY_MIN;
@@ -339,10 +345,10 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
     }
 }
 
-/* ---- standing still ---- */
+/* ---- stopping and continuing ---- */
 
-/* A process with a pending SIGSTOP does not return to its own code. On a busy machine it can take
- * long until it has a processor to stop on. */
+/* Returns true if SIGSTOP is pending: then the process does not return to its own code. On a busy
+ * machine it can take long until the process gets a processor to stop on. */
 static bool is_told_to_stop(int process)
 {
     static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};
@@ -377,7 +383,7 @@ void tree_stop(const struct tree *t)
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&delay);
-    /* what has left the control group, or could not be frozen there */
+    /* processes that left the control group, or could not be frozen in it */
     while (signal_children(t, SIGSTOP, &newest)) {
     }
     while (walk(t, stop_one)) {

@@ -573,7 +573,7 @@ WHEN = {  # commands that continue: the line that they must print, and what is d
         "berkeley demo/state/member-2.status -200 -100 7622 7621 7623 &": ("slave", None),
         "berkeley demo/state/member-3.status 60000 50 7623 7621 7622 &": ("slave", None),
         "elect run -c demo/elect.conf --id a -- sh -c 'while date | fenced times; do sleep 1; done'":
-            ("starts sh", writes),
+            ("starting sh", writes),
         "elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh table": ("a, with token", None),
         "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
     },

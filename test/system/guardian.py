@@ -532,7 +532,7 @@ def run_loses_its_leader(disturb):
             run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", p.first, "--respawn", "--", "sleep", "1000"],
                                    stdin=subprocess.DEVNULL, stderr=log, preexec_fn=die_with_parent)
         try:
-            wait("the run works", lambda: "starts sleep" in p.log("run"))
+            wait("the run works", lambda: "starting sleep" in p.log("run"))
             disturb(p)
             wait("the daemon reports the end of the work", lambda: re.search("all work has stopped|without", p.log(p.first)))
             wait("the run waits or works again", lambda: (w := p.known(p.first)["work"])["waiting"] or w["runner_pid"])

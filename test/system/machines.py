@@ -307,7 +307,7 @@ def work_in_a_unit(m):
     wait("the run was started more often than systemd's default limit", lambda: int(m.on(
         first, "journalctl -u scheduler -o cat --no-pager | grep -c 'no daemon runs here'", check=False).stdout or 0) > 6)
     m.on(first, "systemctl start elect")
-    wait("the run waits here", lambda: re.search("waits: . leads", m.on(first, "journalctl -u scheduler -n 1 -o cat --no-pager").stdout))
+    wait("the run waits here", lambda: re.search("waiting: . leads", m.on(first, "journalctl -u scheduler -n 1 -o cat --no-pager").stdout))
     m.on(second, "pkill -KILL -x elect-member")
     third, three = where_it_works(two)
     m.on(third, "pkill -KILL -x elect-guardian")

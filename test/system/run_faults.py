@@ -218,7 +218,7 @@ def either_is_stopped(_):
                         beat = f.until()
                         wait("the command works", lambda: r.beat()[0] > beat)
                         f.client().say("LOST", why="")
-                        holds("lost", r.end() == 75 and "is late: everything is killed" in r.err, r.err)
+                        holds("lost", r.end() == 75 and "is late; killing all processes" in r.err, r.err)
                         wait("no process is left", lambda: not r.workers())
                     else:
                         wait("the end of the lease", lambda: boottime() > f.until() + 1000)

@@ -291,7 +291,7 @@ def failed_command(_):
         holds("a command that succeeds", subprocess.run([*run, "true"], capture_output=True).returncode == 0)
         holds("leadership is kept", p.leader() == (leader, term), p.log(leader))
         failed = subprocess.run([*run, "sh", "-c", "exit 3"], capture_output=True, text=True)
-        holds("a command that fails", failed.returncode == 3 and "exited with status 3: hands over leadership of main" in failed.stderr, failed)
+        holds("a command that fails", failed.returncode == 3 and "exited with status 3; handing over leadership of main" in failed.stderr, failed)
         wait("the term is over", lambda: (p.known(leader)["term"] or 0) > term)
         log = p.log(leader)
         holds("in this order", 0 <= log.find("all work has stopped") <= log.rfind("hands leadership over (its command exited with status 3")

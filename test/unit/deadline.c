@@ -53,9 +53,9 @@ static void what_does_not_fit_is_refused(void **state)
     assert_false(deadline_begin(&d, 979 * MS, 200 * MS, 529 * MS + 1, 50 * MS, why, sizeof why));
     assert_false(
         deadline_begin(&d, 979 * MS, 200 * MS, 530 * MS, DEADLINE_DEFAULT, why, sizeof why));
-    assert_string_equal(why, "grace 530 ms + kill margin 50 ms are more than the leader's lease "
-                             "979 ms - 2 x renewal 200 ms = 579 ms: less of -k or --kill-margin, "
-                             "or a longer lease");
+    assert_string_equal(why, "grace 530 ms + kill margin 50 ms exceed the leader's lease "
+                             "979 ms - 2 x renewal 200 ms = 579 ms: reduce -k or --kill-margin, "
+                             "or configure a longer lease");
     assert_false(
         deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, 580 * MS, why, sizeof why));
     assert_true(
