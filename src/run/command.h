@@ -4,7 +4,7 @@
 
 #include "run.h"
 
-/* What failed in the child before the command was executed. */
+/* The step of the child that failed before the command was executed. */
 struct command_failure {
     int error;
     char what[60];

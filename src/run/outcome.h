@@ -1,4 +1,4 @@
-/* What the end of a command means for leadership (--on-exit). */
+/* Determines what the end of a command means for leadership (--on-exit). */
 #ifndef ELECT_RUN_OUTCOME_H
 #define ELECT_RUN_OUTCOME_H
 

@@ -90,7 +90,7 @@ struct note {
     int value;
 };
 
-/* What B needs; keeper_run() does not return. */
+/* The input of B. keeper_run() does not return. */
 struct keeper_job {
     const struct run_options *options;
     struct page *page;

@@ -6,11 +6,11 @@
 #include "elect.h"
 #include "store.h"
 
-/* Adds the other members of the configuration to the state, before each start. Returns NULL, or why
- * the member cannot start. What the state holds about a removed member detects an earlier state of
- * it if it comes back, so it stays while there is room. If room is needed, members that are in no
- * group of the state go first, then those with the lowest sequence. A group is never forgotten,
- * because its promises may be in force. */
+/* Adds the other members of the configuration to the state, before each start. Returns NULL, or
+ * why the member cannot start. The state keeps its record of a removed member while there is
+ * room, to detect an earlier state of that member if it comes back. If room is needed, members
+ * that are in no group of the state go first, then those with the lowest sequence. A group is
+ * never forgotten, because its promises may be in force. */
 const char *saved_begin(struct state *state, const uint16_t *id, unsigned count);
 
 /* Returns false if the configuration lacks a member of the state; `whom` is then its number. */

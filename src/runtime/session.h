@@ -89,7 +89,7 @@ enum session_refusal {
         SESSION_REFUSAL_COUNT
 };
 
-/* What this member remembers of a peer, even across restarts. */
+/* A member remembers this of each peer, even across restarts. */
 struct session_memory {
     uint64_t sequence; /* the highest one of its state that was seen in its present era */
     uint32_t incarnation;

@@ -635,38 +635,38 @@ MUTANTS = {
     "no peer hears of a new key": (
         "runtime/session_keys.c", "        s->peer[i].owed = s->peer[i].numbered + 1;\n", "", "attacker 3000"),
     "a peer counts as told of a key after one HELLO": (
-        "runtime/handshake.c", "p->owed = h->taken >= p->owed ? 0 : p->owed;", "p->owed = 0;", "session everybody is told of new keys until it knows"),
+        "runtime/handshake.c", "p->owed = h->taken >= p->owed ? 0 : p->owed;", "p->owed = 0;", "session a peer is told of new keys until it knows them"),
     "HELLOs accepted from a former life count": (
-        "runtime/handshake.c", "    if (is_with(&p->now.with[slot], echo))\n        return p->now.hellos;", "    if (true)\n        return p->now.hellos;", "session nothing is said where it may not be heard"),
+        "runtime/handshake.c", "    if (is_with(&p->now.with[slot], echo))\n        return p->now.hellos;", "    if (true)\n        return p->now.hellos;", "session nothing is sent in a session that the peer may lack"),
     "packets use a key that the peer dropped": (
-        "runtime/session.c", "    return n->heard > than->heard + s->suspicion;", "    return false;", "session a key that the other one dropped is not spoken with"),
+        "runtime/session.c", "    return n->heard > than->heard + s->suspicion;", "    return false;", "session a key that the peer removed is not used"),
     "packets use a session before the peer has it": (
-        "runtime/session.c", "return n->open && n->sure >= than->sure;", "return n->open && !than->open;", "session nothing is said where it may not be heard"),
+        "runtime/session.c", "return n->open && n->sure >= than->sure;", "return n->open && !than->open;", "session nothing is sent in a session that the peer may lack"),
     "a peer that uses another key counts as healthy": (
         "runtime/handshake.c", "return session_is_heard(s, n, now) && n->sure && !n->out_of_step && p->owed == 0;", "return sessions_lives(s, (unsigned)(p - s->peer), now) && p->owed == 0;", "attacker 3000"),
     "a peer without a common protocol is accepted": (
-        "runtime/handshake.c", "    return common_protocol(s, h) == 0;", "    return false;", "session they speak the highest protocol that both know or not at all"),
+        "runtime/handshake.c", "    return common_protocol(s, h) == 0;", "    return false;", "session members speak the highest common protocol or none"),
     "a peer without a common protocol must stop": (
-        "runtime/handshake.c", "refusals[e->why].stop ?", "true ?", "session they speak the highest protocol that both know or not at all"),
+        "runtime/handshake.c", "refusals[e->why].stop ?", "true ?", "session members speak the highest common protocol or none"),
     "a key does not depend on the protocol": (
-        "runtime/seal.c", "    put_number(&b, protocol, 1);\n", "    put_number(&b, 1, 1);\n", "session they speak the highest protocol that both know or not at all"),
+        "runtime/seal.c", "    put_number(&b, protocol, 1);\n", "    put_number(&b, 1, 1);\n", "session members speak the highest common protocol or none"),
     "a request under a key does not count as use": (
-        "runtime/handshake.c", "n->spoke = (h->flags & HELLO_USED) != 0 ? now : n->spoke;", "", "session a key that is asked with is in use"),
+        "runtime/handshake.c", "n->spoke = (h->flags & HELLO_USED) != 0 ? now : n->spoke;", "", "session a key under which a peer asks is in use"),
     "an answer under a key counts as use": (
         "runtime/handshake.c", "n->spoke = (h->flags & HELLO_USED) != 0 ? now : n->spoke;", "n->spoke = (h->flags & HELLO_NEED) != 0 ? now : n->spoke;",
-        "session a key that is answered with is not in use"),
+        "session a key under which a peer only answers is not in use"),
     "every old packet raises an alarm": (
         "runtime/handshake.c", "    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;", "    e->news = SESSION_REFUSED;\n    if (p->rejected != 0 && now - p->rejected < SECOND)\n        return;",
-        "session a former life that is repeated is not told of again and again"),
+        "session a repeated former life is reported once a second"),
     "HELLOs have no budget": (
-        "runtime/session.c", "    s->tried += may;\n", "", "session hellos have a part of a turn"),
+        "runtime/session.c", "    s->tried += may;\n", "", "session hellos get a bounded part of a turn"),
     "a session key does not depend on the nonces": (
         "runtime/seal.c", "    put_bytes(&b, from->nonce, SEAL_NONCE);\n    put_bytes(&b, to->nonce, SEAL_NONCE);\n", "", "attacker 3000"),
     "the head is not authenticated": (
-        "runtime/seal.c", "    memcpy(a.bytes, head, SEAL_HEAD);", "    memset(a.bytes, 0, SEAL_HEAD);", "runtime every bit of a packet is proved"),
+        "runtime/seal.c", "    memcpy(a.bytes, head, SEAL_HEAD);", "    memset(a.bytes, 0, SEAL_HEAD);", "runtime every bit of a packet is authenticated"),
     "clusters with the same key hear each other": (
         "runtime/seal.c", "    memcpy(a.bytes + SEAL_HEAD, cluster, SEAL_CLUSTER);\n", "    memset(a.bytes + SEAL_HEAD, 0, SEAL_CLUSTER);\n",
-        "runtime every bit of a packet is proved"),
+        "runtime every bit of a packet is authenticated"),
     "the salt does not depend on the content": (
         "runtime/seal.c", "    crypto_generichash_update(&state, content, length);\n    crypto_generichash_final(&state, head + SALT_AT",
         "    crypto_generichash_final(&state, head + SALT_AT", "session no nonce is used for two contents"),
@@ -685,26 +685,26 @@ MUTANTS = {
     "every other HELLO lacks the nonce": (
         "runtime/handshake.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
     "a counter may leap to its maximum": (
-        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no counter leaves a pair deaf"),
+        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no forged counter leaves a pair deaf"),
     "a receiver does not report that it misses DATA": (
-        "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no counter leaves a pair deaf"),
+        "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no forged counter leaves a pair deaf"),
     "a sender does not continue above the accepted counter": (
-        "runtime/handshake.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no counter leaves a pair deaf"),
+        "runtime/handshake.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no forged counter leaves a pair deaf"),
     "a sender follows only one leap": (
-        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no counter leaves a pair deaf"),
+        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no forged counter leaves a pair deaf"),
     "a sender believes any reported counter": (
-        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no forged hello leaves a pair deaf"),
     "HELLOs with any number count": (
-        "runtime/handshake.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no forged hello leaves a pair deaf"),
     "a sender ignores the accepted number of HELLOs": (
-        "runtime/handshake.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no forged hello leaves a pair deaf"),
     "a sender waits for a HELLO that it never sends": (
-        "runtime/handshake.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no hello leaves a pair deaf"),
+        "runtime/handshake.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no forged hello leaves a pair deaf"),
     "the last counter clears the whole window": (
         "runtime/session.c", "i <= leap && i <= SESSION_WINDOW;", "n->top + i <= counter && i <= SESSION_WINDOW;",
-        "session_counters at the end of the counters no packet is taken twice"),
+        "session_counters at the end of the counters no packet is accepted twice"),
     "a receiver reports forever that it misses DATA": (
-        "runtime/handshake.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no counter leaves a pair deaf"),
+        "runtime/handshake.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no forged counter leaves a pair deaf"),
     "a repeated packet shows that a link works": (
         "runtime/session.c", "link < SESSION_LINKS && counter > highest[link];", "link < SESSION_LINKS;", "attacker 3000"),
     "a HELLO of any age shows that a link works": (
@@ -712,18 +712,18 @@ MUTANTS = {
         "session a repeated packet does not show that a link works"),
     "an older state is called a clone": (
         "runtime/handshake.c", "is_same_life(p, h) || session_life_is_heard(s, &p->now, now) ?", "true ?",
-        "session a state of one start before is older and a clone is one that runs beside it"),
+        "session a copy of a running member is a clone and of a silent one a rollback"),
     "a clone is called an older state": (
         "runtime/handshake.c", "is_same_life(p, h) || session_life_is_heard(s, &p->now, now) ?", "is_same_life(p, h) ?",
-        "session a state of one start before is older and a clone is one that runs beside it"),
+        "session a copy of a running member is a clone and of a silent one a rollback"),
     "a packet from anywhere shows that a link works": (
-        "runtime/receive.c", "known ? link : SESSION_LINKS,", "link,", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/receive.c", "known ? link : SESSION_LINKS,", "link,", "loop a relay cannot move a peer that is heard and a moved peer is found"),
     "a peer that is heard at its address may move": (
-        "runtime/address.c", "    if (m->event.later)\n        c->packets = 0;\n", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/address.c", "    if (m->event.later)\n        c->packets = 0;\n", "", "loop a relay cannot move a peer that is heard and a moved peer is found"),
     "two packets move a dynamic peer": (
-        "runtime/address.c", "c->packets >= MOVED_PACKETS && ", "", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/address.c", "c->packets >= MOVED_PACKETS && ", "", "loop a relay cannot move a peer that is heard and a moved peer is found"),
     "a dynamic peer never moves": (
-        "runtime/address.c", "(c->packets >= MOVED_PACKETS && now - c->since", "(false && now - c->since", "loop a relay moves no peer that is heard and a peer that moves is found"),
+        "runtime/address.c", "(c->packets >= MOVED_PACKETS && now - c->since", "(false && now - c->since", "loop a relay cannot move a peer that is heard and a moved peer is found"),
     "a moving peer gets no packets at its new address": (
         "runtime/outbox.c", "        if (member_is_candidate_heard(m, c))\n", "        if (false)\n", "loop a peer that may have moved gets each packet at both addresses"),
     "one packet makes its sender a candidate address forever": (
@@ -753,17 +753,17 @@ MUTANTS = {
     "a torn slot excuses an unreadable one": (
         "runtime/store.c", "        if (what != STORE_EMPTY)\n            wholes", "        wholes", "disk 4000"),
     "present members are forgotten": (
-        "runtime/saved.c", "            gone = gone && id[k] != p->id;", "            gone = gone || id[k] != p->id;", "runtime of the members that are gone those stay for whom there is room"),
+        "runtime/saved.c", "            gone = gone && id[k] != p->id;", "            gone = gone || id[k] != p->id;", "runtime removed members stay while there is room"),
     "voters are forgotten first": (
-        "runtime/saved.c", "? !counted :", "? counted :", "runtime of the members that are gone those stay for whom there is room"),
+        "runtime/saved.c", "? !counted :", "? counted :", "runtime removed members stay while there is room"),
     "a start runs into the next era": (
         "runtime/saved.c", "    if (ELECT_LAST_START(state->incarnation))", "    if (false)", "runtime the starts of an era do not run into the next one"),
     "a slot in the wrong place is accepted": (
-        "runtime/store.c", " || at != place)", ")", "runtime one whole copy is enough and none is said"),
+        "runtime/store.c", " || at != place)", ")", "runtime one intact copy suffices and none is reported"),
     # notes
     "a note of a life without state is accepted": (
         "runtime/receive.c", "    if (m->options.note == NULL || m->event.lost)", "    if (m->options.note == NULL)",
-        "member nobody takes notes of who is lost"),
+        "member notes of a member without its state are ignored"),
     "a note is not sent": (
         "runtime/outbox.c", "        if (m->note[i].length > 0)\n            send_note(m, i);\n", "        m->note[i].length = 0;\n",
         "member notes go from host to host"),
@@ -801,7 +801,7 @@ MUTANTS = {
         "runtime/turn.c", "    g->deposits = g->deposits || out->deposit;\n", "", "member three members elect lose and replace a leader"),
     "a testament is not written again": (
         "runtime/receive.c", "    member_filter_sockets(m);\n    member_deposit_anew(m);\n", "    member_filter_sockets(m);\n",
-        "member a testament is written anew for a member that restarts"),
+        "member a testament is deposited again for a member that restarts"),
     "a testament is ignored": (
         "runtime/testament.c", "        if (g->mark == mark)\n            member_step(m, i, &in);\n    }\n    return true;", "    }\n    return true;",
         "member the testament of a dead leader saves a lease"),

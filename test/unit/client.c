@@ -120,7 +120,7 @@ void is_quiet(int64_t since, int64_t pause)
     assert_true(!is_readable || now() >= since + pause);
 }
 
-/* Asked, and not answered yet. */
+/* A question was asked and is not answered yet. */
 void question_is_under_way(void)
 {
     asks(0, ELECT_CLIENT_LATE);
@@ -165,7 +165,7 @@ int leave(void **state)
     return chdir("/") != 0 || rmdir(folder) != 0 ? -1 : 0;
 }
 
-/* In a process of its own, which lives on until the test is over. */
+/* Returns true in a child process, which lives until the test is over. */
 bool in_a_child(void)
 {
     pid_t parent = getpid();

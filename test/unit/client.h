@@ -1,5 +1,5 @@
-/* A daemon in the hand of a test, which answers between two calls of a client that do not wait; for
- * the tests of the client: client_answers.c, client_life.c. */
+/* A daemon that the test controls: it answers between two calls of a client that do not wait. Used
+ * by the tests of the client: client_answers.c, client_life.c. */
 #ifndef ELECT_TEST_CLIENT_H
 #define ELECT_TEST_CLIENT_H
 
@@ -15,18 +15,18 @@
 
 #include <sys/types.h>
 
-#define PATH     "member-1.run"
-#define MS       1000          /* microseconds */
-#define LEASE    (600000 * MS) /* of the daemon here: no promise ends while a busy machine waits */
-#define RENEWAL  (LEASE / 4)
-#define SILENCE  (1000 * MS) /* after which the client asks again, and */
-#define RETRY    (200 * MS)  /* looks for a daemon again: src/client/client.c */
-#define FOREVER  120000      /* milliseconds, for what takes one second at most */
-#define SOMEBODY 12345
+#define PATH       "member-1.run"
+#define MS         1000          /* microseconds */
+#define LEASE      (600000 * MS) /* of this daemon: no promise ends while a busy machine waits */
+#define RENEWAL    (LEASE / 4)
+#define SILENCE    (1000 * MS) /* after which the client repeats a question, and */
+#define RETRY      (200 * MS) /* after which it looks for a daemon again: see src/client/client.c */
+#define FOREVER    120000     /* milliseconds, for events that take one second at most */
+#define OTHER_USER 12345
 
-extern char folder[64]; /* where the test is, and the socket */
+extern char folder[64]; /* the folder of the test and of the socket */
 extern int listener, connection;
-extern struct talk heard; /* the latest */
+extern struct talk heard; /* the latest packet */
 extern struct elect_client *client;
 extern struct elect_client_answer answer;
 extern pid_t helper;
@@ -50,16 +50,16 @@ void daemon_tells(int64_t left);
 void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
 void is_quiet(int64_t since, int64_t pause); /* not readable, unless the pause is over by now */
-void question_is_under_way(void);            /* asked, and not answered yet */
-void is_told(int64_t left);                  /* asked and answered */
+void question_is_under_way(void);            /* it was asked, and is not answered yet */
+void is_told(int64_t left);                  /* a question that is answered */
 
 int enter(void **state);
 int leave(void **state);
-bool in_a_child(void); /* in a process of its own, which lives until the test is over */
+bool in_a_child(void); /* returns true in a child, which lives until the test is over */
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
-/* How many have failed. */
+/* Return how many tests have failed. */
 int test_answers(void);
 int test_life(void);
 

@@ -1,4 +1,4 @@
-/* What a client makes of what a daemon says, or does not say, or says too late. */
+/* How a client handles the answers of a daemon, missing answers, and late answers. */
 #include "client.h"
 
 #include "../skip.h"
@@ -33,7 +33,7 @@ static void an_answer_counts_from_the_question(void **state)
     assert_true(left > 0 && left <= LEASE / 2);
 }
 
-static void who_does_not_lead_has_no_token(void **state)
+static void a_member_that_does_not_lead_has_no_token(void **state)
 {
     (void)state;
     is_told(0);
@@ -43,7 +43,7 @@ static void who_does_not_lead_has_no_token(void **state)
     assert_int_equal(answer.deadline, 0);
     assert_int_equal(elect_client_left(&answer), 0);
     assert_string_equal(answer.leader, "b");
-    assert_false(readable_within(20)); /* nothing is to be done until there are news */
+    assert_false(readable_within(20)); /* there is nothing to do until there are news */
     answer.deadline = INT64_MAX;
     assert_false(elect_client_valid(&answer));
 }
@@ -57,18 +57,18 @@ static void a_deadline_passes_by_itself(void **state)
     while (before = now(), elect_client_valid(&answer))
         assert_true(before < answer.deadline);
     assert_true(now() >= answer.deadline);
-    assert_true(answer.leads); /* which is why nobody looks at that alone */
+    assert_true(answer.leads); /* therefore `leads` alone means nothing */
     assert_int_equal(elect_client_left(&answer), 0);
 }
 
-static void nobody_has_more_than_a_lease(void **state)
+static void a_promise_is_at_most_a_lease(void **state)
 {
     (void)state;
     is_told(INT64_MAX);
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-static void nobody_has_less_than_nothing(void **state)
+static void a_negative_promise_counts_as_none(void **state)
 {
     (void)state;
     is_told(-1);
@@ -81,7 +81,7 @@ static void nobody_has_less_than_nothing(void **state)
     assert_int_equal(answer.deadline, 0);
 }
 
-static void less_can_be_asked_for(void **state)
+static void a_client_can_ask_for_less_than_a_lease(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -100,7 +100,7 @@ static void less_can_be_asked_for(void **state)
     assert_int_equal(heard.left, 0);
 }
 
-static void what_was_promised_outlives_the_daemon(void **state)
+static void a_promise_outlives_the_daemon(void **state)
 {
     (void)state;
     is_told(LEASE);
@@ -114,7 +114,7 @@ static void what_was_promised_outlives_the_daemon(void **state)
 
 /* ---- late answers ---- */
 
-static void no_call_takes_longer_than_it_may(void **state)
+static void no_call_exceeds_its_patience(void **state)
 {
     (void)state;
     int64_t begin = now();
@@ -125,7 +125,7 @@ static void no_call_takes_longer_than_it_may(void **state)
     assert_int_equal(elect_client_resign(client, -1), ELECT_CLIENT_INVALID);
 }
 
-static void a_late_promise_is_a_promise(void **state)
+static void a_late_promise_is_valid(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -136,7 +136,7 @@ static void a_late_promise_is_a_promise(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-static void a_late_no_is_asked_again(void **state)
+static void a_question_is_repeated_after_a_late_no(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -150,7 +150,7 @@ static void a_late_no_is_asked_again(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-static void a_promise_that_is_over_is_asked_again(void **state)
+static void a_question_is_repeated_after_an_expired_promise(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -165,7 +165,7 @@ static void a_promise_that_is_over_is_asked_again(void **state)
     assert_true(elect_client_valid(&answer));
 }
 
-static void silence_is_asked_again(void **state)
+static void an_unanswered_question_is_repeated(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -176,14 +176,14 @@ static void silence_is_asked_again(void **state)
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
     assert_true(heard.stamp > late.stamp);
-    send_packet(late); /* its time is over, and nobody waits for it */
+    send_packet(late); /* it is out of date, and no call waits for it */
     daemon_tells(0);
     asks(0, ELECT_CLIENT_FINE);
     assert_false(answer.leads);
 }
 
-/* Within one call, too: an answer that was lost costs a second, not the whole patience. */
-static void silence_is_asked_again_in_one_call(void **state)
+/* The same within one call: a lost answer costs a second, not the whole patience. */
+static void an_unanswered_question_is_repeated_in_one_call(void **state)
 {
     (void)state;
     if (in_a_child()) {
@@ -203,7 +203,7 @@ static void silence_is_asked_again_in_one_call(void **state)
 
 static void ignore(int number) { (void)number; }
 
-static void signals_do_not_cut_it_short(void **state)
+static void signals_do_not_shorten_a_call(void **state)
 {
     struct sigaction quiet = {.sa_handler = ignore}, before;
     struct itimerval often = {{0, MS}, {0, MS}}, never = {0};
@@ -218,7 +218,7 @@ static void signals_do_not_cut_it_short(void **state)
     assert_true(now() - begin >= 30 * MS);
 }
 
-/* ---- lies ---- */
+/* ---- invalid answers ---- */
 
 static struct talk altered(unsigned how)
 {
@@ -242,7 +242,7 @@ static struct talk altered(unsigned how)
     return t;
 }
 
-static void nonsense_ends_the_conversation(void **state)
+static void an_invalid_packet_ends_the_connection(void **state)
 {
     (void)state;
     for (unsigned how = 0; how < 13; how++) {
@@ -251,11 +251,11 @@ static void nonsense_ends_the_conversation(void **state)
         send_packet(altered(how));
         asks(0, ELECT_CLIENT_NONSENSE);
         assert_false(answer.leads);
-        assert_int_equal(recv(connection, &byte, 1, 0), 0); /* it has hung up */
+        assert_int_equal(recv(connection, &byte, 1, 0), 0); /* the client has hung up */
     }
 }
 
-static void packets_have_one_size(void **state)
+static void packets_of_another_size_end_the_connection(void **state)
 {
     struct talk t[2];
     (void)state;
@@ -268,14 +268,14 @@ static void packets_have_one_size(void **state)
         assert_false(answer.leads);
     }
     question_is_under_way();
-    send_bytes(t, 0); /* cannot be told from an end */
+    send_bytes(t, 0); /* an empty packet looks like the end of the connection */
     asks(0, ELECT_CLIENT_LATE);
     accept_client();
     daemon_hears(TALK_LEASE);
     assert_false(answer.leads);
 }
 
-static void foreign_stamps_answer_nothing(void **state)
+static void answers_with_other_stamps_are_ignored(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -287,13 +287,13 @@ static void foreign_stamps_answer_nothing(void **state)
     asks(0, ELECT_CLIENT_LATE);
     assert_false(answer.leads);
     daemon_tells(LEASE);
-    daemon_tells(LEASE); /* and once is enough */
+    daemon_tells(LEASE); /* a second copy changes nothing */
     asks(0, ELECT_CLIENT_FINE);
     assert_true(answer.leads);
     asks(0, ELECT_CLIENT_LATE);
 }
 
-static void news_without_end_do_not_hold_it(void **state)
+static void endless_news_do_not_block_a_call(void **state)
 {
     (void)state;
     if (in_a_child()) {
@@ -311,8 +311,9 @@ static void news_without_end_do_not_hold_it(void **state)
     assert_true(now() - begin < FOREVER * MS);
 }
 
-/* How many packets are read in a call that must not wait is bounded: the answer is behind more. */
-static void news_are_not_read_for_ever(void **state)
+/* A call that must not wait reads a bounded number of packets. The answer comes after more than
+ * that. */
+static void a_call_reads_a_bounded_number_of_packets(void **state)
 {
     int room = 1 << 22;
     (void)state;
@@ -332,7 +333,7 @@ static void news_are_not_read_for_ever(void **state)
     assert_int_equal(elect_client_resign(client, 0), ELECT_CLIENT_FINE);
 }
 
-static void another_kind_of_socket(void **state)
+static void a_stream_socket_is_refused(void **state)
 {
     (void)state;
     daemon_ends();
@@ -344,25 +345,25 @@ int test_answers(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_answer_counts_from_the_question),
-        TEST(who_does_not_lead_has_no_token),
+        TEST(a_member_that_does_not_lead_has_no_token),
         TEST(a_deadline_passes_by_itself),
-        TEST(nobody_has_more_than_a_lease),
-        TEST(nobody_has_less_than_nothing),
-        TEST(less_can_be_asked_for),
-        TEST(what_was_promised_outlives_the_daemon),
-        TEST(no_call_takes_longer_than_it_may),
-        TEST(a_late_promise_is_a_promise),
-        TEST(a_late_no_is_asked_again),
-        TEST(a_promise_that_is_over_is_asked_again),
-        TEST(silence_is_asked_again),
-        TEST(silence_is_asked_again_in_one_call),
-        TEST(signals_do_not_cut_it_short),
-        TEST(nonsense_ends_the_conversation),
-        TEST(packets_have_one_size),
-        TEST(foreign_stamps_answer_nothing),
-        TEST(news_without_end_do_not_hold_it),
-        TEST(news_are_not_read_for_ever),
-        TEST(another_kind_of_socket),
+        TEST(a_promise_is_at_most_a_lease),
+        TEST(a_negative_promise_counts_as_none),
+        TEST(a_client_can_ask_for_less_than_a_lease),
+        TEST(a_promise_outlives_the_daemon),
+        TEST(no_call_exceeds_its_patience),
+        TEST(a_late_promise_is_valid),
+        TEST(a_question_is_repeated_after_a_late_no),
+        TEST(a_question_is_repeated_after_an_expired_promise),
+        TEST(an_unanswered_question_is_repeated),
+        TEST(an_unanswered_question_is_repeated_in_one_call),
+        TEST(signals_do_not_shorten_a_call),
+        TEST(an_invalid_packet_ends_the_connection),
+        TEST(packets_of_another_size_end_the_connection),
+        TEST(answers_with_other_stamps_are_ignored),
+        TEST(endless_news_do_not_block_a_call),
+        TEST(a_call_reads_a_bounded_number_of_packets),
+        TEST(a_stream_socket_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,11 +17,11 @@
 
 /* ---- the descriptor ---- */
 
-static void it_is_readable_when_it_is_time_to_ask(void **state)
+static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
 {
     (void)state;
     int fd = elect_client_fd(client);
-    assert_true(readable_within(0)); /* nothing was asked yet */
+    assert_true(readable_within(0)); /* no question was asked yet */
     question_is_under_way();
     is_quiet(heard.stamp, SILENCE);
     struct talk t = packet(TALK_TOLD, LEASE);
@@ -29,7 +29,7 @@ static void it_is_readable_when_it_is_time_to_ask(void **state)
     send_packet(t);
     asks(0, ELECT_CLIENT_FINE);
     assert_true(readable_within(FOREVER));
-    assert_true(now() >= heard.stamp + 20 * MS); /* renewed as often as the daemon's own */
+    assert_true(now() >= heard.stamp + 20 * MS); /* as often as the daemon renews its own office */
     assert_true(now() < heard.stamp + LEASE / 2);
     assert_true(elect_client_valid(&answer));
     asks(0, ELECT_CLIENT_LATE);
@@ -39,7 +39,7 @@ static void it_is_readable_when_it_is_time_to_ask(void **state)
     assert_false(readable_within(0));
     daemon_says(TALK_NEWS);
     assert_true(readable_within(0));
-    assert_true(readable_within(0)); /* until it is asked */
+    assert_true(readable_within(0)); /* until the client asks */
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
     is_quiet(heard.stamp, SILENCE);
@@ -48,7 +48,7 @@ static void it_is_readable_when_it_is_time_to_ask(void **state)
     assert_int_equal(elect_client_fd(client), fd);
 }
 
-/* Half of what is left, if the daemon says nothing useful of renewals. */
+/* The client renews at half of the time that is left, if the daemon reports no useful renewal. */
 static void a_short_promise_is_renewed_in_time(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void a_short_promise_is_renewed_in_time(void **state)
         if (elect_client_ask(client, 0, &answer) == ELECT_CLIENT_FINE) {
             assert_true(readable_within(FOREVER));
             assert_true(now() >= heard.stamp + 150 * MS);
-        } else { /* this machine is so slow that the promise was over before it was heard */
+        } else { /* this machine is so slow that the promise ended before it was received */
             assert_true(now() >= heard.stamp + 300 * MS);
         }
         daemon_ends();
@@ -75,7 +75,7 @@ static void a_short_promise_is_renewed_in_time(void **state)
     assert_true(now() >= heard.stamp + MS);
 }
 
-static void a_daemon_that_comes_back_is_met(void **state)
+static void a_client_finds_a_daemon_that_comes_back(void **state)
 {
     (void)state;
     is_told(LEASE);
@@ -83,7 +83,7 @@ static void a_daemon_that_comes_back_is_met(void **state)
     assert_true(readable_within(0));
     int64_t begin = now();
     asks(0, ELECT_CLIENT_NO_DAEMON);
-    is_quiet(begin, RETRY); /* it looks again, but not at once */
+    is_quiet(begin, RETRY); /* the client tries again, but not immediately */
     assert_true(readable_within(FOREVER));
     asks(100 * MS, ELECT_CLIENT_NO_DAEMON);
     daemon_starts(SOCK_SEQPACKET, 16);
@@ -92,8 +92,8 @@ static void a_daemon_that_comes_back_is_met(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* Nothing was noticed: neither while a question was under way, nor before one. */
-static void a_daemon_that_was_restarted_is_met_in_one_call(void **state)
+/* The client did not notice the restart, neither while it asked nor before. */
+static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
 {
     (void)state;
     question_is_under_way();
@@ -104,8 +104,9 @@ static void a_daemon_that_was_restarted_is_met_in_one_call(void **state)
     }
 }
 
-/* A door that is shut at once is not tried again and again in one call. */
-static void whoever_hangs_up_at_once_is_no_daemon(void **state)
+/* In one call, a client does not reconnect again and again to a process that hangs up
+ * immediately. */
+static void a_process_that_hangs_up_immediately_is_not_a_daemon(void **state)
 {
     _Atomic unsigned *connections =
         mmap(NULL, sizeof *connections, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -125,14 +126,14 @@ static void whoever_hangs_up_at_once_is_no_daemon(void **state)
     munmap((void *)connections, sizeof *connections);
 }
 
-/* A copy of the connection in a child would be watched for ever, and says that it has ended. */
-static void forked_children_do_not_disturb(void **state)
+/* The child has a copy of the connection. The epoll must not report that copy for good. */
+static void forked_children_do_not_disturb_a_client(void **state)
 {
     int status;
     (void)state;
     is_told(LEASE);
     if (in_a_child()) {
-        daemon_ends(); /* of that it keeps nothing */
+        daemon_ends(); /* it keeps nothing of the daemon */
         raise(SIGSTOP);
     }
     assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
@@ -143,8 +144,8 @@ static void forked_children_do_not_disturb(void **state)
     is_quiet(begin, RETRY);
 }
 
-/* A client that may wait does so, until there is room. */
-static void a_queue_before_the_door(void **state)
+/* A client that may wait does so until there is room in the queue. */
+static void a_client_waits_while_the_queue_of_the_daemon_is_full(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PATH};
     int others[2];
@@ -168,25 +169,25 @@ static void a_queue_before_the_door(void **state)
 
 /* ---- stopping and resigning ---- */
 
-static void who_has_stopped_says_so(void **state)
+static void a_client_reports_that_its_work_has_stopped(void **state)
 {
     (void)state;
-    elect_client_stopped(client); /* there is nobody to say it to */
+    elect_client_stopped(client); /* there is no daemon to tell */
     is_told(LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
     assert_false(readable_within(0));
 }
 
-/* Its answer was on the way when the daemon was told that it is void. */
-static void who_has_stopped_takes_no_earlier_answer(void **state)
+/* The answer was on its way when the daemon was told that it is void. */
+static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
 {
     (void)state;
     question_is_under_way();
     struct talk told = packet(TALK_TOLD, LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
-    assert_true(readable_within(0)); /* for no answer is awaited any more */
+    assert_true(readable_within(0)); /* because no answer is awaited any more */
     send_packet(told);
     asks(0, ELECT_CLIENT_LATE);
     assert_false(answer.leads);
@@ -197,7 +198,7 @@ static void who_has_stopped_takes_no_earlier_answer(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* However fast they follow each other. */
+/* Even if they follow each other immediately. */
 static void no_two_questions_have_the_same_stamp(void **state)
 {
     int64_t before = 0;
@@ -228,9 +229,9 @@ static void resigning_is_done_or_refused(void **state)
     daemon_hears(TALK_RESIGN);
     daemon_says(TALK_NEWS);
     daemon_says(TALK_DONE);
-    resigns(0, ELECT_CLIENT_FINE); /* of the one that was said */
+    resigns(0, ELECT_CLIENT_FINE); /* for the earlier request */
     daemon_hears_nothing();
-    assert_true(readable_within(0)); /* news were heard on the way: ask */
+    assert_true(readable_within(0)); /* news arrived in the meantime: ask */
     resigns(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_RESIGN);
     struct talk t = packet(TALK_REFUSED, 0);
@@ -255,7 +256,7 @@ static void resigning_does_not_swallow_answers(void **state)
     daemon_hears(TALK_LEASE);
 }
 
-static void an_answer_to_a_resignation_is_none_to_a_question(void **state)
+static void an_answer_to_a_resignation_does_not_answer_a_question(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
@@ -274,7 +275,7 @@ static void an_answer_to_a_resignation_is_none_to_a_question(void **state)
     asks(0, ELECT_CLIENT_REFUSED);
 }
 
-static void resigning_meets_a_new_daemon_and_no_daemon(void **state)
+static void resigning_works_with_a_new_daemon_and_fails_without_one(void **state)
 {
     (void)state;
     is_told(LEASE);
@@ -284,13 +285,13 @@ static void resigning_meets_a_new_daemon_and_no_daemon(void **state)
     accept_client();
     daemon_hears(TALK_RESIGN);
     hang_up();
-    resigns(0, ELECT_CLIENT_NO_DAEMON); /* what came of it nobody can say */
+    resigns(0, ELECT_CLIENT_NO_DAEMON); /* the outcome is unknown */
     daemon_ends();
     resigns(1000 * MS, ELECT_CLIENT_NO_DAEMON);
 }
 
-/* A daemon that does not read: the queue is full some time, and then nothing waits for ever. */
-static void a_full_queue_is_late(void **state)
+/* The daemon does not read. At some point its queue is full; then no call may wait for good. */
+static void a_full_queue_does_not_block_a_call(void **state)
 {
     unsigned said = 0;
     (void)state;
@@ -300,7 +301,7 @@ static void a_full_queue_is_late(void **state)
         assert_true(on_its_way);
         daemon_says(TALK_DONE);
         if (elect_client_resign(client, 0) != ELECT_CLIENT_FINE)
-            break; /* the DONE came to one that was never said */
+            break; /* the DONE arrived for a request that was never sent */
         said++;
     }
     assert_true(said > 1 && said < 10000);
@@ -321,7 +322,7 @@ static void refused_questions_say_why(void **state)
     asks(0, ELECT_CLIENT_REFUSED);
     assert_string_equal(elect_client_why(client), PATH ": no such group: main");
     is_quiet(heard.stamp, SILENCE);
-    assert_true(readable_within(FOREVER)); /* it may be made */
+    assert_true(readable_within(FOREVER)); /* the group may be created */
 }
 
 /* ---- opening ---- */
@@ -335,7 +336,7 @@ static void opens(const char *socket, const char *group, enum elect_client_error
     elect_client_close(another);
 }
 
-static void names_that_do_not_fit(void **state)
+static void names_that_do_not_fit_are_refused(void **state)
 {
     char name[200];
     (void)state;
@@ -359,7 +360,7 @@ static void make_file(const char *name)
     fclose(f);
 }
 
-/* The folder of sockets is `run` below where this test is, see meson.build. */
+/* The folder of sockets is `run` in the current folder of the test: see meson.build. */
 static void the_only_socket_is_found(void **state)
 {
     (void)state;
@@ -409,7 +410,7 @@ static void the_only_group_needs_no_name(void **state)
     assert_string_equal(answer.group, "main");
 }
 
-static void not_everybody_may_ask(void **state)
+static void a_user_without_access_is_refused(void **state)
 {
     int status;
     (void)state;
@@ -418,12 +419,12 @@ static void not_everybody_may_ask(void **state)
     assert_int_equal(chmod(PATH, 0600), 0);
     pid_t child = fork();
     if (child == 0)
-        _exit(setuid(SOMEBODY) == 0 ? (int)elect_client_ask(client, 0, &answer) : -1);
+        _exit(setuid(OTHER_USER) == 0 ? (int)elect_client_ask(client, 0, &answer) : -1);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), ELECT_CLIENT_FORBIDDEN);
 }
 
-static void no_descriptor_is_left(void **state)
+static void a_lack_of_descriptors_is_reported(void **state)
 {
     struct elect_client *many[1000];
     unsigned opened = 0;
@@ -438,7 +439,7 @@ static void no_descriptor_is_left(void **state)
         error = elect_client_open(&many[opened++], PATH, "main");
     assert_int_equal(error, ELECT_CLIENT_SYSTEM);
     assert_null(many[--opened]);
-    int last = dup(0); /* one may be left over */
+    int last = dup(0); /* one may be left */
     asks(0, ELECT_CLIENT_SYSTEM);
     assert_string_equal(elect_client_why(client), PATH ": Too many open files");
     if (last >= 0)
@@ -446,7 +447,7 @@ static void no_descriptor_is_left(void **state)
     while (opened > 0)
         elect_client_close(many[--opened]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    asks(0, ELECT_CLIENT_LATE); /* and goes on when there are some */
+    asks(0, ELECT_CLIENT_LATE); /* the client continues when there are descriptors */
 }
 
 static void every_error_has_its_text(void **state)
@@ -464,28 +465,28 @@ static void every_error_has_its_text(void **state)
 int test_life(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(it_is_readable_when_it_is_time_to_ask),
+        TEST(the_descriptor_is_readable_when_it_is_time_to_ask),
         TEST(a_short_promise_is_renewed_in_time),
-        TEST(a_daemon_that_comes_back_is_met),
-        TEST(a_daemon_that_was_restarted_is_met_in_one_call),
-        TEST(whoever_hangs_up_at_once_is_no_daemon),
-        TEST(forked_children_do_not_disturb),
-        TEST(a_queue_before_the_door),
-        TEST(who_has_stopped_says_so),
-        TEST(who_has_stopped_takes_no_earlier_answer),
+        TEST(a_client_finds_a_daemon_that_comes_back),
+        TEST(a_client_finds_a_restarted_daemon_in_one_call),
+        TEST(a_process_that_hangs_up_immediately_is_not_a_daemon),
+        TEST(forked_children_do_not_disturb_a_client),
+        TEST(a_client_waits_while_the_queue_of_the_daemon_is_full),
+        TEST(a_client_reports_that_its_work_has_stopped),
+        TEST(a_client_that_has_stopped_ignores_an_earlier_answer),
         TEST(no_two_questions_have_the_same_stamp),
         TEST(resigning_is_done_or_refused),
         TEST(resigning_does_not_swallow_answers),
-        TEST(an_answer_to_a_resignation_is_none_to_a_question),
-        TEST(resigning_meets_a_new_daemon_and_no_daemon),
-        TEST(a_full_queue_is_late),
+        TEST(an_answer_to_a_resignation_does_not_answer_a_question),
+        TEST(resigning_works_with_a_new_daemon_and_fails_without_one),
+        TEST(a_full_queue_does_not_block_a_call),
         TEST(refused_questions_say_why),
-        TEST(names_that_do_not_fit),
+        TEST(names_that_do_not_fit_are_refused),
         TEST(the_only_socket_is_found),
         TEST(the_environment_names_the_status_socket),
         TEST(the_only_group_needs_no_name),
-        TEST(not_everybody_may_ask),
-        TEST(no_descriptor_is_left),
+        TEST(a_user_without_access_is_refused),
+        TEST(a_lack_of_descriptors_is_reported),
         TEST(every_error_has_its_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

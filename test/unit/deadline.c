@@ -1,4 +1,4 @@
-/* When a workload is told, when it is killed; and how everything below a process is found. */
+/* When work is told to stop, when it is killed, and how all descendants of a process are found. */
 #include "../support.h"
 
 #include "../../src/run/deadline.h"
@@ -23,7 +23,7 @@ static struct deadline begun(int64_t until)
     return d;
 }
 
-static void what_fits_a_lease_is_the_default(void **state)
+static void the_defaults_fit_the_lease(void **state)
 {
     static const struct {
         int64_t lease, renewal, grace, margin;
@@ -40,11 +40,11 @@ static void what_fits_a_lease_is_the_default(void **state)
         assert_int_equal(d.grace, rows[i].grace);
         assert_int_equal(d.margin, rows[i].margin);
         assert_int_equal(2 * d.grace + d.margin, rows[i].lease - 2 * rows[i].renewal);
-        assert_false(deadline_may_start(&d, 0)); /* nothing is granted */
+        assert_false(deadline_may_start(&d, 0)); /* nothing is granted yet */
     }
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void a_grace_that_does_not_fit_is_refused(void **state)
 {
     struct deadline d;
     char why[512];
@@ -62,10 +62,10 @@ static void what_does_not_fit_is_refused(void **state)
         deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, 579 * MS, why, sizeof why));
     assert_int_equal(d.grace, 0);
     assert_false(deadline_begin(&d, 20 * MS, 10 * MS, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
-                                sizeof why)); /* nothing is left at all */
+                                sizeof why)); /* no time is left for a grace */
 }
 
-static void only_what_is_later_counts(void **state)
+static void only_a_later_deadline_counts(void **state)
 {
     (void)state;
     assert_int_equal(deadline_extended(0, 1000, 500, 600), 1500);
@@ -74,12 +74,12 @@ static void only_what_is_later_counts(void **state)
     assert_int_equal(deadline_extended(1500, 2000, 0, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, -1, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MIN, 600), 1500);
-    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500); /* more than there is */
+    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500); /* more than a lease */
     assert_int_equal(deadline_extended(1500, 2000, INT64_MAX, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, 600, 600), 2600);
 }
 
-static void not_renewed(void **state)
+static void an_office_that_is_not_renewed(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
@@ -90,21 +90,21 @@ static void not_renewed(void **state)
     assert_false(deadline_may_start(&d, deadline_term(&d)));
     deadline_stop(&d, deadline_term(&d));
     assert_int_equal(deadline_kill(&d), 1950 * MS);
-    assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* once */
+    assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* only once */
     deadline_stop(&d, 1800 * MS);
-    assert_int_equal(deadline_kill(&d), 1950 * MS); /* its grace does not begin again */
+    assert_int_equal(deadline_kill(&d), 1950 * MS); /* the grace does not begin again */
 }
 
-static void told_late(void **state)
+static void work_that_is_told_late(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
-    deadline_stop(&d, 1900 * MS); /* by a process that was late itself */
+    deadline_stop(&d, 1900 * MS); /* the process that told it was late itself */
     assert_int_equal(deadline_kill(&d), 1950 * MS);
     assert_int_equal(deadline_guard(&d), 1975 * MS);
 }
 
-static void handed_over(void **state)
+static void an_office_that_is_handed_over(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
@@ -114,11 +114,11 @@ static void handed_over(void **state)
     assert_int_equal(deadline_guard(&d), 1654 * MS);
     d.until = 1500 * MS;
     assert_int_equal(deadline_kill(&d), 1450 * MS);
-    d.until = 9000 * MS; /* renewed meanwhile */
+    d.until = 9000 * MS; /* renewed in the meantime */
     assert_int_equal(deadline_kill(&d), 1629 * MS);
 }
 
-static void lost(void **state)
+static void an_office_that_is_lost(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
@@ -146,7 +146,8 @@ static void count(void *context, pid_t child, int status)
     r->last = child;
 }
 
-/* A child, and below it another one with a session of its own; both wait for ever. */
+/* Forks a child and a grandchild, which has a session of its own. Both wait until they are
+ * killed. */
 static pid_t grow(pid_t *below)
 {
     int ends[2];
@@ -215,25 +216,26 @@ static char state_of(pid_t pid)
     return strrchr(line, ')')[2];
 }
 
-static void all_stand_still(void **state)
+static void all_descendants_stop_and_continue(void **state)
 {
     pid_t below, child = grow(&below);
     struct reaped r = {0};
     const struct tree t = {0};
     (void)state;
     tree_stop(&t);
-    while (state_of(child) != 'T' || state_of(below) != 'T') /* as soon as they have a processor */
+    while (state_of(child) != 'T' || state_of(below) != 'T') /* once they have a processor */
         sched_yield();
     tree_continue(&t);
     assert_int_not_equal(state_of(child), 'T');
     assert_int_not_equal(state_of(below), 'T');
     tree_stop(&t);
-    tree_kill(&t, count, &r); /* also what stands still */
+    tree_kill(&t, count, &r); /* kills stopped processes, too */
     assert_int_equal(r.count, 2);
 }
 
-/* Somebody else's group in our session, which a descendant has joined, is left alone. */
-static void foreign_groups_live(void **state)
+/* The test leaves a foreign process group in its session alone, even if a descendant has joined
+ * that group. */
+static void foreign_groups_survive(void **state)
 {
     int ends[2];
     pid_t stranger;
@@ -242,7 +244,7 @@ static void foreign_groups_live(void **state)
     char joined;
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    stranger = fork(); /* a child of ours, but not of the one that kills */
+    stranger = fork(); /* a child of this process, but not of the killer */
     assert_true(stranger >= 0);
     if (stranger == 0)
         for (;;)
@@ -267,7 +269,7 @@ static void foreign_groups_live(void **state)
     int status;
     assert_int_equal(waitpid(killer, &status, 0), killer);
     assert_int_equal(status, 0);
-    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0); /* lives */
+    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0); /* it lives */
     tree_kill(&t, count, &r);
     close(ends[0]);
     close(ends[1]);
@@ -282,17 +284,17 @@ static int adopt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_a_lease_is_the_default),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(only_what_is_later_counts),
-        cmocka_unit_test(not_renewed),
-        cmocka_unit_test(told_late),
-        cmocka_unit_test(handed_over),
-        cmocka_unit_test(lost),
+        cmocka_unit_test(the_defaults_fit_the_lease),
+        cmocka_unit_test(a_grace_that_does_not_fit_is_refused),
+        cmocka_unit_test(only_a_later_deadline_counts),
+        cmocka_unit_test(an_office_that_is_not_renewed),
+        cmocka_unit_test(work_that_is_told_late),
+        cmocka_unit_test(an_office_that_is_handed_over),
+        cmocka_unit_test(an_office_that_is_lost),
         cmocka_unit_test(children_are_found_in_both_ways),
         cmocka_unit_test(orphans_are_killed_too),
-        cmocka_unit_test(all_stand_still),
-        cmocka_unit_test(foreign_groups_live),
+        cmocka_unit_test(all_descendants_stop_and_continue),
+        cmocka_unit_test(foreign_groups_survive),
     };
     return cmocka_run_group_tests(tests, adopt, NULL);
 }

@@ -22,7 +22,7 @@ static struct {
     uv_loop_t loop;
     struct alarm clock;
     unsigned rings;
-    elect_time again; /* ELECT_UNSET: ring() does not set the clock */
+    elect_time again; /* ELECT_UNSET: ring() does not set the clock again */
     uv_poll_t poll;
     int ends[2]; /* of a pipe */
 } c;
@@ -86,7 +86,7 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 1);
-    assert_false(is_readable(c.clock.fd, 0)); /* or the loop would turn without end */
+    assert_false(is_readable(c.clock.fd, 0)); /* otherwise the loop would turn without end */
     c.again = elect_uv_now() + LONG;
     alarm_set(&c.clock, elect_uv_now() + 1000);
     assert_true(is_readable(c.clock.fd, -1));
@@ -97,7 +97,7 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     c.again = ELECT_UNSET;
     alarm_set(&c.clock, 1);
     assert_true(is_readable(c.clock.fd, -1));
-    alarm_set(&c.clock, ELECT_UNSET); /* it is disarmed before the loop looks */
+    alarm_set(&c.clock, ELECT_UNSET); /* disarmed before the loop polls */
     turn(10);
     assert_int_equal(c.rings, 2);
 }
@@ -110,13 +110,13 @@ static void sets_the_clock(uv_poll_t *poll, int status, int events)
     uv_poll_stop(poll);
 }
 
-/* libuv has both events from one epoll_wait(): the second one is out of date. */
+/* libuv has both events from one epoll_wait(), so the second one is out of date. */
 static void a_clock_that_was_set_again_meanwhile_does_not_ring(void **state)
 {
     (void)state;
     uv_poll_start(&c.poll, UV_READABLE, sets_the_clock);
     turn(1);
-    assert_int_equal(write(c.ends[1], "", 1), 1); /* ready first, so that it is told first */
+    assert_int_equal(write(c.ends[1], "", 1), 1); /* ready first, so that libuv reports it first */
     alarm_set(&c.clock, elect_uv_now());
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
@@ -136,7 +136,7 @@ static int socket_at(union elect_address *here)
     return fd;
 }
 
-/* The first byte of each packet that is there, in their order. */
+/* Receives the waiting packets; returns the first byte of each, in their order. */
 static size_t received(int fd, uint8_t first[2 * NET_QUEUE])
 {
     uint8_t bytes[SEAL_MAX_PACKET];
@@ -161,16 +161,16 @@ static void packets_wait_for_a_flush_and_a_bad_one_stops_no_other(void **state)
     assert_int_equal(received(in, first), 0);
     net_flush(&n);
     assert_int_equal(received(in, first), 3);
-    assert_memory_equal(first, ((uint8_t[]){0, 2, 3}), 3); /* link by link */
+    assert_memory_equal(first, ((uint8_t[]){0, 2, 3}), 3); /* one link after the other */
     assert_int_equal(n.traffic.sent, 3);
     assert_int_equal(n.traffic.sent_bytes, 3 * sizeof bytes);
     net_flush(&n);
-    assert_int_equal(received(in, first), 0); /* once */
+    assert_int_equal(received(in, first), 0); /* only once */
     for (unsigned i = 0; i < NET_QUEUE + 1; i++) {
         bytes[0] = (uint8_t)i;
         net_send(&n, 0, &here, bytes, sizeof bytes);
     }
-    assert_int_equal(received(in, first), NET_QUEUE); /* a full queue does not wait */
+    assert_int_equal(received(in, first), NET_QUEUE); /* a full queue is sent immediately */
     net_flush(&n);
     assert_int_equal(received(in, first), 1);
     assert_int_equal(first[0], NET_QUEUE);
@@ -179,7 +179,7 @@ static void packets_wait_for_a_flush_and_a_bad_one_stops_no_other(void **state)
     close(n.fd[1]);
 }
 
-/* ---- a member whose peer is dynamic; the test plays that peer, and an attacker ---- */
+/* ---- a member with a dynamic peer; the test acts as that peer and as an attacker ---- */
 
 #define ME  1
 #define IT  2
@@ -192,7 +192,7 @@ static struct {
     struct elect_group group;
     struct elect_member *member;
     struct sessions s; /* of the peer */
-    int home, away;    /* its socket, and the attacker's */
+    int home, away;    /* the peer's socket, and the attacker's */
     union elect_address at_home, at_away;
 } d;
 
@@ -281,7 +281,7 @@ static void send_from(int fd, const uint8_t *bytes, size_t length)
     assert_int_equal(sendto(fd, bytes, length, 0, &to->any, sizeof to->four), length);
 }
 
-/* In the member's eyes; its clock wakes the loop. */
+/* Waits by the clock of the member, whose timer wakes the loop. */
 static void wait(elect_time time)
 {
     for (elect_time end = elect_uv_now() + time; elect_uv_now() < end;)
@@ -301,7 +301,7 @@ static bool is_at(const union elect_address *address)
     return net_same(&is, address);
 }
 
-/* From one socket and then, the same packet, from the other. */
+/* Sends a packet from one socket, then the same packet from the other. */
 static void say_from(int first, int second)
 {
     uint8_t out[SEAL_MAX_PACKET];
@@ -314,7 +314,7 @@ static void say_from(int first, int second)
         uv_run(&d.loop, UV_RUN_ONCE);
 }
 
-/* Until both have a session, and nothing is under way. */
+/* Runs until both ends have a session and no packet is under way. */
 static void meet(void)
 {
     static struct session_event e;
@@ -337,38 +337,38 @@ static void meet(void)
         uv_run(&d.loop, UV_RUN_NOWAIT);
 }
 
-static void a_relay_moves_no_peer_that_is_heard_and_a_peer_that_moves_is_found(void **state)
+static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(void **state)
 {
     elect_time suspicion = d.group.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     (void)state;
     meet();
-    assert_true(is_at(&d.at_home)); /* it was nowhere before */
+    assert_true(is_at(&d.at_home)); /* its address was unknown */
     for (unsigned i = 0; i < 3; i++) {
-        say_from(d.away, d.home); /* the attacker is always first */
+        say_from(d.away, d.home); /* the attacker's packet always comes first */
         assert_true(is_at(&d.at_home));
-        wait(suspicion); /* also if nothing is heard for so long */
+        wait(suspicion); /* even if nothing is heard for so long */
     }
     elect_time heard = link_to_it().heard;
     for (unsigned i = 0; i < 2; i++) {
         say_from(d.away, -1);
         wait(suspicion);
     }
-    assert_true(is_at(&d.at_home)); /* a few packets that get lost at home move nothing */
+    assert_true(is_at(&d.at_home)); /* losing a few packets at home does not move the peer */
     assert_true(link_to_it().heard == heard);
-    say_from(d.away, d.home); /* and are forgotten when it is heard there */
+    say_from(d.away, d.home); /* the candidate is forgotten when the peer is heard at home */
     assert_true(link_to_it().heard > heard);
     for (unsigned i = 0; i < 10; i++)
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
-    assert_true(is_at(&d.at_away)); /* only its new address was heard for long */
+    assert_true(is_at(&d.at_away)); /* for long, it was heard only at its new address */
     heard = link_to_it().heard;
     wait(1);
     say_from(d.away, -1);
     assert_true(link_to_it().heard > heard);
 }
 
-/* What the member sends to its peer next, as a set of the sockets that get it. */
+/* Returns at which sockets the next packet to the peer arrives. */
 #define HOME 1
 #define AWAY 2
 
@@ -376,10 +376,10 @@ static unsigned reached(void)
 {
     uint8_t first[2 * NET_QUEUE];
     while (received(d.home, first) + received(d.away, first) > 0)
-        continue; /* what was sent before */
+        continue; /* discard what was sent before */
     elect_member_note(d.member, IT, KEY, 1);
     size_t home = received(d.home, first), away = received(d.away, first);
-    assert_true(home <= 1 && away <= 1); /* a candidate gets no more than the peer */
+    assert_true(home <= 1 && away <= 1); /* a candidate gets no more packets than the peer */
     return (home > 0 ? HOME : 0) | (away > 0 ? AWAY : 0);
 }
 
@@ -391,23 +391,23 @@ static void a_peer_that_may_have_moved_gets_each_packet_at_both_addresses(void *
     (void)state;
     meet();
     assert_int_equal(reached(), HOME);
-    do { /* again if this machine was too slow: then the candidate may have been forgotten */
+    do { /* repeat on a slow machine, where the candidate may have been forgotten */
         began = elect_uv_now();
         say_from(d.away, d.home);
-        assert_int_equal(reached(), HOME); /* it is still heard at its address */
+        assert_int_equal(reached(), HOME); /* the peer is still heard at its address */
         say_from(d.away, -1);
         at = reached();
     } while (elect_uv_now() - began >= suspicion);
     assert_int_equal(at, HOME | AWAY);
     assert_true(is_at(&d.at_home));
-    wait(suspicion); /* a packet with a false source address brings no more than this */
+    wait(suspicion); /* a false source address gets packets only for this long */
     assert_int_equal(reached(), HOME);
     for (unsigned i = 0; i < 5; i++)
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
     assert_true(is_at(&d.at_away));
-    assert_int_equal(reached(), AWAY); /* the old address is of no more use */
+    assert_int_equal(reached(), AWAY); /* the old address is not used any more */
 }
 
 int main(void)
@@ -419,7 +419,7 @@ int main(void)
                                         open_clock, close_clock),
         cmocka_unit_test(packets_wait_for_a_flush_and_a_bad_one_stops_no_other),
         cmocka_unit_test_setup_teardown(
-            a_relay_moves_no_peer_that_is_heard_and_a_peer_that_moves_is_found, begin_dynamic,
+            a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found, begin_dynamic,
             end_dynamic),
         cmocka_unit_test_setup_teardown(
             a_peer_that_may_have_moved_gets_each_packet_at_both_addresses, begin_dynamic,

@@ -1,7 +1,7 @@
-/* Three members in one process, on real sockets, files and clocks. Times are printed, and decide
- * nothing but when to give up: LIMIT in the environment, in seconds. A case whose leader must stay
- * in office has a lease that a busy machine does not cost; a case that waits until a lease is over
- * has a shorter one, and accepts any leader. */
+/* Three members in one process, on real sockets, files and clocks. Times are printed, but decide
+ * only when to give up (LIMIT in the environment, in seconds). A case whose leader must stay in
+ * office has a lease that is long enough for a busy machine; a case that waits for the end of a
+ * lease has a shorter one and accepts any leader. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -28,37 +28,37 @@ static struct {
     struct elect_group group[GROUPS];
     struct elect_member *member[MEMBERS];
     struct elect_news news[MEMBERS][GROUPS];
-    elect_term highest[GROUPS]; /* token that was ever announced */
+    elect_term highest[GROUPS]; /* the highest token that was announced */
     const char *failed[MEMBERS];
     unsigned groups;
     bool readmitted, forbidden;
     elect_term stolen; /* a testament of group 0 that was sent while its author lived, or 0 */
     uint32_t remembered;
     elect_time began, told;
-    unsigned renewals; /* that were asked for */
+    unsigned renewals; /* rounds that renew an office */
     struct elect_testament testament[MEMBERS][2];
-    elect_term watched; /* how often was the RELEASE of that term taken? */
+    elect_term watched; /* counts received RELEASEs of this term */
     unsigned releases;
     struct {
         elect_term token; /* after the last step */
-        elect_time until; /* of that office */
-        unsigned turns;   /* of the loop, since it was renewed */
-        elect_term ended; /* the office before */
+        elect_time until; /* the end of that office */
+        unsigned turns;   /* of the loop, since the last renewal */
+        elect_term ended; /* the previous office */
         unsigned why;     /* the rule of the step that ended it */
-        bool stood_still; /* it was not renewed because this process hardly ran */
+        bool stood_still; /* not renewed, because this process hardly ran */
     } office[MEMBERS];    /* of group 0 */
     struct {
         unsigned count;
         uint16_t from;
         size_t length;
         uint8_t last;
-        bool was[16]; /* the last byte of one of them */
+        bool was[16]; /* whether this was the last byte of a note */
     } note[MEMBERS];
 } c;
 
 static unsigned index_of(void *context) { return (unsigned)(uintptr_t)context; }
 
-/* How many members lead, by their own account. More than one may do so only after a theft: a member
+/* Returns how many members claim to lead. More than one may do so only after a theft: a member
  * whose testament was stolen leads in that term until it learns of its successor. */
 static unsigned leaders(unsigned group)
 {
@@ -80,13 +80,13 @@ static void announced(void *context, const struct elect_news *news)
     unsigned i = index_of(context);
     c.news[i][news->group] = *news;
     if (news->leads) {
-        /* A leader that asks for its own next term deposits the testament of that term first. */
+        /* A leader that requests its own next term first deposits the testament of that term. */
         assert_true(news->group > 1 || c.testament[i][news->group].term >= news->term);
         assert_true(news->term > c.highest[news->group] || !news->works);
         c.highest[news->group] = news->term;
     }
     leaders(news->group);
-    if (news->works) { /* nothing runs under it */
+    if (news->works) { /* no work runs under it */
         struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
         elect_member_tell(c.member[i], news->group, &in);
     }
@@ -106,7 +106,7 @@ static bool gives_up(void)
 
 static void wake(uv_timer_t *timer) { (void)timer; }
 
-/* Until it is so; nothing happens between the last look and the return. */
+/* Waits until done() is true. Nothing happens between its last call and the return. */
 static elect_time wait_for(bool (*done)(void))
 {
     bool is_done = false;
@@ -128,7 +128,8 @@ static void readmitted(void *context)
     c.readmitted = true;
 }
 
-/* In a process that runs, a lease has several thousand turns, and a renewal needs about five. */
+/* In a process that runs normally, a lease has several thousand turns, and a renewal needs about
+ * five. */
 static void note_office(unsigned i, const struct elect_output *out)
 {
     const struct elect_node *node = c.member[i] != NULL ? elect_member_node(c.member[i], 0) : NULL;
@@ -162,7 +163,7 @@ static void deposited(void *context, const struct elect_testament *t)
         c.testament[index_of(context)][t->group] = *t;
 }
 
-/* The third one answers whatever it is told. */
+/* The third member sends every note back. */
 static void noted(void *context, uint16_t from, const uint8_t *bytes, size_t length)
 {
     unsigned i = index_of(context);
@@ -218,7 +219,7 @@ static void stop(unsigned i)
     memset(&c.office[i], 0, sizeof c.office[i]);
 }
 
-/* All that are up follow one of them, in both groups. */
+/* Returns true if all running members follow one of them, in every group. */
 static bool all_agree(void)
 {
     for (unsigned g = 0; g < c.groups; g++) {
@@ -244,9 +245,9 @@ static unsigned leader(void)
     return MEMBERS;
 }
 
-/* Returns true if the office of `term` goes on, or ended for a reason that a busy machine may be.
- * A process that stands still for a lease loses its offices. A leader that meets a voter with a
- * larger promise succeeds itself in a later term. */
+/* Returns true if the office of `term` goes on, or ended for a reason that a busy machine may
+ * cause. A process that stands still for a lease loses its offices. A leader that meets a voter
+ * with a larger promise succeeds itself in a later term. */
 static bool was_left_alone(elect_term term)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -256,9 +257,9 @@ static bool was_left_alone(elect_term term)
     return true;
 }
 
-static bool nobody_leads(void) { return leaders(0) == 0; }
+static bool no_member_leads(void) { return leaders(0) == 0; }
 
-static bool somebody_leads(void) { return leaders(0) == 1; }
+static bool one_member_leads(void) { return leaders(0) == 1; }
 
 static bool is_six_here(void)
 {
@@ -272,8 +273,8 @@ static bool is_six_here(void)
     return is_here;
 }
 
-/* The first network is 127.0.0.1, the second one, where there is such a thing, ::1. All members
- * must know all addresses before the first one starts. */
+/* The first network is 127.0.0.1; the second one is ::1, where it exists. All members must know all
+ * addresses before the first one starts. */
 static void choose_ports(void)
 {
     bool six = is_six_here();
@@ -364,7 +365,7 @@ static void three_members_elect_lose_and_replace_a_leader(void **state)
     struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
     assert_int_equal(elect_member_tell(c.member[second], 0, &in).number, ELECT_RULE_RESIGNS);
     assert_int_not_equal(leader(), second);
-    printf("handed over after %.1f ms", (double)wait_for(somebody_leads) / 1000);
+    printf("handed over after %.1f ms", (double)wait_for(one_member_leads) / 1000);
     printf(", known to all %.1f ms later\n", (double)wait_for(all_agree) / 1000);
     assert_true(c.highest[0] > token); /* if its heir was slow, the same member may win again */
 }
@@ -380,14 +381,14 @@ static void one_of_three_alone_does_not_lead(void **state)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (i != last)
             stop(i);
-    printf("steps down after %.1f ms\n", (double)wait_for(nobody_leads) / 1000);
+    printf("steps down after %.1f ms\n", (double)wait_for(no_member_leads) / 1000);
     for (unsigned i = 0; i < MEMBERS; i++)
         if (i != last)
             start(i);
     wait_for(all_agree);
 }
 
-static void what_cannot_start_says_why(void **state)
+static void a_member_that_cannot_start_reports_why(void **state)
 {
     char why[256];
     struct elect_member_options options = options_of(0);
@@ -413,7 +414,7 @@ static void what_cannot_start_says_why(void **state)
     none = before;
     int next = dup(0);
     close(next);
-    for (int more = 0; more < 2; more++) { /* no timer, no socket */
+    for (int more = 0; more < 2; more++) { /* no descriptor for the timer, or for a socket */
         none.rlim_cur = (rlim_t)(next + more);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
         assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
@@ -422,7 +423,7 @@ static void what_cannot_start_says_why(void **state)
     }
 }
 
-/* What would not fit into one datagram goes in several. */
+/* Messages that do not fit into one datagram are sent in several. */
 static void sixty_four_groups_share_datagrams(void **state)
 {
     (void)state;
@@ -462,9 +463,8 @@ static uint64_t packets(void)
     return sent;
 }
 
-/* Though their offices began at different times. Alone, a renewal needs eight packets: to two
- * members and back, on two networks. A slow machine makes more of them share a packet, not fewer.
- */
+/* The offices began at different times. A single renewal needs eight packets: to two members and
+ * back, on two networks. On a slow machine more renewals share a packet, not fewer. */
 static void renewals_of_all_groups_go_together(void **state)
 {
     (void)state;
@@ -480,7 +480,7 @@ static void renewals_of_all_groups_go_together(void **state)
                 elect_member_tell(c.member[i], g, &in);
         wait_for(all_agree);
     }
-    wait_for_rounds(5); /* they find together */
+    wait_for_rounds(5); /* until the renewals are aligned */
     uint64_t before = packets();
     c.renewals = 0;
     wait_for_rounds(20);
@@ -490,7 +490,7 @@ static void renewals_of_all_groups_go_together(void **state)
     assert_true(sent < 2 * c.renewals);
 }
 
-static void groups_that_look_alike_are_refused(void **state)
+static void groups_with_the_same_mark_are_refused(void **state)
 {
     struct elect_member_options options = options_of(0);
     char why[256];
@@ -503,7 +503,8 @@ static void groups_that_look_alike_are_refused(void **state)
 
 static bool is_readmitted(void) { return c.readmitted; }
 
-/* Under a state that was lost nothing may be promised twice: others tell what it was. */
+/* A member that has lost its state must not promise anything twice: the other members tell it what
+ * it promised. */
 static void a_member_without_its_state_is_readmitted(void **state)
 {
     char why[256];
@@ -520,7 +521,7 @@ static void a_member_without_its_state_is_readmitted(void **state)
     unlink(c.path[0]);
     start_with(0, &options);
     printf("readmitted after %.1f ms (max-lease 2000)\n", (double)wait_for(is_readmitted) / 1000);
-    assert_int_equal(c.remembered, ELECT_STARTS); /* they wrote down what it will call itself */
+    assert_int_equal(c.remembered, ELECT_STARTS); /* they stored its next incarnation */
     stop(0);
     start(0);
     wait_for(all_agree);
@@ -540,7 +541,7 @@ static struct {
     size_t length;
 } asked;
 
-/* A note may get lost, with a session that a slow machine has cost: then it is told again. */
+/* If a slow machine costs a session, a note may get lost: then it is sent again. */
 static bool is_answered(void)
 {
     if (c.note[0].was[asked.last])
@@ -565,14 +566,14 @@ static void notes_go_from_host_to_host(void **state)
         start(i);
     wait_for(all_agree);
     ask_the_third(7, 1);
-    ask_the_third(8, ELECT_UV_NOTE); /* the longest */
+    ask_the_third(8, ELECT_UV_NOTE); /* the longest note */
     assert_int_equal(c.note[0].from, c.peer[2].id);
     assert_int_equal(c.note[0].length, ELECT_UV_NOTE);
     assert_int_equal(c.note[0].last, 8);
     elect_member_note(c.member[0], c.peer[0].id, (const uint8_t *)"", 1);
     elect_member_note(c.member[0], 999, (const uint8_t *)"", 1);
     tell_the_third(9, ELECT_UV_NOTE + 1);
-    ask_the_third(10, 2); /* what came before has come, or never will */
+    ask_the_third(10, 2); /* every earlier note has arrived by now, or never will */
     assert_int_equal(c.note[2].last, 10);
     assert_true(c.note[2].was[7] && c.note[2].was[8]);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -580,8 +581,8 @@ static void notes_go_from_host_to_host(void **state)
     assert_int_equal(c.note[1].count, 0);
 }
 
-/* Who has lost its state can only ask what others remember. */
-static void nobody_takes_notes_of_who_is_lost(void **state)
+/* A member that has lost its state can only ask what others remember. */
+static void notes_of_a_member_without_its_state_are_ignored(void **state)
 {
     (void)state;
     grant_for(SECOND, RENEWAL);
@@ -644,13 +645,13 @@ static void a_key_is_replaced_without_a_stop(void **state)
     assert_string_equal(why, "key 1 is in use here: use another key first");
     for (unsigned i = 0; i < MEMBERS; i++)
         assert_true(elect_member_key_use(c.member[i], 7, why, sizeof why));
-    printf("nobody speaks with the old one after %.1f ms\n", (double)wait_for(removed) / 1000);
+    printf("no member uses the old key after %.1f ms\n", (double)wait_for(removed) / 1000);
     wait_for(all_accept);
     wait_for(all_agree);
     assert_true(was_left_alone(token)); /* the same office as before */
 }
 
-/* It is where its packets come from. */
+/* Its address is the one that its packets come from. */
 static void a_member_may_be_anywhere(void **state)
 {
     (void)state;
@@ -686,7 +687,7 @@ static bool second_link_is_back(void)
     return back;
 }
 
-/* The lecture's redundant network. */
+/* The redundant network of the lecture. */
 static void one_network_is_enough(void **state)
 {
     union elect_address nowhere = {.any = {.sa_family = AF_UNSPEC}};
@@ -710,7 +711,7 @@ static void one_network_is_enough(void **state)
 
 /* ---- testaments ---- */
 
-/* As a guardian does: with the sockets of the member. */
+/* Sends a testament as a guardian does, with the sockets of the member. */
 static void send_testament(const int *sockets, const struct elect_testament *t)
 {
     for (unsigned i = 0; i < t->packets; i++)
@@ -750,7 +751,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
-    c.groups = 1; /* of another one the lease would be waited for */
+    c.groups = 1; /* of a second group the lease would have to pass */
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);
     wait_for(all_agree);
@@ -763,7 +764,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     printf("another one after %.1f ms (lease 8000)\n", (double)wait_for(another_leads) / 1000);
     assert_true(c.releases > 0);
     wait_for(all_agree);
-    /* Once more, and when it lives again: nothing happens. */
+    /* The testament is sent again when the member lives again: nothing happens. */
     elect_term token = c.highest[0];
     for (unsigned l = 0; l < 2; l++)
         close(sockets[the_one][l]);
@@ -772,7 +773,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     c.releases = 0;
     for (unsigned times = 0; times < 20; times++)
         send_testament(sockets[the_one], &t);
-    wait_for_rounds(3); /* whose packets come behind the testament */
+    wait_for_rounds(3); /* their packets come after the testament */
     assert_int_equal(c.releases, 0);
     wait_for(all_agree);
     assert_true(was_left_alone(token));
@@ -781,10 +782,11 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
             close(sockets[i][l]);
 }
 
-/* The office of the stolen testament is over, and its successor is the only leader. */
+/* Returns true if the office of the stolen testament is over and its successor is the only
+ * leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
-/* The successor is mostly the heir. After a pause of the whole process no member has heard another
+/* Usually the heir is the successor. If the whole process stood still, no member has heard another
  * one lately: there is no heir, the members hold an election, and the author may win it. */
 static void a_stolen_testament_deposes_its_author(void **state)
 {
@@ -794,7 +796,7 @@ static void a_stolen_testament_deposes_its_author(void **state)
     for (unsigned i = 0; i < MEMBERS - 1; i++)
         start(i);
     wait_for(all_agree);
-    while ((the_one = leader()) != MEMBERS - 1) { /* those who started later may have been faster */
+    while ((the_one = leader()) != MEMBERS - 1) { /* another one may have been faster */
         struct elect_input in =
             elect_resigns(elect_rank(&c.group[0].config, c.peer[MEMBERS - 1].id), elect_uv_now());
         elect_member_tell(c.member[the_one], 0, &in);
@@ -821,14 +823,14 @@ static void a_stolen_testament_deposes_its_author(void **state)
 
 static struct elect_testament before;
 
-static bool is_deposited_anew(void)
+static bool is_deposited_again(void)
 {
     const struct elect_testament *t = &c.testament[the_one][0];
     return t->packets == MEMBERS - 1 &&
            memcmp(t->packet, before.packet, sizeof before.packet) != 0 && all_agree();
 }
 
-static void a_testament_is_written_anew_for_a_member_that_restarts(void **state)
+static void a_testament_is_deposited_again_for_a_member_that_restarts(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -841,7 +843,7 @@ static void a_testament_is_written_anew_for_a_member_that_restarts(void **state)
     before = c.testament[the_one][0];
     assert_int_equal(before.packets, MEMBERS - 1);
     start(other);
-    wait_for(is_deposited_anew);
+    wait_for(is_deposited_again);
     assert_int_equal(c.testament[the_one][0].term, before.term);
 }
 
@@ -851,20 +853,21 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(three_members_elect_lose_and_replace_a_leader, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(one_of_three_alone_does_not_lead, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(what_cannot_start_says_why, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_member_that_cannot_start_reports_why, set_up, clean_up),
         cmocka_unit_test_setup_teardown(sixty_four_groups_share_datagrams, set_up, clean_up),
         cmocka_unit_test_setup_teardown(renewals_of_all_groups_go_together, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(groups_that_look_alike_are_refused, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(groups_with_the_same_mark_are_refused, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_without_its_state_is_readmitted, set_up, clean_up),
         cmocka_unit_test_setup_teardown(notes_go_from_host_to_host, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(nobody_takes_notes_of_who_is_lost, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(notes_of_a_member_without_its_state_are_ignored, set_up,
+                                        clean_up),
         cmocka_unit_test_setup_teardown(a_key_is_replaced_without_a_stop, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_may_be_anywhere, set_up, clean_up),
         cmocka_unit_test_setup_teardown(one_network_is_enough, set_up, clean_up),
         cmocka_unit_test_setup_teardown(the_testament_of_a_dead_leader_saves_a_lease, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_stolen_testament_deposes_its_author, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(a_testament_is_written_anew_for_a_member_that_restarts,
+        cmocka_unit_test_setup_teardown(a_testament_is_deposited_again_for_a_member_that_restarts,
                                         set_up, clean_up),
     };
     if (argc > 1)

@@ -1,4 +1,5 @@
-/* Members whose packets are rejected, on real sockets: what the others say of them. */
+/* Members whose packets are rejected, on real sockets, and what the other members report about
+ * them. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -13,7 +14,7 @@
 #define MEMBERS  3
 #define SECOND   1000000
 #define PATIENT  (120 * SECOND)
-#define STRANGER 99 /* the id of none of them */
+#define STRANGER 99 /* not the id of a member */
 
 static struct {
     uv_loop_t loop;
@@ -155,7 +156,7 @@ static bool all_are_accepted(void)
     return all;
 }
 
-static void a_wrong_key_is_named_on_both_sides(void **state)
+static void a_wrong_key_is_reported_on_both_sides(void **state)
 {
     struct elect_member_options other = options_of(2);
     (void)state;
@@ -167,7 +168,7 @@ static void a_wrong_key_is_named_on_both_sides(void **state)
     assert_true(rejected(0, 2).count >= 4);
     assert_int_equal(rejected(0, 1).reason, ELECT_REJECTED_NONE);
     stop(2);
-    start(2); /* with the right one */
+    start(2); /* with the right key */
     wait_for(all_are_accepted);
 }
 
@@ -176,7 +177,7 @@ static bool first_names_the_address(void)
     return rejected(0, 2).reason == ELECT_REJECTED_ADDRESS;
 }
 
-static void an_unknown_address_is_named(void **state)
+static void an_unknown_address_is_reported(void **state)
 {
     struct elect_peer elsewhere[MEMBERS];
     struct elect_member_options other = options_of(2);
@@ -206,7 +207,7 @@ static bool first_names_the_protocol(void)
     return rejected(0, 2).reason == ELECT_REJECTED_PROTOCOL;
 }
 
-/* With that sender in it. */
+/* Sends a HELLO that names this sender. */
 static void send_forged_hello(uint8_t as)
 {
     uint8_t forged[160] = "ELE1\1\1";
@@ -223,7 +224,7 @@ static void send_forged_hellos(unsigned count)
         send_forged_hello((uint8_t)c.peer[2].id);
 }
 
-/* HELLOs as an attacker makes them come in at a bounded rate, and say nothing of other members. */
+/* Forged HELLOs are received at a bounded rate, and change nothing about other members. */
 static void a_flood_of_hellos_is_sampled(void)
 {
     elect_time began = elect_uv_now();
@@ -238,7 +239,7 @@ static void a_flood_of_hellos_is_sampled(void)
     assert_true(taken < seconds * 1000);
 }
 
-static void another_protocol_is_named_and_a_flood_is_sampled(void **state)
+static void another_protocol_is_reported_and_a_flood_is_sampled(void **state)
 {
     (void)state;
     foreign = socket(AF_INET, SOCK_DGRAM, 0);
@@ -253,7 +254,7 @@ static void another_protocol_is_named_and_a_flood_is_sampled(void **state)
     wait_for(all_are_accepted);
 }
 
-/* What a stranger sends does not take the place of what comes from the address of a member. */
+/* The packets of a stranger do not displace those from the address of a member. */
 static bool key_is_named_in_a_flood(void)
 {
     for (unsigned i = 0; i < 100; i++)
@@ -261,7 +262,7 @@ static bool key_is_named_in_a_flood(void)
     return rejected(0, 2).reason == ELECT_REJECTED_KEY;
 }
 
-static void a_flood_of_strangers_hides_no_wrong_key(void **state)
+static void a_flood_of_strangers_does_not_hide_a_wrong_key(void **state)
 {
     struct elect_member_options other = options_of(2);
     uint16_t id;
@@ -284,8 +285,8 @@ static bool a_stranger_is_sampled(void)
     return elect_member_traffic(c.member[0]).taken > taken_before;
 }
 
-/* The filter that stops a flood is lifted after a second, also if a sample is taken when the second
- * is over and before the alarm of the member. */
+/* The filter that stops a flood is removed after a second. This holds even if a sample is received
+ * after that second and ahead of the member's alarm. */
 static void samples_are_taken_again_after_a_flood(void **state)
 {
     int known = socket(AF_INET, SOCK_DGRAM, 0), strange = socket(AF_INET, SOCK_DGRAM, 0);
@@ -311,11 +312,12 @@ static void samples_are_taken_again_after_a_flood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_wrong_key_is_named_on_both_sides, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(an_unknown_address_is_named, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(another_protocol_is_named_and_a_flood_is_sampled, set_up,
+        cmocka_unit_test_setup_teardown(a_wrong_key_is_reported_on_both_sides, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(an_unknown_address_is_reported, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(another_protocol_is_reported_and_a_flood_is_sampled, set_up,
                                         clean_up),
-        cmocka_unit_test_setup_teardown(a_flood_of_strangers_hides_no_wrong_key, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_flood_of_strangers_does_not_hide_a_wrong_key, set_up,
+                                        clean_up),
         cmocka_unit_test_setup_teardown(samples_are_taken_again_after_a_flood, set_up, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static size_t packet(uint8_t out[SEAL_MAX_PACKET])
     return seal_write(&head, secret, key, cluster, words, sizeof words, out);
 }
 
-static void every_bit_of_a_packet_is_proved(void **state)
+static void every_bit_of_a_packet_is_authenticated(void **state)
 {
     uint8_t bytes[SEAL_MAX_PACKET], content[SEAL_MAX_CONTENT];
     size_t length = packet(bytes);
@@ -51,7 +51,7 @@ static void every_bit_of_a_packet_is_proved(void **state)
     assert_int_equal(seal_open(bytes, length, key, other, content), -1);
 }
 
-static void what_is_no_packet_is_not_even_looked_at(void **state)
+static void bytes_that_are_not_a_packet_are_refused(void **state)
 {
     uint8_t bytes[SEAL_MAX_PACKET + 1] = {0};
     size_t length = packet(bytes);
@@ -61,7 +61,7 @@ static void what_is_no_packet_is_not_even_looked_at(void **state)
     assert_false(seal_head(bytes, length + 1, &head));
     assert_false(seal_head(bytes, SEAL_HEAD + SEAL_PROOF - 1, &head));
     assert_false(seal_head(bytes, SEAL_MAX_PACKET + 1, &head));
-    for (unsigned at = 0; at < 5; at++) { /* the magic, and a type that is none */
+    for (unsigned at = 0; at < 5; at++) { /* the magic, and an invalid type */
         bytes[at] ^= 0x80;
         assert_false(seal_head(bytes, length, &head));
         bytes[at] ^= 0x80;
@@ -69,7 +69,7 @@ static void what_is_no_packet_is_not_even_looked_at(void **state)
     memset(bytes + SEAL_TAG_OFFSET, 0, 4);
     assert_false(seal_head(bytes, length, &head));
     packet(bytes);
-    memcpy(bytes + 8, bytes + 6, 2); /* to oneself */
+    memcpy(bytes + 8, bytes + 6, 2); /* sender and receiver are the same */
     assert_false(seal_head(bytes, length, &head));
 }
 
@@ -77,7 +77,7 @@ static void what_is_no_packet_is_not_even_looked_at(void **state)
 
 static uint8_t file_bytes[STORE_SIZE];
 static bool full;
-static unsigned bad; /* slots that cannot be read */
+static unsigned bad; /* slots that cannot be read, as bits */
 
 static int file_read(void *context, void *bytes, size_t length, uint64_t offset)
 {
@@ -148,7 +148,7 @@ static void a_state_is_read_as_it_was_written(void **state)
     assert_int_equal(s->sequence, 6);
 }
 
-static void one_whole_copy_is_enough_and_none_is_said(void **state)
+static void one_intact_copy_suffices_and_none_is_reported(void **state)
 {
     struct state *s = some_state();
     (void)state;
@@ -160,19 +160,19 @@ static void one_whole_copy_is_enough_and_none_is_said(void **state)
     memcpy(file_bytes + STORE_STRIDE, file_bytes + 3 * STORE_STRIDE, STORE_STRIDE);
     file_bytes[2 * STORE_STRIDE] ^= 1;
     file_bytes[3 * STORE_STRIDE] ^= 1;
-    assert_int_equal(store_open(&store, &file, s), STORE_FINE); /* not in its place: that is none */
+    assert_int_equal(store_open(&store, &file, s), STORE_FINE); /* a copy elsewhere is void */
     assert_int_equal(s->sequence, 1);
     memset(file_bytes, 0, sizeof file_bytes);
     assert_int_equal(store_open(&store, &file, s), STORE_EMPTY);
 }
 
-static void a_slot_that_cannot_be_read_does_no_harm_beside_one_that_is_whole(void **state)
+static void an_unreadable_slot_does_no_harm_beside_an_intact_one(void **state)
 {
     struct state *s = some_state();
     (void)state;
     assert_int_equal(store_format(&store, &file, s), STORE_FINE);
     bad = 4;
-    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* beside none */
+    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* the other slot is not intact */
     bad = 0;
     assert_int_equal(store_write(&store, s), STORE_FINE);
     for (bad = 1; bad < 16; bad++) {
@@ -181,11 +181,11 @@ static void a_slot_that_cannot_be_read_does_no_harm_beside_one_that_is_whole(voi
         assert_true(one_of_each ? s->sequence == 2 : store.error == 5);
     }
     bad = 8;
-    file_bytes[2 * STORE_STRIDE] ^= 1; /* 3 may have the only copy of the latest one */
+    file_bytes[2 * STORE_STRIDE] ^= 1; /* slot 3 may have the only copy of the latest record */
     assert_int_equal(store_open(&store, &file, s), STORE_IO);
 }
 
-static void the_state_of_somebody_else_is_refused(void **state)
+static void the_state_of_another_member_is_refused(void **state)
 {
     struct state *s = some_state();
     (void)state;
@@ -208,7 +208,7 @@ static void an_error_is_reported_and_nothing_is_acknowledged(void **state)
     assert_int_equal(store_write(&store, s), STORE_IO);
     assert_int_equal(store.error, 28);
     assert_int_equal(store.sequence, 1);
-    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* it cannot be made sure of */
+    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* cannot be written again */
 }
 
 /* ---- ranks and numbers ---- */
@@ -236,7 +236,7 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_true(saved_load(&large, &whole, group, &back, &whom));
     assert_int_equal(back.promised, 9);
     assert_int_equal(back.incarnation, 12);
-    assert_int_equal(back.membership.members, SET(3) | SET(4)); /* 7 and 9 */
+    assert_int_equal(back.membership.members, SET(3) | SET(4)); /* members 7 and 9 */
     assert_int_equal(back.membership.voters, SET(1) | SET(3) | SET(4));
     assert_int_equal(back.membership.before, SET(1) | SET(3));
     assert_int_equal(back.closed[4], saved.closed[2]);
@@ -244,10 +244,10 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_false(saved_load(&other, &whole, group, &back, &whom));
     assert_int_equal(whom, 9);
     back = (struct elect_saved){.membership = {.members = 3, .voters = 3, .before = 3}};
-    saved_store(&other, &back, &whole, group); /* 9 is gone, but not that its term is over */
+    saved_store(&other, &back, &whole, group); /* 9 was removed, but its term stays closed */
     assert_true(saved_load(&small, &whole, group, &back, &whom));
     assert_int_equal(back.closed[2], saved.closed[2]);
-    back.met[2] = ELECT_STARTS; /* what 9 will call itself, which has lost its state */
+    back.met[2] = ELECT_STARTS; /* the next incarnation of 9, which has lost its state */
     saved_store(&small, &back, &whole, group);
     assert_int_equal(whole.peer[0].known.incarnation, 3);
     assert_true(saved_load(&small, &whole, group, &back, &whom));
@@ -262,7 +262,7 @@ static bool knows(const struct state *s, uint16_t id)
     return false;
 }
 
-static void of_the_members_that_are_gone_those_stay_for_whom_there_is_room(void **state)
+static void removed_members_stay_while_there_is_room(void **state)
 {
     struct state *s = some_state(); /* 7 votes */
     uint16_t id[SESSION_PEERS] = {7, 1000, 1001};
@@ -277,16 +277,16 @@ static void of_the_members_that_are_gone_those_stay_for_whom_there_is_room(void 
     assert_int_equal(s->peers, SESSION_PEERS);
     assert_false(knows(s, 1000) || knows(s, 21));
     assert_true(knows(s, 1001) && knows(s, 7) && knows(s, 20) && knows(s, 22));
-    assert_int_equal(s->peer[21].known.sequence, 0); /* of 1001 nothing is known */
+    assert_int_equal(s->peer[21].known.sequence, 0); /* nothing is known of 1001 */
     assert_null(saved_begin(s, id, 3));
     assert_true(knows(s, 22));
     for (uint16_t i = 1; i < SESSION_PEERS; i++)
         id[i] = (uint16_t)(1000 + i);
     id[0] = 1000;
-    assert_null(saved_begin(s, id, SESSION_PEERS)); /* all of them at once */
+    assert_null(saved_begin(s, id, SESSION_PEERS)); /* all of them together */
     for (unsigned i = 1; i < SESSION_PEERS; i++)
         assert_true(knows(s, id[i]));
-    assert_true(knows(s, 20) || knows(s, 7)); /* and one who is gone, and votes */
+    assert_true(knows(s, 20) || knows(s, 7)); /* and one removed member that votes */
 }
 
 static void the_starts_of_an_era_do_not_run_into_the_next_one(void **state)
@@ -325,7 +325,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-static void a_state_file_is_made_once_and_used_by_one(void **state)
+static void a_state_file_is_created_once_and_used_by_one_process(void **state)
 {
     struct file f, second;
     struct state *s = some_state();
@@ -359,7 +359,7 @@ static void a_state_file_is_made_once_and_used_by_one(void **state)
 
 #define MAKERS 16
 
-/* Each says by its exit what it was told. */
+/* Forks a process that creates the file when the gate opens; its exit status is the result. */
 static pid_t make_when_told(const int gate[2])
 {
     pid_t child = fork();
@@ -383,7 +383,7 @@ static unsigned entries(void)
     return count - 2; /* . and .. */
 }
 
-static void of_many_who_make_a_state_file_at_once_one_does(void **state)
+static void one_of_many_simultaneous_creators_makes_the_state_file(void **state)
 {
     int gate[2], status;
     pid_t maker[MAKERS];
@@ -410,7 +410,7 @@ static void of_many_who_make_a_state_file_at_once_one_does(void **state)
     file_close(&f);
 }
 
-static void a_name_that_is_too_long_is_said_and_leaves_nothing_open(void **state)
+static void a_name_that_is_too_long_is_reported_and_leaves_nothing_open(void **state)
 {
     static const char *const form[] = {"%s/%0300d", "%s/%05000d/y"}; /* a name, a path */
     char longer[6000];
@@ -447,13 +447,13 @@ static void only_known_tags_come_in(void **state)
     sendto(out, bytes, 3, 0, (struct sockaddr *)&here, length);
     size = packet(bytes);
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
-    assert_int_equal(recv(in, got, sizeof got, 0), size); /* the first that gets through */
+    assert_int_equal(recv(in, got, sizeof got, 0), size); /* the first that passes the filter */
     assert_memory_equal(bytes, got, size);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    assert_true(filter_attach(in, tags, 1, FILTER_NONE, NULL, 0)); /* another one in its place */
+    assert_true(filter_attach(in, tags, 1, FILTER_NONE, NULL, 0)); /* replaces the filter */
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    filter_detach(in); /* then all of them do */
+    filter_detach(in); /* then all packets pass */
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, 0), size);
     close(in);
@@ -495,7 +495,7 @@ static union elect_address loopback(int family)
     return a;
 }
 
-/* Binds a socket, and fills in its port. */
+/* Binds a socket, and sets its port in the address. */
 static int bound_to(union elect_address *a)
 {
     socklen_t length = sizeof *a;
@@ -541,7 +541,7 @@ static void samples_come_from_configured_addresses(int family)
     close(in);
 }
 
-static void samples_may_be_of_members_only(void **state)
+static void samples_may_be_limited_to_configured_addresses(void **state)
 {
     (void)state;
     samples_come_from_configured_addresses(AF_INET);
@@ -563,7 +563,7 @@ static bool enter_small_network(void)
     return fine;
 }
 
-/* Returns 0 if a socket of the largest cluster has a filter, whichever samples it takes. */
+/* Returns 0 if a socket of the largest cluster has a filter with each kind of samples. */
 static int filter_in_a_small_network(void)
 {
     static const enum filter_samples samples[] = {FILTER_ANY, FILTER_CONFIGURED, FILTER_NONE,
@@ -609,25 +609,25 @@ static void a_large_cluster_has_a_filter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bit_of_a_packet_is_proved),
-        cmocka_unit_test(what_is_no_packet_is_not_even_looked_at),
+        cmocka_unit_test(every_bit_of_a_packet_is_authenticated),
+        cmocka_unit_test(bytes_that_are_not_a_packet_are_refused),
         cmocka_unit_test(a_state_is_read_as_it_was_written),
-        cmocka_unit_test(one_whole_copy_is_enough_and_none_is_said),
-        cmocka_unit_test(a_slot_that_cannot_be_read_does_no_harm_beside_one_that_is_whole),
-        cmocka_unit_test(the_state_of_somebody_else_is_refused),
+        cmocka_unit_test(one_intact_copy_suffices_and_none_is_reported),
+        cmocka_unit_test(an_unreadable_slot_does_no_harm_beside_an_intact_one),
+        cmocka_unit_test(the_state_of_another_member_is_refused),
         cmocka_unit_test(an_error_is_reported_and_nothing_is_acknowledged),
         cmocka_unit_test(a_state_means_the_same_in_another_configuration),
-        cmocka_unit_test(of_the_members_that_are_gone_those_stay_for_whom_there_is_room),
+        cmocka_unit_test(removed_members_stay_while_there_is_room),
         cmocka_unit_test(the_starts_of_an_era_do_not_run_into_the_next_one),
-        cmocka_unit_test_setup_teardown(a_state_file_is_made_once_and_used_by_one, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(of_many_who_make_a_state_file_at_once_one_does, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_said_and_leaves_nothing_open,
+        cmocka_unit_test_setup_teardown(a_state_file_is_created_once_and_used_by_one_process,
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(one_of_many_simultaneous_creators_makes_the_state_file,
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_reported_and_leaves_nothing_open,
                                         make_folder, remove_folder),
         cmocka_unit_test(only_known_tags_come_in),
         cmocka_unit_test(samples_are_hellos_and_other_protocols),
-        cmocka_unit_test(samples_may_be_of_members_only),
+        cmocka_unit_test(samples_may_be_limited_to_configured_addresses),
         cmocka_unit_test(a_large_cluster_has_a_filter),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

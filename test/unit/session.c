@@ -5,16 +5,16 @@ static void three_packets_make_a_session(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    /* hello; hello, with your nonce; hello, with yours; and two words */
+    /* a HELLO; a HELLO that echoes its nonce; a HELLO that echoes the other nonce; and two DATA */
     assert_int_equal(p->packets, 3 + 2);
     assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
     assert_false(greet(p, 0));
-    p->now += SECOND; /* nothing was heard for long */
+    p->now += SECOND; /* nothing was heard for the suspicion time */
     assert_true(greet(p, 0));
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-static void a_packet_is_taken_once_and_in_any_order(void **state)
+static void a_packet_is_accepted_once_and_in_any_order(void **state)
 {
     static uint8_t sent[SESSION_WINDOW + 2][SEAL_MAX_PACKET];
     struct pair *p = acquainted();
@@ -35,11 +35,11 @@ static void a_packet_is_taken_once_and_in_any_order(void **state)
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, sent[SESSION_WINDOW + 1], length, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
-    sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e); /* its own, sent back */
+    sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e); /* its own packet, sent back */
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
-/* Followers say nothing to each other but that: a question with the nonce, and an answer. */
+/* Followers send each other nothing else: a HELLO with the nonce, and an answer. */
 static void two_packets_renew_a_session(void **state)
 {
     struct pair *p = acquainted();
@@ -53,7 +53,7 @@ static void two_packets_renew_a_session(void **state)
     }
 }
 
-/* The two ends are on two networks. */
+/* Returns true if the packet shows that the link works. */
 static bool shows(struct pair *p, unsigned link, const uint8_t *bytes, size_t length)
 {
     sessions_turn(&p->s[1]);
@@ -76,12 +76,12 @@ static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
     assert_true(shows(p, 0, second, length) && !p->e.newest);
     assert_false(shows(p, 0, first, length) || shows(p, 1, second, length));
     p->now += SECOND;
-    p->s[0].peer[0].plainly = true; /* with the nonce: a live one */
+    p->s[0].peer[0].plainly = true; /* with the nonce: a live HELLO */
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_true(shows(p, 1, hello, length) && p->e.newest);
     assert_true(shows(p, 0, hello, length) && !p->e.newest);
     assert_false(shows(p, 0, hello, length) || shows(p, 1, hello, length));
-    p->now += SECOND; /* one without the nonce may be of any age */
+    p->now += SECOND; /* a HELLO without the nonce may be of any age */
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_false(shows(p, 0, hello, length));
     assert_int_equal(p->e.news, SESSION_ANSWERED);
@@ -105,10 +105,10 @@ static void no_nonce_is_used_for_two_contents(void **state)
     uint8_t secret[SEAL_KEY];
     memcpy(secret, p->s[0].secret, SEAL_KEY);
     begin(p, 0, 2, 2);
-    assert_memory_not_equal(secret, p->s[0].secret, SEAL_KEY); /* nor by two lives */
+    assert_memory_not_equal(secret, p->s[0].secret, SEAL_KEY); /* nor in two lives */
 }
 
-static void a_restart_ends_what_was_before(void **state)
+static void a_restart_ends_earlier_sessions(void **state)
 {
     struct pair *p = acquainted();
     uint8_t old[SEAL_MAX_PACKET], late[SEAL_MAX_PACKET];
@@ -119,19 +119,19 @@ static void a_restart_ends_what_was_before(void **state)
     p->now += SECOND / 10;
     greet(p, 0);
     assert_true(talk(p, 0) && talk(p, 1));
-    sessions_take(&p->s[1], p->now, 0, old, length, &p->e); /* of its former life */
+    sessions_take(&p->s[1], p->now, 0, old, length, &p->e); /* of the former life */
     assert_int_equal(p->e.news, SESSION_NOTHING);
-    sessions_take(&p->s[0], p->now, 0, late, length, &p->e); /* to its former life */
+    sessions_take(&p->s[0], p->now, 0, late, length, &p->e); /* to the former life */
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
-static void who_is_rolled_back_or_cloned_must_stop(void **state)
+static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    p->s[0].sequence = 9; /* it wrote */
+    p->s[0].sequence = 9; /* it wrote its state */
     assert_true(talk(p, 0));
-    begin(p, 0, 2, 5); /* and comes back with an earlier state */
+    begin(p, 0, 2, 5); /* it comes back with an earlier state */
     p->now += SECOND;
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_MUST_STOP);
@@ -142,7 +142,7 @@ static void who_is_rolled_back_or_cloned_must_stop(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* A copy of the state starts, after the process with the original has been silent for so long. */
+/* A copy of the state starts after the process with the original was silent for this time. */
 static enum session_refusal refused_after(uint64_t silence)
 {
     struct pair *p = acquainted();
@@ -154,15 +154,14 @@ static enum session_refusal refused_after(uint64_t silence)
     return (enum session_refusal)p->e.why;
 }
 
-static void
-a_state_of_one_start_before_is_older_and_a_clone_is_one_that_runs_beside_it(void **state)
+static void a_copy_of_a_running_member_is_a_clone_and_of_a_silent_one_a_rollback(void **state)
 {
     (void)state;
     assert_int_equal(refused_after(SECOND / 10), SESSION_CLONE);
     assert_int_equal(refused_after(10 * SECOND), SESSION_ROLLBACK);
 }
 
-static void who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era(void **state)
+static void a_member_without_its_state_may_ask_and_comes_back_in_a_new_era(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
@@ -174,7 +173,7 @@ static void who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era(void **st
     assert_true(talk(p, 0));
     assert_true(p->e.lost);
     uint8_t out[SEAL_MAX_PACKET];
-    assert_false(talk(p, 1)); /* to the one that is no more: it cannot be opened */
+    assert_false(talk(p, 1)); /* this DATA is for the previous life and cannot be opened */
     deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
     assert_int_equal(p->e.news, SESSION_DATA);
     assert_int_equal(p->s[1].peer[0].known.incarnation, 1); /* nothing has changed */
@@ -193,7 +192,7 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     memcpy(p->s[0].peer[0].hello[0].heard, p->s[1].key[0].nonce, SEAL_NONCE);
-    p->s[0].peer[0].plainly = true; /* so that the next one is with that nonce */
+    p->s[0].peer[0].plainly = true; /* so that the next HELLO has that nonce */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, first);
     deliver(p, 1, first, length);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, word);
@@ -203,12 +202,12 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     assert_true(talk(p, 0) && p->e.lost);
-    sessions_take(&p->s[1], p->now, 0, first, length, &p->e); /* of the one before */
+    sessions_take(&p->s[1], p->now, 0, first, length, &p->e); /* of the earlier life */
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, word, size, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     assert_true(talk(p, 0));
-    begin_lost(p, 0); /* at the same time: which of them is the later one? */
+    begin_lost(p, 0); /* both began at the same time: which one is later? */
     p->now += SECOND;
     greet(p, 0);
     assert_false(talk(p, 0));
@@ -218,7 +217,7 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
 
 static const uint8_t next[SEAL_KEY] = {77};
 
-/* Both have two keys, which they did not install in the same order. */
+/* Both ends have two keys, which they did not install in the same order. */
 static struct pair *with_two_keys(void)
 {
     struct pair *p = acquainted();
@@ -234,7 +233,7 @@ static struct pair *with_two_keys(void)
     return p;
 }
 
-/* Which key a word goes out with; 0 if it does not arrive. */
+/* Returns the key with which DATA is sent; 0 if it does not arrive. */
 static uint8_t talks_with(struct pair *p, unsigned i)
 {
     uint8_t out[SEAL_MAX_PACKET];
@@ -248,11 +247,11 @@ static void a_key_is_replaced_without_a_stop(void **state)
     struct pair *p = acquainted();
     (void)state;
     sessions_add_key(&p->s[0], 1, 2, next);
-    assert_true(greet(p, 0)); /* it says so */
+    assert_true(greet(p, 0)); /* it announces the key */
     assert_false(sessions_accepts(&p->s[0], 0, 1));
     sessions_use(&p->s[0], 1);
     p->now += SECOND;
-    greet(p, 0); /* the other one does not know that key */
+    greet(p, 0); /* the other end does not have that key */
     assert_true(talks_with(p, 0) == 1 && talks_with(p, 1) == 1);
     sessions_add_key(&p->s[1], 1, 2, next);
     uint8_t old[SEAL_MAX_PACKET];
@@ -264,7 +263,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
         greet(p, 0);
     }
     assert_true(talks_with(p, 0) == 2 && talks_with(p, 1) != 0);
-    deliver(p, 0, old, length); /* it was on its way */
+    deliver(p, 0, old, length); /* it was under way */
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_use(&p->s[1], 1);
     assert_int_equal(talks_with(p, 1), 2);
@@ -292,7 +291,7 @@ static void keys_have_no_order(void **state)
     }
 }
 
-static void two_that_use_different_keys_talk_with_few_hellos(void **state)
+static void two_members_that_use_different_keys_need_few_hellos(void **state)
 {
     struct pair *p = with_two_keys();
     unsigned hellos = 0;
@@ -312,8 +311,8 @@ static void two_that_use_different_keys_talk_with_few_hellos(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now + SECOND));
 }
 
-/* Followers have nothing to say to each other. */
-static void a_key_that_is_asked_with_is_in_use(void **state)
+/* Followers send each other no DATA. */
+static void a_key_under_which_a_peer_asks_is_in_use(void **state)
 {
     struct pair *p = with_two_keys();
     (void)state;
@@ -333,7 +332,7 @@ static void a_key_that_is_asked_with_is_in_use(void **state)
     assert_true(sessions_speaks_with(&p->s[0], 0, 1, p->now));
 }
 
-static void a_key_that_the_other_one_dropped_is_not_spoken_with(void **state)
+static void a_key_that_the_peer_removed_is_not_used(void **state)
 {
     struct pair *p = with_two_keys();
     (void)state;
@@ -352,7 +351,7 @@ static void a_key_that_the_other_one_dropped_is_not_spoken_with(void **state)
     }
     assert_int_equal(talks_with(p, 0), 2);
     assert_false(sessions_accepts(&p->s[0], 0, 0));
-    sessions_add_key(&p->s[1], 0, 1, key); /* and takes it back */
+    sessions_add_key(&p->s[1], 0, 1, key); /* the peer installs the key again */
     for (unsigned i = 0; i < 4; i++) {
         p->now += SECOND / 2;
         greet(p, 0);
@@ -362,8 +361,8 @@ static void a_key_that_the_other_one_dropped_is_not_spoken_with(void **state)
     assert_true(sessions_accepts(&p->s[0], 0, 0));
 }
 
-/* The last of three packets is lost: the other one has no session under the new key. */
-static void nothing_is_said_where_it_may_not_be_heard(void **state)
+/* The last of three packets is lost: the other end has no session under the new key. */
+static void nothing_is_sent_in_a_session_that_the_peer_may_lack(void **state)
 {
     struct pair *p = acquainted();
     uint8_t out[SEAL_MAX_PACKET];
@@ -371,7 +370,7 @@ static void nothing_is_said_where_it_may_not_be_heard(void **state)
     sessions_add_key(&p->s[0], 1, 2, next);
     sessions_add_key(&p->s[1], 1, 2, next);
     sessions_use(&p->s[0], 1);
-    p->s[0].peer[0].plainly = false; /* the next one is */
+    p->s[0].peer[0].plainly = false; /* the next HELLO has no nonce */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
     sessions_take(&p->s[1], p->now, 0, out, length, &p->e);
     length = p->e.answer_length;
@@ -384,7 +383,7 @@ static void nothing_is_said_where_it_may_not_be_heard(void **state)
     assert_int_equal(talks_with(p, 0), 2);
 }
 
-static void a_new_life_ends_what_the_former_one_said_with_any_key(void **state)
+static void a_new_life_ends_the_former_sessions_under_every_key(void **state)
 {
     struct pair *p = with_two_keys();
     uint8_t old[SEAL_MAX_PACKET];
@@ -408,7 +407,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     uint8_t late[SEAL_MAX_PACKET], out[SEAL_MAX_PACKET];
     (void)state;
     sessions_use(&p->s[0], 1);
-    p->s[0].peer[0].plainly = true; /* the next one is with a nonce */
+    p->s[0].peer[0].plainly = true; /* the next HELLO has a nonce */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, late);
     deliver(p, 1, late, length);
     assert_int_equal(talks_with(p, 0), 2);
@@ -427,7 +426,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
     sessions_use(&twin, 0);
     sessions_remove_key(&twin, 1);
-    sessions_add_key(&twin, 1, 2, next); /* as the other one did, but with another nonce */
+    sessions_add_key(&twin, 1, 2, next); /* as the other twin did, but with another nonce */
     sessions_use(&twin, 1);
     memcpy(twin.peer[0].hello[1].heard, p->s[1].key[1].nonce, SEAL_NONCE);
     twin.peer[0].plainly = true;
@@ -438,7 +437,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
 }
 
-/* Neither is it heard, nor does it say anything, nor is it answered. */
+/* A repeated HELLO does not count as heard, changes nothing, and is not answered. */
 static void a_hello_that_is_repeated_does_nothing(void **state)
 {
     struct pair *p = acquainted();
@@ -461,8 +460,8 @@ static void a_hello_that_is_repeated_does_nothing(void **state)
     assert_true(sessions_accepts(&p->s[1], 0, 1));
 }
 
-/* What it said before it could know of them does not say that it does. */
-static void everybody_is_told_of_new_keys_until_it_knows(void **state)
+/* A HELLO that the peer sent before the new keys does not confirm them. */
+static void a_peer_is_told_of_new_keys_until_it_knows_them(void **state)
 {
     struct pair *p = acquainted();
     uint8_t out[SEAL_MAX_PACKET];
@@ -472,7 +471,7 @@ static void everybody_is_told_of_new_keys_until_it_knows(void **state)
     sessions_add_key(&p->s[0], 1, 2, next);
     sessions_take(&p->s[0], p->now, 0, out, length, &p->e); /* its answer is lost */
     assert_int_equal(p->e.news, SESSION_ANSWERED);
-    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* so is this one */
+    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* this one is lost, too */
     p->now = sessions_next(&p->s[0], 0);
     assert_true(greet(p, 0));
     sessions_add_key(&p->s[1], 1, 2, next);
@@ -484,7 +483,7 @@ static void everybody_is_told_of_new_keys_until_it_knows(void **state)
     assert_true(greet(p, 0));
 }
 
-static void they_speak_the_highest_protocol_that_both_know_or_not_at_all(void **state)
+static void members_speak_the_highest_common_protocol_or_none(void **state)
 {
     struct pair *p = acquainted();
     struct seal_end a = {1, 1, key}, b = {2, 1, key};
@@ -495,7 +494,7 @@ static void they_speak_the_highest_protocol_that_both_know_or_not_at_all(void **
     p->s[0].lowest = SESSION_HIGHEST + 1;
     p->s[0].highest = SESSION_HIGHEST + 2;
     greet(p, 0);
-    assert_int_equal(p->e.news, SESSION_REFUSED); /* which is no reason to stop */
+    assert_int_equal(p->e.news, SESSION_REFUSED); /* this is not a reason to stop */
     assert_string_equal(session_refusal_text((enum session_refusal)p->e.why),
                         "speaks no common protocol");
     assert_false(talk(p, 0));
@@ -510,8 +509,8 @@ static void they_speak_the_highest_protocol_that_both_know_or_not_at_all(void **
     assert_memory_not_equal(one, two, SEAL_KEY);
 }
 
-/* Also if their proofs are none. */
-static void hellos_have_a_part_of_a_turn(void **state)
+/* Even if the HELLOs are not authentic. */
+static void hellos_get_a_bounded_part_of_a_turn(void **state)
 {
     struct pair *p = acquainted();
     uint8_t good[SEAL_MAX_PACKET], bad[SEAL_MAX_PACKET];
@@ -524,7 +523,7 @@ static void hellos_have_a_part_of_a_turn(void **state)
     sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, bad);
-    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e); /* what was agreed upon goes on */
+    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e); /* an existing session goes on */
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_turn(&p->s[1]);
     sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
@@ -540,7 +539,7 @@ static void a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_
     deliver(p, 1, will, length);
     assert_int_equal(p->e.news, SESSION_TESTAMENT);
     assert_memory_equal(p->e.content, words, sizeof words);
-    deliver(p, 1, will, length); /* again: it says what it says */
+    deliver(p, 1, will, length); /* it may be repeated */
     assert_int_equal(p->e.news, SESSION_TESTAMENT);
     deliver(p, 0, will, length);
     assert_int_equal(p->e.news, SESSION_NOTHING);
@@ -582,15 +581,16 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     assert_int_equal(found, 4);
 }
 
-/* Somebody repeats what a former life said: that is told of once a second, and does nothing. */
-static void a_former_life_that_is_repeated_is_not_told_of_again_and_again(void **state)
+/* An attacker repeats a packet of a former life. The member reports it once a second, and nothing
+ * else happens. */
+static void a_repeated_former_life_is_reported_once_a_second(void **state)
 {
     struct pair *p = acquainted();
     uint8_t old[SEAL_MAX_PACKET];
     unsigned told = 0;
     (void)state;
     p->now += 2 * SECOND;
-    p->s[0].peer[0].plainly = true; /* with the nonce of the other one */
+    p->s[0].peer[0].plainly = true; /* with the nonce of the other end */
     size_t length = sessions_hello(&p->s[0], 0, p->now, old);
     begin(p, 0, 2, 2);
     greet(p, 0);
@@ -604,8 +604,8 @@ static void a_former_life_that_is_repeated_is_not_told_of_again_and_again(void *
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* Who answers in a key does not yet speak with it. */
-static void a_key_that_is_answered_with_is_not_in_use(void **state)
+/* An end that answers under a key does not yet use it. */
+static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
@@ -619,7 +619,7 @@ static void a_key_that_is_answered_with_is_not_in_use(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now));
 }
 
-/* Whoever repeats a HELLO is answered, but not at every one of them. */
+/* A repeated HELLO is answered, but not each time. */
 static void answers_have_a_budget(void **state)
 {
     struct pair *p = acquainted();
@@ -627,7 +627,7 @@ static void answers_have_a_budget(void **state)
     unsigned answers = 0;
     (void)state;
     p->now += 5 * SECOND;
-    p->s[0].peer[0].plainly = false; /* the next one is: who knows when it was said? */
+    p->s[0].peer[0].plainly = false; /* the next HELLO has no nonce, so it may be of any age */
     size_t length = sessions_hello(&p->s[0], 0, p->now, out);
     for (unsigned i = 0; i < 1000; i++) {
         sessions_turn(&p->s[1]);
@@ -641,33 +641,32 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_packets_make_a_session),
-        cmocka_unit_test(a_packet_is_taken_once_and_in_any_order),
+        cmocka_unit_test(a_packet_is_accepted_once_and_in_any_order),
         cmocka_unit_test(two_packets_renew_a_session),
         cmocka_unit_test(a_repeated_packet_does_not_show_that_a_link_works),
         cmocka_unit_test(no_nonce_is_used_for_two_contents),
-        cmocka_unit_test(a_restart_ends_what_was_before),
-        cmocka_unit_test(who_is_rolled_back_or_cloned_must_stop),
-        cmocka_unit_test(
-            a_state_of_one_start_before_is_older_and_a_clone_is_one_that_runs_beside_it),
-        cmocka_unit_test(who_has_lost_its_state_may_ask_and_comes_back_in_a_new_era),
+        cmocka_unit_test(a_restart_ends_earlier_sessions),
+        cmocka_unit_test(a_member_that_is_rolled_back_or_cloned_must_stop),
+        cmocka_unit_test(a_copy_of_a_running_member_is_a_clone_and_of_a_silent_one_a_rollback),
+        cmocka_unit_test(a_member_without_its_state_may_ask_and_comes_back_in_a_new_era),
         cmocka_unit_test(of_two_lives_without_state_the_later_one_counts),
         cmocka_unit_test(a_key_is_replaced_without_a_stop),
         cmocka_unit_test(keys_have_no_order),
-        cmocka_unit_test(two_that_use_different_keys_talk_with_few_hellos),
-        cmocka_unit_test(a_key_that_is_asked_with_is_in_use),
-        cmocka_unit_test(a_key_that_the_other_one_dropped_is_not_spoken_with),
-        cmocka_unit_test(nothing_is_said_where_it_may_not_be_heard),
-        cmocka_unit_test(a_new_life_ends_what_the_former_one_said_with_any_key),
+        cmocka_unit_test(two_members_that_use_different_keys_need_few_hellos),
+        cmocka_unit_test(a_key_under_which_a_peer_asks_is_in_use),
+        cmocka_unit_test(a_key_that_the_peer_removed_is_not_used),
+        cmocka_unit_test(nothing_is_sent_in_a_session_that_the_peer_may_lack),
+        cmocka_unit_test(a_new_life_ends_the_former_sessions_under_every_key),
         cmocka_unit_test(a_key_that_is_installed_again_is_a_later_one),
         cmocka_unit_test(a_hello_that_is_repeated_does_nothing),
-        cmocka_unit_test(everybody_is_told_of_new_keys_until_it_knows),
-        cmocka_unit_test(they_speak_the_highest_protocol_that_both_know_or_not_at_all),
-        cmocka_unit_test(hellos_have_a_part_of_a_turn),
+        cmocka_unit_test(a_peer_is_told_of_new_keys_until_it_knows_them),
+        cmocka_unit_test(members_speak_the_highest_common_protocol_or_none),
+        cmocka_unit_test(hellos_get_a_bounded_part_of_a_turn),
         cmocka_unit_test(a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_life),
         cmocka_unit_test(every_tag_that_may_come_in_is_known_to_the_filter),
         cmocka_unit_test(answers_have_a_budget),
-        cmocka_unit_test(a_former_life_that_is_repeated_is_not_told_of_again_and_again),
-        cmocka_unit_test(a_key_that_is_answered_with_is_not_in_use),
+        cmocka_unit_test(a_repeated_former_life_is_reported_once_a_second),
+        cmocka_unit_test(a_key_under_which_a_peer_only_answers_is_not_in_use),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* Sessions, rule 12: whatever counters a holder of the key makes up, a pair hears each other. */
+/* Sessions, rule 12: whatever counters a holder of the key forges, the two ends hear each other
+ * again. */
 #include "session.h"
 
-/* What a holder of the key can send in the name of member 0. */
+/* Sends DATA that a holder of the key can forge in the name of member 0. */
 static enum session_news forge(struct pair *p, uint64_t counter)
 {
     const struct session *n = &p->s[1].peer[0].now.with[0];
@@ -15,7 +16,7 @@ static enum session_news forge(struct pair *p, uint64_t counter)
 
 static uint64_t highest_taken(const struct pair *p) { return p->s[1].peer[0].now.with[0].top; }
 
-/* Four rounds at most until member 1 hears member 0: DATA that it misses leads to a HELLO. */
+/* Runs at most four rounds until member 1 hears member 0: DATA that is missed leads to a HELLO. */
 static bool is_heard_again(struct pair *p)
 {
     bool hears = false;
@@ -27,7 +28,7 @@ static bool is_heard_again(struct pair *p)
     return hears;
 }
 
-static void no_counter_leaves_a_pair_deaf(void **state)
+static void no_forged_counter_leaves_a_pair_deaf(void **state)
 {
     struct pair *p = acquainted();
     uint8_t before[SEAL_MAX_PACKET];
@@ -44,7 +45,7 @@ static void no_counter_leaves_a_pair_deaf(void **state)
         assert_true(is_heard_again(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
-        assert_int_not_equal(p->e.news, SESSION_DATA); /* and nothing is taken twice */
+        assert_int_not_equal(p->e.news, SESSION_DATA); /* nothing is accepted twice */
     }
     for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) { /* one HELLO makes up for all of them */
         for (unsigned i = 0; i < leaps; i++)
@@ -57,13 +58,13 @@ static void no_counter_leaves_a_pair_deaf(void **state)
     struct session_peer *it = &p->s[1].peer[0];
     it->next_hello = 0;
     it->plainly = true;
-    assert_true(greet(p, 1)); /* what was missed last leads to one HELLO */
+    assert_true(greet(p, 1)); /* DATA that was missed last leads to one HELLO */
     it->next_hello = 0;
     assert_false(greet(p, 1));
 }
 
-/* What a holder of the key can send in the name of member 1: a HELLO with this number, which says
- * that these were the highest HELLO and DATA of member 0. */
+/* Sends a HELLO that a holder of the key can forge in the name of member 1. It has this number, and
+ * reports these highest numbers of HELLO and DATA from member 0. */
 static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_t top)
 {
     struct sessions forger = p->s[1];
@@ -74,14 +75,14 @@ static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_
     to->now.with[0].top = top;
     to->now.with[0].out_of_step = true;
     to->next_hello = 0;
-    to->plainly = true; /* so that this one has the nonce */
+    to->plainly = true; /* so that this HELLO has the nonce */
     size_t length = sessions_hello(&forger, 0, p->now, out);
     assert_true(length > 0);
     sessions_turn(&p->s[0]);
     sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
 }
 
-/* Some rounds, until each hears the other, knows its keys, and a new HELLO counts. */
+/* Runs some rounds until each end hears the other, knows its keys, and counts a new HELLO. */
 static bool recovers(struct pair *p)
 {
     bool fine = false;
@@ -96,7 +97,7 @@ static bool recovers(struct pair *p)
     return fine;
 }
 
-static void no_hello_leaves_a_pair_deaf(void **state)
+static void no_forged_hello_leaves_a_pair_deaf(void **state)
 {
     const uint64_t far[] = {0, 1, SESSION_LEAP, SESSION_LEAP + 1, UINT64_MAX / 2, UINT64_MAX - 1};
     const unsigned count = sizeof far / sizeof far[0];
@@ -110,17 +111,17 @@ static void no_hello_leaves_a_pair_deaf(void **state)
         deliver(p, 1, before, length);
         for (unsigned times = 0; times < 3; times++)
             forge_hello(p, p->s[0].peer[0].now.hellos + (number > 0 ? number : 1), taken, top);
-        sessions_configure(&p->s[0], 5, SECOND); /* which the other one must hear of */
+        sessions_configure(&p->s[0], 5, SECOND); /* of which the other end must hear */
         sessions_configure(&p->s[1], 6, SECOND);
         assert_true(recovers(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
-        assert_int_not_equal(p->e.news, SESSION_DATA); /* and nothing is taken twice */
+        assert_int_not_equal(p->e.news, SESSION_DATA); /* nothing is accepted twice */
     }
 }
 
-/* A holder of the key can push a session there, with 2^24 leaps. */
-static void at_the_end_of_the_counters_no_packet_is_taken_twice(void **state)
+/* With 2^24 leaps a holder of the key can bring a session to this point. */
+static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
 {
     struct pair *p = acquainted();
     uint8_t near[SEAL_MAX_PACKET];
@@ -132,7 +133,7 @@ static void at_the_end_of_the_counters_no_packet_is_taken_twice(void **state)
     assert_int_equal(forge(p, UINT64_MAX), SESSION_DATA);
     deliver(p, 1, near, length);
     assert_int_equal(p->e.news, SESSION_HEARD);
-    for (unsigned i = 0; i < 10; i++) /* 6 that are left, then 0, 1, ... below the window */
+    for (unsigned i = 0; i < 10; i++) /* 6 are left, then 0, 1, ... are below the window */
         assert_true(talk(p, 0) == (i < 6));
     assert_int_equal(forge(p, UINT64_MAX), SESSION_HEARD);
 }
@@ -140,9 +141,9 @@ static void at_the_end_of_the_counters_no_packet_is_taken_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_counter_leaves_a_pair_deaf),
-        cmocka_unit_test(no_hello_leaves_a_pair_deaf),
-        cmocka_unit_test(at_the_end_of_the_counters_no_packet_is_taken_twice),
+        cmocka_unit_test(no_forged_counter_leaves_a_pair_deaf),
+        cmocka_unit_test(no_forged_hello_leaves_a_pair_deaf),
+        cmocka_unit_test(at_the_end_of_the_counters_no_packet_is_accepted_twice),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }
