@@ -1,5 +1,5 @@
-/* Prepares the cluster of the demonstration: its addresses, its files, and the supervisor, which
- * is told what to do with which daemon. */
+/* Prepares the cluster of the demonstration: addresses, files and the supervisor. Sends orders to
+ * the supervisor. */
 #include "cluster.h"
 
 #include "../daemon/keys.h"
@@ -23,9 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORDER_SECONDS                                                                              \
-    60                /* for the supervisor to carry out an order: a busy machine may let it wait */
-#define END_SECONDS 5 /* for the supervisor to end; then this process cleans up in its place */
+#define ORDER_SECONDS 60 /* that the supervisor has for an order: the machine may be busy */
+#define END_SECONDS   5  /* that the supervisor has to end; then this process cleans up */
 
 const char *cluster_mandate(const struct cluster *g)
 {
@@ -50,8 +49,9 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Each member sees every other member at an address of the supervisor. A member itself is at a port
- * that no other process is given, neither before the member starts nor while it is dead. */
+/* Binds sockets of the supervisor, at which each member sees the others, and chooses the addresses
+ * of the members. No other process gets these ports by chance, neither before a member starts nor
+ * while it is dead, because they are on a random loopback address. */
 static bool make_network(struct cluster *g, struct text *complaint)
 {
     bool fine = true;
@@ -64,7 +64,7 @@ static bool make_network(struct cluster *g, struct text *complaint)
             fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
         fine = fine && bind_at(host, &g->place[i], &probe);
         if (probe >= 0)
-            close(probe); /* the daemon's, in a moment */
+            close(probe); /* the daemon binds it soon */
     }
     return fine || text_complain(complaint, "127.0.0.1", strerror(errno), ": no sockets");
 }
@@ -94,7 +94,7 @@ static bool write_config(const struct cluster *g, unsigned me, const char *clust
     return fclose(out) == 0 || text_complain(complaint, path, strerror(errno), "");
 }
 
-/* States are made once. */
+/* Keeps the states that exist. */
 bool cluster_configure(struct cluster *g, struct text *complaint)
 {
     char hex[2 * ELECT_UV_CLUSTER + 1];
@@ -153,14 +153,13 @@ static bool fork_supervisor(struct cluster *g, struct text *complaint)
     return g->supervisor > 0 || text_complain(complaint, "fork", strerror(errno), "");
 }
 
-/* Whatever is made from here on, somebody cleans up. */
 bool cluster_begin(struct cluster *g, struct text *complaint)
 {
     g->lock = g->channel = -1;
-    signal(SIGCHLD, SIG_DFL); /* else nobody's end would be seen */
+    signal(SIGCHLD, SIG_DFL); /* an ignored SIGCHLD would hide the end of children */
     if (sodium_init() < 0)
         return text_complain(complaint, "demo", "no memory", "");
-    tree_adopt(); /* of what a supervisor leaves that is killed */
+    tree_adopt(); /* the daemons, if the supervisor is killed */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);
     if (g->lock < 0)
@@ -169,7 +168,7 @@ bool cluster_begin(struct cluster *g, struct text *complaint)
     for (unsigned i = 0; i < g->members && fine; i++)
         for (unsigned j = 0; j < g->members; j++)
             if (i != j)
-                close(g->relay[i][j]); /* they are the supervisor's */
+                close(g->relay[i][j]); /* only the supervisor uses them */
     if (fine && make_files(g, complaint))
         return true;
     cluster_end(g);
@@ -185,11 +184,11 @@ bool cluster_order(struct cluster *g, enum order order, unsigned member)
     ssize_t got;
     do
         got = recv(g->channel, &done, 1, 0);
-    while (got < 0 && errno == EINTR); /* it was stopped, or frozen, and goes on */
+    while (got < 0 && errno == EINTR); /* after SIGCONT or a freeze */
     return got == 1;
 }
 
-/* It ends by itself, unless it cannot. */
+/* Waits for the supervisor, which cleans up and ends. Returns false if it had to be killed. */
 static bool supervisor_has_cleaned_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -198,7 +197,7 @@ static bool supervisor_has_cleaned_up(const struct cluster *g)
     pid_t ended = 0;
     while (g->supervisor > 0 && (ended = waitpid(g->supervisor, &status, WNOHANG)) == 0) {
         if (boottime_now() > until)
-            kill(g->supervisor, SIGKILL); /* and the daemons with it */
+            kill(g->supervisor, SIGKILL); /* the kernel kills the daemons */
         nanosleep(&moment, NULL);
     }
     return g->supervisor > 0 && ended == g->supervisor && status == 0;

@@ -2,11 +2,11 @@
  * The cluster of the demonstration: real daemons with temporary state, and the network between
  * them.
  *
- * A process of its own, the supervisor, is the parent of the daemons and relays every packet
- * between them, so that links can be cut without being root. When the process that started it is
- * gone, for whatever reason, the supervisor kills the daemons and removes the folder. When the
- * supervisor is gone, the kernel kills the daemons, and the process that started it removes the
- * folder.
+ * The supervisor, a process of its own, is the parent of the daemons and relays every packet
+ * between them, so that connections can be cut without root privileges. When the process that
+ * started the supervisor ends, for whatever reason, the supervisor kills the daemons and removes
+ * the folder. When the supervisor ends, the kernel kills the daemons, and the process that started
+ * the supervisor removes the folder.
  */
 #ifndef ELECT_DEMO_CLUSTER_H
 #define ELECT_DEMO_CLUSTER_H
@@ -20,52 +20,55 @@
 #include <sys/types.h>
 #include <termios.h>
 
-#define CLUSTER_MEMBERS 9 /* called 1 to 9 */
+#define CLUSTER_MEMBERS 9 /* at most; their names are 1 to 9 */
 #define CLUSTER_FEWEST  3
 #define CLUSTER_PATH    96
 
-/* What both see. Times are of CLOCK_BOOTTIME, in microseconds, as the daemons'. */
+/* Memory shared with the supervisor. Times are of CLOCK_BOOTTIME, as in the daemons, in
+ * microseconds. */
 struct cluster_page {
-    _Atomic bool runs[CLUSTER_MEMBERS], stands[CLUSTER_MEMBERS]; /* stands: still */
-    _Atomic int64_t done[CLUSTER_MEMBERS]; /* when the last order for it was carried out */
-    _Atomic uint8_t part[CLUSTER_MEMBERS]; /* packets pass within a part of the network only */
-    _Atomic bool terminal;                 /* it is to be put back as it was */
-    struct termios before;
+    _Atomic bool runs[CLUSTER_MEMBERS], stands[CLUSTER_MEMBERS]; /* stands: is stopped by SIGSTOP */
+    _Atomic int64_t done[CLUSTER_MEMBERS]; /* when its last order was carried out */
+    _Atomic uint8_t part[CLUSTER_MEMBERS]; /* packets pass only between members of the same part */
+    _Atomic bool terminal;                 /* the terminal must be restored */
+    struct termios before;                 /* its settings to restore */
 };
 
 struct cluster {
     unsigned members;
     uint8_t algorithm, mandate;
-    uint8_t identity[16]; /* of the cluster; zeros: not drawn yet */
+    uint8_t identity[16]; /* of the cluster; all zeros: not drawn yet */
     char folder[CLUSTER_PATH];
     struct cluster_page *page;
-    struct sockaddr_in place[CLUSTER_MEMBERS];                 /* where each is */
-    struct sockaddr_in seen[CLUSTER_MEMBERS][CLUSTER_MEMBERS]; /* where the first sees the second */
-    int relay[CLUSTER_MEMBERS][CLUSTER_MEMBERS];               /* the socket there */
-    int lock, channel, terminal;                               /* terminal: -1 if there is none */
+    struct sockaddr_in place[CLUSTER_MEMBERS]; /* the address of each member */
+    struct sockaddr_in seen[CLUSTER_MEMBERS]
+                           [CLUSTER_MEMBERS];    /* at which the first sees the second */
+    int relay[CLUSTER_MEMBERS][CLUSTER_MEMBERS]; /* the socket bound to it */
+    int lock, channel, terminal;                 /* -1: none */
     pid_t supervisor;
 };
 
 enum order {
     ORDER_START,
-    ORDER_KILL,  /* kill -9 of the member: its guardian says that it is dead */
-    ORDER_CRASH, /* and of its guardian, as if the machine were lost */
+    ORDER_KILL,  /* kill -9 of the member: its guardian reports the death */
+    ORDER_CRASH, /* kill -9 of the member and its guardian, as if the machine were lost */
     ORDER_STOP,
     ORDER_CONTINUE,
 };
 
-/* False, with a complaint, and nothing is left. Before any thread, and with signals as they are
- * to be for the daemons. */
+/* Starts the supervisor and prepares the files. Returns false, with a complaint and without leaving
+ * anything behind, if that fails. Called before any thread exists, and with the signal mask that
+ * the demonstration keeps. */
 bool cluster_begin(struct cluster *g, struct text *complaint);
-/* Carried out when it returns; false: the supervisor is gone. */
+/* Returns true when the order has been carried out; false: the supervisor has ended. */
 bool cluster_order(struct cluster *g, enum order order, unsigned member);
-/* Another algorithm, from the next start on. */
+/* Writes the configurations again. They are in force after the next start. */
 bool cluster_configure(struct cluster *g, struct text *complaint);
 void cluster_socket(const struct cluster *g, unsigned member, const char *which, char *path,
                     size_t room);
 void cluster_end(struct cluster *g);
 
-/* As it is written. */
+/* Returns the mandate as a word of the configuration. */
 const char *cluster_mandate(const struct cluster *g);
 
 #endif

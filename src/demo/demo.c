@@ -1,5 +1,5 @@
-/* The loop of the demonstration: takes in signals, keys and answers of the members, draws the
- * view, and carries out what the keys ask for. */
+/* The loop of the demonstration: handles signals, keys and answers of the members, and draws the
+ * view. */
 #include "demo.h"
 #include "guide.h"
 
@@ -11,11 +11,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define TICK              100000 /* microseconds: how often everybody is asked, and drawn */
+#define TICK              100000 /* microseconds between two drawings and rounds of requests */
 #define COLUMNS_OF_A_HINT 80
 #define OTHERS            2 /* descriptors besides those of the monitor, and the keyboard */
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 static int take_signals(void)
 {
@@ -49,17 +49,17 @@ void demo_end(struct demo *d)
     cluster_end(&d->cluster);
 }
 
-/* ---- hands ---- */
+/* ---- orders ---- */
 
 void demo_order(struct demo *d, enum order order, unsigned member)
 {
     assert(member < d->cluster.members);
     static const char *const texts[] = {
         [ORDER_START] = "%u starts",
-        [ORDER_KILL] = "kill -9 of %u: its guardian says that it is dead",
+        [ORDER_KILL] = "kill -9 of %u: its guardian reports the death",
         [ORDER_CRASH] = "kill -9 of %u and of its guardian, as if the machine were lost",
-        [ORDER_STOP] = "%u is stopped (SIGSTOP), and its guardian",
-        [ORDER_CONTINUE] = "%u goes on",
+        [ORDER_STOP] = "%u and its guardian are stopped (SIGSTOP)",
+        [ORDER_CONTINUE] = "%u continues",
     };
     char text[MONITOR_TEXT];
     bool runs = atomic_load(&d->cluster.page->runs[member]);
@@ -94,7 +94,7 @@ void demo_heal(struct demo *d)
     monitor_note(&d->monitor, boottime_now(), "the network is whole again");
 }
 
-/* All end, and begin again with it. */
+/* Ends all processes and starts them again with the next algorithm. */
 static void next_algorithm(struct demo *d)
 {
     char text[MONITOR_TEXT];
@@ -106,7 +106,7 @@ static void next_algorithm(struct demo *d)
         while (atomic_load(&d->cluster.page->runs[i]) && demo_turn(d)) {
         }
     d->lost = d->lost || !cluster_configure(&d->cluster, &d->why);
-    snprintf(text, sizeof text, "all begin anew with %s: %.100s",
+    snprintf(text, sizeof text, "all start again with %s: %.100s",
              elect_algorithm_name((enum elect_algorithm)d->cluster.algorithm),
              elect_algorithm_text((enum elect_algorithm)d->cluster.algorithm));
     monitor_note(&d->monitor, boottime_now(), text);
@@ -117,7 +117,8 @@ static void next_algorithm(struct demo *d)
 
 /* ---- a turn ---- */
 
-static void stand_still(struct demo *d) /* ^Z: the daemons go on */
+/* Handles ^Z: stops this process, but not the daemons. */
+static void suspend(struct demo *d)
 {
     sigset_t only;
     sigemptyset(&only);
@@ -125,7 +126,7 @@ static void stand_still(struct demo *d) /* ^Z: the daemons go on */
     if (d->cluster.terminal >= 0)
         screen_leave(&d->cluster);
     raise(SIGTSTP);
-    /* Here it stops, unless there is no shell to go back to. */
+    /* Unblocking the signal stops this process, unless it is in an orphaned process group. */
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     sigprocmask(SIG_BLOCK, &only, NULL);
     if (d->cluster.terminal >= 0)
@@ -138,14 +139,14 @@ static void take_signal(struct demo *d)
     while (read(d->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         int number = (int)info.ssi_signo;
         if (number == SIGTSTP)
-            stand_still(d);
+            suspend(d);
         else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT ||
                  number == SIGPIPE)
             d->ended = number;
     }
 }
 
-/* Until the user chooses a process, the leader is chosen, whichever that is. */
+/* Chooses the leader, unless the user has chosen a process. */
 static void choose_leader(struct demo *d)
 {
     unsigned leader[CLUSTER_MEMBERS];
@@ -173,7 +174,7 @@ static void order_resignation(struct demo *d, unsigned member)
         monitor_resign(&d->monitor, member);
         return;
     }
-    snprintf(text, sizeof text, "%u does not answer, so it cannot be told to resign", member + 1);
+    snprintf(text, sizeof text, "%u does not answer, so it cannot be asked to resign", member + 1);
     monitor_note(&d->monitor, boottime_now(), text);
 }
 
@@ -183,7 +184,7 @@ static void press(struct demo *d, char key)
     if (key == '?')
         d->help = d->help < screen_help_pages(&d->cluster) ? d->help + 1 : 0;
     else if (d->help != 0 && key != 'q')
-        key = ' '; /* it leaves the help, and does nothing else */
+        key = ' '; /* the key only leaves the help */
     if (key != '?')
         d->help = 0;
     if (d->changing && key != 'q')
@@ -216,7 +217,7 @@ static void take_keys(struct demo *d)
     if (got < 0 && errno != EAGAIN && errno != EINTR)
         d->ended = SIGHUP;
     for (ssize_t i = 0; i < got; i++)
-        if (keys[i] == '\x1b') /* an arrow, or the like: nothing that is meant */
+        if (keys[i] == '\x1b') /* an escape sequence, such as an arrow key: no key of the demo */
             return;
         else
             press(d, keys[i]);
@@ -267,6 +268,6 @@ void demo_live(struct demo *d)
     while (demo_turn(d)) {
         if (d->next_algorithm)
             next_algorithm(d);
-        d->next_algorithm = false; /* of keys that were pressed meanwhile, too */
+        d->next_algorithm = false; /* ignores keys that were pressed in the meantime */
     }
 }

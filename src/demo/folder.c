@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PREFIX  "elect-demo-"
-#define LONGEST 48 /* of where they are: the path of a socket has little room */
+#define LONGEST 48 /* of the parent folder's path: the path of a socket must be short */
 #define DEPTH   4
 #define LOCK    "lock"
 #define TRIES   100
@@ -30,14 +30,14 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Nobody else's, and nobody else could put something in. */
+/* Returns true if the folder belongs to this user, and no other user could put files into it. */
 static bool is_ours(int folder)
 {
     struct stat is;
     return fstat(folder, &is) == 0 && is.st_uid == geteuid() && (is.st_mode & 0777) == 0700;
 }
 
-/* What cannot be removed keeps nothing else from it. Takes the descriptor. */
+/* Removes what it can from the folder. Closes the descriptor. */
 static void empty(int folder, unsigned depth)
 {
     DIR *all = fdopendir(folder);
@@ -70,7 +70,8 @@ static void remove_from(int above, const char *name)
     int again = dup(folder);
     empty(folder, DEPTH);
     if (again >= 0) {
-        unlinkat(again, LOCK, 0); /* last: who is killed before leaves what the next one removes */
+        unlinkat(again, LOCK,
+                 0); /* last: if this process is killed first, the next demonstration cleans up */
         close(again);
     }
     unlinkat(above, name, AT_REMOVEDIR);
@@ -88,8 +89,8 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Whoever made it is gone if nobody holds its lock. One that is empty may also be about to get its
- * lock: that is then not found, and another folder is made. */
+/* Removes a folder if its lock is free, because its demonstration has ended then. Also removes an
+ * empty folder; if its demonstration was about to create the lock, it makes another folder. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);
@@ -100,7 +101,7 @@ static void clean_up(int above, const char *name)
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         remove_from(above, name);
     else if (lock < 0 && ours)
-        unlinkat(above, name, AT_REMOVEDIR); /* not if anything is in it */
+        unlinkat(above, name, AT_REMOVEDIR); /* fails if the folder is not empty */
     if (lock >= 0)
         close(lock);
     close(folder);
@@ -120,7 +121,7 @@ void folder_clean_up(void)
         close(above);
 }
 
-/* -1, with ENOENT if somebody who cleans up was faster. */
+/* Returns the descriptor of the lock, or -1; errno is ENOENT if a cleanup removed the folder. */
 static int lock_in(const char *path)
 {
     char name[LONGEST + 32];

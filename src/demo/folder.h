@@ -4,12 +4,13 @@
 
 #include "../base/text.h"
 
-/* A new one, for us alone, and its lock; -1, with a complaint and nothing left. `path` has `room`
- * bytes. */
+/* Makes a folder that only this user may use, and writes its path to `path`, which has `room`
+ * bytes. Returns the descriptor of its lock; -1, with a complaint and without leaving anything
+ * behind, if that fails. */
 int folder_make(char *path, size_t room, struct text *complaint);
-/* With all that is in it. */
+/* Removes the folder and all that it contains. */
 void folder_remove(const char *path);
-/* Those of ours whose locks nobody holds: who made them could not clean up. */
+/* Removes the folders of this user whose locks are free: their demonstrations have been killed. */
 void folder_clean_up(void);
 
 #endif

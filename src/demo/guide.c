@@ -9,15 +9,17 @@ const char *const guide_help[] = {
     "at a time, and only while a majority of the processes grants it.",
     "",
     "[*5*] leads   ( 4 ) follows   (z3z) is stopped   x2x is dead",
-    "Dots connect neighbours that can reach each other. The table shows what each process says of "
-    "itself, and its messages per second; > marks the chosen process. Below it, each step is told "
-    "with the seconds since the start.",
+    "Dots connect neighbours that can reach each other. The table shows the state that each "
+    "process "
+    "reports, and how many messages it sends and receives per second; > marks the chosen process. "
+    "Below the table are the steps of all processes, with the seconds since the start.",
     "",
     "KEYS",
     "1 to 9  choose a process",
-    "l  choose the leader, and follow it when it changes (the default)",
-    "k  kill the process; its guardian reports the death, so no lease is waited for",
-    "K  kill its guardian, too, as if the machine were lost: the lease must end",
+    "l  choose the leader, and after each change the new one (default)",
+    "k  kill the process; its guardian reports the death, so the others need not wait for the "
+    "lease",
+    "K  kill its guardian, too, as if the machine were lost: the others wait for the lease",
     "s  stop the process and its guardian (SIGSTOP)",
     "c  continue the process, or start it again if it is dead",
     "x  cut the process off from the others; press again to reconnect it",
@@ -30,7 +32,7 @@ const char *const guide_help[] = {
 
 /* ---- hints ---- */
 
-/* Returns true, with the hint, if something is broken that a key repairs. */
+/* Returns true, with the hint, if there is a fault that a key repairs. */
 static bool suggest_repair(const struct monitor *m, char *text, size_t room)
 {
     const struct cluster_page *page = m->cluster->page;
@@ -38,13 +40,13 @@ static bool suggest_repair(const struct monitor *m, char *text, size_t room)
         bool runs = atomic_load(&page->runs[i]);
         if (runs && !atomic_load(&page->stands[i]))
             continue;
-        snprintf(text, room, "try: %u, then c: %s process %u", i + 1, runs ? "continue" : "start",
+        snprintf(text, room, "try %u, then c: %s process %u", i + 1, runs ? "continue" : "start",
                  i + 1);
         return true;
     }
     for (unsigned i = 0; i < m->cluster->members; i++)
         if (atomic_load(&page->part[i]) != 0) {
-            snprintf(text, room, "try: h: heal the network");
+            snprintf(text, room, "try h: heal the network");
             return true;
         }
     return false;
@@ -56,16 +58,16 @@ void guide_hint(const struct monitor *m, unsigned tried, char *text, size_t room
         enum guide_tried key;
         const char *text;
     } hints[] = {
-        {TRIED_KILL, "try: k: kill the leader; another one leads within milliseconds"},
-        {TRIED_CRASH, "try: K: lose the leader's machine; the others wait for the lease"},
-        {TRIED_CUT, "try: x: cut the leader off; it stops before another one leads"},
-        {TRIED_STOP, "try: s: stop the leader; its lease runs out"},
-        {TRIED_RESIGN, "try: r: let the leader resign; another one leads at once"},
-        {TRIED_ALGORITHM, "try: a: elect with another algorithm"},
+        {TRIED_KILL, "try k: kill the leader; another one leads within milliseconds"},
+        {TRIED_CRASH, "try K: lose the leader's machine; the others wait for the lease"},
+        {TRIED_CUT, "try x: cut the leader off; it stops before another one leads"},
+        {TRIED_STOP, "try s: stop the leader; its lease runs out"},
+        {TRIED_RESIGN, "try r: let the leader resign; another one leads immediately"},
+        {TRIED_ALGORITHM, "try a: elect with another algorithm"},
     };
     unsigned leader[CLUSTER_MEMBERS], leaders = monitor_leaders(m, leader);
     text[0] = '\0';
-    if (leaders == 0 || suggest_repair(m, text, room)) /* let the election be watched */
+    if (leaders == 0 || suggest_repair(m, text, room)) /* the user should watch the election */
         return;
     for (unsigned i = 0; i < sizeof hints / sizeof hints[0]; i++) {
         bool resigns = m->cluster->mandate != ELECT_NO_MANDATE || hints[i].key != TRIED_RESIGN;
@@ -89,7 +91,7 @@ void guide_print_row(const char *what, int64_t took, const char *never)
 void guide_print_summary(const struct monitor *m, int64_t began, int64_t now)
 {
     int64_t two = monitor_two_at_once(m, began, now), none = monitor_longest_gap(m, now);
-    printf("Seen in %.1f s, with %u processes, %s, mandate %s:\n", (double)(now - began) / 1e6,
+    printf("In %.1f s, with %u processes, %s, mandate %s:\n", (double)(now - began) / 1e6,
            m->cluster->members, elect_algorithm_name((enum elect_algorithm)m->cluster->algorithm),
            cluster_mandate(m->cluster));
     printf("%-66s %10llu\n", "leaders that took office", (unsigned long long)m->opened);

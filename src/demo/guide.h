@@ -1,4 +1,4 @@
-/* What the demonstration tells its user besides the view: the help page, a hint what to try next,
+/* The texts that the demonstration shows besides the view: the help, a hint which key to try next,
  * and a summary at the end. */
 #ifndef ELECT_DEMO_GUIDE_H
 #define ELECT_DEMO_GUIDE_H
@@ -18,14 +18,15 @@ enum guide_tried {
     TRIED_ALGORITHM = 32
 };
 
-/* Writes what to try next: repair what is broken, else the first of the keys that were not tried.
- * Empty if there is nothing to suggest. */
+/* Writes which key to try next: one that repairs a fault, or else the first key that was not tried.
+ * Writes an empty text if there is no suggestion. */
 void guide_hint(const struct monitor *m, unsigned tried, char *text, size_t room);
 
-/* Prints how often the leader changed, and how long there was none, or two. */
+/* Prints how many leaders took office, the longest time without a leader, and how long two led at
+ * once. */
 void guide_print_summary(const struct monitor *m, int64_t began, int64_t now);
 
-/* A row of a table of durations, in microseconds; below 0: `never`. */
+/* Prints a row of a table of durations, which are in microseconds; below 0: prints `never`. */
 void guide_print_row(const char *what, int64_t took, const char *never);
 
 #endif

@@ -1,4 +1,4 @@
-/* Asks each member for its status and its story, without waiting for any of them, and merges the
+/* Asks each member for its status and its steps, without waiting for any of them, and merges the
  * answers into one chronicle. */
 #include "monitor.h"
 
@@ -16,8 +16,8 @@
 #define FIRST_ROOM 16384
 #define MOST_ROOM  (1 << 20)
 #define SECOND     1000000
-#define PATIENCE   SECOND /* with an answer; a watch lasts */
-#define TOGETHER   SECOND /* the same, that soon, is told once */
+#define PATIENCE   SECOND /* for an answer; the answer to a watch has no end */
+#define TOGETHER   SECOND /* equal steps within this time share a line */
 
 /* ---- conversations ---- */
 
@@ -62,7 +62,7 @@ void monitor_look(struct monitor *e)
             if (c->fd < 0 && runs && k != MONITOR_TELL)
                 call(e, i, (enum monitor_ask)k);
         }
-        if (!runs) /* its next life counts anew */
+        if (!runs) /* after its next start the numbers begin at 0 */
             e->story_next[i] = 0;
     }
 }
@@ -87,7 +87,8 @@ static bool is_one_of(const char *rule, const char *const *rules, size_t count)
     return i < count;
 }
 
-/* Who stands, and who leads, is told of each. */
+/* Returns true if the two lines are the same step of different members. A candidacy and an office
+ * have a line for each member. */
 static bool is_same(const struct line *a, const struct line *b)
 {
     static const char *const alone[] = {"PREVOTES", "CONFIRMS", "CERTIFIED", "TAKES_OFFICE"};
@@ -96,7 +97,7 @@ static bool is_same(const struct line *a, const struct line *b)
            !is_one_of(a->rule, alone, sizeof alone / sizeof alone[0]);
 }
 
-/* In order of time: what one member says comes later than what another one has said already. */
+/* Inserts a line in order of time, because members report at different times. */
 static void add_line(struct monitor *e, const struct line *new)
 {
     for (unsigned k = e->lines; k-- > 0;)
@@ -164,7 +165,7 @@ void monitor_killed(struct monitor *e, unsigned member, int64_t at)
         hang_up(&e->talk[member][k]);
 }
 
-/* ---- what they say ---- */
+/* ---- the answers ---- */
 
 static unsigned member_called(const struct monitor *e, const char *name)
 {
@@ -211,7 +212,7 @@ static void take_story(struct monitor *e, unsigned member, const json_t *o)
     json_t *m;
     json_array_foreach(json_object_get(o, "messages"), i, m)
     {
-        /* Signs of life, and what changes nothing. */
+        /* Signs of life, and steps that change nothing. */
         static const char *const dull[] = {"GRANTS_AGAIN", "RENEWED",      "HEARD_LEADER",
                                            "OK_TOO_LATE",  "TERM_IS_OVER", "WAITS_ALREADY"};
         struct line l = {.at = field_integer(m, "at_us"), .member = member};
@@ -225,7 +226,7 @@ static void take_story(struct monitor *e, unsigned member, const json_t *o)
             snprintf(l.text, sizeof l.text, "%u < %s %s: ", member + 1, field_text(m, "from"),
                      message);
         else if (strcmp(field_text(m, "event"), "member") == 0)
-            snprintf(l.text, sizeof l.text, "%u hears: ", member + 1);
+            snprintf(l.text, sizeof l.text, "%u learns: ", member + 1);
         size_t length = strlen(l.text);
         snprintf(l.text + length, sizeof l.text - length, "%s", field_text(m, "because"));
         add_line(e, &l);
@@ -240,7 +241,7 @@ static void take_change(struct monitor *e, unsigned member, const json_t *o)
     const char *event = field_text(o, "event");
     if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
         e->seen[member].settled = field_integer(o, "at_us");
-    if (json_object_get(o, "state") != NULL) { /* how it is when the watch begins */
+    if (json_object_get(o, "state") != NULL) { /* the first line of a watch: the current state */
         if (!json_is_true(json_object_get(o, "leads")))
             close_office(e, member, boottime_now());
         else if (open_office_of(e, member) == NULL)
@@ -352,7 +353,7 @@ void monitor_end(struct monitor *e)
         }
 }
 
-/* ---- what follows from it ---- */
+/* ---- conclusions ---- */
 
 bool monitor_answers(const struct monitor *e, unsigned member)
 {
@@ -361,7 +362,7 @@ bool monitor_answers(const struct monitor *e, unsigned member)
            e->seen[member].at != 0 && boottime_now() - e->seen[member].at < PATIENCE;
 }
 
-/* An answer holds until the lease is over; without one, until the next is due. */
+/* An answer is valid until the lease is over; without a mandate, until the next answer is due. */
 bool monitor_leads(const struct monitor *e, unsigned member)
 {
     return monitor_answers(e, member) && e->seen[member].leads &&
@@ -415,14 +416,15 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
     return first;
 }
 
-/* A process that was stopped cannot report when its office ended: that is when its lease ended. */
+/* Returns when an office ended. The office of a process that is stopped ends with its lease, which
+ * the process cannot report. */
 static int64_t end_of(const struct office *o, int64_t now)
 {
     int64_t end = o->until != 0 ? o->until : now;
     return o->lease > o->from && o->lease < end ? o->lease : end;
 }
 
-/* The end of the latest office that began before `time`; INT64_MIN if there is none. */
+/* Returns the latest end of the offices that began before `time`; INT64_MIN: there is none. */
 static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
 {
     int64_t latest = INT64_MIN;

@@ -1,7 +1,8 @@
 /*
- * What the members of the demonstration report. The monitor asks each of them periodically, over
- * its status socket, and does not wait for one that does not answer. It merges the reports into one
- * chronicle in order of time, which it can because all members share the clock of this machine.
+ * The monitor collects the reports of the members of the demonstration. It asks each member
+ * periodically, over its status socket, and does not wait for a member that does not answer. It
+ * merges the reports into one chronicle in order of time, because all members share the clock of
+ * this machine.
  */
 #ifndef ELECT_DEMO_MONITOR_H
 #define ELECT_DEMO_MONITOR_H
@@ -23,26 +24,28 @@ struct conversation {
     char *bytes;
 };
 
-/* The latest of a member. */
+/* The latest report of a member. */
 struct seen {
-    int64_t at;    /* when it was asked; 0: never */
-    int64_t until; /* it leads until then, if it is not renewed */
+    int64_t at;    /* when the member was asked; 0: never */
+    int64_t until; /* until when it leads, if its lease is not renewed */
     bool leads;
-    unsigned leader; /* whom it follows; CLUSTER_MEMBERS: nobody */
+    unsigned leader; /* the leader that it follows; CLUSTER_MEMBERS: none */
     uint64_t term;
     char state[32];
-    int64_t settled; /* when it last said that it leads, or whom it follows */
-    int64_t told;    /* when it was asked for what it has told latest of its story */
+    int64_t settled; /* when it last began to lead or to follow a leader */
+    int64_t told;    /* when it was last asked for steps and had no more */
     uint64_t sent, taken;
-    double sends, takes; /* a second */
-    int64_t counted;
+    double sends, takes; /* packets per second */
+    int64_t counted;     /* when these rates were computed */
 };
 
-/* What happened; the same step of several members, for the same reason, is one line. */
+/* A line of the chronicle. If several members take the same step for the same reason, they share a
+ * line. */
 struct line {
     int64_t at;
-    unsigned member; /* who took it first; CLUSTER_MEMBERS: a hand's doing */
-    unsigned others; /* set of those who did so, too */
+    unsigned
+        member; /* that took the step first; CLUSTER_MEMBERS: an act of the user or the script */
+    unsigned others; /* set of the members that also took it */
     char rule[32], a[8], b[8];
     char text[MONITOR_TEXT];
 };
@@ -60,7 +63,7 @@ struct monitor {
     struct seen seen[CLUSTER_MEMBERS];
     int64_t story_next[CLUSTER_MEMBERS];
     unsigned lines, offices;
-    uint64_t opened; /* offices ever, also those that are not kept */
+    uint64_t opened; /* the number of all offices, even of those that are not kept */
     struct line line[MONITOR_LINES];
     struct office office[MONITOR_OFFICES];
 };
@@ -68,37 +71,41 @@ struct monitor {
 void monitor_begin(struct monitor *e, const struct cluster *g);
 void monitor_end(struct monitor *e);
 
-/* Those who are not being asked already are asked. */
+/* Asks all members that are not being asked already. */
 void monitor_look(struct monitor *e);
-/* What to wait for: how many were added. Then what has come. */
+/* Adds the descriptors to wait for. Returns how many. */
 unsigned monitor_poll(const struct monitor *e, struct pollfd *fd);
+/* Reads the answers that have arrived. */
 void monitor_take(struct monitor *e);
 
-/* It is told to resign; what comes of it enters the chronicle. */
+/* Orders the leader to resign, through this member. The outcome is added to the chronicle. */
 void monitor_resign(struct monitor *e, unsigned member);
-/* A hand's doing does so, too. */
+/* Adds an act of the user or the script to the chronicle. */
 void monitor_note(struct monitor *e, int64_t at, const char *text);
-/* It was killed then: whatever it led is over. */
+/* Notes that the member was killed, which ends its office. */
 void monitor_killed(struct monitor *e, unsigned member, int64_t at);
 
-/* A line of it, with the others. */
+/* Writes the text of a line, with the other members that took the step. */
 void monitor_line(const struct line *l, char *text, size_t room);
 
-/* It has answered lately. */
+/* Returns true if the member runs and has answered within the last second. */
 bool monitor_answers(const struct monitor *e, unsigned member);
 bool monitor_leads(const struct monitor *e, unsigned member);
-/* Who leads, at this instant; how many. */
+/* Finds the members that lead at this instant. Returns how many there are. */
 unsigned monitor_leaders(const struct monitor *e, unsigned leader[CLUSTER_MEMBERS]);
-/* Whom all that can answer, and are in the same part of the network, follow; CLUSTER_MEMBERS: there
- * is no such one. */
+/* Returns the leader that all members in this part of the network follow, unless they are dead or
+ * stopped; CLUSTER_MEMBERS: they do not agree. */
 unsigned monitor_agreed(const struct monitor *e, unsigned part);
-/* All that can answer have told what happened to them before that time. */
+/* Returns true if all members that are not dead or stopped have reported their steps before that
+ * time. */
 bool monitor_told(const struct monitor *e, int64_t time);
-/* The first office of anybody (or of `member`) that began after `since`; NULL: none yet. */
+/* Returns the first office of `member` (CLUSTER_MEMBERS: of any member) that began after `since`;
+ * NULL: there is none yet. */
 const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since);
-/* Returns how long there was no leader, at most, between two offices or since the last one. */
+/* Returns the longest time without a leader, between two offices or since the last one. */
 int64_t monitor_longest_gap(const struct monitor *e, int64_t now);
-/* For how long two led at once, in microseconds, since then. */
+/* Returns the longest time during which two members led at once, in microseconds. Ignores times
+ * before `since`. */
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now);
 
 #endif

@@ -14,12 +14,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ROWS        24 /* unless the terminal says otherwise */
+#define ROWS        24 /* if the terminal does not report its size */
 #define COLUMNS     80
-#define RING_ROWS   20 /* a smaller terminal shows no ring, and the keys without words */
+#define RING_ROWS   20 /* on a smaller terminal there is no ring, and keys have no words */
 #define RING_MIDDLE 17
 #define RING_WIDTH  14
-#define RING_TOP    7 /* its middle */
+#define RING_TOP    7 /* the row of its centre */
 #define RING_HEIGHT 5
 #define TABLE       36
 #define STORY       14
@@ -52,7 +52,7 @@ void screen_enter(struct cluster *g)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    tcsetattr(g->terminal, TCSANOW, &raw); /* who is in the background stops here */
+    tcsetattr(g->terminal, TCSANOW, &raw); /* stops this process if it is in the background */
     atomic_store(&g->page->terminal, true);
     say(g, "\x1b[?1049h\x1b[?25l");
 }
@@ -64,7 +64,7 @@ void screen_leave(struct cluster *g)
         return;
     sigemptyset(&set);
     sigaddset(&set, SIGTTOU);
-    sigprocmask(SIG_BLOCK, &set, &before); /* also from the background */
+    sigprocmask(SIG_BLOCK, &set, &before); /* allows writing from the background */
     say(g, "\x1b[0m\x1b[?25h\x1b[?1049l");
     tcsetattr(g->terminal, TCSANOW, &g->page->before);
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -95,8 +95,8 @@ static const char *escape(enum style style, bool colour)
     return colour ? codes[style] : "";
 }
 
-/* A terminal that takes nothing (^S) must not stop who looks after the daemons: then the rest of
- * this frame is left out. */
+/* Writes a frame. If the terminal does not accept it (^S), leaves out the rest: this process must
+ * not wait. Returns false if the terminal is gone. */
 static bool write_frame(int fd, const char *frame, size_t length)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};
@@ -137,7 +137,7 @@ static bool show(const struct canvas *c, bool colour, int fd)
     return fine;
 }
 
-/* ---- what each does ---- */
+/* ---- the members ---- */
 
 static bool is_cut(const struct view *v, unsigned a, unsigned b)
 {
@@ -186,7 +186,7 @@ static void describe(const struct view *v, unsigned member, char *text, size_t r
     else if (stands(v, member))
         snprintf(text, room, "is stopped");
     else if (s->at == 0)
-        snprintf(text, room, "starts");
+        snprintf(text, room, "is starting");
     else if (!monitor_answers(v->monitor, member))
         snprintf(text, room, "does not answer");
     else if (leads(v, member))
@@ -255,7 +255,7 @@ static void draw_lease(const struct view *v, struct canvas *c, unsigned row, uns
 static void draw_state(const struct view *v, struct canvas *c, unsigned row)
 {
     unsigned leader[CLUSTER_MEMBERS], count = monitor_leaders(v->monitor, leader);
-    char text[COLUMNS] = "nobody leads";
+    char text[COLUMNS] = "no process leads";
     size_t length = 0;
     for (unsigned i = 0; i < count; i++)
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%u",
@@ -272,7 +272,8 @@ static void draw_state(const struct view *v, struct canvas *c, unsigned row)
     put(c, row, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
 }
 
-/* How many lines of the screen it takes; drawn from that row on, if it is there. */
+/* Draws a line of the chronicle from that row on; rows outside the canvas are left out. Returns how
+ * many rows it has. */
 static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
                           const struct line *line)
 {
@@ -295,7 +296,7 @@ static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
     return lines;
 }
 
-/* The latest lines that fit between two rows. */
+/* Draws the latest lines of the chronicle that fit between two rows. */
 static void draw_story(const struct view *v, struct canvas *c, unsigned row, unsigned end)
 {
     unsigned room = end > row ? end - row : 0, first = v->monitor->lines, used = 0;
@@ -325,20 +326,21 @@ static void draw_large(const struct view *v, struct canvas *c)
     draw_title(v, c);
     draw_state(v, c, 1);
     draw_ring(v, c);
-    put(c, 2, TABLE, FAINT, "process                       sends takes/s");
+    put(c, 2, TABLE, FAINT, "process                        out/s  in/s");
     for (unsigned i = 0; i < v->cluster->members; i++)
         draw_member(v, c, 3 + i, TABLE, i);
     draw_lease(v, c, 3 + v->cluster->members, TABLE);
     draw_story(v, c, STORY, keys - 1);
     put(c, keys - 1, 1, BOLD, "%s", v->hint);
     put(c, keys, 0, BAR,
-        " 1-%u choose  l leader  k kill -9  K kill -9, and its guardian  s stop%30s",
+        " 1-%u choose  l leader  k kill -9  K kill -9 with its guardian  s stop%30s",
         v->cluster->members, "");
     put(c, keys + 1, 0, BAR,
         " c continue, start  x cut off  h heal  r resign  a algorithm  ? help  q quit%30s", "");
 }
 
-/* Without the ring. Of a table that does not fit, the part with the chosen process. */
+/* Draws the view without the ring. If the table does not fit, the part with the chosen process is
+ * drawn. */
 static void draw_small(const struct view *v, struct canvas *c)
 {
     unsigned row = 0, keys = c->rows - 1, members = v->cluster->members;
@@ -364,8 +366,8 @@ static void draw_small(const struct view *v, struct canvas *c)
         members, "");
 }
 
-/* Draws the help from its line `first` on, if the canvas has cells. Returns the number of all its
- * lines. */
+/* Draws the help from line `first` on, if the canvas has cells. Returns the number of lines of the
+ * whole help. */
 static unsigned draw_help(struct canvas *c, unsigned first, unsigned rows)
 {
     unsigned line = 0;

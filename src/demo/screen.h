@@ -1,4 +1,4 @@
-/* The live view: the ring of members, the state of each, the lease, the chronicle and the keys. */
+/* Draws the live view: the ring of members, their states, the lease, the chronicle and the keys. */
 #ifndef ELECT_DEMO_SCREEN_H
 #define ELECT_DEMO_SCREEN_H
 
@@ -14,14 +14,14 @@ struct view {
     const char *hint;
 };
 
-/* The terminal becomes ours, and as it was before. */
+/* Prepare the terminal for the view, and restore it. */
 void screen_enter(struct cluster *g);
 void screen_leave(struct cluster *g);
 
-/* How many pages the help has on this terminal. */
+/* Returns the number of pages of the help on this terminal. */
 unsigned screen_help_pages(const struct cluster *g);
 
-/* False: there is nobody to look at it any more. */
+/* Returns false if the terminal is gone. */
 bool screen_draw(const struct view *v);
 
 #endif

@@ -1,5 +1,5 @@
-/* The demonstration without a user: a fixed script of faults. It prints what happened, and how long
- * each change took. */
+/* The demonstration without a user: plays a fixed script of faults, and prints the steps of the
+ * processes and how long each change took. */
 #include "demo.h"
 #include "guide.h"
 
@@ -13,12 +13,12 @@
 struct script {
     struct demo *d;
     bool quiet;
-    int64_t act; /* when this one began */
+    int64_t act; /* when the current act began */
     unsigned leader;
-    unsigned found; /* the leader that the latest wait ended with */
+    unsigned found; /* the leader with which the last wait ended */
 };
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 static void print_wrapped(const char *text)
 {
@@ -56,7 +56,7 @@ static void begin_act(struct script *s, const char *title)
 
 /* ---- waiting ---- */
 
-/* Returns the leader that is waited for; CLUSTER_MEMBERS: not yet. */
+/* Returns the leader that fulfils a condition; CLUSTER_MEMBERS: there is none yet. */
 typedef unsigned condition(const struct script *s);
 
 static const struct office *office_of(const struct script *s, unsigned member)
@@ -68,7 +68,7 @@ static const struct office *office_of(const struct script *s, unsigned member)
     return last;
 }
 
-/* Upon a leader of whom it is also known since when it leads. */
+/* All members agree on a leader, and the start of its office is known. */
 static unsigned agreed(const struct script *s)
 {
     unsigned leader = monitor_agreed(&s->d->monitor, 0);
@@ -76,22 +76,23 @@ static unsigned agreed(const struct script *s)
     return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
-static unsigned agreed_anew(const struct script *s)
+/* The same, but the leader is a new one. */
+static unsigned agreed_on_new(const struct script *s)
 {
     unsigned leader = agreed(s);
     return leader != s->leader ? leader : CLUSTER_MEMBERS;
 }
 
-/* The majority has its leader; the old one has stopped, or, without a mandate, goes on. */
+/* The majority has a new leader. With a mandate, the old leader has stopped. */
 static unsigned parted(const struct script *s)
 {
     const struct office *old = office_of(s, s->leader);
     bool fine = s->d->cluster.mandate == ELECT_NO_MANDATE || (old != NULL && old->until != 0);
-    return fine ? agreed_anew(s) : CLUSTER_MEMBERS;
+    return fine ? agreed_on_new(s) : CLUSTER_MEMBERS;
 }
 
-/* Until there is such a leader, it still leads a moment later, and all have told what happened by
- * then. */
+/* Waits until a leader fulfils the condition, still does so a moment later, and all members have
+ * reported their steps until then. Returns false, with a complaint if it took too long. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
@@ -105,12 +106,12 @@ static bool wait_for(struct script *s, condition *leader, const char *what, stru
         s->found = now;
         if (boottime_now() > s->d->began + s->d->limit)
             return text_complain(complaint, what, "did not happen in time",
-                                 ": is the machine busy? --limit gives it longer");
+                                 " (is the machine busy?): allow more time with --limit");
     }
     return true;
 }
 
-/* From then until the last of them had settled, by its own word. */
+/* Returns the time from `since` until the last member began to lead or to follow a leader. */
 static int64_t settled_since(const struct script *s, int64_t since)
 {
     int64_t last = since;
@@ -121,7 +122,8 @@ static int64_t settled_since(const struct script *s, int64_t since)
 
 /* ---- acts ---- */
 
-/* How long after `since` an office of that member, or of any, began; -1: none did. */
+/* Returns how long after `since` an office of that member (CLUSTER_MEMBERS: of any) began; -1: none
+ * did. */
 static int64_t took_office(const struct script *s, unsigned member, int64_t since)
 {
     const struct office *office = monitor_office(&s->d->monitor, member, since);
@@ -130,7 +132,7 @@ static int64_t took_office(const struct script *s, unsigned member, int64_t sinc
 
 static bool start(struct script *s, struct demo_measured *m, struct text *complaint)
 {
-    begin_act(s, "All start.");
+    begin_act(s, "All processes start.");
     s->act = s->d->began;
     if (!wait_for(s, agreed, "a first leader", complaint))
         return false;
@@ -140,8 +142,8 @@ static bool start(struct script *s, struct demo_measured *m, struct text *compla
     return true;
 }
 
-/* The leader is killed, with its guardian or without: another one leads. *took is -1 if a slow
- * machine has elected another leader just before, and nothing could be measured. */
+/* Kills the leader, with or without its guardian, and waits for another leader. *took is -1 if
+ * nothing could be measured, because a slow machine had elected another leader just before. */
 static bool crash(struct script *s, enum order order, int64_t *took, struct text *complaint)
 {
     unsigned victim = s->leader;
@@ -152,7 +154,7 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     begin_act(s, title);
     demo_order(s->d, order, victim);
     int64_t killed = atomic_load(&s->d->cluster.page->done[victim]);
-    if (!wait_for(s, agreed_anew, "a successor", complaint))
+    if (!wait_for(s, agreed_on_new, "a successor", complaint))
         return false;
     *took = took_office(s, CLUSTER_MEMBERS, killed);
     s->leader = s->found;
@@ -160,7 +162,7 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     return true;
 }
 
-/* Whoever is dead starts again. */
+/* Starts the dead members again. */
 static bool recover(struct script *s, int64_t *took, struct text *complaint)
 {
     begin_act(s, "It starts again.");
@@ -179,7 +181,7 @@ static bool recover(struct script *s, int64_t *took, struct text *complaint)
     return true;
 }
 
-/* Until the victim is one that led. */
+/* Repeats a crash until the victim was the leader. */
 static bool crash_and_recover(struct script *s, enum order order, int64_t *crashed,
                               int64_t *recovered, struct text *complaint)
 {
@@ -190,12 +192,12 @@ static bool crash_and_recover(struct script *s, enum order order, int64_t *crash
     return true;
 }
 
-/* The leader, and as many others as leave a majority, are cut off. */
+/* Cuts off the leader, and as many others as leave a majority. */
 static void cut(struct script *s)
 {
     struct demo *d = s->d;
     unsigned n = d->cluster.members, off = (n - 1) / 2;
-    char text[MONITOR_TEXT] = "the network parts:";
+    char text[MONITOR_TEXT] = "the network is partitioned:";
     size_t length = strlen(text);
     for (unsigned i = 0; i < n; i++)
         if (((i + n - s->leader) % n) < off)
@@ -213,7 +215,7 @@ static void cut(struct script *s)
 static bool part(struct script *s, struct demo_measured *m, struct text *complaint)
 {
     char title[80];
-    snprintf(title, sizeof title, "The network parts: the leader, %u, is with the fewer.",
+    snprintf(title, sizeof title, "The network is partitioned: the leader, %u, is in the minority.",
              s->leader + 1);
     begin_act(s, title);
     int64_t parts = boottime_now();
@@ -232,14 +234,15 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
         return false;
     m->healed = settled_since(s, heals);
     int64_t two = monitor_two_at_once(&s->d->monitor, parts, boottime_now());
-    m->two = two > m->two ? two : m->two; /* of every partition that was played */
+    m->two = two > m->two ? two : m->two; /* the longest of all partitions that were played */
     s->leader = s->found;
     tell_story(s);
     return true;
 }
 
-/* The old leader has stopped, or, without a mandate, has not; and its successor came later than the
- * partition. Else a slow machine has elected another leader just before. */
+/* Returns false if a slow machine had elected another leader just before the partition. Otherwise
+ * its successor took office after the partition, and the old leader stopped (without a mandate it
+ * did not). */
 static bool is_measured(const struct demo *d, const struct demo_measured *m)
 {
     return m->parted >= 0 && (d->cluster.mandate == ELECT_NO_MANDATE) == (m->stopped < 0);
@@ -265,7 +268,7 @@ bool demo_script(struct demo *d, bool quiet, struct demo_measured *m, struct tex
            part_until_measured(&s, m, complaint);
 }
 
-/* ---- what was measured ---- */
+/* ---- the measurements ---- */
 
 void demo_print(const struct demo *d, const struct demo_measured *m)
 {
@@ -273,16 +276,16 @@ void demo_print(const struct demo *d, const struct demo_measured *m)
     printf("\nMeasured, with %u processes, %s, mandate %s:\n", d->cluster.members,
            elect_algorithm_name((enum elect_algorithm)d->cluster.algorithm),
            cluster_mandate(&d->cluster));
-    guide_print_row("from the start until somebody leads", m->started, "");
+    guide_print_row("from the start until a process leads", m->started, "");
     guide_print_row("from the loss of the leader's machine until another one leads", m->crashed,
                     "");
-    guide_print_row("from its start again until it agrees with the others", m->recovered, "");
+    guide_print_row("from its restart until it agrees with the others", m->recovered, "");
     guide_print_row("from kill -9 of the leader's process until another one leads", m->killed, "");
-    guide_print_row("from the partition until the old leader, cut off, has stopped", m->stopped,
+    guide_print_row("from the partition until the old leader has stopped", m->stopped,
                     "it did not");
     guide_print_row("from the partition until the majority has a new leader", m->parted, "");
     guide_print_row("from the end of the partition until all agree", m->healed, "");
     guide_print_row("two led at once, for", m->two > 0 ? m->two : -1, "never");
     if (!mandate)
-        puts("\nWithout a mandate two may lead at once: see --mandate majority.");
+        puts("\nWithout a mandate, two processes may lead at once: try --mandate majority.");
 }

@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #define PACKET 2048
-#define TRIES  3000 /* to remove the folder, 10 ms apart: on a busy machine daemons die slowly */
+#define TRIES  3000 /* to remove the folder, every 10 ms: on a busy machine daemons end slowly */
 
 struct supervisor {
     struct cluster *cluster;
     int channel, signals;
-    pid_t child[CLUSTER_MEMBERS]; /* its guardian; 0: it does not run */
+    pid_t child[CLUSTER_MEMBERS]; /* the guardians; 0: the member does not run */
 };
 
 /* ---- the end ---- */
@@ -37,7 +37,7 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Whoever changed the terminal may have had no time to put it back. */
+/* Restores the terminal if the process that changed it was killed. */
 static void restore_terminal(const struct cluster *g)
 {
     static const char leave[] = "\x1b[?25h\x1b[?1049l\x1b[0m";
@@ -47,8 +47,7 @@ static void restore_terminal(const struct cluster *g)
     (void)!write(g->terminal, leave, sizeof leave - 1);
 }
 
-/* Other children of this process do not matter: the daemons die with the supervisor, and files that
- * they create in their last moments are removed in the next attempt. */
+/* The daemons may still be ending: the next attempt removes files that they create meanwhile. */
 void supervisor_clean_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -73,7 +72,7 @@ static _Noreturn void be_daemon(const struct cluster *g, unsigned member, pid_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor) /* too late to be told */
+    if (getppid() != supervisor) /* it has ended already, so that no signal comes */
         _exit(1);
     snprintf(config, sizeof config, "%s/%u.conf", g->folder, member + 1);
     snprintf(log, sizeof log, "%s/%u.log", g->folder, member + 1);
@@ -112,7 +111,8 @@ static void reap(struct supervisor *k)
             }
 }
 
-/* Of the guardian, and of what it guards: its one child. */
+/* Sends a signal to the member, which is the only child of its guardian, and to the guardian if
+ * wanted. */
 static void signal_both(const struct supervisor *k, unsigned member, int number, bool guardian)
 {
     pid_t below;
@@ -126,8 +126,8 @@ static void signal_both(const struct supervisor *k, unsigned member, int number,
 static void obey(struct supervisor *k, enum order order, unsigned member)
 {
     struct cluster_page *page = k->cluster->page;
-    int64_t began =
-        boottime_now(); /* before: a successor may lead before this process runs again */
+    /* taken before the order, because a successor may lead before this process runs again */
+    int64_t began = boottime_now();
     if (order == ORDER_START) {
         start(k, member);
     } else if (k->child[member] != 0) {
@@ -142,7 +142,7 @@ static void obey(struct supervisor *k, enum order order, unsigned member)
     atomic_store(&page->done[member], began);
 }
 
-/* False: whoever gave orders is gone. */
+/* Reads and carries out an order. Returns false if the process that gives orders has ended. */
 static bool take_orders(struct supervisor *k)
 {
     uint8_t packet[2];
@@ -163,7 +163,8 @@ static bool same(const struct sockaddr_in *a, const struct sockaddr_in *b)
     return a->sin_port == b->sin_port && a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* From one, who sees the other there, to the other, who sees the one where it comes from. */
+/* Relays a packet to the member that `from` knows by this socket, and sends it from the socket by
+ * which that member knows `from`. Drops it between different parts of the network. */
 static void pass_on(const struct cluster *g, unsigned from, unsigned to)
 {
     uint8_t packet[PACKET];
@@ -179,7 +180,7 @@ static void pass_on(const struct cluster *g, unsigned from, unsigned to)
            (const struct sockaddr *)&g->place[to], sizeof g->place[to]);
 }
 
-/* ---- its life ---- */
+/* ---- the loop ---- */
 
 static int take_signals(void)
 {
@@ -212,7 +213,7 @@ void supervisor_run(struct cluster *g, int channel)
     unsigned pair[2 + CLUSTER_MEMBERS * CLUSTER_MEMBERS], count = 0;
     setsid();
     tree_adopt();
-    prctl(PR_SET_PDEATHSIG, SIGCONT); /* who stands still must wake up to clean up */
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* a stopped supervisor must wake up to clean up */
     prctl(PR_SET_NAME, "elect-demo");
     fd[count++] = (struct pollfd){.fd = channel, .events = POLLIN};
     fd[count++] = (struct pollfd){.fd = k.signals, .events = POLLIN};

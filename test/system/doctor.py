@@ -267,7 +267,7 @@ def which_member(_):
             expect("no rights", doctor(), 3, err=f"{p.folder / 'state'}: Permission denied: run this as user root, which may search")
         os.chmod(p.folder / "state", 0o755)
         p.state("a").unlink()
-        expect("no state", doctor(), 2, out=(f"broken   state {p.folder / 'state'} ", "no member of this cluster has its state here"))
+        expect("no state", doctor(), 2, out=(f"broken   state {p.folder / 'state'} ", "no member of this cluster has a state here"))
         holds("json", json.loads(doctor("-o", "json").stdout)["member"] is None)
 
 
@@ -287,7 +287,7 @@ def answers_without_findings(_):
         for line in b'{"ok": true}\n', b'{"ok": true, "findings": {}}\n':
             server = threading.Thread(target=serve, args=(line,), daemon=True)
             server.start()
-            expect(line, run("doctor", "-S", p.socket("a")), 3, err="answers without findings", lines=0)
+            expect(line, run("doctor", "-S", p.socket("a")), 3, err="answered without findings", lines=0)
             server.join()
 
 

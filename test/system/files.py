@@ -28,13 +28,13 @@ from lib.times import PATIENT_TIMES  # noqa: E402
 @case
 def config_verbs(_):
     with LocalCluster() as p:
-        expect("check", run("config", "check", p.conf), 0, out=("is right: 3 members", "Two leaders at once are impossible while",
-                                                                "replaced after at most"))
+        expect("check", run("config", "check", p.conf), 0, out=("is valid: 3 members", "There are never two leaders at once as long as",
+                                                                "resigns is replaced within"))
         said = json.loads(expect("json", run("config", "check", p.conf, "-o", "json"), 0).stdout)
         holds("json", said["members"] == 3 and said["tolerated_failures"] == 1 and said["lease_ms"] == 3000, said)
         example = p.folder / "example.conf"
         example.write_text(expect("example", run("config", "example"), 0).stdout)
-        expect("the example is right", run("config", "check", example), 0, out="is right")
+        expect("the example is right", run("config", "check", example), 0, out="is valid")
         expect("verb", run("config", "chekc"), 64, err="did you mean check?")
         expect("nothing", run("config"), 64, err="expected check or example")
         for verb in ("daemon", "is-leader", "leader", "status", "members", "watch", "history", "resign", "transfer", "pause", "resume",
@@ -46,10 +46,10 @@ def config_verbs(_):
 @case
 def init_and_readmit(_):
     with LocalCluster() as p:
-        expect("twice", run("init", "-c", p.conf), 1, err="a was made before")
-        expect("a cluster, twice", run("init", "-c", p.conf, "--new-cluster", "x=127.0.0.1:1"), 1, err="there is a cluster already")
-        expect("no members", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected its members")
-        expect("members only", run("init", "-c", p.conf, "x=127.0.0.1:1"), 64, err="--new-cluster only")
+        expect("twice", run("init", "-c", p.conf), 1, err="a has a state already")
+        expect("a cluster, twice", run("init", "-c", p.conf, "--new-cluster", "x=127.0.0.1:1"), 1, err="a configuration exists already")
+        expect("no members", run("init", "-c", p.folder / "no.conf", "--new-cluster"), 64, err="expected the members")
+        expect("members only", run("init", "-c", p.conf, "x=127.0.0.1:1"), 64, err="only with --new-cluster")
         for word in ("x", "x=", "=127.0.0.1:1", "x=127.0.0.1", "x=127.0.0.1:99999", "x=127.0.0.1:0", "x=300.1.1.1:7", "x y=127.0.0.1:1",
                      "../x=127.0.0.1:1", "x]=127.0.0.1:1", "x\n[member y]=127.0.0.1:1", "x" * 64 + "=127.0.0.1:1"):
             place = p.folder / "fresh" / "elect.conf"
@@ -64,21 +64,21 @@ def init_and_readmit(_):
                 ((first, "b=127.0.0.1:7402,127.0.0.2:1"), "b=127.0.0.1:7402,127.0.0.2:1", "not as many addresses"),
                 (("../x=127.0.0.1:1", first), "../x=127.0.0.1:1", "no name"),
                 ((first, "-g", "x!"), "--group", 'no name "x!"'),
-                ((first, "--id", "b"), "b", "--new-cluster names no such member")):
+                ((first, "--id", "b"), "b", "no such member among the arguments")):
             expect(" ".join(words), run("init", "-c", place, "--new-cluster", *words), 64, err=(f"elect init: {cited}: ", why))
             holds("init left files behind", not place.exists(), words)
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
         p.kill(follower)
-        expect("readmit whom", run("readmit", "-c", p.conf), 64, err="say which member")
+        expect("readmit whom", run("readmit", "-c", p.conf), 64, err="expected the member that lost its state")
         expect("readmit of one with a state", p.elect(follower, "readmit"), 78, err=(str(p.state(follower)), "if it is damaged, move it away"))
         p.state(follower).write_bytes(b"damaged")
         p.refused("a damaged state", str(p.state(follower)), "is damaged", "move it away, then run elect readmit", name=follower)
         p.state(follower).unlink()
         p.refused("no state", "elect init", name=follower)
-        expect("init", refused_init(p, follower), 1, err="others remember it (incarnation 1): it has lost its state; elect readmit")
+        expect("init", refused_init(p, follower), 1, err="other members remember it (incarnation 1), so it has lost its state: run elect readmit")
         expect("readmit", p.elect(follower, "readmit"), 0, out=("asking the other members", "enough members have answered",
-                                                                f"{follower} has a state again"))
+                                                                f"{follower} has a new state"))
         p.start(follower)
         holds("the member is back", p.leader()[0])
         incarnation = answer(p.socket(follower), {"verb": "status"})["incarnation"]
@@ -279,7 +279,7 @@ def bad_places(_):
         holds("the file was kept", pathlib.Path(p.socket("a")).read_text() == "precious")
         os.unlink(p.socket("a"))
         expect("not among the members", run("daemon", "-c", p.conf, "--id", "d"), 78, err="no such member in")
-        expect("several members on this machine", run("daemon", "-c", p.conf), 78, err="say which with --id")
+        expect("several members on this machine", run("daemon", "-c", p.conf), 78, err="name one with --id")
         part = good[:good.index("[member c]")] + good[good.index("[group main]"):]
         p.begin()
         p.kill("c")
@@ -366,8 +366,8 @@ def names_are_looked_up(_):
                 m["up"] for m in answer(p.socket(name), {"verb": "status"})["members"]))
         p.kill("e")
         os.unlink(p.state("e"))
-        expect("init", refused_init(p, "e"), 1, err="others remember it")  # members with a host name are queried, too
-        expect("readmit", p.elect("e", "readmit"), 0, out="has a state again")
+        expect("init", refused_init(p, "e"), 1, err="other members remember it")  # members with a host name are queried, too
+        expect("readmit", p.elect("e", "readmit"), 0, out="has a new state")
         p.state("e").write_bytes(first)  # as before its first start
         p.start("e")
         wait("the daemon stops", lambda: p.daemons["e"].poll() == 78)
@@ -406,7 +406,7 @@ def init_queries_for_longer_than_a_renewal(_):
         p.begin()
         p.kill("a")
         os.unlink(p.state("a"))
-        expect("init", refused_init(p, "a"), 1, err="others remember it")
+        expect("init", refused_init(p, "a"), 1, err="other members remember it")
 
 
 @case

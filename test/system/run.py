@@ -33,20 +33,20 @@ CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 def usage(_):
     with Fake() as f:
         for words, err in (
-                ([], "what to run? expected -- CMD"), (["--"], "what to run?"), (["true"], "what to run?"),
-                (["a", "b", "--", "true"], "one word too many"), (["main", "-g", "main", "--", "true"], "named twice"),
+                ([], "expected -- CMD"), (["--"], "expected -- CMD"), (["true"], "expected -- CMD"),
+                (["a", "b", "--", "true"], "unexpected argument"), (["main", "-g", "main", "--", "true"], "given twice"),
                 (["--frobnicate", "--", "true"], "unknown option"), (["--respwan", "--", "true"], "did you mean --respawn?"),
-                (["-o", "json", "--", "true"], "does not take that option"), (["-k", "soon", "--", "true"], "expected such as 200ms"),
-                (["-w", "5", "--", "true"], "expected such as 200ms"), (["--on-lose", "stpo", "--", "true"], "--on-lose"),
+                (["-o", "json", "--", "true"], "does not have this option"), (["-k", "soon", "--", "true"], "expected for example 200ms"),
+                (["-w", "5", "--", "true"], "expected for example 200ms"), (["--on-lose", "stpo", "--", "true"], "--on-lose"),
                 (["--on-exit", "yeild", "--", "true"], "did you mean yield?"),
                 (["--on-exit", "yield", "-n", "--", "true"], "cannot be used with --no-wait"), (["--resign", "--", "true"], "removed: a command that fails"),
-                (["-s", "TERMINATE", "--", "true"], "no signal"), (["-s", "STOP", "--", "true"], "no signal"),
+                (["-s", "TERMINATE", "--", "true"], "invalid signal"), (["-s", "STOP", "--", "true"], "invalid signal"),
                 (["-E", "256", "--", "true"], "from 0 to 255"), (["--once", "--respawn", "--", "true"], "cannot be used with --respawn"),
                 (["-n", "-w", "1s", "--", "true"], "cannot be used with --max-wait"), (["--shell", "--", "echo", "a"], "one word"),
-                (["--health-every", "1s", "--", "true"], "goes with --health"), (["--health", " ", "--", "true"], "the command is empty"),
+                (["--health-every", "1s", "--", "true"], "use it only with --health"), (["--health", " ", "--", "true"], "the command is empty"),
                 (["--health", "x", "--health-tries", "0", "--", "true"], "from 1 to"),
-                (["--kill-margin", "0s", "--", "true"], "more than 0"), (["--on-lose", "freeze", "-s", "INT", "--", "true"], "frozen"),
-                (["--on-lose", "freeze", "--respawn", "--", "true"], "frozen"), (["g" * 64, "--", "true"], "too long a name"),
+                (["--kill-margin", "0s", "--", "true"], "above 0"), (["--on-lose", "freeze", "-s", "INT", "--", "true"], "--on-lose freeze"),
+                (["--on-lose", "freeze", "--respawn", "--", "true"], "--on-lose freeze"), (["g" * 64, "--", "true"], "too long"),
                 (["-k", "10s", "--", "true"], ("grace 10000 ms + kill margin 50 ms", "10000 ms - 2 x renewal 500 ms = 9000 ms"))):
             r = expect(" ".join(words), ran(f, *words), 125, err=err)
             holds("one line:", r.err.count("\n") == 1 and not r.out, words, r.err)
@@ -424,7 +424,7 @@ def on_lose_freeze(_):
             holds("all processes are alive", len(r.workers()) == 4)
             wait("all processes are stopped", lambda: {state(p) for p in r.workers()} == {"T"})
             beat = r.beat()[0]
-            r.in_time(beat, until, "frozen")
+            r.in_time(beat, until, "--on-lose freeze")
             since = boottime()
             wait("some time later", lambda: boottime() > since + 200_000)
             holds("no process works", r.beat()[0] == beat)
@@ -788,9 +788,9 @@ def control_groups(_):
         with Run(f, "--on-lose", "freeze", *MARGIN, "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
             r.begun(5)
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
-            wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
+            wait("--on-lose freeze", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
             r.nothing_works = r.beat()[0]
-            r.in_time(r.nothing_works, f.until(), "frozen")
+            r.in_time(r.nothing_works, f.until(), "--on-lose freeze")
             f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")

@@ -94,7 +94,7 @@ def story(_):
         holds("with a higher token", later > token, token, later)
         explained(s, third)
         text = expect("explain", s.elect(third, "explain"), out=f"{third} leads in term").stdout
-        holds("explain names the previous leader", f"Before it {now} led" in text or done.returncode != 0, text)
+        holds("explain names the previous leader", f"Before that, {now} led" in text or done.returncode != 0, text)
 
 
 if __name__ == "__main__":

@@ -54,11 +54,11 @@ def is_leader(_):
         holds("json", said["leads"] and said["term"] == term and 0 < said["left_us"] <= LEASE and said["leader"] == leader, said)
         expect("group", p.elect(leader, "is-leader", "-g", "mian"), 64, err="there is no group mian, did you mean main?")
         expect("group", p.elect(leader, "leader", "-g", "mian"), 64, err="did you mean main?")
-        expect("which member", run("is-leader", "-c", p.conf), 64, err="say which with --id")
+        expect("which member", run("is-leader", "-c", p.conf), 64, err="name one with --id")
         expect("by socket", answered("is-leader", "-S", p.socket(leader)), 0, out="yes")
         expect("by environment", answered("is-leader", env={"ELECT_SOCKET": p.socket(other)}), 1, out="no")
         expect("by number", answered("is-leader", "-c", p.conf, "--id", p.number(leader)), 0, out="yes")
-        expect("too much", p.elect(leader, "is-leader", "now"), 64, err="one word too many")
+        expect("too much", p.elect(leader, "is-leader", "now"), 64, err="unexpected argument")
         expect("unknown option", p.elect(leader, "is-leader", "--gruop", "x"), 64, err="did you mean --group?")
         p.kill(*[n for n in p.names if n != other])
         wait("the member knows no leader", lambda: p.known(other)["leader"] is None)
@@ -110,7 +110,7 @@ def status_and_history(_):
         steps = json.loads(expect("messages", p.elect(leader, "history", "--messages", "--last", "600", "-o", "json"), 0).stdout)
         holds("messages", any(x["event"] == "GRANT" and "because" in x for x in steps), steps[:5])
         expect("messages", p.elect(leader, "history", "--messages"), 0, out="ms ago")
-        expect("--last alone", p.elect(leader, "history", "--last", "5"), 64, err="it goes with --messages")
+        expect("--last alone", p.elect(leader, "history", "--last", "5"), 64, err="use it only with --messages")
         expect("--last", p.elect(leader, "history", "--messages", "--last", "-5"), 64, err="expected a number of seconds")
         expect("quiet", p.elect(leader, "status", "-q"), 0, lines=0)
         expect("output", p.elect(leader, "status", "-o", "yaml"), 64, err="yaml")
@@ -145,7 +145,7 @@ def resign_and_transfer(_):
     with LocalCluster("abcw", roles={"w": "witness"}, times=STEADY_TIMES) as p:
         leader, term = p.begin()
         follower, third = [n for n in "abc" if n != leader]
-        expect("whom", p.elect(leader, "transfer"), 64, err="expected the name of the member that is to lead")
+        expect("whom", p.elect(leader, "transfer"), 64, err="expected the name of the member that should lead")
         expect("unknown", p.elect(leader, "transfer", "bb"), 1, err='unknown member "bb": did you mean b?')
         expect("nothing like it", p.elect(leader, "transfer", "x"), 1, err='unknown member "x": one of a, b, c, w')
         expect("hostile", p.elect(leader, "transfer", "b\x1b[31m" + "x" * 200), 1, err="unknown member ")
@@ -272,12 +272,12 @@ def keys(_):
         new, bad = p.folder / "new", p.folder / "bad"
         expect("what", elect("a", "key"), 64, err="expected new, install, use, remove or list")
         expect("what", elect("a", "key", "instal", "x"), 64, err="did you mean install?")
-        expect("file", elect("a", "key", "install"), 64, err="a file is missing")
+        expect("file", elect("a", "key", "install"), 64, err="expected a file")
         expect("number", elect("a", "key", "use", "x"), 64, err="expected the number of a key")
-        expect("list", elect("a", "key", "list", "1"), 64, err="nothing goes with it")
+        expect("list", elect("a", "key", "list", "1"), 64, err="accepts none")
         expect("list", elect("a", "key", "list"), 0, out="key 1 used", lines=1)
         expect("list -q", elect("a", "key", "list", "-q"), 0, lines=0)
-        expect("use", elect("a", "key", "use", "7"), 1, err="there is no such key")
+        expect("use", elect("a", "key", "use", "7"), 1, err="no such key")
         expect("remove", elect("a", "key", "remove", "1"), 1, err="key 1 is in use here: use another key first")
         expect("new", elect("a", "key", "new", new), 0, out="key 2 is in")
         holds("its mode", stat.S_IMODE(new.stat().st_mode) == 0o600)
@@ -293,10 +293,10 @@ def keys(_):
         same = p.folder / "same-number"
         same.write_text(new.read_text().replace("2 ", "1 ", 1))
         same.chmod(0o600)
-        expect("the same number", elect("a", "key", "install", same), 78, err="another key with that number is there already")
+        expect("the same number", elect("a", "key", "install", same), 78, err="another key with this number")
         expect("install", elect("a", "key", "install", new), 0, out="key 2 is accepted here")
         expect("install, again", elect("a", "key", "install", new), 0, out="key 2 is accepted here")
-        expect("a third one", elect("a", "key", "install", same), 78, err="there are two keys already")
+        expect("a third one", elect("a", "key", "install", same), 78, err="the key file has two keys already")
         expect("use", elect("a", "key", "use", "2"), 1, err="does not accept key 2 yet: install it there first")
         expect("install", elect("b", "key", "install", new), 0)
         wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
@@ -550,8 +550,8 @@ def hostile_clients(_):
 def options_of_other_verbs(_):
     for verb, option in (("init", "-o json"), ("init", "-S x"), ("members", "-g x"), ("reload", "-g x"), ("daemon", "-g x"),
                          ("config", "--id a"), ("readmit", "-o json"), ("key", "-g x")):
-        expect(f"{verb} {option}", run(verb, *option.split()), 64, err="this verb does not take that option")
-    expect("init -g", run("init", "-g", "x"), 64, err="it names the group of a --new-cluster only")
+        expect(f"{verb} {option}", run(verb, *option.split()), 64, err="this verb does not have this option")
+    expect("init -g", run("init", "-g", "x"), 64, err="use it only with --new-cluster")
 
 
 @case
@@ -561,10 +561,10 @@ def without_a_mandate(_):
         said = json.loads(run("config", "check", p.conf, "-o", "json").stdout)
         holds("no time without a leader is promised", said["mandate"] == "none" and "fail_over_ms" not in said, said)
         os.unlink(p.state("a"))
-        expect("init", p.elect("a", "init"), 0, out="is made")
+        expect("init", p.elect("a", "init"), 0, out="created: ")
         os.unlink(p.state("a"))
         expect("readmit", p.elect("a", "readmit"), 78, err="with mandate = none there are no promises to recover")
-        expect("init", p.elect("a", "init"), 0, out="is made")
+        expect("init", p.elect("a", "init"), 0, out="created: ")
         p.start()
         wait("a leader", lambda: all(p.group(n).get("leader") == "c" for n in p.names))
         expect("is-leader", p.elect("c", "is-leader"), 0, out="yes, without a mandate")
