@@ -1,4 +1,4 @@
-/* The verbs that tell a daemon what to do. */
+/* The verbs that control a daemon: resign, transfer, pause, resume and reload. */
 #include "../base/json.h"
 #include "member.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PATIENCE  5  /* seconds */
-#define HAND_OVER 60 /* until somebody else leads */
+#define HAND_OVER 60 /* seconds until another member leads */
 
 static int tell(struct asked_for *a, json_t *request, unsigned patience,
                 void (*print)(const json_t *o))
@@ -38,8 +38,8 @@ static void print_hand_over(const json_t *o)
 }
 
 #define EXITS                                                                                      \
-    "\nExit: 0 done; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, 78 no "        \
-    "configuration."
+    "\nExit: 0 done; 1 refused, with the reason; 3 no daemon answers; 64 bad usage; 78 "           \
+    "configuration refused."
 
 static void take_force(void *context, int option, const char *value)
 {
@@ -57,10 +57,10 @@ int cmd_resign(int argc, char **argv)
         .name = "resign",
         .usage = "resign [-g GROUP] [--force] [OPTIONS]",
         .text =
-            "Make the leader hand over to the next member. Works on any member, which forwards "
-            "the order to the leader; the leader steps down once its work has stopped. Refused "
-            "if no member could take over, and if the leader has changed meanwhile. Waits until "
-            "another member leads." EXITS,
+            "Make the leader hand over to the next member, and wait until another member leads. "
+            "Any member accepts the order and forwards it to the leader, which steps down once "
+            "its work has stopped. The order is refused if no other member could take over, or "
+            "if the leader has changed in the meantime." EXITS,
         .own = own,
         .owns = 1,
         .take = take_force,
@@ -78,12 +78,12 @@ int cmd_transfer(int argc, char **argv)
         .name = "transfer",
         .usage = "transfer MEMBER [-g GROUP] [OPTIONS]",
         .text =
-            "Make the leader hand over to MEMBER. Works on any member, which forwards the order "
-            "to the leader; the leader steps down once its work has stopped. Waits until "
-            "another member leads." EXITS,
+            "Make the leader hand over to MEMBER, and wait until another member leads. Any member "
+            "accepts the order and forwards it to the leader, which steps down once its work "
+            "has stopped." EXITS,
         .min = 1,
         .max = 1,
-        .missing = "expected the name of the member that is to lead"};
+        .missing = "expected the name of the member that should lead"};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -114,9 +114,10 @@ int cmd_pause(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "pause",
         .usage = "pause [-g GROUP] [OPTIONS]",
-        .text = "Hold no elections, in the whole cluster, until elect resume: the leader goes on, "
-                "and is not replaced if it fails. Applies to all groups, or to one. This member "
-                "raises its pause counter, and the others learn it from the next renewal." EXITS};
+        .text = "Hold no elections in the whole cluster until elect resume: the leader stays in "
+                "office, and is not replaced if it fails. Applies to one group with --group, or "
+                "else to all. The local member increases its pause counter; the other members "
+                "learn of it with the next renewal." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -128,8 +129,10 @@ int cmd_resume(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "resume",
         .usage = "resume [-g GROUP] [OPTIONS]",
-        .text = "Hold elections again after elect pause. This member raises its pause counter, and "
-                "the others learn it from the next renewal." EXITS};
+        .text =
+            "Hold elections again after elect pause. Applies to one group with --group, or else "
+            "to all. The local member increases its pause counter; the other members learn "
+            "of it with the next renewal." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -149,9 +152,9 @@ int cmd_reload(int argc, char **argv)
         .name = "reload",
         .without = 1 << ASK_GROUP,
         .usage = "reload [OPTIONS]",
-        .text = "Make the daemon read its configuration again, as on SIGHUP. The leader goes on. A "
-                "setting that cannot change while a member runs is named and refused, and then "
-                "nothing changes." EXITS};
+        .text = "Make the daemon read its configuration again, as on SIGHUP. The leader stays in "
+                "office. If a setting has changed that cannot change while a member runs, the "
+                "reload is refused and nothing changes." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status

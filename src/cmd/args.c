@@ -10,7 +10,7 @@ static void (*reporter)(const char *complaint);
 
 void args_report_to(void (*report)(const char *complaint)) { reporter = report; }
 
-/* Arguments may contain control characters; a complaint must still be one line. */
+/* Replaces control characters, which an argument may contain: a complaint is one line. */
 int args_complain(const char *verb, const char *what, const char *why)
 {
     struct text line;
@@ -56,7 +56,8 @@ static int unknown(const struct args *a, const char *name, size_t length,
     return ARGS_BAD;
 }
 
-/* The value behind "=", or in the next word. */
+/* Sets the value, which follows "=" or is the next argument. Returns the index of the option, or
+ * ARGS_BAD. */
 static int with_value(struct args *a, const struct option_spec *spec, int index,
                       const char *attached, const char **value)
 {
@@ -65,14 +66,14 @@ static int with_value(struct args *a, const struct option_spec *spec, int index,
     if (spec->value == NULL) {
         if (attached == NULL)
             return index;
-        args_complain(a->verb, option, "this option takes no value");
+        args_complain(a->verb, option, "this option has no value");
         return ARGS_BAD;
     }
     if (attached == NULL) {
         if (a->at == a->argc) {
             struct text why;
             text_clear(&why);
-            text_add(&why, "a value is missing: ");
+            text_add(&why, "expected a value: ");
             text_add(&why, spec->value);
             args_complain(a->verb, option, why.bytes);
             return ARGS_BAD;
@@ -134,7 +135,7 @@ void args_wrapped(const char *text, int indent)
         printf("%s%.*s", gap, (int)length, text);
         column += strlen(gap) + length;
         text += length;
-        column = *text == '\n' ? HELP_WIDTH : column; /* a new line is meant */
+        column = *text == '\n' ? HELP_WIDTH : column; /* ends the line */
         text += *text != '\0';
     }
     putchar('\n');

@@ -1,5 +1,5 @@
-/* See ask.h: the options that all such verbs share, which member and socket they mean, and the
- * conversation with its daemon. */
+/* Parses the common options, finds the member and the socket that they mean, and exchanges requests
+ * and answers with its daemon. */
 #include "ask.h"
 
 #include "../base/access.h"
@@ -23,9 +23,9 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
-#define RETRY       20   /* milliseconds, up to twice that, until a busy daemon is asked again */
+#define RETRY       20   /* milliseconds, up to twice that, before a busy daemon is asked again */
 
-/* A daemon that has read a request answers it, unless it ends at that moment. */
+/* A daemon answers every request that it reads, unless it ends at that moment. */
 static const char closed[] = "the daemon closed the connection without an answer, because it ended "
                              "or the request came too late: try again";
 
@@ -41,7 +41,7 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
 {
     printf("usage: elect %s\n\n", spec->usage);
     args_help_text(spec->text);
-    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* it asks the daemon */
+    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* the verb asks the daemon */
         args_help_text("Exit 75: the daemon has too many clients; try again later.");
     putchar('\n');
     for (size_t i = 0; i < count; i++)
@@ -91,8 +91,8 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
     char name[32], too_many[64];
     int option;
     snprintf(too_many, sizeof too_many,
-             spec->max > 1 ? "one word too many: at most %u, see --help"
-                           : "one word too many, see --help",
+             spec->max > 1 ? "unexpected argument: at most %u, see --help"
+                           : "unexpected argument, see --help",
              (unsigned)spec->max);
     memset(a, 0, sizeof *a);
     a->verb = spec->name;
@@ -107,7 +107,7 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
             a->word[a->words++] = value;
         } else if ((spec->without >> option & 1) != 0) {
             snprintf(name, sizeof name, "--%s", all[option].name);
-            return ~args_complain(spec->name, name, "this verb does not take that option");
+            return ~args_complain(spec->name, name, "this verb does not have this option");
         } else if (option >= ASK_OWN_OPTIONS) {
             spec->take(spec->context, option - ASK_OWN_OPTIONS, value);
         } else if (!take_common(a, option, value)) {
@@ -127,7 +127,7 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
     return 0;
 }
 
-/* ---- who is meant ---- */
+/* ---- the member ---- */
 
 bool ask_config(const struct asked_for *a, struct config *c)
 {
@@ -152,7 +152,7 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    uint64_t number; /* a number is not a misspelt name */
+    uint64_t number; /* suggests nothing for a number: it is not a misspelt name */
     const char *nearest = parse_number(a->id, UINT64_MAX, &number)
                               ? NULL
                               : choice_nearest(a->id, strlen(a->id), names, c->members);
@@ -217,8 +217,8 @@ const struct config_member *ask_self(const struct asked_for *a, const struct con
     if (me == NULL && why.length == 0)
         text_add(&why,
                  several
-                     ? "several members have their state here: say which with --id"
-                     : "no member of this cluster has its state here: create it with elect init");
+                     ? "several members have a state here: name one with --id"
+                     : "no member of this cluster has a state here: create one with elect init");
     if (me == NULL)
         args_complain(a->verb, c->state_dir, why.bytes);
     return me;
@@ -234,25 +234,26 @@ const struct config_member *ask_local(const struct config *c, bool *several, str
     return only_one(c, state_path, "", several, why);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
 {
     static struct config c;
-    bool named = a->config != NULL || a->id != NULL; /* that says more than the environment */
+    bool named = a->config != NULL || a->id != NULL; /* these options override the environment */
     const char *given = a->socket != NULL ? a->socket : named ? NULL : getenv("ELECT_SOCKET");
     struct text why;
     bool several = false;
     if (given != NULL) {
         const char *dot = strrchr(given, '.');
-        bool one = dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
-                                   strcmp(dot, ".run") == 0); /* the others are beside it */
+        bool one =
+            dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
+                            strcmp(dot, ".run") == 0); /* its sockets differ only in the suffix */
         int length = snprintf(path, CONFIG_FILE, one ? "%.*s.%s" : "%.*s",
                               one ? (int)(dot - given) : (int)strlen(given), given, which);
         return length > 0 && length < CONFIG_FILE
                    ? 0
                    : args_complain(a->verb, a->socket != NULL ? "--socket" : "ELECT_SOCKET",
-                                   length > 0 ? "too long a path"
+                                   length > 0 ? "the path is too long"
                                               : "expected the path of a socket");
     }
     if (!ask_config(a, &c))
@@ -264,7 +265,7 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
         return EXIT_USAGE;
     if (m == NULL) {
         if (why.length == 0)
-            text_add(&why, several ? "several members run here: say which with --id"
+            text_add(&why, several ? "several members run here: name one with --id"
                                    : "no daemon runs here: start it with elect daemon");
         args_complain(a->verb, c.run_dir, why.bytes);
         return several ? EXIT_USAGE : EXIT_NO_DAEMON;
@@ -273,8 +274,8 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     return 0;
 }
 
-/* A socket with a timeout is not restarted by the kernel after SIGSTOP and SIGCONT, as after ^Z and
- * fg: see signal(7). The timeout then begins anew. */
+/* Repeats connect after an interruption. On a socket with a timeout, SIGCONT (^Z and fg) interrupts
+ * system calls, see signal(7). The timeout then starts again. */
 static int connect_patiently(int fd, const struct sockaddr_un *at)
 {
     int result;
@@ -284,10 +285,10 @@ static int connect_patiently(int fd, const struct sockaddr_un *at)
     return result;
 }
 
-/* Where an answer is read from. */
+/* The connection that an answer is read from. */
 struct source {
     int fd;
-    bool late; /* nothing came within the timeout */
+    bool late; /* the timeout expired */
 };
 
 static size_t read_patiently(void *buffer, size_t room, void *context)
@@ -306,8 +307,8 @@ static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
     return a->timeout != 0 ? a->timeout : seconds;
 }
 
-/* What to say of a daemon that did not answer in time. A request that changes something may have
- * reached it. */
+/* Adds that the daemon did not answer in time. `more` warns that the daemon may still carry out a
+ * request that changes something. */
 static void add_late(struct text *why, unsigned seconds, const char *more)
 {
     text_add(why, "the daemon did not answer within ");
@@ -327,14 +328,15 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     if (*status != 0)
         return -1;
     if (strlen(path) >= sizeof at.sun_path) {
-        snprintf(complaint, sizeof complaint, "%s: too long a path for a socket: at most %zu bytes",
-                 path, sizeof at.sun_path - 1);
+        snprintf(complaint, sizeof complaint,
+                 "%s: the path is too long for a socket: use at most %zu bytes", path,
+                 sizeof at.sun_path - 1);
         *status = ask_complain(a->verb, EXIT_USAGE, complaint);
         return -1;
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) { /* before: a daemon that stands still may have a queue before its door */
+    if (fd >= 0) { /* before connect, which waits if the daemon is stalled and its queue is full */
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     }
@@ -354,7 +356,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     return -1;
 }
 
-/* A socket with a time-out is interrupted by SIGCONT. */
+/* Repeats send after an interruption, as connect_patiently does. */
 static void send_patiently(int fd, const char *bytes, size_t length)
 {
     ssize_t sent;
@@ -390,14 +392,14 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
     if (from->fd < 0)
         return NULL;
     *status = EXIT_FINE;
-    send_request(from->fd, request); /* may fail: then the daemon has answered before */
+    send_request(from->fd, request); /* may fail if the daemon has answered without reading it */
     json_t *answer = json_load_callback(read_patiently, from, JSON_DISABLE_EOF_CHECK, &error);
     close(from->fd);
     return answer;
 }
 
-/* As ask_daemon, but the complaint about the answer is returned in `why`; empty if no daemon could
- * be asked. A daemon that has too many clients is asked again until the time is over. */
+/* Like ask_daemon, but puts the complaint about the answer into `why`, which stays empty if there
+ * was no connection. Asks a daemon that has too many clients again until the time is over. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
@@ -411,7 +413,9 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
         json_object_set_new(request, "group", json_string(a->group));
     do {
         if (busy)
-            poll(NULL, 0, RETRY + (int)getpid() % RETRY); /* not all at the same moment */
+            poll(NULL, 0,
+                 RETRY + (int)getpid() %
+                             RETRY); /* so that clients do not all retry at the same moment */
         json_decref(answer);
         answer = converse(a, socket, request, seconds, status, &from);
         busy = is_too_many(field_text(answer, "error"));
@@ -423,7 +427,7 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
     *status = answer == NULL ? EXIT_NO_DAEMON : busy ? EXIT_NOT_NOW : EXIT_NO;
     if (answer == NULL && from.late)
         add_late(why, seconds,
-                 strcmp(socket, "admin") == 0 ? ", and may still carry out the request" : "");
+                 strcmp(socket, "admin") == 0 ? "; it may still carry out the request" : "");
     else
         text_add(why, answer == NULL ? closed : said != NULL ? said : "refused");
     json_decref(answer);
@@ -440,7 +444,7 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
     return answer;
 }
 
-/* Whether there is something to read, or the end. */
+/* Returns true if there is something to read, or the end of the stream. */
 static bool is_readable_within(int fd, unsigned seconds)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -451,7 +455,7 @@ static bool is_readable_within(int fd, unsigned seconds)
     return ready > 0;
 }
 
-/* Takes the lines of a stream that has begun. */
+/* Reads the lines of a stream that has begun. Returns an exit status. */
 static int take_stream(const struct asked_for *a, FILE *in,
                        bool (*take)(void *context, json_t *line), void *context)
 {
@@ -480,7 +484,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
     const struct timeval forever = {0};
     struct text why;
     if (fd >= 0)
-        send_request(fd, request); /* may fail: then the daemon has answered before */
+        send_request(fd, request); /* may fail if the daemon has answered without reading it */
     json_decref(request);
     if (fd < 0)
         return status;
@@ -490,7 +494,8 @@ int ask_stream(const struct asked_for *a, json_t *request,
         add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever); /* there may be no news */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever,
+               sizeof forever); /* the next line may be far away */
     FILE *in = fdopen(fd, "r");
     if (in == NULL) {
         close(fd);
@@ -509,7 +514,7 @@ void ask_print_json(json_t *o)
 
 /* ---- all members ---- */
 
-#define PATIENCE 1 /* seconds for each question */
+#define PATIENCE 1 /* seconds for each request */
 
 static json_t *ask_for_history(void *context, json_t *request, int *status, struct text *why)
 {

@@ -1,4 +1,4 @@
-/* What the verbs that ask, or tell, a daemon have in common. */
+/* Common parts of the verbs that query or control a daemon: options, configuration, requests. */
 #ifndef ELECT_CMD_ASK_H
 #define ELECT_CMD_ASK_H
 
@@ -16,21 +16,22 @@ struct asked_for {
     const char *config, *group, *socket, *id;
     unsigned timeout; /* seconds; 0: the default of each request */
     bool json, quiet, help;
-    const char *word[64]; /* what stands beside the options */
+    const char *word[64]; /* arguments that are not options */
     unsigned words;
 };
 
-/* The options of every such verb, then those of its own. */
+/* The options of every such verb; the verb's own options follow them. */
 #define ASK_OPTIONS                                                                                \
-    {"config", 'c', "FILE", "the configuration; default: " ASK_CONFIG},                            \
-        {"id", 0, "MEMBER", "which member, if several run here: its name or number"},              \
-        {"group", 'g', "GROUP", "which group, if there are several"},                              \
-        {"socket", 'S', "SOCKET", "the daemon's status socket; or $ELECT_SOCKET"},                 \
-        {"timeout", 0, "SECONDS", "how long to wait for an answer; or $ELECT_TIMEOUT"},            \
-        {"output", 'o', "text|json", "text, or json for scripts"},                                 \
-        {"quiet", 'q', NULL, "print nothing but errors"},                                          \
+    {"config", 'c', "FILE", "configuration file; default: " ASK_CONFIG},                           \
+        {"id", 0, "MEMBER", "name or number of the member, if several are on this machine"},       \
+        {"group", 'g', "GROUP", "name of the group, if there are several"},                        \
+        {"socket", 'S', "SOCKET", "status socket of the daemon; also $ELECT_SOCKET"},              \
+        {"timeout", 0, "SECONDS",                                                                  \
+         "seconds to wait for an answer, 1 to 3600; also $ELECT_TIMEOUT"},                         \
+        {"output", 'o', "text|json", "output format; default: text"},                              \
+        {"quiet", 'q', NULL, "print only errors"},                                                 \
     {                                                                                              \
-        "help", 'h', NULL, "print this"                                                            \
+        "help", 'h', NULL, "print this help"                                                       \
     }
 enum {
     ASK_CONFIG_FILE,
@@ -46,46 +47,48 @@ enum {
 
 struct verb_spec {
     const char *name;
-    const char *usage;   /* behind "usage: elect" */
-    const char *text;    /* some lines, and its exit codes */
-    unsigned min, max;   /* words */
-    const char *missing; /* what to say if there are too few */
+    const char *usage;   /* follows "usage: elect" */
+    const char *text;    /* describes the verb and its exit codes */
+    unsigned min, max;   /* how many words it accepts */
+    const char *missing; /* the complaint if there are too few */
     const struct option_spec *own;
     size_t owns;
-    void (*take)(void *context, int option, const char *value); /* an own one, from 0 on */
+    void (*take)(void *context, int option, const char *value); /* option: index in `own` */
     void *context;
-    unsigned without; /* set of 1 << ASK_...: what means nothing to it, and is refused */
+    unsigned without; /* set of 1 << ASK_...: common options that this verb refuses */
 };
-/* Below 0: the exit status is ~ of that. */
+/* Returns 0, or the complement (~) of an exit status if the command is to end. */
 int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char **argv);
 
-/* The configuration that is meant; false after having complained. */
+/* Loads the configuration of --config, or the default one. Returns false after a complaint. */
 bool ask_config(const struct asked_for *a, struct config *c);
-/* By --id: NULL after having complained. */
+/* Returns the member of --id, or NULL after a complaint. */
 const struct config_member *ask_member(const struct asked_for *a, const struct config *c);
-/* By --id, or by the state that is here. */
+/* Returns the member of --id, or else the one whose state is here; NULL after a complaint. */
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
 
-/* The member that runs here, or else the one whose state is here. NULL if there is none, or more
- * than one (`several`), or if this user may not look (a reason in `why`). */
+/* Returns the member that runs here, or else the one whose state is here. NULL if there is none, if
+ * there are `several`, or if this user may not read the folder (then `why` is set). */
 const struct config_member *ask_local(const struct config *c, bool *several, struct text *why);
 
-/* Where the daemon listens; an exit status after having complained, 0 if it is known. */
+/* Finds the socket of the daemon. Returns 0, or an exit status after a complaint. `which` is
+ * "status", "admin" or "run". */
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
 
-/* The answer, or NULL with an exit status, after having complained. Takes the request. */
+/* Returns the answer, or NULL with an exit status after a complaint. Frees the request. */
 json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
                    int *status);
-/* Calls back with every line that comes, until there is no more, or it says false. */
+/* Calls `take` with every line of the answer, until the answer ends or `take` returns false. Frees
+ * the request. Returns an exit status. */
 int ask_stream(const struct asked_for *a, json_t *request,
                bool (*take)(void *context, json_t *line), void *context);
 
-/* "elect VERB: what", and the status. */
+/* Prints "elect VERB: what" on standard error. Returns the status. */
 int ask_complain(const char *verb, int status, const char *what);
 
 void ask_print_json(json_t *o);
 
-/* Returns the recorders of all members, or NULL with an exit status after having complained. */
+/* Returns the recorders of all members, or NULL with an exit status after a complaint. */
 struct history *ask_history(struct asked_for *a, int *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* elect config: is this file right, and what does it mean? */
+/* elect config: checks a configuration and explains what follows from it, or prints an example. */
 #include "../daemon/hook.h"
 #include "member.h"
 
@@ -6,7 +6,7 @@
 
 #define MILLISECOND 1000.0
 
-/* What follows from the times, in milliseconds. */
+/* The consequences of the configured times, in microseconds. */
 struct meaning {
     double lease, office, renewal, replaced, bound, hand_over;
     unsigned voters, tolerated;
@@ -23,7 +23,7 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
     const double drift = c->rho / 1e6, trip = 2.0 * c->delay;
     unsigned voters = (unsigned)__builtin_popcountll(e->voters);
     double ring = e->algorithm == ELECT_BULLY ? 0 : duration(e, ELECT_RING_TIMER);
-    double look = e->answer_bound; /* a member that misses its leader looks for one that long */
+    double look = e->answer_bound; /* how long a member that misses its leader looks for one */
     struct meaning m = {
         .lease = c->lease,
         .office = (double)elect_office_length(e, c->lease),
@@ -42,29 +42,29 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
 static void print_text(const struct config *c, const struct meaning *m)
 {
     if (c->mandate == ELECT_NO_MANDATE) {
-        printf("%s is right: %u members, %u group%s, and no mandate: a textbook election.\n"
-               "TWO MEMBERS MAY LEAD AT ONCE, whenever a message is late or the network parts.\n",
+        printf("%s is valid: %u members, %u group%s, and no mandate: a textbook election.\n"
+               "TWO MEMBERS MAY LEAD AT ONCE if a message is late or the network is partitioned.\n",
                c->path, c->members, c->groups, c->groups == 1 ? "" : "s");
         return;
     }
-    printf("%s is right: %u members, %u of them vote, %u group%s.\n\n", c->path, c->members,
+    printf("%s is valid: %u members, %u of them vote, %u group%s.\n\n", c->path, c->members,
            m->voters, c->groups, c->groups == 1 ? "" : "s");
-    printf("A mandate lasts %.0f ms, renewed every %.0f ms; a leader uses %.1f ms of it.\n",
+    printf("A lease lasts %.0f ms and is renewed every %.0f ms; a leader uses %.1f ms of it.\n",
            m->lease / MILLISECOND, m->renewal / MILLISECOND, m->office / MILLISECOND);
-    printf("Somebody leads as long as %u of %u voters can talk to each other: %u may fail.\n",
+    printf("A leader needs %u of %u voters that reach each other: %u may fail.\n",
            m->voters - m->tolerated, m->voters, m->tolerated);
-    printf("A leader that is lost, or cut off, is replaced within %.0f ms, if nothing else\n"
-           "has failed for a lease and a message takes no longer than delay (%.0f ms).\n"
-           "Whatever has failed: within %.1f s from when a majority is connected again.\n",
+    printf("A leader that crashes or is cut off is replaced within %.0f ms, if nothing else\n"
+           "failed during the last lease and messages take at most delay (%.0f ms).\n"
+           "After any failures, a member leads within %.1f s once a majority is connected.\n",
            m->replaced / MILLISECOND, c->delay / MILLISECOND, m->bound / 1e6);
-    printf("One that resigns is replaced after at most %.0f ms, once its work has stopped.\n",
+    printf("A leader that resigns is replaced within %.0f ms after its work has stopped.\n",
            m->hand_over / MILLISECOND);
-    printf("\nTwo leaders at once are impossible while\n"
-           "  - the rates of any two clocks differ by at most %g %%, and none stands still;\n"
-           "  - every member has one state, which never goes back to an earlier one;\n"
+    printf("\nThere are never two leaders at once as long as\n"
+           "  - the rates of any two clocks differ by at most %g %%, and no clock stops;\n"
+           "  - each member has one state file, which is never replaced by an older copy;\n"
            "  - no lease was ever longer than max-lease (%.0f ms).\n"
-           "If a clock is worse than that, two may lead for a while; who checks their\n"
-           "tokens takes the larger one only.\n",
+           "If a clock exceeds that bound, two members may lead for a while. A resource\n"
+           "that checks the fencing token then rejects the leader with the smaller token.\n",
            c->rho / 1e4, c->max_lease / MILLISECOND);
     if (m->warning[0] != '\0')
         printf("\nWarning: %s.\n", m->warning);
@@ -102,9 +102,11 @@ int cmd_config(int argc, char **argv)
         .name = "config",
         .without = 1 << ASK_ID | 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
         .usage = "config check [FILE] | example",
-        .text = "check: whether the configuration is right, how long a change of leader takes with "
-                "it, and what must hold so that there are never two. example: one to begin with, "
-                "with every key.\nExit: 0; 64 bad usage, 78 it is not right.",
+        .text =
+            "check: check the configuration, and print how long a change of leader takes with it "
+            "and under which assumptions there are never two leaders. example: print a "
+            "configuration to start from, with every key.\nExit: 0 success; 64 bad usage; 78 "
+            "configuration refused.",
         .min = 1,
         .max = 2,
         .missing = "expected check or example"};

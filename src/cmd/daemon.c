@@ -1,4 +1,4 @@
-/* elect daemon: one member, in the foreground, and its guardian. */
+/* elect daemon: runs one member and its guardian in the foreground. */
 #include "../base/access.h"
 #include "../base/standard.h"
 #include "../daemon/daemon.h"
@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The command line and the name of the member, as far as they are known: complaints need them. */
+/* The command line and the name of the member, as far as they are known. Complaints need them. */
 static struct asked_for asked;
 static const char *named = "";
 
@@ -27,17 +27,18 @@ struct started {
     const struct config *c;
     const struct config_member *me;
     struct enrolment *e;
-    pid_t parent; /* it dies with that one; 0: it does not */
+    pid_t parent; /* the member is killed when this process ends; 0: it is not */
 };
 
+/* This process is killed when its parent ends. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* too late to be told */
+    if (getppid() != parent) /* it has ended already, so that no signal comes */
         raise(SIGKILL);
 }
 
-/* In a process of its own: its guardian has no key. */
+/* Runs in a process of its own, which alone reads the key. */
 static int run_member(const struct guard *guard, void *context)
 {
     const struct started *s = context;
@@ -58,10 +59,9 @@ static int run_member(const struct guard *guard, void *context)
     return status;
 }
 
-/* Its own options. */
 struct own_options {
     bool with_parent;
-    const char *level; /* NULL: as configured */
+    const char *level; /* NULL: that of the configuration */
 };
 
 static void take(void *context, int option, const char *value)
@@ -94,10 +94,11 @@ static bool take_level(const struct own_options *o, const struct config *c,
 int cmd_daemon(int argc, char **argv)
 {
     static const struct option_spec own[] = {
-        {"with-parent", 0, NULL, "end at once when the parent process ends; for demonstrations"},
+        {"with-parent", 0, NULL,
+         "end immediately when the parent process ends; for demonstrations"},
         {"log-level", 0, "LEVEL",
-         "print entries that are at least this serious: error, warning, notice, info or debug; "
-         "default: log-level in elect.conf"}};
+         "log entries of this level and above: error, warning, notice, info or debug; default: "
+         "log-level in elect.conf"}};
     static struct config c;
     static struct enrolment e;
     static struct journal journal;
@@ -106,13 +107,14 @@ int cmd_daemon(int argc, char **argv)
         .name = "daemon",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
         .usage = "daemon [-c FILE] [--id MEMBER] [--log-level LEVEL] [OPTIONS]",
-        .text = "Runs one member, in the foreground: systemd, or whatever runs it, restarts it. "
-                "What changes, and why, is logged on standard error (-o json: a line of JSON each, "
-                "-q: nothing). SIGTERM hands over and stops, SIGHUP is elect reload.\nExit: 0 told "
-                "to stop; 64 bad usage, 74 the state cannot be written any more, 75 it cannot "
-                "start now (its address, its lock), 78 the "
-                "configuration, the key or the state is refused: a restart would not help. 128 and "
-                "the number of a signal that has killed it.",
+        .text =
+            "Run one member in the foreground. A service manager, such as systemd, restarts it. "
+            "Each change and its cause is logged on standard error (-o json: as one line of "
+            "JSON; -q: not at all). SIGTERM: hand over and stop. SIGHUP: same as elect reload."
+            "\nExit: 0 stopped by a signal; 64 bad usage; 74 the state cannot be written any "
+            "more; 75 the daemon cannot start now, because its address or its state is in use; "
+            "78 configuration, key or state refused: a restart would not help; 128 + n the "
+            "member was killed by signal n.",
         .own = own,
         .owns = 2,
         .take = take,

@@ -1,4 +1,4 @@
-/* elect demo: five real daemons on this machine, to look at and to disturb. */
+/* elect demo: the command line of the demonstration. The demonstration itself is in src/demo/. */
 #include "../demo/demo.h"
 #include "../demo/guide.h"
 #include "member.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIMIT 27000000 /* microseconds for a script */
+#define LIMIT 27000000 /* microseconds that a script may take */
 
 struct demo_options {
     const char *algorithm, *members, *mandate, *limit;
@@ -91,7 +91,7 @@ static void print_json(const struct demo *d, const struct demo_measured *m)
     json_decref(o);
 }
 
-/* Of the terminal, if somebody looks at one and can press keys. */
+/* Returns true if standard input and output are a terminal that can show the live view. */
 static bool is_live(const struct demo_options *o, const struct asked_for *a)
 {
     const char *kind = getenv("TERM");
@@ -108,7 +108,7 @@ static bool has_colours(void)
            strcmp(kind + length - 2, "-m") != 0 && strstr(kind, "-mono") == NULL;
 }
 
-/* As if it had not waited to clean up. */
+/* Ends this process by the signal that asked it to end, now that everything is cleaned up. */
 static void die_of(int number)
 {
     sigset_t only;
@@ -145,8 +145,9 @@ static int play(struct demo *d, const struct asked_for *a, bool live)
         die_of(d->ended);
     if (d->lost)
         return ask_complain(a->verb, EXIT_IO,
-                            d->why.length > 0 ? d->why.bytes
-                                              : "the process that keeps the daemons is gone");
+                            d->why.length > 0
+                                ? d->why.bytes
+                                : "the supervisor of the daemons was killed: start the demo again");
     return EXIT_FINE;
 }
 
@@ -154,11 +155,12 @@ int cmd_demo(int argc, char **argv)
 {
     static const struct option_spec own[] = {
         {"algorithm", 0, "NAME", "bully, ring, active-ring or chang-roberts; default: bully"},
-        {"members", 0, "N", "how many processes, 3 to 9; default: 5"},
+        {"members", 0, "N", "number of processes, 3 to 9; default: 5"},
         {"mandate", 0, "none|majority",
-         "majority; or none: a textbook election, in which two may lead at once"},
-        {"script", 0, NULL, "play a crash, a recovery and a partition, and tell what happens"},
-        {"limit", 0, "TIME", "give a script up after that time; default: 27s"},
+         "whether a majority must confirm a leader; none: a textbook election, in which two may "
+         "lead at once; default: majority"},
+        {"script", 0, NULL, "play a crash, a recovery and a partition, and print what happens"},
+        {"limit", 0, "TIME", "end the script after this time, such as 500ms or 60s; default: 27s"},
     };
     static struct demo d;
     struct demo_options o = {0};
@@ -168,12 +170,12 @@ int cmd_demo(int argc, char **argv)
                    1 << ASK_TIMEOUT,
         .usage = "demo [--algorithm NAME] [--members N] [--script] [OPTIONS]",
         .text =
-            "Real daemons on this machine, with temporary state: watch them elect a leader, and "
+            "Run real daemons with temporary state on this machine, watch them elect a leader, and "
             "kill, stop and cut them off from the keyboard. Without a terminal, or with --script, "
-            "it plays by itself, within 30 s or --limit, and prints what it measured. It leaves "
-            "nothing behind, whatever ends it.\nExit: 0; 1 something did not happen in time, 64 "
-            "bad "
-            "usage, 74 no folder, sockets or processes, 128 and the number of a signal.",
+            "the demo plays a script, within 30 s or --limit, and prints what it measured. It "
+            "removes all its files and processes at the end.\nExit: 0 success; 1 an event did not "
+            "happen in time; 64 bad usage; 74 a folder, a socket or a process could not be "
+            "created; 128 + n killed by signal n.",
         .own = own,
         .owns = sizeof own / sizeof own[0],
         .take = take,
@@ -186,7 +188,7 @@ int cmd_demo(int argc, char **argv)
     if (!choose(&d.cluster, &o) || !read_limit(&d, o.limit))
         return EXIT_USAGE;
     bool live = is_live(&o, &a);
-    /* opened anew: whoever else uses it may wait */
+    /* opened again, so that O_NONBLOCK does not affect other users of the terminal */
     d.cluster.terminal =
         live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     live = d.cluster.terminal >= 0;

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #define PATIENCE 2      /* seconds */
-#define PAUSE    200000 /* microseconds between two questions to a daemon that has just started */
-#define STARTING 20     /* of these questions at most */
+#define PAUSE    200000 /* microseconds between two requests to a daemon that has just started */
+#define STARTING 20     /* how many such requests at most */
 
 static bool is_broken(const json_t *finding)
 {
@@ -42,9 +42,9 @@ static void add(json_t *all, enum doctor_severity severity, const char *area, co
     json_array_insert_new(all, at, f);
 }
 
-/* ---- what can be seen without the daemon ---- */
+/* ---- checks that need no daemon ---- */
 
-/* Adds a finding from the complaint "WHAT: REMEDY", or with the other remedy if it has none. */
+/* Adds a finding from the complaint "WHAT: REMEDY"; `otherwise` is the remedy if it names none. */
 static void add_complaint(json_t *all, const char *area, const char *object, char *complaint,
                           const char *otherwise)
 {
@@ -90,7 +90,8 @@ static void check_sockets(json_t *all, const struct config *c, const struct conf
     check_mode(all, path, 022, "other users may write to the state of the member", "chmod 600");
 }
 
-/* Suggests no chmod for a file without a key, or for a folder like /tmp: others may need it. */
+/* Suggests no chmod for a file that contains no key, or for a folder such as /tmp: other programs
+ * may need its mode. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;
@@ -218,9 +219,9 @@ static void check_without_daemon(json_t *all, const struct config *c, const stru
     add(all, DOCTOR_BROKEN, "daemon", m->name, "no daemon runs here", remedy);
 }
 
-/* ---- which member ---- */
+/* ---- the member ---- */
 
-/* Returns true if no process listens there. */
+/* Returns true if no process listens at the socket. */
 static bool is_silent(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -252,8 +253,8 @@ static json_t *ask(struct asked_for *a, int *status)
         return o;
     json_decref(o);
     *status = ask_complain(a->verb, EXIT_NO_DAEMON,
-                           "the daemon answers without findings: check which program, in which "
-                           "version, listens on its status socket");
+                           "the daemon answered without findings: check which program, and which "
+                           "version of it, listens at the status socket");
     return NULL;
 }
 
@@ -264,7 +265,7 @@ static json_t *report(const char *member, json_t *findings)
                      "groups", "findings", findings, "omitted", "disk", "stalls", "clocks");
 }
 
-/* Returns the member here; NULL with an exit status after having complained, or with a finding. */
+/* Returns the local member; or NULL, with an exit status after a complaint or with a finding. */
 static const struct config_member *choose_member(const struct asked_for *a, const struct config *c,
                                                  json_t *all, int *status)
 {
@@ -275,18 +276,18 @@ static const struct config_member *choose_member(const struct asked_for *a, cons
         return ask_member(a, c);
     const struct config_member *m = ask_local(c, &several, &why);
     if (m == NULL && several) {
-        args_complain(a->verb, c->state_dir, "several members are here: say which with --id");
+        args_complain(a->verb, c->state_dir, "several members are here: name one with --id");
     } else if (m == NULL && why.length > 0) {
         args_complain(a->verb, c->state_dir, why.bytes);
         *status = EXIT_NO_DAEMON;
     } else if (m == NULL) {
-        add(all, DOCTOR_BROKEN, "state", c->state_dir,
-            "no member of this cluster has its state here", "elect init, or correct state-dir");
+        add(all, DOCTOR_BROKEN, "state", c->state_dir, "no member of this cluster has a state here",
+            "run elect init, or correct state-dir");
     }
     return m;
 }
 
-/* Returns the findings, or NULL with an exit status after having complained. */
+/* Returns the findings, or NULL with an exit status after a complaint. */
 static json_t *examine(struct asked_for *a, int *status)
 {
     static struct config c;
@@ -367,9 +368,10 @@ int cmd_doctor(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "doctor",
         .usage = "doctor [GROUP] [OPTIONS]",
-        .text = "Find out what is wrong with the member here and its cluster, and what to do: one "
-                "line for each finding, the worst first.\nExit: 0 healthy, 1 warnings, 2 broken; 3 "
-                "the daemon does not answer, or this user may not ask it, 64 bad usage.",
+        .text =
+            "Find problems of the local member and its cluster. Print one line for each, the worst "
+            "first, with what to do.\nExit: 0 healthy; 1 warnings; 2 broken; 3 the daemon does "
+            "not answer, or this user may not query it; 64 bad usage.",
         .max = 1};
     struct asked_for a;
     size_t i, broken = 0;
@@ -378,7 +380,7 @@ int cmd_doctor(int argc, char **argv)
     if (status < 0)
         return ~status;
     if (a.words == 1 && a.group != NULL)
-        return args_complain(a.verb, a.word[0], "the group is given twice");
+        return args_complain(a.verb, a.word[0], "the group is given twice: leave one of them out");
     a.group = a.words == 1 ? a.word[0] : a.group;
     json_t *o = examine(&a, &status);
     if (o == NULL)

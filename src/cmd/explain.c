@@ -1,4 +1,4 @@
-/* elect explain: prints how the last change of leader came about, as the members recorded it. */
+/* elect explain: explains the last change of leader from the flight recorders of all members. */
 #include "../history/change.h"
 
 #include "../base/clock.h"
@@ -40,7 +40,7 @@ static bool leads_now(const struct history *h, const struct history_change *c)
            strcmp(field_text(history_group(h), "leader"), h->name[c->takes->member]) == 0;
 }
 
-/* Returns true if the old leader recorded its end, and the gap is more than clocks differ. */
+/* Returns true if the old leader recorded its end, and the gap is longer than the clock error. */
 static bool is_exact(const struct history_change *c)
 {
     return c->how == HISTORY_END_OWN && c->gap > c->error;
@@ -80,14 +80,15 @@ static void print_head(const struct history *h, const struct history_change *c)
     if (!now && leader == NULL)
         puts("No leader is known now.");
     else if (!now)
-        printf("%s leads now; how it came to that is not recorded by whoever answers.\n", leader);
+        printf("%s leads now; no member that answered has recorded how it became the leader.\n",
+               leader);
     if (c->old == NULL)
-        puts("Nobody led before it, as far as is recorded.");
+        puts("No earlier leader is recorded.");
     else if (c->before != NULL && c->how == HISTORY_END_OWN)
-        printf("Before it %s led, for %.1f s.\n", c->old,
+        printf("Before that, %s led for %.1f s.\n", c->old,
                (double)(c->end->over - c->before->at) / 1e6);
     else
-        printf("Before it %s led.\n", c->old);
+        printf("Before that, %s led.\n", c->old);
     putchar('\n');
 }
 
@@ -100,7 +101,7 @@ static void print_line(const struct history *h, const struct history_change *c,
     text_clear(&t);
     if (s->event == HISTORY_MEMBER_EVENT) {
         text_add(&t, h->name[s->member]);
-        text_add(&t, " hears: ");
+        text_add(&t, " learns: ");
     }
     text_add(&t, s == c->sign ? "the last sign of life of " : s->because);
     if (s == c->sign)
@@ -122,14 +123,16 @@ static void print_end(const struct history *h, const struct history_change *c)
     if (c->how == HISTORY_END_OWN)
         printf("%s stopped: %s.\n", c->old, c->end->because);
     else if (c->how == HISTORY_END_GUARDIAN)
-        printf("%s is dead, says its guardian.\n", c->old);
+        printf("The guardian of %s reported its death.\n", c->old);
     else if (c->how == HISTORY_END_RELEASED)
-        printf("%s said that it was over; %s heard it.\n", c->old, h->name[c->end->member]);
+        printf("%s released its term; %s received the release.\n", c->old, h->name[c->end->member]);
     else if (history_mandated(h))
-        printf("%s did not say that it stopped: nobody %s its place before its lease %s over.\n",
-               c->old, c->takes != NULL ? "took" : "takes", c->takes != NULL ? "was" : "is");
+        printf("%s did not report that it stopped: no other member %s office before its lease %s "
+               "over.\n",
+               c->old, c->takes != NULL ? "took" : "can take", c->takes != NULL ? "was" : "is");
     else
-        printf("Without a mandate nobody waits for %s: it may have led on.\n", c->old);
+        printf("%s did not report that it stopped: without a mandate, it may still lead.\n",
+               c->old);
 }
 
 static void print_tail(const struct history *h, const struct history_change *c)
@@ -141,7 +144,8 @@ static void print_tail(const struct history *h, const struct history_change *c)
     putchar('\n');
     print_end(h, c);
     if (c->measured && c->gap >= -c->error)
-        printf("%s for %s%.1f ms.\n", c->takes != NULL ? "Nobody led" : "No leader is known",
+        printf("%s for %s%.1f ms.\n",
+               c->takes != NULL ? "There was no leader" : "No leader has been known",
                is_exact(c) ? "" : "at most ",
                milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
     else if (c->measured)
@@ -153,13 +157,14 @@ static void print_tail(const struct history *h, const struct history_change *c)
     text_clear(&t);
     add_names(h, silent, &t);
     if (silent != 0)
-        printf("%s did not answer: what was seen there is missing.\n", t.bytes);
+        printf("%s did not answer: the steps recorded there are missing.\n", t.bytes);
     text_clear(&t);
     add_names(h, slow, &t);
     if (slow != 0)
-        printf("%s answered only in part: some of what was seen there is missing.\n", t.bytes);
+        printf("%s answered only in part: some steps recorded there are missing.\n", t.bytes);
     if (h->error >= 100)
-        printf("Times of other members are right to within %.1f ms.\n", milliseconds(h->error));
+        printf("The times of other members have an error of at most %.1f ms.\n",
+               milliseconds(h->error));
 }
 
 /* ---- JSON ---- */
@@ -221,12 +226,12 @@ int cmd_explain(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "explain",
         .usage = "explain [-g GROUP] [OPTIONS]",
-        .text = "How it came to the last change of leader: what was noticed, when, by whom, by "
-                "which rule, why the old one stopped, and how long nobody led; from the flight "
-                "recorders of all members that can be reached. Times are counted from when the "
-                "new one leads; if nobody does, from now.\nExit: 0; 1 no change is recorded, 3 no "
-                "daemon answers, 64 bad "
-                "usage, 78 no configuration."};
+        .text = "Explain the last change of leader from the flight recorders of all members that "
+                "answer: the steps of the members and their rules, why the old leader stopped, "
+                "and how long there was no leader. Times are relative to the moment when the new "
+                "leader took office, or to now if there is none.\nExit: 0 success; 1 no change is "
+                "recorded, or no such group; 3 no daemon answers; 64 bad usage; 78 configuration "
+                "refused."};
     static struct history_change c;
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);

@@ -1,5 +1,5 @@
-/* See export.h. The scenario is played before it is saved, so that the user learns whether it ends
- * as the history did. */
+/* Converts the history of a cluster to a scenario, and plays it before it is saved, so that the
+ * user learns whether it ends as the history did. */
 #include "export.h"
 
 #include "../base/access.h"
@@ -19,15 +19,18 @@ static const char *leader_of(const struct history *h)
 static void compare(const struct history *h, const char *file, unsigned leads, bool known)
 {
     const char *now = leader_of(h);
-    printf("%s: elect sim replays it", file);
+    printf("%s: written for elect sim", file);
     if (now == NULL)
-        puts("; nobody is known to lead here now");
+        puts("; no leader is known now, so its end was not compared");
     else if (known && leads == history_id(h, history_member(h, now)))
-        printf(", and ends as it did: %s leads\n", now);
+        printf("; its replay ends as the history did: %s leads\n", now);
     else if (known)
-        printf(", but ends otherwise: %u leads there, and %s here\n", leads, now);
+        printf("; its replay ends differently: member %u leads there, and %s in the cluster\n",
+               leads, now);
     else
-        printf(", but ends otherwise: nobody leads there, and %s here\n", now);
+        printf(
+            "; its replay ends differently: no member leads there, and %s leads in the cluster\n",
+            now);
 }
 
 int export_history(struct asked_for *a, const char *file)
@@ -49,8 +52,9 @@ int export_history(struct asked_for *a, const char *file)
     char *story = script != NULL ? save_replay(script, PROPERTY_COUNT, &why, &outcome) : NULL;
     if (script == NULL)
         status = ask_complain(a->verb, EXIT_NO,
-                              history_mandated(h) ? "no leader is recorded"
-                                                  : "only the history of a cluster with a mandate");
+                              history_mandated(h)
+                                  ? "no leader is recorded"
+                                  : "only the history of a cluster with a mandate can be exported");
     else if (story == NULL)
         status = ask_complain(a->verb, EXIT_NO, why.bytes);
     else

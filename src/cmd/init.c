@@ -1,5 +1,5 @@
-/* elect init: a cluster, or a member of it, for the first time; and elect readmit, for a member
- * that has lost its state. */
+/* elect init: creates a cluster, or the state of a member that never ran. elect readmit: creates a
+ * new state for a member that lost its state. */
 #include "../base/access.h"
 #include "../daemon/enrolment.h"
 #include "member.h"
@@ -14,13 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Milliseconds in which a member that remembers this one answers, at least; and their parts. */
+/* How long elect init waits at least for members that remember this one, in milliseconds, and in
+ * how many turns. */
 #define PROBE       1000
 #define PROBE_TURNS 10
 
 #define DEFAULT_GROUP "main"
 
-/* Where the service is installed its user runs the daemon: what root makes is its. */
+/* Makes the user of the installed service, who runs the daemon, the owner of a file that root has
+ * created. */
 static void give_away(const char *path)
 {
     const struct passwd *user = geteuid() == 0 ? getpwnam("elect") : NULL;
@@ -28,7 +30,7 @@ static void give_away(const char *path)
     struct stat is;
     if (fd < 0)
         return;
-    /* What root has just made has no other name. */
+    /* A file that root has just created has no other link, which a user might have made. */
     if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
         (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
     close(fd);
@@ -48,7 +50,7 @@ static void take_init(void *context, int option, const char *value)
     o->new_cluster = true;
 }
 
-/* a=10.0.0.1:7400,10.1.0.1:7400 */
+/* Writes the section of a member from a word such as a=10.0.0.1:7400,10.1.0.1:7400. */
 static bool write_member(FILE *out, const struct asked_for *a, const char *word, unsigned id)
 {
     const char *equals = strchr(word, '=');
@@ -59,7 +61,7 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     bool printable = true;
     for (const char *at = word; *at != '\0'; at++)
         printable = printable && (unsigned char)*at > ' ' && *at != 0x7f;
-    /* A bracket in the name would end the head of its section, and the rest be dropped. */
+    /* A bracket in the name would end the section header early. */
     if (equals == NULL || equals == word || memchr(word, ']', (size_t)(equals - word)) != NULL ||
         length >= sizeof first || !printable) {
         args_complain(a->verb, word, "expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
@@ -69,7 +71,7 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     first[length] = '\0';
     if (!config_address(first, &address, &host)) {
         args_complain(a->verb, word,
-                      "no address: expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
+                      "invalid address: expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
         return false;
     }
     fprintf(out, "\n[member %.*s]\nid = %u\naddress = %s\n", (int)(equals - word), word, id,
@@ -77,7 +79,7 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     return true;
 }
 
-/* Returns the text of a configuration with the first `members` of those that were named. */
+/* Returns the text of a configuration with the first `members` arguments, or NULL. */
 static char *new_config(const struct asked_for *a, const char *path, unsigned members,
                         const char *group)
 {
@@ -91,7 +93,7 @@ static char *new_config(const struct asked_for *a, const char *path, unsigned me
     randombytes_buf(cluster, sizeof cluster);
     sodium_bin2hex(hex, sizeof hex, cluster, sizeof cluster);
     fprintf(out,
-            "# The same file on every member. elect config example shows what else there is.\n"
+            "# Use the same file on every member. elect config example prints all other keys.\n"
             "[cluster]\nid = %s\n",
             hex);
     if (strcmp(path, ASK_CONFIG) != 0)
@@ -131,9 +133,9 @@ static bool is_id_named(const struct asked_for *a)
     return found;
 }
 
-/* Returns the text of the new cluster's configuration, or NULL after a complaint that cites the
- * argument which is wrong: there is no file yet that a complaint could cite. Members are added one
- * at a time, so that the last one is the wrong one. */
+/* Returns the text of the new cluster's configuration, or NULL after a complaint. The complaint
+ * names the wrong argument, because there is no file yet whose line it could name. To find that
+ * argument, members are added one at a time. */
 static char *checked_config(const struct asked_for *a, const char *path, struct config *c)
 {
     const char *group = a->group != NULL ? a->group : DEFAULT_GROUP;
@@ -173,12 +175,14 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
     if (fd >= 0)
         unlink(path);
     snprintf(why, sizeof why, "%s: %s", path,
-             error == EEXIST ? "there is a cluster already: elect init makes a member of it"
-                             : access_text(error, path, ACCESS_MAKE));
+             error == EEXIST
+                 ? "a configuration exists already: without --new-cluster, elect init creates the "
+                   "state of a member"
+                 : access_text(error, path, ACCESS_MAKE));
     return ask_complain(a->verb, error == EEXIST ? EXIT_NO : EXIT_IO, why);
 }
 
-/* A folder for it, if there is none; those above must be there. */
+/* Creates the folder of a file if it does not exist. The folder above it must exist. */
 static int make_folder_of(const struct asked_for *a, const char *path)
 {
     char folder[CONFIG_PATH], why[CONFIG_PATH + 128];
@@ -218,12 +222,13 @@ static int make_cluster(const struct asked_for *a, struct config *c)
     }
     give_away(c->key_file);
     if (!a->quiet)
-        printf("%s and %s are there: copy both to every member.\n", path, c->key_file);
+        printf("%s and %s created: copy both to every member\n", path, c->key_file);
     return 0;
 }
 
 /* ---- a member ---- */
 
+/* Returns true if the first address of the member is one of this machine. */
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
@@ -231,7 +236,8 @@ static bool is_local(const struct config_member *m)
     return known && enroll_is_local(&at);
 }
 
-/* Somebody asks the others, and waits: whether they remember it, or until they have told enough. */
+/* A member without a state asks the other members: whether they remember it (init), or what it had
+ * promised (readmit). */
 struct asking {
     uv_loop_t loop;
     uv_timer_t timer;
@@ -239,7 +245,7 @@ struct asking {
     const struct config *config;
     bool quiet, readmits, done;
     unsigned turns;
-    uint32_t remembered; /* the incarnation that somebody has met */
+    uint32_t remembered; /* the latest incarnation that another member has met; 0: none */
     elect_set answered;
     char why[256];
 };
@@ -277,15 +283,14 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     if (!q->readmits && (q->remembered > 0 || others == q->config->members - 1))
         uv_stop(&q->loop);
     if (q->readmits && !q->quiet && out->rule.number == ELECT_RULE_WAITS_IT_OUT)
-        printf(
-            "group %s: enough members have answered; waiting until nothing that was promised can "
-            "be in force\n",
-            q->config->group[group]);
+        printf("group %s: enough members have answered; waiting until all earlier promises have "
+               "expired\n",
+               q->config->group[group]);
     fflush(stdout);
 }
 
-/* Counts turns instead of looking at one deadline: after a stall of this process the loop reads
- * the answers that have come in before the next turn is due. */
+/* Counts turns instead of waiting for one deadline: after a stall of this process the loop reads
+ * the answers that have arrived before the next turn is due. */
 static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
@@ -293,7 +298,7 @@ static void one_more_turn(uv_timer_t *timer)
         uv_stop(&q->loop);
 }
 
-/* False, with why. */
+/* Asks the other members. Returns false, with a complaint in q->why, if that failed. */
 static bool ask_others(struct asking *q, const struct config *c, const struct config_member *me,
                        const struct keys *keys)
 {
@@ -319,9 +324,9 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.context = q;
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
-    /* The first question may be lost, before there is a session; the second one comes within two
-     * renewals. The wait ends before max-lease is over: then a member that is to be readmitted asks
-     * a second time, which is not wanted here. */
+    /* The first question may be lost before there is a session; the second one is sent within two
+     * renewals. The wait of elect init ends before max-lease is over, because a readmission would
+     * then ask again, which is not wanted here. */
     uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;
@@ -338,7 +343,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     return q->why[0] == '\0';
 }
 
-/* Never in place of a state that was lost: what it promised must not be forgotten. */
+/* Creates the state of a member. Refuses if another member remembers it: then it has lost a state
+ * whose promises may still be in force. */
 static int make_member(const struct asked_for *a, const struct config *c,
                        const struct config_member *me, const struct keys *keys)
 {
@@ -351,7 +357,8 @@ static int make_member(const struct asked_for *a, const struct config *c,
     if (!access_check(path, ACCESS_MAKE, &denied))
         return ask_complain(a->verb, EXIT_CONFIG, denied.bytes);
     if (access(path, F_OK) == 0) {
-        snprintf(why, sizeof why, "%s: %s was made before", path, me->name);
+        snprintf(why, sizeof why, "%s: the state of %s exists already: start it with elect daemon",
+                 path, me->name);
         return ask_complain(a->verb, EXIT_NO, why);
     }
     if (keys != NULL && c->mandate != ELECT_NO_MANDATE &&
@@ -359,7 +366,8 @@ static int make_member(const struct asked_for *a, const struct config *c,
         if (q.remembered > 0)
             snprintf(
                 why, sizeof why,
-                "%s: others remember it (incarnation %u): it has lost its state; elect readmit",
+                "%s: other members remember it (incarnation %u), so it has lost its state: run "
+                "elect readmit",
                 me->name, q.remembered);
         else
             snprintf(why, sizeof why, "%s", q.why);
@@ -369,7 +377,7 @@ static int make_member(const struct asked_for *a, const struct config *c,
         return ask_complain(a->verb, EXIT_CONFIG, why);
     give_away(path);
     if (!a->quiet)
-        printf("member %s (%u) is made: %s\n", me->name, me->peer.id, path);
+        printf("member %s (%u) created: %s\n", me->name, me->peer.id, path);
     return EXIT_FINE;
 }
 
@@ -388,18 +396,19 @@ int cmd_init(int argc, char **argv)
 {
     static struct config c;
     static const struct option_spec own[] = {
-        {"new-cluster", 0, NULL, "first make the cluster: its configuration and its key"}};
+        {"new-cluster", 0, NULL, "first create the cluster: its configuration and its key"}};
     struct init_options options = {0};
     struct verb_spec spec = {
         .name = "init",
         .without = 1 << ASK_SOCKET | 1 << ASK_OUTPUT | 1 << ASK_TIMEOUT,
         .usage = "init [-c FILE] [--id MEMBER]\n"
                  "       elect init --new-cluster NAME=HOST:PORT ... [-c FILE] [-g GROUP]",
-        .text = "Makes the state of a member that never ran: of the one whose address is this "
-                "machine's, or of all such ones. Refused if another member remembers it: a state "
-                "that was lost is not made anew, see elect readmit.\nExit: 0; 1 refused, with the "
-                "reason; 64 bad usage, 74 what is to be made cannot be written, 78 the "
-                "configuration or the key is refused.",
+        .text =
+            "Create the state of each member that has an address of this machine, or of the one "
+            "that --id names, before it runs for the first time. Refused if another member "
+            "remembers it, because it has lost its state then: see elect readmit.\nExit: 0 "
+            "success; 1 refused, with the reason; 64 bad usage; 74 a file cannot be written; 78 "
+            "configuration, key or state refused.",
         .max = 64,
         .own = own,
         .owns = 1,
@@ -415,12 +424,13 @@ int cmd_init(int argc, char **argv)
     text_clear(&why);
     if (options.new_cluster != (a.words > 0))
         return args_complain(a.verb, a.words > 0 ? a.word[0] : "--new-cluster",
-                             a.words > 0 ? "members are named with --new-cluster only"
-                                         : "expected its members: NAME=HOST:PORT ...");
+                             a.words > 0
+                                 ? "unexpected argument: name members only with --new-cluster"
+                                 : "expected the members: NAME=HOST:PORT ...");
     if (a.group != NULL && !options.new_cluster)
-        return args_complain(a.verb, "--group", "it names the group of a --new-cluster only");
-    if (options.new_cluster && !is_id_named(&a)) /* before anything is made */
-        return args_complain(a.verb, a.id, "--new-cluster names no such member");
+        return args_complain(a.verb, "--group", "use it only with --new-cluster");
+    if (options.new_cluster && !is_id_named(&a)) /* before any file is written */
+        return args_complain(a.verb, a.id, "no such member among the arguments of --new-cluster");
     if (sodium_init() < 0)
         return ask_complain(a.verb, EXIT_IO, "no memory");
     status = options.new_cluster ? make_cluster(&a, &c) : ask_config(&a, &c) ? 0 : EXIT_CONFIG;
@@ -439,7 +449,7 @@ int cmd_init(int argc, char **argv)
     keys_wipe(&keys);
     if (made == 0 && !options.new_cluster)
         return ask_complain(a.verb, EXIT_NO,
-                            "no member has an address of this machine: say which with --id");
+                            "no member has an address of this machine: name one with --id");
     return status;
 }
 
@@ -451,10 +461,11 @@ int cmd_readmit(int argc, char **argv)
         .name = "readmit",
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_OUTPUT | 1 << ASK_TIMEOUT,
         .usage = "readmit [-c FILE] --id MEMBER",
-        .text = "A member that has lost its state asks the others what was promised, waits until "
-                "nothing of it can be in force (max-lease), and gets a new one. Then start it with "
-                "elect daemon. Waits as long as too few others answer.\nExit: 0; 64 bad usage, 78 "
-                "refused, with the reason."};
+        .text =
+            "Create a new state for a member that lost its state: ask the other members what it "
+            "had promised, and wait until all these promises have expired (max-lease). Waits "
+            "as long as too few other members answer. Then start the member with elect "
+            "daemon.\nExit: 0 success; 64 bad usage; 78 refused, with the reason."};
     struct asked_for a;
     struct keys keys;
     struct text why;
@@ -467,7 +478,7 @@ int cmd_readmit(int argc, char **argv)
     if (!ask_config(&a, &c))
         return EXIT_CONFIG;
     if (a.id == NULL)
-        return args_complain(a.verb, "--id", "say which member has lost its state");
+        return args_complain(a.verb, "--id", "expected the member that lost its state");
     const struct config_member *me = ask_member(&a, &c);
     if (me == NULL)
         return EXIT_USAGE;
@@ -476,14 +487,14 @@ int cmd_readmit(int argc, char **argv)
     q = (struct asking){.quiet = a.quiet, .readmits = true};
     config_state_path(&c, me->peer.id, path);
     if (lstat(path, &is) == 0)
-        text_complain(&why, path, "it exists already",
-                      ": if it is damaged, move it away first; if not, elect daemon can use it");
+        text_complain(&why, path, "the state exists already",
+                      ": if it is damaged, move it away first; if not, start elect daemon");
     if (why.length > 0 || !make_folder(&a, c.state_dir) || !access_check(path, ACCESS_MAKE, &why)) {
         keys_wipe(&keys);
         return why.length > 0 ? ask_complain(a.verb, EXIT_CONFIG, why.bytes) : EXIT_CONFIG;
     }
     if (!a.quiet)
-        printf("asking the other members what %s has promised\n", me->name);
+        printf("asking the other members what %s had promised\n", me->name);
     fflush(stdout);
     bool fine = ask_others(&q, &c, me, &keys);
     keys_wipe(&keys);
@@ -491,6 +502,6 @@ int cmd_readmit(int argc, char **argv)
         return ask_complain(a.verb, EXIT_CONFIG, q.why);
     give_away(path);
     if (!a.quiet)
-        printf("%s has a state again: start it with elect daemon\n", me->name);
+        printf("%s has a new state: start it with elect daemon\n", me->name);
     return EXIT_FINE;
 }

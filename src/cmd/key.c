@@ -1,4 +1,5 @@
-/* elect key: rotation without a stop. Keys are in files; the daemon is told their numbers. */
+/* elect key: replaces the key of the cluster without downtime. Keys are only in files; requests to
+ * the daemon contain their numbers. */
 #include "../daemon/keys.h"
 #include "member.h"
 
@@ -17,9 +18,9 @@ static void take_force(void *context, int option, const char *value)
     *force = true;
 }
 
-/* In words, or just the number. */
-static void say(const struct asked_for *a, unsigned id, const char *before, const char *what,
-                const char *behind)
+/* Prints what has happened to a key, or with -o json its number. */
+static void print_result(const struct asked_for *a, unsigned id, const char *before,
+                         const char *what, const char *behind)
 {
     if (a->json && !a->quiet) {
         json_t *o = json_pack("{s:i}", "key", (int)id);
@@ -41,8 +42,8 @@ static int make(const struct asked_for *a, const char *path)
     struct keys old = {0}, new = {.count = 1};
     struct text why;
     text_clear(&why);
-    bool member =
-        a->config != NULL || access(ASK_CONFIG, F_OK) == 0; /* its number is another one */
+    /* on a member, the new key must have a number that the key file does not use */
+    bool member = a->config != NULL || access(ASK_CONFIG, F_OK) == 0;
     if (member && !ask_config(a, &c))
         return EXIT_CONFIG;
     if (member && !keys_read(&old, c.key_file, KEYS_LOOKED_AFTER, &why))
@@ -50,7 +51,8 @@ static int make(const struct asked_for *a, const char *path)
     keys_draw(&old, &new.key[0]);
     bool fine = keys_write(&new, path, true, &why);
     if (fine)
-        say(a, new.key[0].id, "is in ", path, ": copy it to every member, and install it there");
+        print_result(a, new.key[0].id, "is in ", path,
+                     ": copy it to every member and install it there");
     keys_wipe(&old);
     keys_wipe(&new);
     return fine ? EXIT_FINE : complain(a, &why);
@@ -70,7 +72,7 @@ static int tell(const struct asked_for *a, const char *verb, int id, bool force)
     return fine ? EXIT_FINE : status;
 }
 
-/* First the file, then the daemon reads it: no key is ever in a request. */
+/* Writes the file first and then tells the daemon to read it: no request ever contains a key. */
 static int install(const struct asked_for *a, const struct config *c, const char *path)
 {
     struct keys all, new;
@@ -80,30 +82,33 @@ static int install(const struct asked_for *a, const struct config *c, const char
         !keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     struct keys before = all;
-    bool there = false; /* members here may share the file */
+    bool there = false; /* the members on this machine may share the file */
     for (unsigned i = 0; i < all.count; i++)
         there = there || sodium_memcmp(&all.key[i], &new.key[0], sizeof new.key[0]) == 0;
     if (new.count != 1)
         text_add(&why, "expected a file with one key");
     else if (!there && all.count == ELECT_UV_KEYS)
-        text_add(&why, "there are two keys already: remove one first");
+        text_add(&why, "the key file has two keys already: remove one first");
     else if (!there && all.key[0].id == new.key[0].id)
-        text_add(&why, "another key with that number is there already");
+        text_add(
+            &why,
+            "the key file has another key with this number: make a new one with elect key new");
     else if (!there)
         all.key[all.count++] = new.key[0];
     bool fine = why.length == 0 && (there || keys_write(&all, c->key_file, false, &why));
     int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
     if (fine && !there && status != EXIT_FINE)
-        keys_write(&before, c->key_file, false, &why); /* as it was */
+        keys_write(&before, c->key_file, false, &why); /* restores it */
     if (status == EXIT_FINE)
-        say(a, new.key[0].id, "is accepted here", "", "; once it is on all members, use it");
+        print_result(a, new.key[0].id, "is accepted here", "",
+                     ": when all members accept it, use it");
     keys_wipe(&all);
     keys_wipe(&before);
     keys_wipe(&new);
     return status;
 }
 
-/* First the daemon, which may refuse, then the file. */
+/* Tells the daemon first, because it may refuse, and then changes the file. */
 static int change(const struct asked_for *a, const struct config *c, const char *number, bool use,
                   bool force)
 {
@@ -118,8 +123,8 @@ static int change(const struct asked_for *a, const struct config *c, const char 
         return complain(a, &why);
     while (at < all.count && all.key[at].id != id)
         at++;
-    if (at == all.count && use) /* one that is removed may be in use by a daemon all the same */
-        return ask_complain(a->verb, EXIT_NO, "there is no such key, see elect key list");
+    if (at == all.count && use) /* the daemon may still have a removed key that the file lacks */
+        return ask_complain(a->verb, EXIT_NO, "no such key, see elect key list");
     int status = tell(a, use ? "key-use" : "key-remove", (int)id, force);
     if (status == EXIT_FINE && at < all.count) {
         struct elect_key first = all.key[at];
@@ -135,7 +140,7 @@ static int change(const struct asked_for *a, const struct config *c, const char 
             status = complain(a, &why);
     }
     if (status == EXIT_FINE)
-        say(a, (unsigned)id, "is ", use ? "used" : "removed", "");
+        print_result(a, (unsigned)id, "is ", use ? "used" : "removed", "");
     keys_wipe(&all);
     return status;
 }
@@ -159,7 +164,7 @@ static int list(const struct asked_for *a)
     json_array_foreach(json_object_get(o, "members"), i, p)
     {
         if (text && json_is_false(json_object_get(p, "same_keys")))
-            printf("%s accepts other keys\n", json_string_value(json_object_get(p, "member")));
+            printf("%s accepts different keys\n", json_string_value(json_object_get(p, "member")));
     }
     json_decref(o);
     return EXIT_FINE;
@@ -169,17 +174,20 @@ int cmd_key(int argc, char **argv)
 {
     static struct config c;
     static const struct option_spec own[] = {
-        {"force", 0, NULL, "remove: also a key that members use; that cuts them off"}};
+        {"force", 0, NULL,
+         "remove: remove the key even if other members use it, which cuts them off"}};
     bool force = false;
     struct verb_spec spec = {
         .name = "key",
         .without = 1 << ASK_GROUP,
         .usage = "key new FILE | install FILE | use N | remove N [--force] | list",
-        .text = "The key of the cluster, and how to replace it without a stop: make a new one, "
-                "copy it to every member and install it there; when all accept it, use it "
-                "everywhere; then remove the old one everywhere. A stolen key: remove it with "
-                "--force.\nExit: 0; 1 refused, with the reason; 3 no daemon answers, 64 bad usage, "
-                "78 a key file or the configuration is refused.",
+        .text =
+            "Replace the key of the cluster without downtime. new: write a new key to FILE; copy "
+            "it to every member. install: accept that key, too; run this on every member. use: "
+            "use key N; run this on every member. remove: accept key N no longer; run this on "
+            "every member. list: print the keys that are accepted. If a key was stolen, remove "
+            "it with --force.\nExit: 0 success; 1 refused, with the reason; 3 no daemon "
+            "answers; 64 bad usage; 78 key file or configuration refused.",
         .min = 1,
         .max = 2,
         .missing = "expected new, install, use, remove or list",
@@ -199,9 +207,9 @@ int cmd_key(int argc, char **argv)
         return args_complain(a.verb, a.word[0], why.bytes);
     if ((a.words == 2) != (which != 4))
         return args_complain(a.verb, a.word[0],
-                             which == 4   ? "nothing goes with it"
-                             : which <= 1 ? "a file is missing"
-                                          : "the number of a key is missing");
+                             which == 4   ? "unexpected argument: elect key list accepts none"
+                             : which <= 1 ? "expected a file"
+                                          : "expected the number of a key");
     if (sodium_init() < 0)
         return ask_complain(a.verb, EXIT_IO, "no memory");
     if (which == 0)

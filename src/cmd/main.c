@@ -1,4 +1,4 @@
-/* The command: a table of verbs. */
+/* The command: finds the verb on the command line and runs it. */
 #include "member.h"
 #include "verify.h"
 
@@ -7,27 +7,27 @@
 #include <string.h>
 
 static const struct verb verbs[] = {
-    {"init", cmd_init, "make a cluster, or a member of it"},
+    {"init", cmd_init, "create a cluster, or the state of a member"},
     {"daemon", cmd_daemon, "run a member"},
-    {"run", cmd_run, "run a command only while the member here leads"},
-    {"is-leader", cmd_is_leader, "whether the member here leads, for scripts"},
-    {"leader", cmd_leader, "who leads"},
-    {"status", cmd_status, "who leads, since when, and what is known of each member"},
-    {"members", cmd_members, "the members, on each network"},
-    {"doctor", cmd_doctor, "find out what is wrong, and what to do"},
-    {"watch", cmd_watch, "every change, as it happens"},
-    {"history", cmd_history, "what has changed, and why"},
-    {"explain", cmd_explain, "how it came to the last change of leader"},
+    {"run", cmd_run, "run a command only while the local member leads"},
+    {"is-leader", cmd_is_leader, "test whether the local member leads, for scripts"},
+    {"leader", cmd_leader, "print the name of the leader"},
+    {"status", cmd_status, "show the leader, the quorum, the local work and the members"},
+    {"members", cmd_members, "show the members and their links"},
+    {"doctor", cmd_doctor, "find problems, and say how to solve them"},
+    {"watch", cmd_watch, "print every change as it happens"},
+    {"history", cmd_history, "print the latest changes and their causes"},
+    {"explain", cmd_explain, "explain the last change of leader"},
     {"resign", cmd_resign, "make the leader hand over"},
-    {"transfer", cmd_transfer, "make the leader hand over to a certain member"},
-    {"pause", cmd_pause, "hold no elections until resume"},
-    {"resume", cmd_resume, "elections are held again"},
-    {"reload", cmd_reload, "the daemon reads its configuration again"},
-    {"key", cmd_key, "replace the key of the cluster, without a stop"},
-    {"config", cmd_config, "check a configuration, or show an example"},
-    {"readmit", cmd_readmit, "a member that has lost its state comes back"},
-    {"demo", cmd_demo, "real daemons on this machine, to look at and to disturb"},
-    {"sim", cmd_sim, "simulate an election: one, told step by step, or thousands"},
+    {"transfer", cmd_transfer, "make the leader hand over to a given member"},
+    {"pause", cmd_pause, "hold no elections until elect resume"},
+    {"resume", cmd_resume, "hold elections again"},
+    {"reload", cmd_reload, "make the daemon read its configuration again"},
+    {"key", cmd_key, "replace the key of the cluster without downtime"},
+    {"config", cmd_config, "check a configuration, or print an example"},
+    {"readmit", cmd_readmit, "give a member that lost its state a new one"},
+    {"demo", cmd_demo, "watch and disturb real daemons on this machine"},
+    {"sim", cmd_sim, "simulate one election step by step, or thousands"},
     {"verify", cmd_verify, "explore every possible history of a small cluster"},
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
@@ -39,14 +39,14 @@ static void print_help(void)
          "Elect chooses one leader among the processes of a cluster.\n");
     for (size_t i = 0; i < VERB_COUNT; i++)
         printf("  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    puts("  help       elect help VERB: the options of a verb\n"
-         "  version    the version of this program\n"
+    puts("  help       print this list, or the options of a verb: elect help VERB\n"
+         "  version    print the version\n"
          "\n"
          "  --version    print the version\n"
          "\n"
-         "Exit: 0 fine, 1 no, refused, or an expectation is broken, 2 no leader, 3 no\n"
-         "daemon answers, 64 bad usage, 74 reading or writing failed, 75 not now, 78\n"
-         "configuration, key or state refused.");
+         "Exit: 0 success; 1 no, or refused, or an expectation is not met; 2 no leader;\n"
+         "3 no daemon answers; 64 bad usage; 74 reading or writing failed; 75 try again\n"
+         "later; 78 configuration, key or state refused.");
 }
 
 static const struct verb *find(const char *name)
@@ -57,8 +57,7 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* A verb that disturbs a leader, or forgets a state, is not suggested to a user who mistyped
- * another one. */
+/* A user who mistyped a verb gets no suggestion that would disturb a leader or replace a state. */
 static bool is_harmless(const struct verb *v)
 {
     return v->run != cmd_resign && v->run != cmd_transfer && v->run != cmd_pause &&
@@ -102,18 +101,18 @@ static int help(const char *name)
     return EXIT_FINE;
 }
 
-/* `word` is what follows the verb, or NULL. */
+/* `word` is the argument after the verb, or NULL. */
 static int print_version(const char *word)
 {
     if (word != NULL && asks_help(word))
         return help(NULL);
     if (word != NULL)
-        return args_complain("version", word, "unexpected: elect version takes no arguments");
+        return args_complain("version", word, "unexpected argument: elect version accepts none");
     puts("elect " ELECT_VERSION);
     return EXIT_FINE;
 }
 
-/* Options may stand before the verb: returns where the verb is, or 0. */
+/* Returns the index of the verb, which may come after options, or 0 if there is no verb. */
 static int find_verb(int argc, char **argv)
 {
     static const char *const valued[] = {"-o", "--output", "-c",   "--config", "-g", "--group",
@@ -141,7 +140,7 @@ static int run(int argc, char **argv)
                                  "unknown option, or its verb is missing: see elect --help");
         if (argc > 1)
             return help(NULL);
-        return args_complain("", "", "a verb is missing, see elect --help");
+        return args_complain("", "", "expected a verb, see elect --help");
     }
     if (strcmp(argv[at], "help") == 0)
         return help(at + 1 < argc ? argv[at + 1] : NULL);
@@ -150,7 +149,7 @@ static int run(int argc, char **argv)
     const struct verb *verb = find(argv[at]);
     if (verb == NULL)
         return unknown_verb(argv[at]);
-    char *name = argv[at]; /* options that stood before the verb move behind it */
+    char *name = argv[at]; /* moves the options before the verb after it */
     memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
     argv[1] = name;
     return verb->run(argc - 1, argv + 1);

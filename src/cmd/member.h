@@ -1,4 +1,4 @@
-/* The verbs of a member that runs, or is to run. */
+/* The verbs that deal with a member of a real cluster. */
 #ifndef ELECT_CMD_MEMBER_H
 #define ELECT_CMD_MEMBER_H
 

@@ -1,4 +1,4 @@
-/* A progress bar on standard error, redrawn at most ten times a second. */
+/* Shows a progress bar on standard error, and draws it at most ten times a second. */
 #include "sim.h"
 
 #include <time.h>

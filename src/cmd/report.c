@@ -1,4 +1,4 @@
-/* What came of one election, or of many: as text, or as one JSON object. */
+/* Prints the outcome of one election, or of many, as text or as one JSON object. */
 #include "sim.h"
 
 #include <jansson.h>
@@ -98,7 +98,7 @@ static void report_json(const struct outcome *o, const char *expectation)
     print_json(object);
 }
 
-/* The lab's; a world has narrate_outcome. */
+/* Only for the lab: trace_outcome prints the outcome of a world. */
 static void report_text(const struct outcome *o)
 {
     const char *gap = ": ";
@@ -220,7 +220,7 @@ static void statistics_text(const struct statistics *s, const char *command)
     if (s->heartbeats.max > 0)
         print_row("heartbeats", &s->heartbeats);
     if (s->failed > 0) {
-        printf("\nnot as it should be: seed");
+        printf("\nno agreement, or a violation: seed");
         for (unsigned i = 0; i < s->failed; i++)
             printf(" %llu", (unsigned long long)s->failed_seed[i]);
         printf("%s\nreplay: %s --seed %llu\n", s->failed == REPORT_MAX_SEEDS ? " ..." : "", command,

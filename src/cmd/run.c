@@ -1,4 +1,4 @@
-/* elect run: its command line. The work is in src/run/. */
+/* elect run: parses its command line. src/run/ runs the command. */
 #include "member.h"
 
 #include "../base/parse.h"
@@ -38,39 +38,43 @@ enum own {
 static const struct option_spec own[OWN_COUNT] = {
     [OWN_ON_EXIT] =
         {"on-exit", 0, "yield-on-failure|yield|hold|restart",
-         "when CMD ends: hand leadership over if it failed, always, or never; or start it "
-         "again, then hand over; default: yield-on-failure"},
+         "whether to hand leadership over when CMD ends: if it failed, always, never, or if it "
+         "fails even after restarts; default: yield-on-failure"},
     [OWN_ON_LOSE] = {"on-lose", 0, "stop|signal|freeze",
-                     "what becomes of CMD when leadership is lost; default: stop"},
-    [OWN_SIGNAL] = {"signal", 's', "SIGNAL", "what it is told first; default: TERM"},
-    [OWN_GRACE] = {"grace", 'k', "TIME", "from there to KILL; default: what fits the lease"},
+                     "what to do with CMD when leadership is lost; default: stop"},
+    [OWN_SIGNAL] = {"signal", 's', "SIGNAL", "the signal that CMD gets first; default: TERM"},
+    [OWN_GRACE] = {"grace", 'k', "TIME",
+                   "time from that signal to KILL, such as 200ms or 5s; default: as much as fits "
+                   "into the lease"},
     [OWN_KILL_MARGIN] =
         {"kill-margin", 0, "TIME",
-         "how long before the lease ends KILL is sent; default: 50ms, or a sixth of a "
-         "short lease"},
-    [OWN_NOW] = {"no-wait", 'n', NULL, "end with 1 unless the member here leads now"},
-    [OWN_MAX_WAIT] = {"max-wait", 'w', "TIME", "end with 124 if it does not lead by then"},
+         "how long before the end of the lease KILL is sent; default: 50ms, or a sixth of "
+         "the lease if that is less"},
+    [OWN_NOW] = {"no-wait", 'n', NULL, "exit with 1 unless the local member leads now"},
+    [OWN_MAX_WAIT] = {"max-wait", 'w', "TIME", "exit with 124 if it does not lead after this time"},
     [OWN_LOST_EXIT] = {"lost-exit", 'E', "STATUS",
                        "exit status if leadership is lost; default: 75"},
-    [OWN_ONCE] = {"once", 0, NULL, "end when leadership is lost; the default"},
+    [OWN_ONCE] = {"once", 0, NULL, "end when leadership is lost (default)"},
     [OWN_RESPAWN] = {"respawn", 0, NULL,
-                     "when leadership is lost, wait for it again and start the command anew"},
-    [OWN_SHELL] = {"shell", 0, NULL, "the one word behind -- is a line for sh"},
+                     "when leadership is lost, wait for it and start CMD again"},
+    [OWN_SHELL] = {"shell", 0, NULL, "run the single word after -- with sh"},
     [OWN_HEALTH] = {"health", 0, "LINE",
-                    "check health with this line for sh: start CMD only after a check that "
-                    "passed; if checks fail, stop CMD and hand leadership over"},
+                    "check the health of CMD with this sh command: start CMD only after a check "
+                    "has passed; if checks fail, stop CMD and hand leadership over"},
     [OWN_HEALTH_EVERY] = {"health-every", 0, "TIME",
-                          "how often to check, and how long a check may take; default: 2s"},
-    [OWN_HEALTH_TRIES] = {"health-tries", 0, "N", "how many checks in a row must fail; default: 3"},
+                          "interval of the checks, and time limit of each; default: 2s"},
+    [OWN_HEALTH_TRIES] = {"health-tries", 0, "N",
+                          "number of checks in a row that must fail; default: 3"},
     [OWN_WATCHDOG] = {"watchdog", 0, "TIME",
-                      "stop CMD and hand leadership over if CMD does not say WATCHDOG=1 within "
-                      "this time (sd_notify)"},
-    [OWN_ISOLATE] = {"isolate", 0, NULL, "a process namespace of its own, with its own /proc"},
-    [OWN_CGROUP] = {"cgroup", 0, NULL, "a control group of its own, or nothing is started"},
+                      "stop CMD and hand leadership over unless CMD sends WATCHDOG=1 within each "
+                      "period of this length (see sd_notify(3)); default: off"},
+    [OWN_ISOLATE] = {"isolate", 0, NULL,
+                     "run CMD in a process namespace of its own, with its own /proc"},
+    [OWN_CGROUP] = {"cgroup", 0, NULL, "run CMD in a control group of its own, or not at all"},
 };
 
 struct words {
-    const char *value[OWN_COUNT]; /* "" for a switch that is on */
+    const char *value[OWN_COUNT]; /* "" for a switch that is given */
 };
 
 static void take(void *context, int option, const char *value)
@@ -85,7 +89,7 @@ static int complain(const char *what, const char *why)
     return EXIT_RUN_FAILED;
 }
 
-/* ---- what the words mean ---- */
+/* ---- the values of the options ---- */
 
 static bool read_time(const struct words *w, enum own which, int64_t *to)
 {
@@ -98,7 +102,7 @@ static bool read_time(const struct words *w, enum own which, int64_t *to)
         return true;
     }
     snprintf(name, sizeof name, "--%s", own[which].name);
-    complain(name, "no time: expected such as 200ms, 1s, 2m or 3h");
+    complain(name, "invalid time: expected for example 200ms, 1s, 2m or 3h");
     return false;
 }
 
@@ -110,7 +114,7 @@ static bool read_positive_time(const struct words *w, enum own which, int64_t *t
     if (w->value[which] == NULL || *to > 0)
         return true;
     snprintf(name, sizeof name, "--%s", own[which].name);
-    complain(name, "expected more than 0");
+    complain(name, "expected a time above 0");
     return false;
 }
 
@@ -126,7 +130,7 @@ static bool read_number(const struct words *w, enum own which, uint64_t from, ui
     return false;
 }
 
-/* TERM, SIGTERM or 15 */
+/* Returns the number of a signal such as TERM, SIGTERM or 15; 0: there is no such signal. */
 static int signal_number(const char *word)
 {
     uint64_t number;
@@ -172,14 +176,14 @@ static bool read_on_lose(const struct words *w, struct run_options *o)
     o->on_lose = choice;
     o->signal = w->value[OWN_SIGNAL] != NULL ? signal_number(w->value[OWN_SIGNAL]) : SIGTERM;
     if (o->signal == 0 || o->signal == SIGSTOP) {
-        complain("--signal", "no signal: expected such as TERM, INT or 15");
+        complain("--signal", "invalid signal: expected for example TERM, INT or 15");
         return false;
     }
     return true;
 }
 
-/* What means nothing together is refused, not ignored. */
-static bool goes_together(const struct words *w, const struct run_options *o)
+/* Returns false, with a complaint, if an option has no effect together with another one. */
+static bool options_fit(const struct words *w, const struct run_options *o)
 {
     static const struct {
         enum own one, other;
@@ -197,7 +201,7 @@ static bool goes_together(const struct words *w, const struct run_options *o)
             return false;
         }
     if (alone != NULL)
-        complain(alone, "it goes with --health");
+        complain(alone, "use it only with --health");
     const char *check = w->value[OWN_HEALTH];
     bool empty = check != NULL && check[strspn(check, " \t\n")] == '\0';
     if (empty)
@@ -208,7 +212,7 @@ static bool goes_together(const struct words *w, const struct run_options *o)
                          : w->value[OWN_GRACE] != NULL   ? "--grace"
                                                          : NULL;
     if (frozen != NULL)
-        complain(frozen, "it means nothing to what is frozen");
+        complain(frozen, "cannot be used with --on-lose freeze");
     return alone == NULL && !empty && frozen == NULL;
 }
 
@@ -231,7 +235,7 @@ static bool read_options(const struct words *w, struct run_options *o)
                 read_positive_time(w, OWN_HEALTH_EVERY, &o->health_every) &&
                 read_positive_time(w, OWN_WATCHDOG, &o->watchdog) &&
                 read_number(w, OWN_LOST_EXIT, 0, 255, &lost) &&
-                read_number(w, OWN_HEALTH_TRIES, 1, 1000, &tries) && goes_together(w, o);
+                read_number(w, OWN_HEALTH_TRIES, 1, 1000, &tries) && options_fit(w, o);
     o->lost = (int)lost;
     o->health_tries = (unsigned)tries;
     return fine;
@@ -240,15 +244,20 @@ static bool read_options(const struct words *w, struct run_options *o)
 /* ---- the verb ---- */
 
 static const char help[] =
-    "Runs CMD only while the member here leads: waits until it does, starts CMD, and stops it, and "
-    "all that it has started, before anybody else can lead. Signals are passed on.\n"
-    "CMD finds ELECT_GROUP, ELECT_NODE, ELECT_LEADER, ELECT_TERM, ELECT_TOKEN, ELECT_LEASE_MS, "
-    "ELECT_SOCKET and ELECT_LOSS_FD, a descriptor that becomes readable at the loss.\n"
-    "Exit: that of CMD, 128 + signal if it was killed by one; 1 -n and another one leads, 75 "
-    "leadership was lost, 124 --max-wait is over, 125 elect itself failed, 126 CMD cannot be "
-    "executed, 127 there is no CMD.";
+    "Run CMD only while the local member leads: wait until it leads, start CMD, and stop CMD and "
+    "all "
+    "its descendants before another member can lead. Signals are passed on to CMD.\n"
+    "The environment of CMD contains ELECT_GROUP, ELECT_NODE, ELECT_LEADER, ELECT_TERM, "
+    "ELECT_TOKEN, "
+    "ELECT_LEASE_MS, ELECT_SOCKET and ELECT_LOSS_FD, a descriptor that becomes readable when CMD "
+    "must "
+    "stop.\n"
+    "Exit: the status of CMD, or 128 + n if signal n killed it; 1 the local member does not lead "
+    "(-n); "
+    "75 leadership was lost; 124 --max-wait is over; 125 elect run failed; 126 CMD cannot be "
+    "executed; 127 CMD not found.";
 
-/* What stands before --, and what behind it. */
+/* Returns the index of the first --, or argc. */
 static int split(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -257,19 +266,19 @@ static int split(int argc, char **argv)
     return argc;
 }
 
-/* Scripts for earlier versions have an option --resign. */
+/* Complains about --resign, which scripts for earlier versions use. */
 static bool has_removed_option(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--resign") == 0) {
-            complain(argv[i], "removed: a command that fails hands leadership over; add "
-                              "--on-exit yield to hand over also when the command succeeds");
+            complain(argv[i], "removed: a command that fails hands leadership over; to hand over "
+                              "even if it succeeds, add --on-exit yield");
             return true;
         }
     return false;
 }
 
-/* 0, or an exit status. */
+/* Finds the run socket and the status socket. Returns 0, or an exit status after a complaint. */
 static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char status[CONFIG_FILE])
 {
     const char *dot;
@@ -280,8 +289,8 @@ static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char s
     int length = beside ? (int)(dot - run) : (int)strlen(run);
     if (snprintf(status, CONFIG_FILE, "%.*s%s", length, run, beside ? ".status" : "") >=
         CONFIG_FILE)
-        return complain("", "too long a path");
-    config_make_absolute(status); /* the command may go elsewhere */
+        return complain("", "the path of the socket is too long");
+    config_make_absolute(status); /* the command may change its working directory */
     return 0;
 }
 
@@ -289,14 +298,14 @@ static int start(const struct asked_for *a, struct run_options *o, char **comman
 {
     static char run[CONFIG_FILE], status[CONFIG_FILE];
     if (a->words == 1 && a->group != NULL)
-        return complain(a->word[0], "the group is named twice");
+        return complain(a->word[0], "the group is given twice: leave one of them out");
     o->group = a->words == 1 ? a->word[0] : a->group != NULL ? a->group : "";
     if (strlen(o->group) >= TALK_NAME)
-        return complain(o->group, "too long a name of a group");
+        return complain(o->group, "the name of the group is too long");
     if (command[0] == NULL)
-        return complain("", "what to run? expected -- CMD, see --help");
+        return complain("", "expected -- CMD, see --help");
     if (o->shell && command[1] != NULL)
-        return complain("--shell", "expected one word behind --");
+        return complain("--shell", "expected one word after --");
     o->command = command;
     o->quiet = a->quiet;
     int failed = find_sockets(a, run, status);

@@ -1,4 +1,4 @@
-/* Saves a scenario that was found, with the story that its replay tells. */
+/* Saves a scenario together with the trace of its replay. */
 #include "sim.h"
 
 #include "../model/scenario.h"
@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a new file beside the one that is asked for, so that an old file stays as it is until the
- * new one is complete. A link stays a link. */
+/* Opens a temporary file beside the target, so that an old file stays unchanged until the new one
+ * is complete. A symbolic link is kept, and its target is replaced. */
 static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
     struct stat st;
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = 0666 & ~mask;
-    if (realpath(save, file) == NULL) /* it need not be there */
+    if (realpath(save, file) == NULL) /* it need not exist */
         snprintf(file, PATH_MAX, "%s", save);
     if (stat(file, &st) == 0) {
         mode = st.st_mode & 0777;
@@ -33,7 +33,7 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* "-", which elsewhere means standard output, is refused. */
+/* Refuses "-", which means standard output elsewhere. */
 bool save_possible(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
@@ -60,7 +60,7 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* Plays the script from its text, as a user does who receives the file. */
+/* Parses the script from its text, so that the replay is that of a user who receives the file. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {

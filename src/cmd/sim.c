@@ -1,4 +1,4 @@
-/* elect sim: one election told step by step, or the statistics of thousands. */
+/* elect sim: prints one election step by step, or the statistics of thousands. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -37,33 +37,42 @@ static const struct option_spec options[OPTION_COUNT] = {
 #define X(name, key, value, text) {key, 0, value, text},
     SETUP_SETTINGS(X)
 #undef X
-        [OPTION_BEGIN] = {"begin", 0, "LIST|all", "who notices at time 0 (default: the lowest)"},
-    [OPTION_CRASH] = {"crash", 0, "ID@TIME", "this process crashes then"},
-    [OPTION_RECOVER] = {"recover", 0, "ID@TIME", "this process comes back then"},
-    [OPTION_CUT] = {"cut", 0, "0,1,2/3,4@TIME", "nothing passes between the parts from then on"},
-    [OPTION_HEAL] = {"heal", 0, "TIME", "all cuts are over then"},
-    [OPTION_CRASH_RATE] = {"crash-rate", 0, "P",
-                           "each process crashes in the first 4T with probability P, and recovers"},
-    [OPTION_RUNS] = {"runs", 0, "N", "N elections, run r with seed + r: statistics"},
-    [OPTION_STORM] = {"storm", 0, NULL, "mandate: random faults, then calm, again and again"},
-    [OPTION_TROUBLES] = {"troubles", 0, NULL,
-                         "mandate: how often leaders change under each of them, with and without "
-                         "stability"},
-    [OPTION_DAYS] = {"days", 0, "N", "storm: for so long; a tick is a millisecond (default: 1)"},
-    [OPTION_YEARS] = {"years", 0, "N", "storm: for so long"},
-    [OPTION_REPLAY] = {"replay", 0, "SEED", "storm: tell the storms of this seed"},
+        [OPTION_BEGIN] =
+            {"begin", 0, "LIST|all",
+             "processes that notice at time 0 that there is no leader (default: the lowest)"},
+    [OPTION_CRASH] = {"crash", 0, "ID@TIME", "the process crashes at this time"},
+    [OPTION_RECOVER] = {"recover", 0, "ID@TIME", "the process recovers at this time"},
+    [OPTION_CUT] = {"cut", 0, "0,1,2/3,4@TIME",
+                    "no message passes between these parts from this time on"},
+    [OPTION_HEAL] = {"heal", 0, "TIME", "all cuts end at this time"},
+    [OPTION_CRASH_RATE] =
+        {"crash-rate", 0, "P",
+         "probability that a process crashes in the first 4T and recovers (default: 0)"},
+    [OPTION_RUNS] = {"runs", 0, "N", "hold N elections, run r with seed + r, and print statistics"},
+    [OPTION_STORM] = {"storm", 0, NULL,
+                      "mandate: simulate random faults, then calm, again and again"},
+    [OPTION_TROUBLES] =
+        {"troubles", 0, NULL,
+         "mandate: measure how often the leader changes under lasting troubles, with and "
+         "without stability"},
+    [OPTION_DAYS] = {"days", 0, "N",
+                     "storm, troubles: simulated days; a tick is a millisecond (default: 1)"},
+    [OPTION_YEARS] = {"years", 0, "N", "storm, troubles: simulated years"},
+    [OPTION_REPLAY] = {"replay", 0, "SEED", "storm: print the trace of the storms of this seed"},
     [OPTION_BEYOND] =
         {"beyond", 0, "none|clocks|disks",
-         "storm: also faults that a mandate does not assume; what survives is checked"},
+         "storm: add faults beyond the assumptions of a mandate; only the promises that "
+         "survive them are checked (default: none)"},
     [OPTION_SAVE] = {"save", 0, "FILE",
-                     "storm: where a violation is written, made small (default: storm-SEED.elect)"},
-    [OPTION_TRACE] = {"trace", 0, "text|json|none", "the story; lines of JSON go to stderr"},
-    [OPTION_TRACE_FILE] = {"trace-file", 0, "FILE", "the story goes here instead"},
-    [OPTION_REWRITE] = {"rewrite", 0, NULL, "replace the story that the scenario expects"},
-    [OPTION_OUTPUT] = {"output", 'o', "text|json", "how the result is printed (default: text)"},
-    [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing, the exit code tells"},
-    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "tell acknowledgements and heartbeats too"},
-    [OPTION_HELP] = {"help", 'h', NULL, "this text"},
+                     "storm: write a violation, shortened, to FILE (default: storm-SEED.elect)"},
+    [OPTION_TRACE] = {"trace", 0, "text|json|none",
+                      "format of the trace; json: lines on standard error (default: text)"},
+    [OPTION_TRACE_FILE] = {"trace-file", 0, "FILE", "write the trace to FILE"},
+    [OPTION_REWRITE] = {"rewrite", 0, NULL, "replace the trace that the scenario expects"},
+    [OPTION_OUTPUT] = {"output", 'o', "text|json", "format of the result (default: text)"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing; the exit status reports the result"},
+    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "print acknowledgements and heartbeats, too"},
+    [OPTION_HELP] = {"help", 'h', NULL, "print this help"},
 };
 
 static int print_help(void)
@@ -71,18 +80,19 @@ static int print_help(void)
     puts("usage: elect sim SCENARIO [--rewrite] [--trace text|json|none] [-o text|json]\n"
          "       elect sim --processes LIST [OPTIONS]\n"
          "\n"
-         "Plays a scenario file, or an election that the options describe, and tells it\n"
-         "step by step. With --runs, plays thousands and prints statistics. Up to 64\n"
+         "Simulate a scenario file, or an election that the options describe, and print it\n"
+         "step by step. With --runs, simulate thousands and print statistics. Up to 64\n"
          "processes; if nothing fails, 8192 with bully and 16 million with chang-roberts.\n");
     args_help_options(options, OPTION_COUNT);
     puts("\nTimes are in ticks. T = 2 x the largest delay + processing.\n"
-         "\nalgorithms:");
+         "\nAlgorithms:");
     for (int a = 0; a < ELECT_ALGORITHM_COUNT; a++)
         printf("  %-14s %s\n", elect_algorithm_name((enum elect_algorithm)a),
                elect_algorithm_text((enum elect_algorithm)a));
-    puts("\nexit: 0 all agreed, or the scenario told its story; 1 expectation or invariant\n"
-         "broken; 2 no agreement; 64 bad usage; 74 writing failed\n"
-         "\nexamples:\n"
+    puts("\nExit: 0 all agreed, or the scenario has its expected trace; 1 the trace differs,\n"
+         "or a property is violated; 2 no agreement; 64 bad usage; 74 reading or writing\n"
+         "failed.\n"
+         "\nExamples:\n"
          "  elect sim --algorithm bully --processes 0..7 --down 7 --begin 4\n"
          "  elect sim --algorithm ring --processes 0..7 --down 7 --begin 2,5\n"
          "  elect sim --algorithm chang-roberts --processes 3,32,5,80,6,12 --begin 3\n"
@@ -90,7 +100,7 @@ static int print_help(void)
     return EXIT_FINE;
 }
 
-/* ---- what is asked ---- */
+/* ---- the command line ---- */
 
 static int complain(const char *option, const char *why)
 {
@@ -107,7 +117,7 @@ static bool set_begin(struct experiment *e, const char *value, struct text *comp
         return false;
     if (e->begin.count > 0)
         return true;
-    text_add(complaint, "nobody: name those who begin, or all");
+    text_add(complaint, "expected the processes that begin, or all");
     return false;
 }
 
@@ -137,7 +147,7 @@ static bool set_days(struct request *r, const char *value, uint64_t days, struct
 {
     uint64_t number;
     if (r->storm_days > 0 || !parse_number(value, 10000, &number) || number == 0) {
-        text_add(complaint, "expected a number from 1 to 10000, of days or of years");
+        text_add(complaint, "expected a number from 1 to 10000, once, of days or of years");
         return false;
     }
     r->storm_days = number * days;
@@ -179,7 +189,7 @@ static bool set_own(struct request *r, enum own_option option, const char *value
     case OPTION_YEARS: return set_days(r, value, 365, complaint);
     case OPTION_REPLAY:
         r->replays = parse_number(value, UINT64_MAX / 16, &r->replay);
-        text_add(complaint, r->replays ? "" : "expected the number of a seed");
+        text_add(complaint, r->replays ? "" : "expected a seed, which is a number");
         return r->replays;
     case OPTION_BEYOND: return set_beyond(r, value, complaint);
     case OPTION_SAVE: r->save = value; return true;
@@ -198,14 +208,14 @@ static bool set_own(struct request *r, enum own_option option, const char *value
 static bool set_file(struct request *r, const char *file)
 {
     if (r->file != NULL) {
-        args_complain("sim", file, "one scenario at a time");
+        args_complain("sim", file, "expected only one scenario");
         return false;
     }
     r->file = file;
     return true;
 }
 
-/* EXIT_FINE, or the code to exit with; -1 after help. */
+/* Returns EXIT_FINE, or an exit status after a complaint; -1: print the help. */
 static int parse(struct request *r, int argc, char **argv)
 {
     struct args args = {.verb = "sim", .argc = argc, .at = 1, .argv = argv};
@@ -225,7 +235,7 @@ static int parse(struct request *r, int argc, char **argv)
             return -1;
         bool many = option >= OPTION_CRASH && option <= OPTION_HEAL;
         if (!many && (seen >> option & 1) != 0)
-            return complain(options[option].name, "is given twice: once is enough");
+            return complain(options[option].name, "is given twice: leave one of them out");
         seen |= UINT64_C(1) << option;
         if (option < OPTION_TRACE)
             r->not_with_file = options[option].name;
@@ -237,44 +247,45 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
-/* Allowed, but worth a word. */
+/* Warns about an even number of voters, which tolerates no more failures than one voter less. */
 static void warn_even(const struct request *r)
 {
     const struct setup *s = &r->experiment.setup;
     uint64_t voters = s->processes.count - s->observers.count;
     if (s->mandate == ELECT_MAJORITY && voters % 2 == 0 && !r->quiet)
-        fprintf(stderr,
-                "elect sim: warning: %llu voters survive the loss of %llu, no more than %llu do; "
-                "a witness would help\n",
-                (unsigned long long)voters, (unsigned long long)(voters - 1) / 2,
-                (unsigned long long)(voters - 1));
+        fprintf(
+            stderr,
+            "elect sim: warning: %llu voters survive the loss of %llu, as %llu voters do: add a "
+            "witness\n",
+            (unsigned long long)voters, (unsigned long long)(voters - 1) / 2,
+            (unsigned long long)(voters - 1));
 }
 
-/* A storm has its own pace, and needs something to shake. */
+/* Checks the options of --storm and --troubles, and sets their defaults. */
 static int check_storm(struct request *r)
 {
     struct setup *s = &r->experiment.setup;
     const char *name = r->troubles ? "troubles" : "storm";
     if ((!r->storm && r->replays) || (!r->storm && !r->troubles && r->storm_days > 0))
-        return complain(r->replays ? "replay" : "days", "is for --storm");
+        return complain(r->replays ? "replay" : "days", "use it only with --storm");
     if (r->storm && r->troubles)
-        return complain("troubles", "one after the other: leave out --storm");
+        return complain("troubles", "cannot be used with --storm: leave one of them out");
     if (!r->storm && (r->save != NULL || r->beyond != STORM_WITHIN))
-        return complain(r->save != NULL ? "save" : "beyond", "is for --storm");
+        return complain(r->save != NULL ? "save" : "beyond", "use it only with --storm");
     if (!r->storm && !r->troubles)
         return EXIT_FINE;
     if (r->save != NULL && !save_possible(r->save))
         return complain("save", access_text(errno, r->save, ACCESS_MAKE));
     if (s->mandate != ELECT_MAJORITY)
-        return complain(name, "is about the promises of a mandate: add --mandate majority");
+        return complain(name, "checks the promises of a mandate: add --mandate majority");
     if (r->troubles && (s->given >> SETTING_STABILITY & 1) != 0)
-        return complain("stability", "--troubles shows both: leave it out");
+        return complain("stability", "--troubles measures both settings: leave it out");
     if ((s->given >> SETTING_STOPPING & 1) != 0)
-        return complain("stopping", "is for scenarios, and elections that are told");
+        return complain("stopping", "cannot be used with --storm or --troubles: leave it out");
     if (r->troubles && s->processes.count < 3)
-        return complain("troubles", "need three processes at least: --processes 5");
+        return complain("troubles", "needs at least three processes: for example --processes 5");
     if (r->runs_given || r->experiment.faults > 0 || r->experiment.begin_given)
-        return complain(name, "draws faults and beginnings itself: leave the others out");
+        return complain(name, "draws its own faults: leave out --runs, --begin and single faults");
     if ((s->given >> SETTING_DELAY & 1) == 0)
         s->weather.delay_max = 5;
     s->lease = s->lease > 0 ? s->lease : 1000;
@@ -286,7 +297,7 @@ static int check_storm(struct request *r)
                                                          : complain(name, complaint.bytes);
 }
 
-/* What does not go together. */
+/* Checks that the options can be used together. */
 static int check(struct request *r)
 {
     struct experiment *e = &r->experiment;
@@ -295,25 +306,27 @@ static int check(struct request *r)
     bool traced = r->trace == TRACE_TEXT || r->trace == TRACE_JSON || r->trace_file != NULL;
     text_clear(&complaint);
     if (r->file != NULL && r->not_with_file != NULL)
-        return complain(r->not_with_file, "the scenario says this itself: leave one of them out");
+        return complain(r->not_with_file,
+                        "the scenario file contains the settings: leave one of them out");
     if (r->file == NULL && r->rewrite)
-        return complain("rewrite", "name the scenario file to rewrite");
+        return complain("rewrite", "expected the scenario file to rewrite");
     if (r->trace_file != NULL && (r->trace == TRACE_NONE || r->quiet))
         return complain("trace-file", "there is no trace to write: leave out --trace none and -q");
     if (many && (traced || r->verbose))
-        return complain("runs", "many elections are not told: leave out --trace, or --runs");
+        return complain("runs",
+                        "many elections have no trace: leave out --trace and -v, or --runs");
     if (large && (traced || r->verbose))
-        return complain("trace", "above 64 processes the story is not told");
+        return complain("trace", "above 64 processes there is no trace: leave it out");
     if (r->trace == TRACE_UNSAID)
         r->trace = many || large || (r->json && r->trace_file == NULL) ? TRACE_NONE : TRACE_TEXT;
     if (r->verbose && r->trace == TRACE_NONE)
-        return complain("verbose", "nothing is told: leave it out, or ask for --trace");
+        return complain("verbose", "there is no trace: leave it out, or add --trace text");
     if (r->json && r->trace == TRACE_TEXT && r->trace_file == NULL)
-        return complain("trace", "with -o json the story needs --trace-file, or --trace json");
+        return complain("trace", "with -o json the trace needs --trace-file or --trace json");
     if (r->file != NULL)
         return EXIT_FINE;
     if (e->setup.processes.count == 0)
-        return complain("", "name a scenario file, or --processes: see elect sim --help");
+        return complain("", "expected a scenario file or --processes, see elect sim --help");
     e->many = many;
     int status = check_storm(r);
     if (status != EXIT_FINE || r->storm || r->troubles)
@@ -341,7 +354,7 @@ static void outcome_of_lab(struct outcome *o, const struct setup *s, const struc
         o->total += o->sent[type] = l->sent[type];
 }
 
-/* Where it is held depends on how many they are. */
+/* Holds an election: in a world, or in the lab if there are too many processes for one. */
 static bool hold(const struct request *r, uint64_t seed, struct play *p, struct outcome *o)
 {
     const struct experiment *e = &r->experiment;
@@ -387,7 +400,8 @@ static int run_one(const struct request *r, struct play *p)
 
 /* ---- many elections ---- */
 
-/* The same command for a single run: without --runs and --seed, the detector as it was. */
+/* Adds the command that replays a single run: without --runs and --seed, and with the detector that
+ * the runs had. */
 static void replay_command(const struct request *r, int argc, char **argv, bool detector,
                            struct text *t)
 {
@@ -432,7 +446,7 @@ static int run_many(const struct request *r, struct play *p, int argc, char **ar
 
 int cmd_sim(int argc, char **argv)
 {
-    static struct request r; /* these are too large for a stack */
+    static struct request r; /* too large for the stack */
     static struct play p;
     int status = parse(&r, argc, argv);
     if (status == -1)

@@ -1,4 +1,4 @@
-/* What `elect sim` was asked, and what came of it. */
+/* The request that `elect sim` parses from its command line, and the outcome that it reports. */
 #ifndef ELECT_CMD_SIM_H
 #define ELECT_CMD_SIM_H
 
@@ -14,7 +14,7 @@ enum trace_mode { TRACE_UNSAID, TRACE_TEXT, TRACE_JSON, TRACE_NONE };
 struct request {
     struct experiment experiment;
     const char *file;          /* a scenario, or NULL */
-    const char *not_with_file; /* an option that was given and makes no sense with a scenario */
+    const char *not_with_file; /* an option that was given and cannot be used with a scenario */
     const char *trace_file;
     enum trace_mode trace;
     bool rewrite, json, quiet, verbose, runs_given, storm, troubles, replays;
@@ -23,10 +23,10 @@ struct request {
     const char *save;
 };
 
-/* One election, wherever it was held. */
+/* The outcome of one election, in a world or in the lab. */
 struct outcome {
     struct elect_config config; /* algorithm and form, for the names of its messages */
-    const struct world *world;  /* NULL: it was held in the lab */
+    const struct world *world;  /* NULL: the election was held in the lab */
     bool agreed;
     uint32_t leader; /* an id, if agreed */
     uint64_t time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks, heartbeats;
@@ -38,7 +38,7 @@ void outcome_of_play(struct outcome *o, const struct play *p);
 int outcome_exit(const struct outcome *o);
 void report_outcome(const struct outcome *o, const char *expectation, bool json);
 
-/* Many elections. */
+/* The outcomes of many elections. */
 #define REPORT_MAX_SEEDS 10
 struct statistics {
     struct elect_config config;
@@ -46,20 +46,20 @@ struct statistics {
     struct tally leader, time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks,
         heartbeats;
     unsigned failed;
-    uint64_t
-        failed_seed[REPORT_MAX_SEEDS]; /* the first ones without agreement, or with a violation */
+    /* the first seeds without agreement, or with a violation */
+    uint64_t failed_seed[REPORT_MAX_SEEDS];
 };
 void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed);
 void report_statistics(const struct statistics *s, const char *command, bool json);
 
 /* ---- trace.c ---- */
 
-/* Listens to a play: prints its story, or collects it, or both. */
+/* Listens to a play: prints its trace, or collects it, or both. */
 struct trace {
     FILE *out; /* NULL: nothing is printed */
     enum trace_mode mode;
     bool verbose;
-    char *text; /* the story so far, if it is collected */
+    char *text; /* the trace so far, if it is collected */
     size_t length, room;
     bool collects;
 };
@@ -67,26 +67,26 @@ void trace_happening(void *trace, const struct world *w, const struct happening 
 void trace_collect(struct trace *t, const char *text, size_t length);
 /* Adds the last lines of a trace: the leader, and the property that is violated. */
 void trace_outcome(const struct play *p, struct text *t);
-/* Returns the file for --trace-file, or the stream that is used without; NULL after having
- * complained. */
+/* Returns the file of --trace-file, or the stream that is used without it; NULL after a
+ * complaint. */
 FILE *trace_open(const struct request *r);
+/* Closes the file of --trace-file. Returns `status`, or EXIT_IO if writing failed. */
 int trace_close(const struct request *r, FILE *out, int status);
 
-/* A bar on a terminal, nothing in a pipe. */
+/* Shows a progress bar if standard error is a terminal. total: 0 if it is not known. */
 void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
 
 /* ---- save.c ---- */
 
-/* Returns true if a file can be written there. It is called before the work starts. */
+/* Returns true if the file can be written. Called before a long computation starts. */
 bool save_possible(const char *save);
-/* Writes the script of a scenario and the story that it tells. Returns false after having
- * complained. */
+/* Writes the script of a scenario and its trace. Returns false after a complaint. */
 bool save_scenario(const char *verb, const char *option, const char *save, const char *script,
                    const char *story);
-/* Returns the story that a script tells, which the caller frees, or NULL with a complaint if it
- * does not show a violation of the property (PROPERTY_COUNT: it need not show any). `end`, unless
- * it is NULL, is how it ended. */
+/* Returns the trace of a script, which the caller frees, or NULL with a complaint if the trace does
+ * not show a violation of the property (PROPERTY_COUNT: it need not show any). Stores the outcome
+ * in `end`, unless that is NULL. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end);
 

@@ -1,5 +1,5 @@
-/* elect sim FILE: plays a scenario, compares the story with the one in the file, or rewrites that.
- */
+/* elect sim FILE: plays a scenario, and compares its trace with the one in the file or replaces
+ * that one. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -20,7 +20,8 @@ static int complain(const char *file, const char *why)
     return args_complain("sim", *file ? file : "\"\"", why);
 }
 
-/* Returns all of a text file, ending in NUL; or NULL after a complaint, and the exit status. */
+/* Returns the whole text file, which the caller frees; or NULL with an exit status after a
+ * complaint. */
 static char *read_file(const char *file, int *status)
 {
     struct stat st;
@@ -52,7 +53,7 @@ static char *read_file(const char *file, int *status)
     return text;
 }
 
-/* ---- what differs ---- */
+/* ---- the difference ---- */
 
 struct lines {
     const char **line;
@@ -88,9 +89,9 @@ static void print_line(char mark, const struct lines *l, size_t i)
     fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
 }
 
-#define MAX_DIFF 4000 /* lines a side, between what is the same before and behind */
+#define MAX_DIFF 4000 /* lines of each side, without equal lines at the beginning and the end */
 
-/* common[i][j]: the length of the longest common part of a from i on and b from j on. */
+/* common[i][j] is the length of the longest common subsequence of a from i on and b from j on. */
 static void print_middle(const struct lines *a, size_t i, size_t a_end, const struct lines *b,
                          size_t j, size_t b_end)
 {
@@ -136,10 +137,11 @@ static void print_diff(const struct lines *a, const struct lines *b)
     }
     print_middle(a, first, a_end, b, first, b_end);
     if (long_one)
-        fprintf(stderr, "  and more: they differ over thousands of lines\n");
+        fprintf(stderr, "  ... (further differences are not shown)\n");
 }
 
-/* Line by line: how lines end, and whether the last one does, is no part of the story. */
+/* Returns true, and prints the difference, if the traces differ. Ignores line endings, and whether
+ * the last line has one. */
 static bool differs(const struct request *r, const char *expected, const char *told)
 {
     struct lines a = {0}, b = {0};
@@ -147,7 +149,7 @@ static bool differs(const struct request *r, const char *expected, const char *t
     for (size_t i = 0; i < a.count && !different; i++)
         different = !same(&a, i, &b, i);
     if (different && !r->quiet) {
-        fprintf(stderr, "elect sim: %s: the story differs (- expected, + told)\n", r->file);
+        fprintf(stderr, "elect sim: %s: the trace differs (- expected, + actual)\n", r->file);
         print_diff(&a, &b);
     }
     free(a.line);
@@ -159,8 +161,8 @@ static bool differs(const struct request *r, const char *expected, const char *t
 
 /* ---- rewriting ---- */
 
-/* Through a file beside it, so that the old one is whole until the new one is. A link stays a link.
- * */
+/* Replaces the file by a new one beside it, so that the old one stays complete until the new one
+ * is. A symbolic link is kept, and its target is replaced. */
 static int rewrite(const char *link, const char *text, size_t script, const char *told)
 {
     char name[PATH_MAX + 8], file[PATH_MAX];
@@ -186,7 +188,8 @@ static int rewrite(const char *link, const char *text, size_t script, const char
     return EXIT_IO;
 }
 
-/* The part of the file that stays: all up to and with the ---- line, which may have to be added. */
+/* Keeps the part of the file up to the ---- line, which is added if it is missing, and writes the
+ * trace after it. */
 static int write_expectation(const struct request *r, const struct scenario *s, const char *text,
                              const char *told)
 {
@@ -226,7 +229,7 @@ static int judge(const struct request *r, const struct scenario *s, const struct
     return status;
 }
 
-/* Complaints about a scenario name its line. */
+/* Complains about a line of the scenario; 0: about the whole file. */
 static int complain_at(const char *file, unsigned line, const struct text *complaint)
 {
     char where[PATH_MAX + 16];
@@ -243,7 +246,8 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Played once in silence: a scenario that stumbles over itself half-way prints nothing but why. */
+/* Plays the scenario a second time and prints its trace. The first time is silent, so that a
+ * scenario that fails half-way prints only the complaint. */
 static int tell(const struct request *r, const struct scenario *s, struct play *p)
 {
     struct text complaint;
@@ -267,7 +271,8 @@ int sim_scenario(const struct request *r)
     unsigned line = 0;
     int status;
     if (r->trace_file != NULL && same_file(r->file, r->trace_file))
-        return complain(r->trace_file, "is the scenario itself: it would be overwritten");
+        return complain(r->trace_file,
+                        "is the scenario itself, which would be overwritten: name another file");
     char *text = read_file(r->file, &status);
     if (text == NULL)
         return status;

@@ -1,4 +1,4 @@
-/* elect sim --storm: days and years of random faults over a cluster with a mandate. */
+/* elect sim --storm: simulates days or years of random faults in a cluster with a mandate. */
 #include "sim.h"
 
 #include "../sim/shrink.h"
@@ -60,7 +60,7 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
     json_decref(object);
 }
 
-/* "crash 3, cut 4", on lines of at most 80 columns. */
+/* Prints counts such as "crash 3, cut 4", on lines of at most 80 columns. */
 static void print_counts(const struct storm_report *s)
 {
     unsigned column = (unsigned)printf("faults:");
@@ -84,7 +84,7 @@ static void print_held(const struct elect_config *c, enum storm_beyond beyond)
 {
     static const char *const why[] = {
         [STORM_WITHIN] = "",
-        [STORM_CLOCKS] = "; clocks were beyond their bound",
+        [STORM_CLOCKS] = "; clocks exceeded their bound",
         [STORM_DISKS] = "; disks were rolled back, lost or cloned",
     };
     unsigned held = 0, said = 0;
@@ -116,8 +116,8 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
            (double)s->time / SECOND / 86400, seconds, (double)s->time / SECOND / seconds,
            (unsigned long long)s->events, (unsigned long long)s->storms);
     print_counts(s);
-    printf("offices %llu; slowest from calm to a leader %.3f s\n", (unsigned long long)s->offices,
-           (double)s->slowest / SECOND);
+    printf("offices %llu; longest time from a calm to a leader %.3f s\n",
+           (unsigned long long)s->offices, (double)s->slowest / SECOND);
     for (unsigned i = 0; i < s->violations && i < STORM_MAX_VIOLATIONS; i++) {
         const struct storm_violation *v = &s->violation[i];
         printf("violated %s, seed %llu, second %.3f: %s\n", storm_promise_name(v->promise),
@@ -139,7 +139,7 @@ static void report_text(const struct elect_config *c, enum storm_beyond beyond,
         putchar('\n');
 }
 
-/* ---- a violation, made small ---- */
+/* ---- saving a violation ---- */
 
 static char *script_of(const struct shrink_trace *trace, enum storm_promise promise, struct play *p)
 {
@@ -159,13 +159,13 @@ static bool save(const char *file, const char *script, enum property property)
     text_clear(&complaint);
     char *story = save_replay(script, property, &complaint, NULL);
     if (story == NULL)
-        args_complain("sim", "the history that shows it", complaint.bytes);
+        args_complain("sim", "the counterexample", complaint.bytes);
     bool saved = story != NULL && save_scenario("sim", "--save", file, script, story);
     free(story);
     return saved;
 }
 
-/* The seed once more, written down; what can be left out is. */
+/* Simulates the seed again, records its steps, and saves those that the violation needs. */
 static bool save_violation(const struct request *r, const struct elect_config *c,
                            const struct storm_violation *v, struct play *p, const char *file)
 {
@@ -194,9 +194,9 @@ static void keep_violation(const struct request *r, const struct elect_config *c
     if (r->quiet)
         return;
     if (saved)
-        fprintf(stderr, "elect sim: the shortest history found that shows it is in %s\n", name);
+        fprintf(stderr, "elect sim: the shortest counterexample that was found is in %s\n", name);
     else
-        fprintf(stderr, "elect sim: --replay %llu tells the whole history\n",
+        fprintf(stderr, "elect sim: --replay %llu prints the whole trace\n",
                 (unsigned long long)v->seed);
 }
 
@@ -204,7 +204,7 @@ int sim_storm(const struct request *r, struct play *p)
 {
     struct storm_report report = {0};
     struct elect_config c;
-    struct text complaint; /* it was checked */
+    struct text complaint; /* ignored: the settings were checked */
     uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
     uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
     FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;
@@ -212,7 +212,7 @@ int sim_storm(const struct request *r, struct play *p)
     text_clear(&complaint);
     if (r->replays && !r->quiet && out == NULL)
         return EXIT_USAGE;
-    /* The ring's order, if it is drawn, is that of all seeds. */
+    /* The order of a shuffled ring is the same for all seeds. */
     setup_config(&r->experiment.setup, r->experiment.setup.seed, &c, &complaint);
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);

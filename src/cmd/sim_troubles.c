@@ -1,4 +1,4 @@
-/* elect sim --troubles: what looking around before an election is good for, measured. */
+/* elect sim --troubles: measures the benefit of looking around before an election. */
 #include "sim.h"
 
 #include "../sim/trouble.h"
@@ -35,7 +35,7 @@ static double share(const struct trouble_report *r)
 
 static void print(const struct pair *pairs)
 {
-    puts("                             changes of leader an hour        nobody leads");
+    puts("                             changes of leader per hour     time without leader");
     puts("trouble                       without      with   ratio     without      with");
     for (int t = 0; t < TROUBLE_COUNT; t++) {
         double without = per_hour(&pairs[t].without), with = per_hour(&pairs[t].with);
@@ -68,7 +68,7 @@ int sim_troubles(const struct request *r, struct play *p)
 {
     struct pair pairs[TROUBLE_COUNT] = {0};
     struct elect_config c;
-    struct text complaint; /* it was checked */
+    struct text complaint; /* ignored: the settings were checked */
     uint64_t seed = r->experiment.setup.seed, ticks = r->storm_days * 86400 * SECOND;
     text_clear(&complaint);
     setup_config(&r->experiment.setup, seed, &c, &complaint);

@@ -1,4 +1,4 @@
-/* The verbs that ask a daemon what it knows. */
+/* The verbs that query a daemon: is-leader, leader, status, members, history and watch. */
 #include "../base/clock.h"
 #include "../base/json.h"
 #include "../daemon/log_line.h"
@@ -18,12 +18,13 @@ static json_t *question(const char *verb) { return json_pack("{s:s}", "verb", ve
 
 int cmd_is_leader(int argc, char **argv)
 {
-    static const struct verb_spec spec = {.name = "is-leader",
-                                          .usage = "is-leader [-g GROUP] [OPTIONS]",
-                                          .text =
-                                              "Whether the member here leads, at this instant.\n"
-                                              "Exit: 0 yes, 1 no, 2 no leader is known, 3 no "
-                                              "daemon answers, 64 bad usage, 78 no configuration."};
+    static const struct verb_spec spec = {
+        .name = "is-leader",
+        .usage = "is-leader [-g GROUP] [OPTIONS]",
+        .text = "Test whether the local member leads at this instant.\n"
+                "Exit: 0 yes; 1 no; 2 no leader is known; 3 no "
+                "daemon answers; 64 bad usage; 78 configuration "
+                "refused."};
     struct asked_for a;
     char term[32];
     int status = ask_parse(&a, &spec, argc, argv);
@@ -32,8 +33,11 @@ int cmd_is_leader(int argc, char **argv)
     int64_t asked = boottime_now();
     json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
     if (o == NULL)
-        return status == EXIT_NO ? EXIT_USAGE : status; /* no such group: not an answer */
-    /* Counted from before the question: whoever stood still in between is not fooled. */
+        return status == EXIT_NO
+                   ? EXIT_USAGE
+                   : status; /* no such group: EXIT_NO would mean that the member does not lead */
+    /* The time left counts from before the request, so that an answer is not used after it has
+     * expired, for example because this process was stopped. */
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
@@ -61,8 +65,9 @@ int cmd_leader(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "leader",
         .usage = "leader [-g GROUP] [OPTIONS]",
-        .text = "Who leads, as the member here knows.\nExit: 0; 2 no leader is known, 3 no daemon "
-                "answers, 64 bad usage, 78 no configuration."};
+        .text =
+            "Print the name of the leader, as the local member knows it.\nExit: 0 success; 2 no "
+            "leader is known; 3 no daemon answers; 64 bad usage; 78 configuration refused."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
@@ -108,9 +113,10 @@ int cmd_status(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "status",
         .usage = "status [-g GROUP] [OPTIONS]",
-        .text = "Show on one screen who leads and since when, the quorum, what works on this "
-                "machine, every member, and the worst finding.\nExit: 0; 1 no such group, 3 "
-                "no daemon answers, 64 bad usage, 78 no configuration."};
+        .text =
+            "Show on one screen the leader and since when it leads, the quorum, the work on this "
+            "machine, all members, and the worst finding.\nExit: 0 success; 1 no such group; 3 "
+            "no daemon answers; 64 bad usage; 78 configuration refused."};
     return show_status(&spec, argc, argv, status_print, NULL);
 }
 
@@ -120,10 +126,10 @@ int cmd_members(int argc, char **argv)
         .name = "members",
         .without = 1 << ASK_GROUP,
         .usage = "members [OPTIONS]",
-        .text = "Show the members as seen from here: role, vote, when each was heard, on which "
-                "links, and what is wrong with each.\nExit: 0; 3 no daemon answers, 64 bad usage, "
-                "78 no "
-                "configuration."};
+        .text =
+            "Show the members as seen from the local member: role, vote, when each was heard, its "
+            "links, and its problems.\nExit: 0 success; 3 no daemon answers; 64 bad usage; 78 "
+            "configuration refused."};
     return show_status(&spec, argc, argv, status_print_members, "members");
 }
 
@@ -174,7 +180,8 @@ static json_t *history(const struct asked_for *a, int *status)
     return all;
 }
 
-/* Page by page. */
+/* Returns the entries of the flight recorder, which it requests page by page; or NULL with an exit
+ * status after a complaint. */
 static json_t *messages(const struct asked_for *a, json_int_t seconds, int *status)
 {
     json_t *all = json_array();
@@ -200,20 +207,22 @@ static json_t *messages(const struct asked_for *a, json_int_t seconds, int *stat
 int cmd_history(int argc, char **argv)
 {
     static const struct option_spec own[] = {
-        {"messages", 0, NULL, "what the flight recorder has: every step, and every message"},
-        {"last", 0, "SECONDS", "with --messages: how far back; default: 60"},
-        {"export", 0, "FILE", "what befell the cluster, as a scenario for elect sim"}};
+        {"messages", 0, NULL,
+         "print the flight recorder of the local member: each step and message"},
+        {"last", 0, "SECONDS", "with --messages: how many seconds back, 0 to 86400; default: 60"},
+        {"export", 0, "FILE",
+         "write the history of all members to FILE, as a scenario for elect sim"}};
     struct history_options h = {0};
-    struct verb_spec spec = {
-        .name = "history",
-        .usage = "history [-g GROUP] [--messages | --export FILE] [OPTIONS]",
-        .text =
-            "What has changed lately, and why.\nExit: 0; 1 refused, 3 no daemon answers, 64 bad "
-            "usage, 78 no configuration.",
-        .own = own,
-        .owns = 3,
-        .take = take_history,
-        .context = &h};
+    struct verb_spec spec = {.name = "history",
+                             .usage = "history [-g GROUP] [--messages | --export FILE] [OPTIONS]",
+                             .text = "Print the latest changes and their causes.\nExit: 0 success; "
+                                     "1 refused, or no such group; "
+                                     "3 no daemon answers; 64 bad usage; 74 FILE cannot be "
+                                     "written; 78 configuration refused.",
+                             .own = own,
+                             .owns = 3,
+                             .take = take_history,
+                             .context = &h};
     struct asked_for a;
     uint64_t seconds = 60;
     size_t i;
@@ -224,9 +233,10 @@ int cmd_history(int argc, char **argv)
     if (h.seconds != NULL && (!parse_number(h.seconds, 86400, &seconds) || !h.messages))
         return args_complain(a.verb, "--last",
                              h.messages ? "expected a number of seconds, up to 86400"
-                                        : "it goes with --messages");
+                                        : "use it only with --messages");
     if (h.export != NULL)
-        return h.messages ? args_complain(a.verb, "--export", "it does not go with --messages")
+        return h.messages ? args_complain(a.verb, "--export",
+                                          "cannot be used with --messages: leave one of them out")
                           : export_history(&a, h.export);
     json_t *all = h.messages ? messages(&a, (json_int_t)seconds, &status) : history(&a, &status);
     if (all == NULL)
@@ -261,8 +271,10 @@ int cmd_watch(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "watch",
         .usage = "watch [-g GROUP] [OPTIONS]",
-        .text = "What is, then every change, a line each, until interrupted.\nExit: 0; 1 no such "
-                "group, 3 no daemon answers, or it has ended; 64 bad usage, 78 no configuration."};
+        .text =
+            "Print the current state of each group, then one line for each change, until "
+            "interrupted.\nExit: 0 success; 1 no such group; 3 no daemon answers, or the daemon "
+            "has ended; 64 bad usage; 78 configuration refused."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)

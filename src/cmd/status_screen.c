@@ -1,5 +1,5 @@
-/* Prints a status for an operator who has little time: the first line says who leads, the next ones
- * what is needed to judge whether that will last. */
+/* Prints a status for an operator who has little time: the first line names the leader, and the
+ * next ones help to judge whether it will stay. */
 #include "status_screen.h"
 
 #include "../base/clock.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define SECOND     1000000
-#define NAME_WIDTH 16 /* of a name in the table; a longer one has a line of its own */
+#define NAME_WIDTH 16 /* of names in the table; a longer name has a line of its own */
 
 /* ---- times ---- */
 
@@ -32,7 +32,7 @@ static void add_duration(struct text *t, double seconds)
     text_add(t, text);
 }
 
-/* Adds a date, and how long ago that is by the clock of this machine. */
+/* Adds a date, and how long ago it was by the clock of this machine. */
 static void add_since(struct text *t, const char *date)
 {
     struct tm tm = {0};
@@ -56,7 +56,7 @@ static bool has_quorum(const json_t *group)
     return field_integer(q, "reachable") >= field_integer(q, "needed");
 }
 
-/* Who leads in which term. */
+/* Adds the leader and its term. */
 static void add_leader(struct text *t, const json_t *group)
 {
     char term[ELECT_TERM_TEXT];
@@ -92,7 +92,7 @@ void status_print_group(const json_t *group)
     if (field_is_true(group, "paused"))
         text_add(&t, "; paused");
     if (field_is_true(json_object_get(group, "work"), "running"))
-        text_add(&t, "; works here");
+        text_add(&t, "; work runs here");
     puts(t.bytes);
 }
 
@@ -248,7 +248,7 @@ static const char *vote_of(const json_t *groups, const char *name)
     return votes == 0 ? "no" : votes == json_array_size(groups) ? "yes" : "some";
 }
 
-/* Returns the part of the member in the group; empty if several groups are shown. */
+/* Returns what the member is in the group; empty if several groups are shown. */
 static const char *part_of(const json_t *groups, const char *name)
 {
     const json_t *group = json_array_get(groups, 0);
@@ -316,7 +316,7 @@ static void print_problems(const json_t *peer)
     if (json_is_false(json_object_get(peer, "same_configuration")))
         puts("    its configuration differs");
     if (json_is_false(json_object_get(peer, "same_keys")))
-        puts("    it accepts other keys");
+        puts("    it accepts different keys");
 }
 
 static void print_peer(const json_t *status, const json_t *peer, bool addresses)

@@ -1,14 +1,15 @@
-/* The status of a member as text for people. */
+/* Prints the status of a member as text for people. */
 #ifndef ELECT_CMD_STATUS_SCREEN_H
 #define ELECT_CMD_STATUS_SCREEN_H
 
 #include <jansson.h>
 
-/* Prints one line for a group: who leads, since when, and what is wrong. */
+/* Prints one line for a group: its leader, since when, and what is wrong. */
 void status_print_group(const json_t *group);
 /* Prints a table of the members, with their addresses. */
 void status_print_members(const json_t *status);
-/* Prints one screen: who leads, what works, the members, the worst finding. */
+/* Prints one screen: for each group its leader and its work, then the members and the worst
+ * finding. */
 void status_print(const json_t *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tells the story of an election, as text or as lines of JSON. */
+/* Prints the trace of an election, as text or as lines of JSON. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -14,7 +14,7 @@ void trace_collect(struct trace *s, const char *text, size_t length)
         size_t room = 2 * (s->length + length) + 4096;
         char *memory = realloc(s->text, room);
         if (memory == NULL) {
-            args_complain("sim", "", "not enough memory for this story");
+            args_complain("sim", "", "not enough memory for this trace");
             exit(EXIT_IO);
         }
         s->text = memory;

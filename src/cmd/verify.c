@@ -1,4 +1,4 @@
-/* elect verify: every possible history of a small cluster. */
+/* elect verify: explores every possible history of a small cluster. */
 #include "verify.h"
 
 #include "../base/access.h"
@@ -52,56 +52,71 @@ enum option {
 static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_ALGORITHM] = {"algorithm", 0, "NAME",
                           "bully, ring, active-ring or chang-roberts (default: bully)"},
-    [OPTION_PROCESSES] = {"processes", 0, "LIST", "2 to 16 of them; the order given is the ring's"},
-    [OPTION_DOWN] = {"down", 0, "LIST", "who is down at first"},
-    [OPTION_LEADER] = {"leader", 0, "ID|none",
-                       "whom all follow at first (default: the highest if it is down, else none)"},
-    [OPTION_FORM] = {"form", 0, "circulate|multicast", "ring: how the leader is announced"},
-    [OPTION_ANNOUNCE] = {"announce", 0, "lower|all", "bully: whom the winner tells"},
+    [OPTION_PROCESSES] = {"processes", 0, "LIST", "2 to 16 processes, in the order of the ring"},
+    [OPTION_DOWN] = {"down", 0, "LIST", "processes that are down at the start (default: none)"},
+    [OPTION_LEADER] =
+        {"leader", 0, "ID|none",
+         "process that all follow at first (default: the highest if it is down, else none)"},
+    [OPTION_FORM] = {"form", 0, "circulate|multicast",
+                     "ring: how the leader is announced (default: circulate)"},
+    [OPTION_ANNOUNCE] = {"announce", 0, "lower|all",
+                         "bully: processes that the winner tells (default: lower)"},
     [OPTION_TELL_LOWER] = {"tell-lower", 0, NULL,
                            "bully: the initiator tells lower processes, which then start no "
                            "election of their own"},
-    [OPTION_REORDER] = {"reorder", 0, NULL, "messages of one link may overtake each other"},
+    [OPTION_REORDER] = {"reorder", 0, NULL,
+                        "messages from one process to another may overtake each other"},
     [OPTION_BEGIN] =
         {"begin", 0, "any|all|LIST",
-         "who begins: any live process once, at any moment (default), or these at once"},
-    [OPTION_CRASHES] = {"crashes", 0, "N", "up to N crashes, at any moment"},
-    [OPTION_RECOVERIES] = {"recoveries", 0, "N", "up to N of the crashed come back"},
-    [OPTION_LOSSES] = {"losses", 0, "N", "up to N messages are lost"},
-    [OPTION_DUPLICATES] = {"duplicates", 0, "N", "up to N messages arrive twice"},
-    [OPTION_CUTS] = {"cuts", 0, "N", "up to N times the cluster is cut in two, and heals"},
-    [OPTION_JOINS] = {"joins", 0, "N", "up to N of those that are down at first start"},
-    [OPTION_CRASHING] = {"crashing", 0, "LIST", "only these crash (default: anybody)"},
-    [OPTION_TIMEOUTS] = {"timeouts", 0, "late|any",
-                         "timers run out only when all is quiet (default), or at any moment"},
+         "processes that begin an election: any live process once, at any moment (default), "
+         "or these at the start"},
+    [OPTION_CRASHES] = {"crashes", 0, "N", "up to N crashes, at any moment (default: 0)"},
+    [OPTION_RECOVERIES] = {"recoveries", 0, "N", "up to N recoveries after crashes (default: 0)"},
+    [OPTION_LOSSES] = {"losses", 0, "N", "up to N messages are lost (default: 0)"},
+    [OPTION_DUPLICATES] = {"duplicates", 0, "N", "up to N messages arrive twice (default: 0)"},
+    [OPTION_CUTS] = {"cuts", 0, "N",
+                     "up to N times the cluster is cut in two, and may heal (default: 0)"},
+    [OPTION_JOINS] = {"joins", 0, "N",
+                      "up to N processes that are down at the start join (default: 0)"},
+    [OPTION_CRASHING] = {"crashing", 0, "LIST", "only these processes crash (default: all)"},
+    [OPTION_TIMEOUTS] =
+        {"timeouts", 0, "late|any",
+         "timers expire only when no message is in flight (default), or at any moment"},
     [OPTION_MANDATE] = {"mandate", 0, "none|majority",
-                        "what is checked: elections (default), or the mandate that confirms them"},
-    [OPTION_WITNESSES] = {"witnesses", 0, "LIST", "mandate: who votes but never leads"},
-    [OPTION_CLOCKS] = {"clocks", 0, "any|bounded|beyond",
-                       "mandate: clocks show anything (default), or differ by at most a factor of "
-                       "2, or 4"},
+                        "check elections (default), or the mandate that confirms a leader"},
+    [OPTION_WITNESSES] = {"witnesses", 0, "LIST", "mandate: processes that vote but never lead"},
+    [OPTION_CLOCKS] =
+        {"clocks", 0, "any|bounded|beyond",
+         "mandate: clocks show any time (default), or their rates differ by at most a "
+         "factor of 2 or 4"},
     [OPTION_TERMS] = {"terms", 0, "N",
-                      "mandate: terms are counted up to this (default: 2, or 1 with clocks that "
-                      "are bounded)"},
+                      "mandate: counters of terms go up to N (default: 2 with --clocks any, else "
+                      "1)"},
     [OPTION_ROUNDS] = {"rounds", 0, "N",
-                       "mandate: rounds of a term that arrive: 1 to 3 (default: 1)"},
-    [OPTION_OBSERVERS] = {"observers", 0, "LIST", "mandate: who neither votes nor leads at first"},
+                       "mandate: number of rounds of a term that arrive, 1 to 3 (default: 1)"},
+    [OPTION_OBSERVERS] = {"observers", 0, "LIST",
+                          "mandate: processes that neither vote nor lead at first"},
     [OPTION_CHANGES] = {"changes", 0, "N",
-                        "mandate: up to N changes of the membership, one after the other"},
+                        "mandate: up to N changes of the membership, one after the other, 1 to 4 "
+                        "(default: none)"},
     [OPTION_HAND_OVER] = {"hand-over", 0, NULL,
-                          "mandate: leaders may resign, and who restarts may leave a testament"},
+                          "mandate: leaders may resign, and a process that restarts may leave a "
+                          "testament"},
     [OPTION_PROPERTY] = {"property", 0, "NAME,...",
-                         "what to check (default: what the algorithm claims)"},
-    [OPTION_LIST] = {"list-properties", 0, NULL, "what can be checked"},
-    [OPTION_REDUCE] = {"reduce", 0, NULL,
-                       "rings without faults: follow one process where the order cannot matter"},
-    [OPTION_SAVE] = {"save", 0, "FILE", "write the shortest bad history as a scenario"},
-    [OPTION_MAX_STATES] = {"max-states", 0, "N", "give up beyond this"},
-    [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE", "give up beyond this: 500M, 4G (default: 4G)"},
-    [OPTION_THREADS] = {"threads", 0, "N", "1 to 8 (default: 1)"},
-    [OPTION_OUTPUT] = {"output", 'o', "text|json", "how the result is printed (default: text)"},
-    [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing, the exit code tells"},
-    [OPTION_HELP] = {"help", 'h', NULL, "this text"},
+                         "properties to check (default: those that the algorithm claims)"},
+    [OPTION_LIST] = {"list-properties", 0, NULL, "print the properties"},
+    [OPTION_REDUCE] =
+        {"reduce", 0, NULL,
+         "rings without faults: explore only one order of steps where the order does not "
+         "matter"},
+    [OPTION_SAVE] = {"save", 0, "FILE", "write the shortest counterexample to FILE, as a scenario"},
+    [OPTION_MAX_STATES] = {"max-states", 0, "N", "give up after N states (default: 2147483647)"},
+    [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
+                           "give up after this much memory, such as 500M or 4G (default: 4G)"},
+    [OPTION_THREADS] = {"threads", 0, "N", "number of threads, 1 to 8 (default: 1)"},
+    [OPTION_OUTPUT] = {"output", 'o', "text|json", "format of the result (default: text)"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing; the exit status reports the result"},
+    [OPTION_HELP] = {"help", 'h', NULL, "print this help"},
 };
 
 static volatile int stop;
@@ -116,12 +131,13 @@ static int print_help(void)
 {
     puts("usage: elect verify --processes LIST [OPTIONS]\n"
          "\n"
-         "Explores every possible history of a small cluster, in the very code that runs\n"
-         "elsewhere, and finds the shortest one in which a property does not hold.\n");
+         "Explore every possible history of a small cluster, with the same code that real\n"
+         "members run, and find the shortest one that violates a property.\n");
     args_help_options(options, OPTION_COUNT);
-    puts("\nexit: 0 the properties hold, in every history; 1 violated; 2 a bound was reached\n"
-         "before a violation; 64 bad usage; 74 violated, but --save failed\n"
-         "\nexamples:\n"
+    puts("\nExit: 0 the properties hold in every history; 1 violated; 2 a bound was reached,\n"
+         "or the exploration was interrupted, before a violation was found; 64 bad usage;\n"
+         "74 violated, but --save failed.\n"
+         "\nExamples:\n"
          "  elect verify --algorithm bully --processes 3\n"
          "  elect verify --algorithm chang-roberts --processes 4 --crashes 1\n"
          "  elect verify --algorithm bully --processes 3 --timeouts any \\\n"
@@ -143,7 +159,7 @@ static int complain(const char *option, const char *why)
     return args_complain_option("verify", option, why);
 }
 
-/* ---- what is asked ---- */
+/* ---- the command line ---- */
 
 static bool set_number(const char *value, uint64_t limit, uint64_t *number, struct text *complaint)
 {
@@ -186,7 +202,7 @@ static bool set_properties(struct asked *a, const char *value, struct text *comp
     }
     if (a->exploration.properties != 0)
         return true;
-    text_add(complaint, "name one: see --list-properties");
+    text_add(complaint, "expected a property, see --list-properties");
     return false;
 }
 
@@ -287,7 +303,7 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     return false;
 }
 
-/* Options that make no sense together are noted. */
+/* Notes options that cannot be used with, or without, a mandate. */
 static void note(struct asked *a, enum option option)
 {
     static const enum option textbook[] = {
@@ -305,7 +321,8 @@ static void note(struct asked *a, enum option option)
         a->mandate = mandate[i] == option ? names[option] : a->mandate;
 }
 
-/* EXIT_FINE, or the code to exit with; -1 after help. */
+/* Returns EXIT_FINE, or an exit status after a complaint; -1: print the help; -2: print the
+ * properties. */
 static int parse(struct asked *a, int argc, char **argv)
 {
     struct args args = {.verb = "verify", .argc = argc, .at = 1, .argv = argv};
@@ -321,13 +338,13 @@ static int parse(struct asked *a, int argc, char **argv)
     text_clear(&complaint);
     while ((option = args_next(&args, options, OPTION_COUNT, &value)) != ARGS_END) {
         if (option == ARGS_WORD)
-            args_complain("verify", value, "an option is missing before this");
+            args_complain("verify", value, "unexpected argument: expected an option, see --help");
         if (option < 0)
             return EXIT_USAGE;
         if (option == OPTION_HELP || option == OPTION_LIST)
             return option == OPTION_HELP ? -1 : -2;
         if (option != OPTION_PROPERTY && (seen >> option & 1) != 0)
-            return complain(options[option].name, "is given twice: once is enough");
+            return complain(options[option].name, "is given twice: leave one of them out");
         seen |= UINT64_C(1) << option;
         note(a, (enum option)option);
         if (!set(a, (enum option)option, value, &complaint))
@@ -358,7 +375,7 @@ static bool choose_beginners(const struct asked *a, struct question *q, struct t
         q->beginner[q->beginners++] = rank;
     }
     if (a->begin_given && q->beginners == 0)
-        return refuse(complaint, "--begin: nobody begins");
+        return refuse(complaint, "--begin: expected the processes that begin");
     if (numbers_repeat(&a->begin, &id)) {
         text_add_number(complaint, id);
         return refuse(complaint, " begins twice: name it once");
@@ -378,9 +395,9 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
         q->mortal |= (elect_set)1 << rank;
     }
     if (a->crashing_given && q->budget.crashes == 0)
-        return refuse(complaint, "--crashing without --crashes: how many times?");
+        return refuse(complaint, "--crashing: add --crashes N, the number of crashes");
     if (a->crashing_given && q->mortal == 0)
-        return refuse(complaint, "--crashing: nobody crashes; leave it out, or name them");
+        return refuse(complaint, "--crashing: expected the processes that may crash");
     if (!a->crashing_given)
         q->mortal = ~(elect_set)0;
     return true;
@@ -388,8 +405,8 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
 
 #define AT_REST (1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK)
 
-/* What the algorithm claims under these assumptions. It does not claim to get away from a leader
- * that is followed at first but not the highest. */
+/* Returns the properties that the algorithm claims under these assumptions. It does not claim to
+ * replace a leader that all follow at first although it is not the highest process. */
 static uint32_t claims(const struct question *q)
 {
     elect_set up = elect_everyone(&q->config) & ~q->down;
@@ -398,7 +415,7 @@ static uint32_t claims(const struct question *q)
         at_rest &= ~(1u << PROPERTY_HIGHEST_WINS);
     if (q->reduce)
         return at_rest;
-    if (q->any_timeouts) /* a timer may run out again and again, for ever */
+    if (q->any_timeouts) /* a timer may expire again and again, without end */
         return 1u << PROPERTY_NO_STUCK | 1u << PROPERTY_EVENTUALLY;
     return at_rest | 1u << PROPERTY_EVENTUALLY | 1u << PROPERTY_TERMINATION;
 }
@@ -411,15 +428,15 @@ static bool check_reduction(const struct asked *a, const struct question *q, boo
     if (q->config.algorithm == ELECT_BULLY || q->config.form == ELECT_MULTICAST || faults ||
         q->any_timeouts || q->reorder)
         return refuse(complaint,
-                      "--reduce is for rings where nothing fails and timers run out late: "
-                      "elsewhere the order matters");
+                      "--reduce is only for rings without faults and with --timeouts late: "
+                      "elsewhere the order of steps matters");
     if ((a->exploration.properties & ~AT_REST) != 0)
-        return refuse(complaint, "--reduce keeps only what holds at rest: agreement, highest-wins, "
+        return refuse(complaint, "--reduce can check only agreement, highest-wins and "
                                  "no-stuck-participant");
     return true;
 }
 
-/* With joins somebody must be down at first: the highest, if nobody is named. */
+/* With --joins N and without --down, the N highest processes are down at the start. */
 static void default_down(const struct asked *a, struct question *q)
 {
     unsigned joins = q->budget.joins;
@@ -436,17 +453,17 @@ static bool make_question(struct asked *a, struct text *complaint)
         verify_mandate_settings(&a->setup);
     else if (a->mandate != NULL) {
         text_add(complaint, a->mandate);
-        return refuse(complaint, " is for --mandate majority");
+        return refuse(complaint, " needs --mandate majority");
     }
     if (!setup_config(&a->setup, 1, &q->config, complaint))
         return false;
     if (q->config.n > SPACE_MAX)
-        return refuse(complaint,
-                      "at most 16 processes: there is no memory for the histories of more");
+        return refuse(complaint, "too many processes: use at most 16");
     if (mandate)
         return verify_mandate_question(a, complaint) && choose_mortals(a, q, complaint);
     if (a->exploration.properties >= 1u << PROPERTY_ONE_PER_TERM)
-        return refuse(complaint, "that property is of a mandate: add --mandate majority");
+        return refuse(complaint,
+                      "--property: a mandate is needed for this property: add --mandate majority");
     for (unsigned i = 0; i < 6; i++)
         ((uint8_t *)&q->budget)[i] = (uint8_t)a->budget[i];
     for (struct numbers_place i = NUMBERS_START; numbers_next(&a->setup.down, &i, &id);)
@@ -458,11 +475,12 @@ static bool make_question(struct asked *a, struct text *complaint)
                     : ELECT_NOBODY;
     bool faults = q->down != 0 || !budget_is_none(&q->budget);
     if (q->budget.recoveries > 0 && q->budget.crashes == 0)
-        return refuse(complaint, "--recoveries without --crashes: nobody could come back");
+        return refuse(complaint,
+                      "--recoveries: add --crashes, because only a crashed process recovers");
     if (q->budget.joins > 0 && q->down == 0)
-        return refuse(complaint, "--joins: nobody is down who could start");
+        return refuse(complaint, "--joins: expected processes that are down: add --down");
     if (q->config.n < 2)
-        return refuse(complaint, "at least 2 processes: alone there is nothing to explore");
+        return refuse(complaint, "too few processes: use at least 2");
     q->config.reliable = !faults && !q->any_timeouts && !q->reorder;
     if (!choose_mortals(a, q, complaint) || !choose_beginners(a, q, complaint) ||
         !check_reduction(a, q, faults, complaint))
@@ -472,7 +490,7 @@ static bool make_question(struct asked *a, struct text *complaint)
     return true;
 }
 
-/* ---- what came of it ---- */
+/* ---- the report ---- */
 
 static const char *verdict(const struct outcome_of_exploration *o, enum property p)
 {
@@ -546,14 +564,14 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
                                     : "cut short by ",
            o->exhausted || o->bound == BOUND_NONE ? "" : bounds[o->bound]);
     if (o->full)
-        puts("a mailbox would hold more than 256 messages: there may be no end of worlds");
-    printf("%.2f s, %.0f states a second, %.0f bytes a state; the code ran %llu times\n",
+        puts("a mailbox would hold more than 256 messages: the number of worlds may be infinite");
+    printf("%.2f s, %.0f states per second, %.0f bytes per state; %llu steps of the code\n",
            o->seconds, (double)o->states / o->seconds, (double)o->bytes / (double)o->states,
            (unsigned long long)o->steps);
 }
 
-/* The bad history as it is kept: the script, and the story that it tells. NULL, after a complaint,
- * if it cannot be told. */
+/* Returns the script of the counterexample, and its trace in `story`; NULL after a complaint if it
+ * cannot be replayed. */
 static char *tell_counterexample(struct space *s, const struct outcome_of_exploration *o,
                                  char **story)
 {
@@ -563,7 +581,7 @@ static char *tell_counterexample(struct space *s, const struct outcome_of_explor
     *story = script != NULL ? save_replay(script, o->worst, &complaint, NULL) : NULL;
     if (*story != NULL)
         return script;
-    args_complain("verify", "the history that shows it",
+    args_complain("verify", "the counterexample",
                   complaint.length > 0 ? complaint.bytes : "not enough memory");
     free(script);
     return NULL;
@@ -572,7 +590,7 @@ static char *tell_counterexample(struct space *s, const struct outcome_of_explor
 static void show_progress(uint64_t states, uint64_t total, unsigned depth)
 {
     char what[32];
-    snprintf(what, sizeof what, total > 0 ? "states judged" : "states, depth %u", depth);
+    snprintf(what, sizeof what, total > 0 ? "states checked" : "states, depth %u", depth);
     progress_show(states, total, what);
 }
 
@@ -597,7 +615,7 @@ static int run(struct asked *a)
     a->exploration.interrupted = &stop;
     a->exploration.progress = show_progress;
     if (!explore_all(&a->exploration, &space, &o))
-        return complain("max-memory", "not enough memory, or threads, to begin");
+        return complain("max-memory", "not enough memory, or not enough threads, to begin");
     progress_clear();
     bool bad = explore_violated(&o);
     char *story = NULL, *script = bad ? tell_counterexample(&space, &o, &story) : NULL;

@@ -1,4 +1,4 @@
-/* What `elect verify` shares between its files. */
+/* Declarations shared by the files of `elect verify`. */
 #ifndef ELECT_CMD_VERIFY_H
 #define ELECT_CMD_VERIFY_H
 
@@ -11,9 +11,10 @@ struct asked {
     struct setup setup;
     struct exploration exploration;
     bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
-    const char *textbook, *mandate; /* an option that is only for elections without, or with one */
+    /* an option that was given and is only for elections without a mandate, or only with one */
+    const char *textbook, *mandate;
     struct numbers begin, crashing;
-    uint64_t budget[6]; /* from OPTION_CRASHES on */
+    uint64_t budget[6]; /* the values of OPTION_CRASHES to OPTION_JOINS */
     const char *save;
 };
 

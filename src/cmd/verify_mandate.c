@@ -1,4 +1,4 @@
-/* elect verify --mandate majority: what is asked, and under which assumptions. */
+/* elect verify --mandate majority: its settings, its question and its report. */
 #include "verify.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
     (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS | 1u << PROPERTY_RELEASED_LAST)
 #define IN_BOUND (1u << PROPERTY_ONE_LEADER | 1u << PROPERTY_RISING_TOKENS)
 
-/* As small as a mandate can be for clocks of which one may run twice as fast as another. A clock
- * goes on by a quarter of the lease, or by half of it. */
+/* The smallest lease for clocks of which one may run twice as fast as another. A clock advances by
+ * a quarter of the lease or by half of it. */
 #define LEASE   "20"
 #define RENEWAL "3"
 #define DRIFT   "0.333333"
@@ -23,7 +23,7 @@ static bool refuse(struct text *t, const char *option, const char *why)
 
 void verify_mandate_settings(struct setup *s)
 {
-    struct text ignored; /* they are right */
+    struct text ignored; /* these values are valid */
     text_clear(&ignored);
     setup_set(s, SETTING_LEASE, LEASE, &ignored);
     setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);
@@ -36,31 +36,33 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
     uint32_t *properties = &a->exploration.properties;
     uint32_t claimed = ALWAYS | (q->clocks == CLOCKS_ANY ? 0 : IN_BOUND);
     if (a->textbook != NULL)
-        return refuse(complaint, a->textbook,
-                      " is for elections without a mandate: with one anybody may win at any "
-                      "time, and messages arrive in any order, any number of times or never");
+        return refuse(
+            complaint, a->textbook,
+            " is only for elections without a mandate: with one, any process may win at any "
+            "time, and messages arrive in any order, any number of times or never");
     if (q->config.algorithm != ELECT_BULLY)
-        return refuse(complaint, "--algorithm",
-                      " is no matter with a mandate: anybody may win an election at any time; "
-                      "leave it out");
+        return refuse(
+            complaint, "--algorithm",
+            " has no effect with a mandate, because any process may win an election at any "
+            "time: leave it out");
     if (q->config.n > 8)
-        return refuse(complaint, "at most 8 processes", " under a mandate");
-    if (q->max_term == 0) /* not given */
+        return refuse(complaint, "too many processes", ": use at most 8 with a mandate");
+    if (q->max_term == 0) /* no --terms */
         q->max_term = q->clocks == CLOCKS_ANY ? 2 : 1;
     if (!a->properties_given)
         *properties = claimed;
     if ((*properties & ~(ALWAYS | IN_BOUND)) != 0)
         return refuse(complaint, "--property",
-                      ": a mandate promises one-per-term, rising-grants, released-last, "
-                      "one-leader and rising-tokens");
+                      ": with a mandate, expected one-per-term, rising-grants, released-last, "
+                      "one-leader or rising-tokens");
     q->budget.crashes = (uint8_t)a->budget[0];
     q->leader = ELECT_NOBODY;
     if (q->clocks == CLOCKS_ANY && q->max_rounds > 1 && q->max_changes == 0)
         return refuse(complaint, "--rounds",
-                      " is for --clocks bounded: with any clocks a second "
-                      "round could do no more than the first");
-    q->reorder = true;        /* its mailboxes are sets */
-    q->config.stable = false; /* anybody wins, whoever is there */
+                      " needs --clocks bounded: with --clocks any a second "
+                      "round has the same effects as the first");
+    q->reorder = true;        /* the mailboxes are sets */
+    q->config.stable = false; /* any process may win, whether or not others are up */
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;
     q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;
@@ -70,14 +72,14 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
 void verify_mandate_report(const struct question *q)
 {
     const struct elect_config *c = &q->config;
-    printf("terms up to %u, %u round%s of each; %u restart%s; anybody wins an election, and any\n"
-           "message arrives, at any time, any number of times or never\n",
+    printf("terms up to %u, %u round%s of each; %u restart%s; any process may win an election,\n"
+           "and any message may arrive, at any time, any number of times or never\n",
            q->max_term, q->max_rounds, q->max_rounds == 1 ? "" : "s", q->budget.crashes,
            q->budget.crashes == 1 ? "" : "s");
     if (q->clocks == CLOCKS_ANY)
         puts("clocks: any; a lease, an office or a guard may end at any moment");
     else
-        printf("clocks: a leader's goes on by %u while a voter's goes on by %u\n"
+        printf("clocks: that of a leader advances by %u while that of a voter advances by %u\n"
                "D = %u, D_L = %u, rho = 1/3, epsilon = %u\n",
                q->slow, q->fast, c->lease, (unsigned)elect_office_length(c, c->lease), c->grain);
 }

@@ -99,7 +99,7 @@ def bad_usage():
     complains(["sim", "--processes", "3", "--begin", "7"], "7 cannot begin: it is not in the cluster")
     complains(["sim", "--processes", "3", "--down", "1", "--begin", "1"], "1 cannot begin: it is down")
     complains(["sim", "--processes", "3", "--begin", "1,1"], "begins twice")
-    complains(["sim", "--processes", "3", "--begin", ""], "nobody")
+    complains(["sim", "--processes", "3", "--begin", ""], "expected the processes that begin")
     complains(["sim", "--processes", "0"], "empty")
     complains(["sim", "--processes", ""], "empty")
     complains(["sim"], "--processes")
