@@ -245,9 +245,9 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     bool several = false;
     if (given != NULL) {
         const char *dot = strrchr(given, '.');
-        bool one =
-            dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
-                            strcmp(dot, ".run") == 0); /* its sockets differ only in the suffix */
+        /* the sockets of a daemon differ only in the suffix */
+        bool one = dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
+                                   strcmp(dot, ".run") == 0);
         int length = snprintf(path, CONFIG_FILE, one ? "%.*s.%s" : "%.*s",
                               one ? (int)(dot - given) : (int)strlen(given), given, which);
         return length > 0 && length < CONFIG_FILE
@@ -413,9 +413,7 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
         json_object_set_new(request, "group", json_string(a->group));
     do {
         if (busy)
-            poll(NULL, 0,
-                 RETRY + (int)getpid() %
-                             RETRY); /* so that clients do not all retry at the same moment */
+            poll(NULL, 0, RETRY + (int)getpid() % RETRY); /* clients retry at different times */
         json_decref(answer);
         answer = converse(a, socket, request, seconds, status, &from);
         busy = is_too_many(field_text(answer, "error"));
@@ -494,8 +492,8 @@ int ask_stream(const struct asked_for *a, json_t *request,
         add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever,
-               sizeof forever); /* the next line may be far away */
+    /* it may take long until the next change */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
     FILE *in = fdopen(fd, "r");
     if (in == NULL) {
         close(fd);

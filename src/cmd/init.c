@@ -357,8 +357,8 @@ static int make_member(const struct asked_for *a, const struct config *c,
     if (!access_check(path, ACCESS_MAKE, &denied))
         return ask_complain(a->verb, EXIT_CONFIG, denied.bytes);
     if (access(path, F_OK) == 0) {
-        snprintf(why, sizeof why, "%s: the state of %s exists already: start it with elect daemon",
-                 path, me->name);
+        snprintf(why, sizeof why, "%s: %s has a state already: start it with elect daemon", path,
+                 me->name);
         return ask_complain(a->verb, EXIT_NO, why);
     }
     if (keys != NULL && c->mandate != ELECT_NO_MANDATE &&

@@ -20,14 +20,14 @@ static void take_force(void *context, int option, const char *value)
 
 /* Prints what has happened to a key, or with -o json its number. */
 static void print_result(const struct asked_for *a, unsigned id, const char *before,
-                         const char *what, const char *behind)
+                         const char *what, const char *after)
 {
     if (a->json && !a->quiet) {
         json_t *o = json_pack("{s:i}", "key", (int)id);
         ask_print_json(o);
         json_decref(o);
     } else if (!a->quiet) {
-        printf("key %u %s%s%s\n", id, before, what, behind);
+        printf("key %u %s%s%s\n", id, before, what, after);
     }
 }
 

@@ -70,8 +70,8 @@ static void remove_from(int above, const char *name)
     int again = dup(folder);
     empty(folder, DEPTH);
     if (again >= 0) {
-        unlinkat(again, LOCK,
-                 0); /* last: if this process is killed first, the next demonstration cleans up */
+        /* last: if this process is killed first, the next demonstration cleans up */
+        unlinkat(again, LOCK, 0);
         close(again);
     }
     unlinkat(above, name, AT_REMOVEDIR);

@@ -43,9 +43,8 @@ struct seen {
  * line. */
 struct line {
     int64_t at;
-    unsigned
-        member; /* that took the step first; CLUSTER_MEMBERS: an act of the user or the script */
-    unsigned others; /* set of the members that also took it */
+    unsigned member; /* the first with this step; CLUSTER_MEMBERS: an act of the user or script */
+    unsigned others; /* set of the other members with this step */
     char rule[32], a[8], b[8];
     char text[MONITOR_TEXT];
 };

@@ -82,7 +82,7 @@ VARIES = [(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "DATE"), (r"\b[0-9a-f]{32}\b", "ID"), (r
           (r"[\d.]+ s ago", "N s ago"), (r"\(\d+ s\)", "(N s)"), (r"lease left: \d+ ms", "lease left: N ms"), (r"\bpid \d+", "pid N"),
           (r'"left_us": \d+', '"left_us": N'), (r"(?<=term )\d+(?=\.\d)", "N"), (r"(?<=token )\d+", term),
           (r'(?<="term": )\d+', term), (r"^ +[\d.]+ ms", "N ms"), (r"  [\d.]+ ms$", " N ms"),
-          (r"(?<= led for )[\d.]+(?= m?s)|(?<= led, for )[\d.]+(?= m?s)", "N"), (r" +", " ")]
+          (r"(?<= led for )[\d.]+(?= m?s)|(?<= no leader for )[\d.]+(?= m?s)", "N"), (r" +", " ")]
 
 
 def normal(text):
