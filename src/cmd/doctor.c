@@ -70,7 +70,7 @@ static void check_part(void *all, const char *path)
     check_mode(all, path, 002, "other users may write to the configuration", "chmod o-w");
 }
 
-/* In a folder like /tmp users can replace only their own files. */
+/* Skips a folder such as /tmp, in which users can replace only their own files. */
 static void check_folder(json_t *all, const char *path, const char *what)
 {
     struct stat is;
@@ -139,7 +139,7 @@ static void check_key(json_t *all, const struct config *c)
                       "copy the key file of another member, as the user that runs the daemon");
 }
 
-/* Binds the addresses of the member, and gives them back. Returns false with the reason. */
+/* Binds the addresses of the member and closes them again. Returns false with the reason. */
 static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct config_member *m,
                      char *why, size_t room)
 {

@@ -151,7 +151,7 @@ static void add_run(struct text *t, const json_t *work)
     text_add(t, text);
 }
 
-/* Prints what the leader, another member, has told. */
+/* Prints the work of the leader, which is another member, as the leader last reported it. */
 static void print_leader_work(const json_t *group)
 {
     const json_t *work = json_object_get(group, "leader_work");
