@@ -425,7 +425,7 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
     *status = answer == NULL ? EXIT_NO_DAEMON : busy ? EXIT_NOT_NOW : EXIT_NO;
     if (answer == NULL && from.late)
         add_late(why, seconds,
-                 strcmp(socket, "admin") == 0 ? "; it may still carry out the request" : "");
+                 strcmp(socket, "admin") == 0 ? ", and may still carry out the request" : "");
     else
         text_add(why, answer == NULL ? closed : said != NULL ? said : "refused");
     json_decref(answer);

@@ -49,13 +49,13 @@ static void print_text(const struct config *c, const struct meaning *m)
     }
     printf("%s is valid: %u members, %u of them vote, %u group%s.\n\n", c->path, c->members,
            m->voters, c->groups, c->groups == 1 ? "" : "s");
-    printf("A lease lasts %.0f ms and is renewed every %.0f ms; a leader uses %.1f ms of it.\n",
+    printf("A lease lasts %.0f ms, renewed every %.0f ms; a leader uses %.1f ms of it.\n",
            m->lease / MILLISECOND, m->renewal / MILLISECOND, m->office / MILLISECOND);
     printf("A leader needs %u of %u voters that reach each other: %u may fail.\n",
            m->voters - m->tolerated, m->voters, m->tolerated);
     printf("A leader that crashes or is cut off is replaced within %.0f ms, if nothing else\n"
            "failed during the last lease and messages take at most delay (%.0f ms).\n"
-           "After any failures, a member leads within %.1f s once a majority is connected.\n",
+           "After any failure, a member leads within %.1f s once a majority is connected.\n",
            m->replaced / MILLISECOND, c->delay / MILLISECOND, m->bound / 1e6);
     printf("A leader that resigns is replaced within %.0f ms after its work has stopped.\n",
            m->hand_over / MILLISECOND);

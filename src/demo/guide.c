@@ -17,9 +17,8 @@ const char *const guide_help[] = {
     "KEYS",
     "1 to 9  choose a process",
     "l  choose the leader, and after each change the new one (default)",
-    "k  kill the process; its guardian reports the death, so the others need not wait for the "
-    "lease",
-    "K  kill its guardian, too, as if the machine were lost: the others wait for the lease",
+    "k  kill the process; its guardian reports the death: no wait for the lease",
+    "K  kill its guardian, too, as if the machine were lost: wait for the lease",
     "s  stop the process and its guardian (SIGSTOP)",
     "c  continue the process, or start it again if it is dead",
     "x  cut the process off from the others; press again to reconnect it",

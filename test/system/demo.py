@@ -403,7 +403,7 @@ def limited(_):
         with pipe("--limit", "1ms", folder=folder) as p:
             out, err = p.communicate(timeout=LIMIT)
         holds("exit", p.returncode == 1 and "Measured" not in out, p.returncode, out)
-        holds("why", err.startswith("elect demo: a first leader: did not happen in time: ") and "--limit" in err, err)
+        holds("why", err.startswith("elect demo: a first leader: did not happen in time (") and "--limit" in err, err)
         holds("nothing is left", not os.listdir(folder), os.listdir(folder))
 
 

@@ -424,7 +424,7 @@ def on_lose_freeze(_):
             holds("all processes are alive", len(r.workers()) == 4)
             wait("all processes are stopped", lambda: {state(p) for p in r.workers()} == {"T"})
             beat = r.beat()[0]
-            r.in_time(beat, until, "--on-lose freeze")
+            r.in_time(beat, until, "frozen")
             since = boottime()
             wait("some time later", lambda: boottime() > since + 200_000)
             holds("no process works", r.beat()[0] == beat)
@@ -788,9 +788,9 @@ def control_groups(_):
         with Run(f, "--on-lose", "freeze", *MARGIN, "--", HOSTILE, "BEAT", "tree", "5", preexec_fn=given.enter) as r:
             r.begun(5)
             f.renews, f.answer = False, lambda client, said: said.word == "HOLD"
-            wait("--on-lose freeze", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
+            wait("frozen", lambda: "frozen 1" in (given.below()[0] / "cgroup.events").read_text())
             r.nothing_works = r.beat()[0]
-            r.in_time(r.nothing_works, f.until(), "--on-lose freeze")
+            r.in_time(r.nothing_works, f.until(), "frozen")
             f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")

@@ -179,7 +179,7 @@ def bad_usage():
     complains(["verify", "--processes", 3, "--joins", 3], "--joins")
     complains(["verify", "--processes", 3, "--reduce"], "--reduce is only for rings")
     complains(["verify", "--algorithm", "ring", "--processes", 3, "--crashes", 1, "--reduce"], "--reduce is only for rings")
-    complains(["verify", "--algorithm", "ring", "--processes", 3, "--reduce", "--property", "one-leader"], "at rest")
+    complains(["verify", "--algorithm", "ring", "--processes", 3, "--reduce", "--property", "one-leader"], "can check only")
     complains(["verify", "--processes", 3, "--max-memory", "lots"], "500M")
     complains(["verify", "--processes", 3, "--threads", 0], "1 to 8")
     complains(["verify", "--processes", 3, "--begin", 7], "7 cannot begin")
