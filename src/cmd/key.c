@@ -124,7 +124,7 @@ static int change(const struct asked_for *a, const struct config *c, const char 
     while (at < all.count && all.key[at].id != id)
         at++;
     if (at == all.count && use) /* the daemon may still have a removed key that the file lacks */
-        return ask_complain(a->verb, EXIT_NO, "no such key, see elect key list");
+        return ask_complain(a->verb, EXIT_NO, "no key has this number: see elect key list");
     int status = tell(a, use ? "key-use" : "key-remove", (int)id, force);
     if (status == EXIT_FINE && at < all.count) {
         struct elect_key first = all.key[at];

@@ -1,5 +1,5 @@
-/* The verbs of the control sockets, and the answers of those that change something. queries.c
- * answers the others. */
+/* The table of the verbs of the control sockets, and the verbs that change something. The verbs
+ * that only read are in queries.c. */
 #include "answers.h"
 
 #include "../base/choice.h"
@@ -13,7 +13,7 @@ void answer_refuse(struct control_client *client, const char *why)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* it may have been cut in the middle of a character */
+    text_clean(text); /* snprintf may have cut it in the middle of a character */
     control_answer(client, answer_refusal(text));
 }
 
@@ -27,7 +27,7 @@ int answer_group(const struct daemon *d, struct control_client *client, const js
     return group;
 }
 
-/* ---- what is to be done ---- */
+/* ---- orders to hand over, to pause and to reload ---- */
 
 static void hand_over(struct daemon *d, struct control_client *client, json_t *request,
                       const struct config_member *successor)
@@ -35,8 +35,7 @@ static void hand_over(struct daemon *d, struct control_client *client, json_t *r
     int group = answer_group(d, client, request);
     bool force = json_is_true(json_object_get(request, "force"));
     if (group >= 0 && d->config.mandate == ELECT_NO_MANDATE)
-        answer_refuse(client,
-                      "with mandate = none no office can be handed over: stop the leader instead");
+        answer_refuse(client, "cannot hand over with mandate = none: stop the leader instead");
     else if (group >= 0)
         order_give(d, client, (unsigned)group, successor, force);
 }
@@ -72,13 +71,13 @@ static void audit(struct daemon *d, const struct control_client *client, int gro
     daemon_log(d, JOURNAL_ADMIN, group, text);
 }
 
-/* Pauses or resumes the elections of one group, or of all. An odd counter means that they are
- * paused. */
+/* Pauses or resumes the elections of one group, or of all. An odd pause counter means that they
+ * are paused. */
 static void pause_or_resume(struct daemon *d, struct control_client *client, json_t *request,
                             enum elect_event event)
 {
     if (d->config.mandate == ELECT_NO_MANDATE) {
-        answer_refuse(client, "with mandate = none elections cannot be paused");
+        answer_refuse(client, "cannot pause elections with mandate = none");
         return;
     }
     int only =
@@ -125,7 +124,7 @@ static void answer_reload(struct daemon *d, struct control_client *client, json_
                                 : answer_refusal(complaint.bytes));
 }
 
-/* ---- keys: they are in the key file, never in a request ---- */
+/* ---- keys: read from the key file, never from a request ---- */
 
 static void answer_key_install(struct daemon *d, struct control_client *client, json_t *request)
 {
@@ -154,8 +153,8 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
                                 : answer_refusal(why));
 }
 
-/* Returns true, and names the members, if members that are down may lack the key that remains in
- * use after the change. They can still return as long as the other key is not removed. */
+/* Returns true, with a text that names the members, if members that are down may lack the key that
+ * is in use after the change. They can still return while the other key is not removed. */
 static bool key_locks_out(const struct daemon *d, uint8_t number, bool use, bool force,
                           char text[JOURNAL_TEXT])
 {
@@ -185,7 +184,7 @@ static void change_key(struct daemon *d, struct control_client *client, json_t *
 {
     json_t *id = json_object_get(request, "id");
     bool force = json_is_true(json_object_get(request, "force"));
-    char why[256] = "there is no such key", text[JOURNAL_TEXT];
+    char why[256] = "no key has this number: see elect key list", text[JOURNAL_TEXT];
     json_int_t number = json_is_integer(id) ? json_integer_value(id) : -1;
     char lacks[JOURNAL_TEXT];
     bool locks_out =
@@ -219,7 +218,7 @@ static void answer_key_remove(struct daemon *d, struct control_client *client, j
 
 static const struct {
     const char *verb;
-    enum control_which which; /* the socket that it is asked on */
+    enum control_which which; /* the socket that accepts it */
     void (*answer)(struct daemon *d, struct control_client *client, json_t *request);
 } questions[] = {
     {"status", CONTROL_STATUS, query_status},   {"is-leader", CONTROL_STATUS, query_is_leader},
@@ -235,7 +234,8 @@ static bool is_string(const json_t *value) { return json_is_string(value); }
 static bool is_boolean(const json_t *value) { return json_is_boolean(value); }
 static bool is_integer(const json_t *value) { return json_is_integer(value); }
 
-/* A key of another type must not count as absent: a pause without a group pauses them all. */
+/* Returns why a value has the wrong type; NULL if none has. Such a value must not be ignored: a
+ * pause without a group pauses all groups. */
 static const char *wrong_type(const json_t *request)
 {
     static const struct {
@@ -271,10 +271,10 @@ void answer_request(void *context, struct control_client *client, json_t *reques
     for (unsigned i = 0; i < sizeof questions / sizeof questions[0] && verb != NULL; i++)
         if (strcmp(questions[i].verb, verb) == 0) {
             if (questions[i].which != client->which)
-                answer_refuse(client, "not on this socket");
+                answer_refuse(client, "this verb is not available on this socket");
             else
                 questions[i].answer(d, client, request);
             return;
         }
-    answer_refuse(client, "no such verb");
+    answer_refuse(client, "unknown verb");
 }

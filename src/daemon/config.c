@@ -1,5 +1,5 @@
-/* What the rest of the daemon asks of a configuration that was read: members, groups, paths, and
- * the configuration of the election. Also the complaint, which all files config*.c write. */
+/* Accessors of a parsed configuration: members, groups, paths, and the configuration of the
+ * election. Also the functions with which all files config*.c report a mistake. */
 #include "config_internal.h"
 
 #include "../base/choice.h"
@@ -38,8 +38,8 @@ bool config_complain_unknown(struct config *c, const char *what, const char *wor
 
 bool config_complain_name(struct config *c, const char *name)
 {
-    return config_complain(c, "no name", name,
-                           ": 1 to 63 letters, digits, dots, dashes or underscores");
+    return config_complain(c, "not a name", name,
+                           ": expected 1 to 63 letters, digits, dots, dashes or underscores");
 }
 
 bool config_is_name(const char *s)
@@ -69,7 +69,7 @@ const struct config_member *config_member_with(const struct config *c, uint16_t 
 const char *config_name(const struct config *c, uint16_t id)
 {
     const struct config_member *m = config_member_with(c, id);
-    return m != NULL ? m->name : "nobody";
+    return m != NULL ? m->name : "unknown";
 }
 
 const char *config_role(const struct config_member *m) { return config_roles[m->role]; }
@@ -83,7 +83,7 @@ int config_group(const struct config *c, const char *name, struct text *why)
     if (name == NULL && c->groups == 1)
         return 0;
     if (name == NULL) {
-        text_add(why, "there are several groups: say which with -g GROUP");
+        text_add(why, "there are several groups: choose one with -g GROUP");
         return -1;
     }
     for (unsigned i = 0; i < c->groups; i++) {
@@ -109,7 +109,7 @@ bool config_has_hooks(const struct config *c)
     return has;
 }
 
-/* An even number of voters tolerates no more failures than one voter less. */
+/* An even number of voters tolerates no more failures than one voter fewer. */
 void config_warning(const struct config *c, char warning[CONFIG_WARNING])
 {
     unsigned voters = 0;
@@ -165,7 +165,8 @@ void config_make_absolute(char path[CONFIG_FILE])
 
 /* ---- the election ---- */
 
-/* The delay of a message also bounds how long a process takes to answer it, with a write. */
+/* The configured delay bounds the delay of a message, and also the time in which a process answers
+ * one, including a write to its disk. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
     uint16_t ids[SESSION_PEERS];

@@ -10,8 +10,8 @@
  *
  *     [group scheduler]
  *
- * The files *.conf in conf.d beside it are read after it, in the order of their names, as if their
- * lines stood at its end. Relative paths start at the folder of the file. Only the first mistake is
+ * The files *.conf in the folder conf.d beside it are read after it, in the order of their names,
+ * as if appended to it. Relative paths start at the folder of the file. Only the first mistake is
  * reported, in one line: "FILE:LINE: what is wrong, and what to do".
  */
 #ifndef ELECT_DAEMON_CONFIG_H
@@ -24,55 +24,60 @@
 #include <sys/types.h>
 
 #define CONFIG_PATH 256
-#define CONFIG_FILE (CONFIG_PATH + 32) /* of a file in such a folder */
+#define CONFIG_FILE (CONFIG_PATH + 32) /* the path of a file in a folder of the configuration */
 #define CONFIG_NAME STORE_NAME
 
-/* section, name, key, value, help. The help begins with a valid value or says "default: VALUE":
- * the example that `elect config example` prints, and its test, use that one. */
+/* section, name, key, placeholder of the value, help. The help begins with a valid value or
+ * contains "default: VALUE": test/system/manual.py sets every key to that value. */
 #define CONFIG_KEYS(X)                                                                             \
-    X(CLUSTER, ID, "id", "HEX", "32 digits, made by elect init --new-cluster")                     \
+    X(CLUSTER, ID, "id", "HEX", "32 hexadecimal digits, drawn by elect init --new-cluster")        \
     X(CLUSTER, KEY_FILE, "key-file", "PATH", "the cluster's key; default: key, beside this file")  \
-    X(CLUSTER, STATE_DIR, "state-dir", "PATH", "where states are; default: /var/lib/elect")        \
-    X(CLUSTER, RUN_DIR, "run-dir", "PATH", "where sockets are; default: /run/elect, or state-dir") \
-    X(CLUSTER, PROFILE, "profile", "NAME", "fast, lan or wan: lease, renewal and delay at once")   \
-    X(CLUSTER, LEASE, "lease", "TIME", "how long a majority's word holds; default: 1s")            \
-    X(CLUSTER, RENEWAL, "renewal", "TIME", "how often it is asked for; default: 200ms")            \
+    X(CLUSTER, STATE_DIR, "state-dir", "PATH",                                                     \
+      "folder of the state file; default: /var/lib/elect")                                         \
+    X(CLUSTER, RUN_DIR, "run-dir", "PATH",                                                         \
+      "folder of the sockets; default: /run/elect, or state-dir if that is set")                   \
+    X(CLUSTER, PROFILE, "profile", "NAME", "fast, lan or wan: sets lease, renewal and delay")      \
+    X(CLUSTER, LEASE, "lease", "TIME", "how long a grant lasts; default: 1s")                      \
+    X(CLUSTER, RENEWAL, "renewal", "TIME", "how often a leader renews its lease; default: 200ms")  \
     X(CLUSTER, MAX_LEASE, "max-lease", "TIME",                                                     \
-      "no lease is ever longer: do not make it smaller; default: 10s")                             \
+      "the longest lease that is ever used: never reduce it; default: 10s")                        \
     X(CLUSTER, DELAY, "delay", "TIME", "how long a message may take; default: 20ms")               \
-    X(CLUSTER, RHO, "rho", "PERCENT", "how far the rates of two clocks differ; default: 1%")       \
+    X(CLUSTER, RHO, "rho", "PERCENT", "largest difference of two clock rates; default: 1%")        \
     X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
     X(CLUSTER, TELL_LOWER, "tell-lower", "YES",                                                    \
       "no, or yes: with bully, tell members of lower rank when an election starts")                \
     X(CLUSTER, MANDATE, "mandate", "NAME",                                                         \
-      "majority; or none: a textbook election, for lessons: two may lead at once")                 \
-    X(CLUSTER, PREEMPT, "preempt", "WHEN", "no, yes, or after TIME: the fittest takes over")       \
+      "majority; or none: a textbook election, for lessons only: two may lead")                    \
+    X(CLUSTER, PREEMPT, "preempt", "WHEN",                                                         \
+      "no, yes, or after TIME: replace a leader when a fitter member is up")                       \
     X(CLUSTER, TESTAMENT, "testament", "YES",                                                      \
-      "yes, or no: whoever dies is not waited for, as its guardian says so")                       \
+      "yes, or no: the guardian of a leader that died ends its lease early")                       \
     X(CLUSTER, TESTAMENT_DELAY, "testament-delay", "TIME",                                         \
-      "so long after all has stopped, for what checks no token; default: 0ms")                     \
+      "wait after all work has stopped, for work without tokens; default: 0ms")                    \
     X(CLUSTER, RUN_GROUP, "run-group", "NAME",                                                     \
-      "whose users may elect run; default: those of the daemon's group")                           \
+      "user group that may use elect run; default: the group of the daemon")                       \
     X(CLUSTER, PRE_LEADER, "pre-leader", "PATH",                                                   \
-      "a program that agrees (0) before this member leads, or declines")                           \
-    X(CLUSTER, ON_LEADER, "on-leader", "PATH", "a program that is run when this member leads")     \
-    X(CLUSTER, ON_FOLLOWER, "on-follower", "PATH", "and when it does no more, before others may")  \
-    X(CLUSTER, ON_LEADER_CHANGE, "on-leader-change", "PATH", "and when anybody else leads")        \
+      "a program to run before this member leads; it agrees if it exits with 0")                   \
+    X(CLUSTER, ON_LEADER, "on-leader", "PATH", "a program to run when this member leads")          \
+    X(CLUSTER, ON_FOLLOWER, "on-follower", "PATH",                                                 \
+      "a program to run when it stops leading, before another member may lead")                    \
+    X(CLUSTER, ON_LEADER_CHANGE, "on-leader-change", "PATH",                                       \
+      "a program to run when the leader changes")                                                  \
     X(CLUSTER, HOOK_TIMEOUT, "hook-timeout", "TIME",                                               \
-      "how long one of those may take; default: 10s")                                              \
+      "how long each of these programs may take; default: 10s")                                    \
     X(CLUSTER, LOG_LEVEL, "log-level", "LEVEL",                                                    \
-      "error, warning, notice, info or debug: lowest level to print; default: info")               \
-    X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; the highest leads, among equals")                 \
+      "error, warning, notice, info or debug: least level to log; default: info")                  \
+    X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; of equal priorities, the highest id leads")       \
     X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
-      "one for each network; or dynamic: it is where its packets come from")                       \
+      "one for each link; or dynamic: the source address of its packets")                          \
     X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \
     X(MEMBER, PRIORITY, "priority", "N", "0 to 255; the highest leads; default: 0")                \
     X(GROUP, LEAD_ONLY_WITH_RUNNER, "lead-only-with-runner", "YES",                                \
       "yes: elect only members with an elect run for this group; default: no")
 
-/* The address of a member on a network if it is a name, which is looked up again every 10 s. */
+/* A host name in place of an address. It is looked up about every 10 s. */
 struct config_host {
-    char name[CONFIG_NAME]; /* empty: the address is known */
+    char name[CONFIG_NAME]; /* empty: the address is numeric, or dynamic */
     uint16_t port;
 };
 
@@ -109,28 +114,31 @@ struct config {
     bool testament;
     uint32_t testament_delay, hook_timeout;
     uint8_t log_level;                  /* enum level */
-    char run_group[CONFIG_NAME];        /* empty: the daemon's own */
+    char run_group[CONFIG_NAME];        /* empty: the group of the daemon */
     char hook[HOOK_COUNT][CONFIG_PATH]; /* empty: none */
     unsigned members, groups;
     struct config_member member[SESSION_PEERS];
     char group[STORE_GROUPS][CONFIG_NAME];
     bool lead_only_with_runner[STORE_GROUPS];
-    struct text complaint; /* the first one */
-    size_t reason;         /* where in it the reason begins, after file and line */
+    struct text complaint; /* the first mistake */
+    size_t reason;         /* the offset in it of the text after file and line */
 };
 
-/* Reads the file and its conf.d. False, with a complaint, if something is wrong. */
+/* Reads the file and its conf.d. Returns false, with a complaint, if there is a mistake. */
 bool config_load(struct config *c, const char *path);
 
 /* Calls `visit` with each file in the folder conf.d beside the configuration, in the order in which
- * they are read, and names the folder. Returns false, with errno, if the folder cannot be read. */
+ * they are read, and writes the path of that folder to `folder`. Returns false, with errno, if the
+ * folder cannot be read. */
 bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
                       void (*visit)(void *context, const char *path), void *context);
 
-/* The same for a text, which ends in NUL; `path` is the file that it stands in. */
+/* Parses a configuration from a text, without conf.d. `path` is the name of the file in complaints,
+ * and its folder the start of relative paths. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
-/* Returns why no member can have this address, to be written after it; NULL if one can. */
+/* Returns why no member can have this address, as the rest of a sentence that begins with the
+ * address; NULL if a member can have it. */
 const char *config_address_fault(const union elect_address *a);
 
 /* Makes the configuration of the election, which all groups share. Times are in microseconds. */
@@ -140,42 +148,44 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e);
  * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
 
-/* The member of that name, or with that id; NULL if there is none. */
+/* Return the member of that name, or with that id; NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);
-/* The name of the member with that id; "nobody" if there is none. */
+/* Returns the name of the member with that id; "unknown" if there is none. */
 const char *config_name(const struct config *c, uint16_t id);
 
-/* The path of the state of member `id`, or of one of its sockets ("status", "admin", "run"). */
+/* Write the path of the state file of member `id`, or of one of its sockets ("status", "admin",
+ * "run"). */
 void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FILE]);
 void config_socket_path(const struct config *c, uint16_t id, const char *which,
                         char path[CONFIG_FILE]);
 
-/* Makes the path absolute for a program that may change its folder; leaves it as it is if it would
- * be too long for a socket. */
+/* Makes the path absolute for a program that may change its working directory. Leaves it relative
+ * if the absolute path would be too long for a socket. */
 void config_make_absolute(char path[CONFIG_FILE]);
 
-/* Reads HOST:PORT. The host is an address or a name; false if it is neither. */
+/* Parses HOST:PORT. Returns false if HOST is neither an address nor a name. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 
-/* The number of the group of that name, or with NULL of the only group; -1, and why. */
+/* Returns the index of the group of that name, or, if `name` is NULL, of the only group. Otherwise
+ * returns -1, with the reason. */
 int config_group(const struct config *c, const char *name, struct text *why);
 
 /* Writes a warning about a configuration that is valid but unwise; empty if there is none. */
 #define CONFIG_WARNING 128
 void config_warning(const struct config *c, char warning[CONFIG_WARNING]);
 
-/* The user that runs the daemon: the owner of the folder of its state. Before there is one, it is
- * assumed to be this user. */
+/* Returns the user that runs the daemon: the owner of state-dir, or the calling user if state-dir
+ * does not exist yet. */
 uid_t config_user(const struct config *c);
 
 bool config_has_hooks(const struct config *c);
 
-/* "member", "witness" or "observer"; only a member may lead. */
+/* Returns "member", "witness" or "observer"; only a member may lead. */
 const char *config_role(const struct config_member *m);
 bool config_may_lead(const struct config_member *m);
 
-/* Adds an example of a configuration with all keys and their meaning. */
+/* Adds an example of a configuration, which shows every key and its meaning. */
 void config_example(struct text *t);
 
 #endif

@@ -1,5 +1,6 @@
-/* What must hold between the values of a configuration: no two members alike, an algorithm that
- * has the options, times that fit together. What is refused here could not work, or not safely. */
+/* Checks that the values of a configuration fit together: no two members are alike, the algorithm
+ * supports the options, and the times are consistent. Any other configuration could not work, or
+ * not safely, and is refused. */
 #include "config_internal.h"
 
 #include <stdio.h>
@@ -27,23 +28,24 @@ static bool check_members(struct config *c)
         if (m->peer.links != c->member[0].peer.links)
             return config_complain(
                 c, "member", m->name,
-                " has not as many addresses as the first one: one for each network");
+                " has more or fewer addresses than the first member: expected one for each link");
         if (c->mandate == ELECT_NO_MANDATE && !config_may_lead(m))
             return config_complain(c, "member", m->name,
-                                   " has a role, but without a mandate nobody votes: leave it out");
+                                   " has a role that needs a mandate: remove the role");
         dynamic += m->peer.dynamic;
         if (dynamic > 1)
             return config_complain(
                 c, "member", m->name,
-                " is dynamic, and another one is: they would not find each other");
+                " is dynamic, as another member is, and they could not find each other: write the "
+                "address of one of them");
         for (unsigned j = 0; j < i; j++)
             if (c->member[j].peer.id == m->peer.id)
-                return config_complain(c, "member", m->name, " has the id of another one");
+                return config_complain(c, "member", m->name, " has the id of another member");
         for (unsigned j = 0; j <= i; j++)
             if (shares_address(m, &c->member[j]))
                 return config_complain(c, "member", m->name,
-                                       j < i ? " has an address of another one"
-                                             : " has an address twice: one for each network");
+                                       j < i ? " has an address of another member"
+                                             : " has an address twice: expected one for each link");
     }
     return true;
 }
@@ -72,23 +74,25 @@ static bool check_times(struct config *c)
     switch (config_elect(c, &e)) {
     case ELECT_FINE:
         return c->testament_delay < c->lease ||
-               config_complain(c, "too long a testament-delay", NULL,
-                               ": after a lease nobody waits for a testament; see testament = no");
+               config_complain(c, "testament-delay is too long", NULL,
+                               ": it must be shorter than lease; or set testament = no");
     case ELECT_NO_SUCH_ROLE:
-        return config_complain(c, "nobody may lead", NULL, ": some role must be member");
+        return config_complain(c, "no member may lead", NULL,
+                               ": at least one must have role = member");
     case ELECT_TOO_LONG:
         return config_complain(
-            c, "too long a time", NULL,
-            ": lease is at most max-lease (raise that first, everywhere), delay at most 1s");
+            c, "a time is too long", NULL,
+            ": lease is at most max-lease (raise that first, on all members), delay at most 1s");
     case ELECT_LEASE_TOO_SHORT:
         snprintf(text, sizeof text, ": with a delay of %g ms it must be longer than %g ms",
                  c->delay / 1e3, (double)elect_shortest_office(&e) / 1e3);
-        return config_complain(c, "too short a lease", NULL, text);
+        return config_complain(c, "lease is too short", NULL, text);
     case ELECT_RENEWAL_TOO_LONG:
-        return config_complain(c, "too long a renewal", NULL,
+        return config_complain(c, "renewal is too long", NULL,
                                ": it must fit three times into the lease");
     case ELECT_RENEWAL_TOO_SHORT:
-        return config_complain(c, "too short a renewal", NULL, ": at least 3/4 of delay");
+        return config_complain(c, "renewal is too short", NULL,
+                               ": it must be at least 3/4 of delay");
     case ELECT_EMPTY:
     case ELECT_TOO_MANY:
     case ELECT_TWICE:
@@ -102,7 +106,9 @@ bool config_check(struct config *c)
 {
     return (c->has_cluster || config_complain(c, "[cluster] has no id", NULL,
                                               ": elect init --new-cluster makes one")) &&
-           (c->members > 0 || config_complain(c, "no [member NAME]", NULL, "")) &&
-           (c->groups > 0 || config_complain(c, "no [group NAME]", NULL, "")) && check_members(c) &&
-           check_algorithm(c) && check_groups(c) && check_times(c);
+           (c->members > 0 ||
+            config_complain(c, "no section [member NAME]", NULL, ": add one for each member")) &&
+           (c->groups > 0 ||
+            config_complain(c, "no section [group NAME]", NULL, ": add one for each group")) &&
+           check_members(c) && check_algorithm(c) && check_groups(c) && check_times(c);
 }

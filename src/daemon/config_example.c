@@ -14,10 +14,10 @@ void config_example(struct text *t)
     };
     static const char others[] = "\n[member b]\nid = 2\naddress = 10.0.0.2:7400\n"
                                  "\n[member c]\nid = 3\naddress = 10.0.0.3:7400\n"
-                                 "\n# What is to be led; at most 64.\n[group main]\n";
+                                 "\n# Each group has a leader of its own; at most 64 groups.\n"
+                                 "[group main]\n";
     text_add(t, "# The same file on every member, in /etc/elect/elect.conf. Lines that begin with\n"
-                "# \"#\" are comments; those that begin with \"#\" and a key are what else there "
-                "is.\n");
+                "# \"#\" are comments; remove the \"#\" before a key to set it.\n");
     for (unsigned i = 0; i < KEY_COUNT; i++) {
         bool needed = i == KEY_ID || i == KEY_MEMBER_ID || i == KEY_ADDRESS;
         if (i == 0 || all[i].section != all[i - 1].section)

@@ -1,6 +1,6 @@
 /*
- * What the files config*.c share and no other file needs: the keys by number, the roles, and how a
- * mistake is reported. config_parse.c reads files and lines, config_values.c the value of one key,
+ * Shared by the files config*.c only: the keys by number, the roles, and the functions that report
+ * a mistake. config_parse.c reads files and lines, config_values.c parses the value of one key, and
  * config_check.c compares the values with each other.
  */
 #ifndef ELECT_DAEMON_CONFIG_INTERNAL_H
@@ -20,24 +20,25 @@ enum config_key {
 enum config_role_number { ROLE_MEMBER, ROLE_WITNESS, ROLE_OBSERVER, ROLE_COUNT };
 extern const char *const config_roles[ROLE_COUNT];
 
-/* Report a mistake, unless one was reported before: only the first counts. `word`, if not NULL, is
- * quoted between `what` and `remedy`. The file and the line are added later. Return false. */
+/* Report a mistake, unless one was reported before, and return false. `word`, if not NULL, is
+ * quoted between `what` and `remedy`. config_parse.c adds the file and the line. */
 bool config_complain(struct config *c, const char *what, const char *word, const char *remedy);
 bool config_complain_unknown(struct config *c, const char *what, const char *word,
                              const char *const *known, size_t count);
 bool config_complain_name(struct config *c, const char *name);
 
-/* Returns true if members, groups and users may be called so. */
+/* Returns true if a member, a group or a user group may have this name. */
 bool config_is_name(const char *s);
 
 /* Returns how many characters of the path of the file are its folder, with the slash. */
 int config_folder(const struct config *c);
 
-/* Reads the value of a key into the configuration: into its member or group of that index if it is
- * a key of one. False, with a complaint, if it is no such value. */
+/* Parses the value of a key into the configuration. `index` is the member or the group that has the
+ * key. Returns false, with a complaint, if the value is invalid. */
 bool config_take_value(struct config *c, unsigned index, enum config_key key, const char *value);
 
-/* Returns true if everything that is needed is there and fits together; else with a complaint. */
+/* Returns true if all required values are present and fit together; otherwise false, with a
+ * complaint. */
 bool config_check(struct config *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reads the configuration: a file, the files in conf.d beside it, their sections and lines. inih
- * splits a line into key and value; config_values.c reads the value. */
+ * splits a line into key and value; config_values.c parses the value. */
 #include "config_internal.h"
 
 #include "../base/access.h"
@@ -18,9 +18,9 @@
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
-#define SHORT_MEMBER '@'   /* [member NAME] is given to inih as [@N] */
-#define SHORT_GROUP  '%'   /* [group NAME] as [%N] */
-#define CONFIG_BYTES 65536 /* of a file */
+#define SHORT_MEMBER '@'   /* inih sees [member NAME] as [@N] */
+#define SHORT_GROUP  '%'   /* and [group NAME] as [%N] */
+#define CONFIG_BYTES 65536 /* of a file, at most */
 
 static const struct {
     enum config_section section;
@@ -33,14 +33,15 @@ static const struct {
 
 _Static_assert(KEY_COUNT <= 64, "a bit for each key");
 
-/* What was read so far: a section may stand in several files, but once in each, and a key once in
- * all of them. A second value would silently replace the first one. */
+/* The state of the parser. A section may occur in several files, but once in each, and a key once
+ * in all of them: a second value would silently replace the first one. */
 struct reader {
     struct config *c;
     /* 1 << enum config_key: the keys that were set */
     uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
-    bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS]; /* in this file */
-    bool fine;                                                               /* so far */
+    /* the sections that occurred in this file */
+    bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS];
+    bool fine; /* no file had a mistake so far */
 };
 
 /* ---- lines ---- */
@@ -70,7 +71,7 @@ static struct config_member *member_of(struct config *c, const char *name)
     return m;
 }
 
-/* The number of groups if there is none of that name. */
+/* Returns the index of a group; the number of groups if there is none of that name. */
 static unsigned group_index(const struct config *c, const char *name)
 {
     unsigned i = 0;
@@ -100,7 +101,7 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-/* `index`: of the member or group whose section it is. */
+/* `index`: the member or the group whose section contains the line. */
 static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
@@ -120,7 +121,7 @@ static bool take_line(struct reader *r, enum config_section section, unsigned in
         if (strcmp(keys[i].word, word) == 0) {
             bool again = (*given >> i & 1) != 0;
             *given |= UINT64_C(1) << i;
-            return again ? config_complain(r->c, "key", word, " is set twice: remove one of both")
+            return again ? config_complain(r->c, "key", word, " is set twice: remove one of them")
                          : config_take_value(r->c, index, (enum config_key)i, value);
         }
         known[count++] = keys[i].word;
@@ -141,7 +142,7 @@ static bool take_section(struct reader *r, const char *section)
     return config_complain_unknown(r->c, "unknown section ", section, sections, 3);
 }
 
-/* Called for each key. */
+/* Called by inih for each key. */
 static int take_key(void *reader, const char *section, const char *name, const char *value)
 {
     struct reader *r = reader;
@@ -150,7 +151,7 @@ static int take_key(void *reader, const char *section, const char *name, const c
     uint64_t index;
     if (*section == '\0')
         return config_complain(c, "a line before the first section", NULL,
-                               ": expected such as [cluster]");
+                               ": expected a section, for example [cluster]");
     if (strcmp(section, "cluster") == 0)
         return take_line(r, SECTION_CLUSTER, 0, name, word);
     if (section[0] == SHORT_MEMBER && c->members > 0 &&
@@ -164,8 +165,8 @@ static int take_key(void *reader, const char *section, const char *name, const c
 
 /* ---- a text ---- */
 
-/* Replaces [member NAME] by [@N] in the text, or [group NAME] by [%N]: inih truncates the names of
- * long sections. */
+/* Replaces [member NAME] by [@N] in the text, or [group NAME] by [%N], because inih truncates long
+ * names of sections. */
 static void shorten(char kind, unsigned index, char *at, const char *end)
 {
     char number[16];
@@ -174,8 +175,8 @@ static void shorten(char kind, unsigned index, char *at, const char *end)
     memcpy(at, number, (size_t)length);
 }
 
-/* inih reports only sections that have keys, and a group may have none: sections are read first.
- * Returns the line of the first that is unknown, or 0. */
+/* Reads all sections before the keys, because inih does not report a section without keys, and a
+ * group needs none. Returns the line of the first section with a mistake, or 0. */
 static int take_sections(struct reader *r, char *text)
 {
     int line = 1;
@@ -217,7 +218,7 @@ static void begin(struct config *c, const char *path)
     snprintf(c->key_file, sizeof c->key_file, "%.*skey", config_folder(c), c->path);
 }
 
-/* Puts the file, and the line if it is known, before the complaint. */
+/* Prefixes the complaint with the file, and with the line if it is not 0. */
 static bool locate(struct config *c, const char *path, int line)
 {
     struct text why = c->complaint;
@@ -233,7 +234,7 @@ static bool locate(struct config *c, const char *path, int line)
     text_add(&c->complaint, ": ");
     c->reason = c->complaint.length;
     text_add(&c->complaint,
-             why.length > 0 ? why.bytes : "no key and value: expected such as lease = 1s");
+             why.length > 0 ? why.bytes : "not a key and a value: expected for example lease = 1s");
     return false;
 }
 
@@ -242,7 +243,7 @@ static bool take_text(struct reader *r, const char *path, const char *text)
     struct config *c = r->c;
     char *copy = strdup(text);
     if (copy == NULL) {
-        config_complain(c, "no memory", NULL, "");
+        config_complain(c, "out of memory", NULL, "");
         return locate(c, path, 0);
     }
     r->cluster_here = false;
@@ -255,7 +256,7 @@ static bool take_text(struct reader *r, const char *path, const char *text)
     return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
 }
 
-/* The folders that the file does not name. */
+/* Sets the folders that the file does not set. */
 static void set_default_folders(struct config *c)
 {
     static const char state_dir[] = "/var/lib/elect", run_dir[] = "/run/elect";
@@ -282,8 +283,8 @@ bool config_parse(struct config *c, const char *path, const char *text)
 
 /* ---- files ---- */
 
-/* Reads at most `room` bytes; -1, with the reason in errno, if that is not possible. A FIFO or a
- * device is refused before it is read: it could block, or never end. */
+/* Returns how many bytes were read, at most `room`; -1, with errno, if the file cannot be read. A
+ * FIFO or a device is refused before it is read: it could block, or never end. */
 static ssize_t read_regular(const char *path, char *to, size_t room)
 {
     struct stat is = {0};
@@ -310,8 +311,8 @@ static bool take_file(struct reader *r, const char *path)
     ssize_t length = read_regular(path, text, sizeof text);
     if (length < 0 || length > CONFIG_BYTES || memchr(text, '\0', (size_t)length) != NULL) {
         config_complain(r->c,
-                        length > CONFIG_BYTES ? "too long a file"
-                        : length >= 0         ? "no text"
+                        length > CONFIG_BYTES ? "the file is too long: at most 65536 bytes"
+                        : length >= 0         ? "not a text file"
                         : errno == EINVAL     ? "not a regular file: copy it to one"
                                               : access_text(errno, path, ACCESS_READ),
                         NULL, "");
@@ -356,7 +357,7 @@ bool config_load(struct config *c, const char *path)
     struct reader r = {.c = c};
     begin(c, path);
     if (strlen(path) >= CONFIG_PATH) {
-        config_complain(c, "too long a path", NULL, ": at most 255 characters");
+        config_complain(c, "the path is too long", NULL, ": at most 255 characters");
         return locate(c, path, 0);
     }
     r.fine = take_file(&r, path);

@@ -1,5 +1,5 @@
-/* One value of the configuration: the text behind `=` becomes a duration, a path, an address or
- * whatever else its key takes. Each function reports in one line what it expected. */
+/* Parses the value of one key of the configuration: a duration, a path, an address, or one of some
+ * words. Each function reports a wrong value in one line, with what it expected. */
 #include "config_internal.h"
 
 #include "../base/parse.h"
@@ -30,17 +30,18 @@ static bool take_duration(struct config *c, const char *value, uint32_t *to)
     uint64_t time = 0;
     bool fine = parse_duration(value, UINT32_MAX, &time);
     *to = (uint32_t)time;
-    return fine || config_complain(c, "no time", value, ": expected such as 200ms, 1s or 2m");
+    return fine ||
+           config_complain(c, "not a duration", value, ": expected for example 200ms, 1s or 2m");
 }
 
-/* Reads 1% or 0.05% into millionths. */
+/* Parses a percentage such as 1% or 0.05% into millionths. */
 static bool take_percent(struct config *c, const char *value, uint32_t *to)
 {
     char *end;
     double percent = strtod(value, &end);
     if (end == value || strcmp(end, "%") != 0 || !(percent >= 0 && percent < 50))
-        return config_complain(c, "no percentage", value,
-                               ": expected such as 1% or 0.05%, below 50%");
+        return config_complain(c, "not a percentage", value,
+                               ": expected for example 1% or 0.05%, below 50%");
     *to = (uint32_t)(percent * 10000 + 0.5);
     return true;
 }
@@ -49,23 +50,25 @@ static bool take_number(struct config *c, const char *value, uint64_t limit, uin
 {
     char remedy[64];
     snprintf(remedy, sizeof remedy, ": expected 0 to %llu", (unsigned long long)limit);
-    return parse_number(value, limit, to) || config_complain(c, "no number", value, remedy);
+    return parse_number(value, limit, to) || config_complain(c, "not a number", value, remedy);
 }
 
 static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
 {
     int folder = value[0] == '/' ? 0 : config_folder(c);
     if (value[0] == '\0')
-        return config_complain(c, "no path", value, "");
+        return config_complain(c, "not a path", value, ": expected the name of a file or a folder");
     return (size_t)snprintf(to, CONFIG_PATH, "%.*s%s", folder, c->path, value) < CONFIG_PATH ||
-           config_complain(c, "too long a path", value, ": at most 255 characters");
+           config_complain(c, "path", value, " is too long: at most 255 characters");
 }
 
-/* The path of a hook is absolute, because trusted.c checks the owner of every folder from / on. */
+/* The path of a hook must be absolute, because trusted.c checks the owner of every folder on it,
+ * beginning with /. */
 static bool take_hook(struct config *c, const char *value, enum hook hook)
 {
     if (value[0] != '/')
-        return config_complain(c, "no path", value, ": expected a program, from / on");
+        return config_complain(c, "not an absolute path", value,
+                               ": expected a program, for example /usr/local/bin/hook");
     return take_path(c, value, c->hook[hook]);
 }
 
@@ -79,7 +82,7 @@ static bool take_cluster_id(struct config *c, const char *value)
         c->cluster[i] = (uint8_t)(16 * digit[0] + digit[1]);
     }
     return c->has_cluster ||
-           config_complain(c, "no cluster id", value, ": expected 32 hexadecimal digits");
+           config_complain(c, "not a cluster id", value, ": expected 32 hexadecimal digits");
 }
 
 static bool take_profile(struct config *c, const char *value)
@@ -124,10 +127,12 @@ static bool take_preempt(struct config *c, const char *value)
                 (strncmp(value, "after ", 6) == 0 && parse_duration(value + 6, UINT32_MAX, &after));
     c->preempt = strcmp(value, "no") != 0;
     c->preempt_after = (uint32_t)after;
-    return fine || config_complain(c, "unknown", value, ": expected no, yes or after 30s");
+    return fine || config_complain(c, "unknown value", value,
+                                   ": expected no, yes or for example after 30s");
 }
 
-/* Returns true if it can be the name of a machine. Digits and dots alone are a mistyped address. */
+/* Returns true if the text can be the name of a host. Digits and dots alone are a mistyped address.
+ */
 static bool is_host(const char *s)
 {
     size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-");
@@ -135,7 +140,7 @@ static bool is_host(const char *s)
            strspn(s, "0123456789.") != length;
 }
 
-/* Reads 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400. */
+/* Parses 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400. */
 bool config_address(const char *text, union elect_address *a, struct config_host *host)
 {
     uint64_t port;
@@ -156,7 +161,7 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     if (!known)
         return !six && is_host(host->name);
     a->any.sa_family = six ? AF_INET6 : AF_INET;
-    a->four.sin_port = htons(host->port); /* it is at the same place in both */
+    a->four.sin_port = htons(host->port); /* the port is at the same place in both */
     memset(host->name, 0, sizeof host->name);
     return true;
 }
@@ -186,7 +191,7 @@ static bool take_addresses(struct config *c, const char *value, struct config_me
     struct elect_peer *p = &m->peer;
     char copy[512], *next;
     if ((size_t)snprintf(copy, sizeof copy, "%s", value) >= sizeof copy)
-        return config_complain(c, "too long", NULL, ": at most 4 addresses");
+        return config_complain(c, "the value is too long", NULL, ": at most 4 addresses");
     p->links = 0;
     p->dynamic = strcmp(value, "dynamic") == 0;
     if (p->dynamic) {
@@ -199,15 +204,15 @@ static bool take_addresses(struct config *c, const char *value, struct config_me
             return config_complain(c, "too many addresses", NULL, ": at most 4");
         if (!config_address(at, &p->link[p->links], &m->host[p->links]))
             return config_complain(
-                c, "no address", at,
-                ": expected such as 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400");
+                c, "not an address", at,
+                ": expected for example 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400");
         const char *why = config_address_fault(&p->link[p->links]);
         if (why != NULL)
             return config_complain(c, "address", at, why);
         p->links++;
     }
     return p->links > 0 ||
-           config_complain(c, "no address", NULL, ": expected such as 10.0.0.1:7400");
+           config_complain(c, "no address", NULL, ": expected for example 10.0.0.1:7400");
 }
 
 static bool take_name(struct config *c, const char *value, char to[CONFIG_NAME])
@@ -239,11 +244,11 @@ bool config_take_value(struct config *c, unsigned index, enum config_key key, co
     case KEY_MANDATE: return take_choice(c, "unknown mandate ", value, mandates, 2, &c->mandate);
     case KEY_PREEMPT: return take_preempt(c, value);
     case KEY_TELL_LOWER:
-        fine = take_choice(c, "unknown ", value, no_yes, 2, &choice);
+        fine = take_choice(c, "unknown value ", value, no_yes, 2, &choice);
         c->tell_lower = choice == 1;
         return fine;
     case KEY_TESTAMENT:
-        fine = take_choice(c, "unknown ", value, no_yes, 2, &choice);
+        fine = take_choice(c, "unknown value ", value, no_yes, 2, &choice);
         c->testament = choice == 1;
         return fine;
     case KEY_TESTAMENT_DELAY: return take_duration(c, value, &c->testament_delay);
@@ -254,8 +259,8 @@ bool config_take_value(struct config *c, unsigned index, enum config_key key, co
     case KEY_ON_LEADER_CHANGE: return take_hook(c, value, HOOK_ON_LEADER_CHANGE);
     case KEY_HOOK_TIMEOUT:
         return take_duration(c, value, &c->hook_timeout) &&
-               (c->hook_timeout > 0 ||
-                config_complain(c, "no time", value, ": nothing can be that fast"));
+               (c->hook_timeout > 0 || config_complain(c, "hook-timeout", value,
+                                                       " is too short: expected for example 10s"));
     case KEY_LOG_LEVEL:
         fine = take_choice(c, "unknown log level ", value, level_words, LEVEL_COUNT, &choice);
         c->log_level = (uint8_t)(LEVEL_FIRST + choice);
@@ -272,7 +277,7 @@ bool config_take_value(struct config *c, unsigned index, enum config_key key, co
         m->priority = (uint8_t)number;
         return fine;
     case KEY_LEAD_ONLY_WITH_RUNNER:
-        fine = take_choice(c, "unknown ", value, no_yes, 2, &choice);
+        fine = take_choice(c, "unknown value ", value, no_yes, 2, &choice);
         c->lead_only_with_runner[index] = choice == 1;
         return fine;
     case KEY_COUNT: break;

@@ -1,5 +1,5 @@
-/* Accepts clients of the control sockets within limits, reads a request from each, and writes lines
- * back. No user can delay the daemon, or keep other users from being served. */
+/* Accepts clients of the control sockets within limits, reads one request from each, and writes
+ * lines back. No user can delay the daemon, or keep it from serving other users. */
 #include "control.h"
 
 #include "../base/access.h"
@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 1000      /* milliseconds for a request, and to read its answer */
-#define BEHIND   (1 << 16) /* bytes that a watcher may be behind */
+#define PATIENCE 1000 /* milliseconds in which a client sends its request, and reads its answer */
+#define BEHIND   (1 << 16) /* bytes that a watcher may not have read yet */
 #define BACKLOG  1024      /* connections that wait in the kernel to be accepted */
-#define OTHERS   512       /* descriptors of the process that are not for clients */
+#define OTHERS   512       /* descriptors that the process needs besides its clients */
 
 #define EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
 
@@ -33,7 +33,8 @@ const char *control_name(enum control_which which)
 
 /* ---- the end of a conversation ---- */
 
-/* A client that has gone may still be in use further up the stack; it is freed in a later turn. */
+/* A disconnected client may still be in use further up the stack, so that it is freed only in a
+ * later turn of the loop. */
 static void free_gone(struct control *c)
 {
     for (struct control_client *client; (client = c->gone) != NULL;) {
@@ -56,14 +57,14 @@ static void let_go(struct control_client *client)
     *at = client->next;
     client->next = c->gone;
     c->gone = client;
-    /* close() alone removes nothing while a child that was just forked has the descriptor, too */
+    /* close() alone does not remove it while a child that was just forked has the descriptor, too */
     epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);
     close(client->fd);
 }
 
 static void overdue(uv_timer_t *timer);
 
-/* CONTROL_NEVER: it may take as long as it likes. */
+/* CONTROL_NEVER: there is no deadline. */
 static void set_due(struct control_client *client, uint64_t patience)
 {
     struct control *c = client->control;
@@ -74,8 +75,8 @@ static void set_due(struct control_client *client, uint64_t patience)
         uv_timer_start(&c->late, overdue, patience, 0);
 }
 
-/* Returns true if a whole request has come: its first `length` bytes, without the newline. What
- * follows it is never read. Otherwise `length` is how much has come. */
+/* Returns true if a complete request has arrived: the first `length` bytes of `text`, without the
+ * newline. Bytes after it are never read. Otherwise `length` is how much has arrived. */
 static bool peek(const struct control_client *client, char text[CONTROL_REQUEST], size_t *length)
 {
     ssize_t got = recv(client->fd, text, CONTROL_REQUEST, MSG_PEEK | MSG_DONTWAIT);
@@ -84,7 +85,8 @@ static bool peek(const struct control_client *client, char text[CONTROL_REQUEST]
     return end != NULL;
 }
 
-/* A client that has asked in time, and waits for its turn, goes on waiting. */
+/* Handles a client whose deadline is over. A client whose request has arrived in time, but was not
+ * read yet, goes on waiting. */
 static void end_patience(struct control_client *client)
 {
     char text[CONTROL_REQUEST];
@@ -122,7 +124,7 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-/* Keeps what the kernel does not take now. False if the client cannot be told anything. */
+/* Keeps bytes that the kernel does not accept now. Returns false if that is not possible. */
 static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
     struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
@@ -135,7 +137,7 @@ static bool keep_rest(struct control_client *client, const char *text, size_t le
     return epoll_ctl(client->control->ready, EPOLL_CTL_MOD, client->fd, &e) == 0;
 }
 
-/* Returns how many bytes the kernel takes now; -1: the client has gone. */
+/* Returns how many bytes the kernel accepts now; -1 if the client has disconnected. */
 static ssize_t push(const struct control_client *client, const char *text, size_t length)
 {
     ssize_t sent = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -183,7 +185,7 @@ static void send_rest(struct control_client *client)
 void control_answer(struct control_client *client, json_t *answer)
 {
     client->waits = false;
-    set_due(client, PATIENCE); /* to read it */
+    set_due(client, PATIENCE); /* the client must read it in time */
     send_line(client, answer, true);
 }
 
@@ -208,7 +210,8 @@ static void take_request(struct control_client *client, const char *text, size_t
     if (json_is_object(request))
         client->control->ask(client->control->context, client, request);
     else
-        control_answer(client, json_pack("{s:b, s:s}", "ok", 0, "error", "no request"));
+        control_answer(client, json_pack("{s:b, s:s}", "ok", 0, "error",
+                                         "not a request: expected a JSON object"));
     json_decref(request);
 }
 
@@ -222,7 +225,7 @@ static void look_for_request(struct control_client *client, bool ends)
         let_go(client);
 }
 
-/* The request of a client that does not wait for its answer is not taken. */
+/* The request of a client that has already disconnected is not read. */
 static void serve(uv_poll_t *poll, int status, int events)
 {
     struct control *c = poll->data;
@@ -244,10 +247,10 @@ static void serve(uv_poll_t *poll, int status, int events)
 /* ---- accepting ---- */
 
 struct crowd {
-    unsigned all, same; /* of a socket; of those, of one user */
+    unsigned all, same; /* clients of a socket; how many of them belong to one user */
 };
 
-/* Clients that watch stay, and are counted apart. */
+/* Watchers stay connected, and are counted apart from other clients. */
 static struct crowd crowd_of(const struct control *c, enum control_which which, bool watches,
                              uid_t user)
 {
@@ -260,7 +263,7 @@ static struct crowd crowd_of(const struct control *c, enum control_which which, 
     return crowd;
 }
 
-/* The last places are for users that have few clients: no user takes all. */
+/* The last places are reserved for users that have few clients, so that no user occupies all. */
 static bool has_place(const struct control *c, enum control_which which, uid_t user)
 {
     struct crowd crowd = crowd_of(c, which, false, user);
@@ -294,8 +297,9 @@ static void welcome(struct control *c, enum control_which which, int fd, const s
     set_due(client, PATIENCE);
 }
 
-/* Allocates nothing for a connection that exceeds the limit. uv_listen() would accept until none is
- * left: a user who connects as fast as possible would keep the member from renewing its leases. */
+/* Accepts one connection. Allocates nothing for one that exceeds the limit. uv_listen() would
+ * accept until no connection is left, so that a user who connects as fast as possible could keep
+ * the member from renewing its lease. */
 static void connected(uv_poll_t *poll, int status, int events)
 {
     struct control_door *door = poll->data;
@@ -337,7 +341,8 @@ static bool make_room(const char *path, struct text *complaint)
                              ": set run-dir to a shorter path (at most 90 characters)");
     if (lstat(path, &is) == 0) {
         if (!S_ISSOCK(is.st_mode))
-            return text_complain(complaint, path, "something else is there", ": move it away");
+            return text_complain(complaint, path, "it exists and is not a socket",
+                                 ": move it away");
         unlink(path); /* no other daemon listens there: this process has locked the state file */
     }
     return true;
@@ -378,7 +383,7 @@ static unsigned most_clients(void)
     return (unsigned)(most < least ? least : most < CONTROL_CLIENTS ? most : CONTROL_CLIENTS);
 }
 
-/* Before the first socket is opened. */
+/* Does what is needed once, before the first socket is opened. */
 static bool prepare(struct control *c)
 {
     if (c->most != 0)

@@ -1,18 +1,17 @@
 /*
- * The control sockets. A client sends one request, a line of JSON, and gets a line back; a client
- * that watches gets one line after another. A client beyond the limit gets a refusal; a slow
- * client is disconnected. Nothing here waits for a client.
+ * The control sockets. A client sends one request, a line of JSON, and gets a line back; a watcher
+ * gets one line after another. A client beyond the limit gets a refusal, and a slow client is
+ * disconnected. The daemon never waits for a client.
  *
- * In a turn of the loop one connection of each socket is accepted, and one client is served, so
- * that a thousand clients at once delay the member no longer than one does. A request stays in the
- * kernel until all of it has come: a client that has not asked yet costs a descriptor and the
- * struct below.
+ * In each turn of the loop one connection of each socket is accepted, and one client is served, so
+ * that a thousand clients delay the member no longer than one client does. A request stays in the
+ * kernel until all of it has arrived: until then a client costs a descriptor and the struct below.
  *
  *     status    0660    queries; for the group that the daemon runs as
- *     admin     0600    changes; for its user and root
- *     run       0660    what works under an office (run_socket.c), in packets; for run-group
+ *     admin     0600    changes; for the user that the daemon runs as, and root
+ *     run       0660    work under an office (run_socket.c), in packets; for run-group
  *
- * No request carries a path or a command.
+ * No request contains a path or a command.
  */
 #ifndef ELECT_DAEMON_CONTROL_H
 #define ELECT_DAEMON_CONTROL_H
@@ -24,14 +23,14 @@
 #include <uv.h>
 
 #define CONTROL_REQUEST  4096 /* bytes */
-#define CONTROL_CLIENTS  1280 /* of a socket, besides those that watch */
-#define CONTROL_RESERVED 256  /* of those, for users with less than CONTROL_FEW clients */
+#define CONTROL_CLIENTS  1280 /* of a socket, besides watchers */
+#define CONTROL_RESERVED 256  /* of those, for users with fewer than CONTROL_FEW clients */
 #define CONTROL_FEW      16
 #define CONTROL_WATCHERS 64 /* of a socket */
 #define CONTROL_WATCHES  16 /* of those, of one user */
 #define CONTROL_NEVER    UINT64_MAX
 
-/* Begins every refusal after which the same request may succeed later. */
+/* The prefix of every refusal after which the same request may succeed later. */
 #define CONTROL_TOO_MANY "too many clients: "
 
 enum control_which { CONTROL_STATUS, CONTROL_ADMIN, CONTROL_COUNT };
@@ -45,22 +44,22 @@ struct control_client {
     uid_t user;
     pid_t pid;
     bool asked, last, closing, watches;
-    uint64_t due;  /* until then it must have asked, have its answer, or have read it: uv_now() */
-    char *rest;    /* what the kernel has not taken yet of the lines for it; NULL: nothing */
-    size_t length; /* of that */
+    uint64_t due;  /* deadline, by uv_now(): to send a request, to be answered, or to read that */
+    char *rest;    /* bytes for the client that the kernel has not accepted yet; NULL: none */
+    size_t length; /* of `rest` */
     struct control_client *next;
     /* If the answer comes later: */
     bool waits;
-    const char *late; /* what is said if there is none */
+    const char *late; /* the answer if the deadline is over */
     uint32_t asks;    /* the number of a question to another member (inquiry.c); or */
-    uint64_t order;   /* of an order to hand over (orders.c) */
-    uint16_t peer;    /* asks: that member */
-    int64_t since;    /* when that was */
+    uint64_t order;   /* the number of an order to hand over (orders.c) */
+    uint16_t peer;    /* asks: the member that was asked */
+    int64_t since;    /* asks: when it was asked */
 };
 
 /* A socket that clients connect to. */
 struct control_door {
-    struct control *control; /* NULL: it is not open */
+    struct control *control; /* NULL: the socket is not open */
     uv_poll_t poll;
     int fd;
     char path[108];
@@ -69,34 +68,38 @@ struct control_door {
 struct control {
     uv_loop_t *loop;
     struct control_door door[CONTROL_COUNT];
-    unsigned most; /* clients of a socket; 0: no socket was opened yet */
-    int ready;     /* an epoll of all clients */
+    unsigned most; /* the limit of clients of a socket; 0: no socket was opened yet */
+    int ready;     /* an epoll descriptor for all clients */
     uv_poll_t poll;
     uv_timer_t late;
-    struct control_client *clients, *gone; /* gone: freed in a later turn */
+    struct control_client *clients, *gone; /* gone: disconnected, freed in a later turn */
     /* Answers a request, or calls control_wait(). */
     void (*ask)(void *context, struct control_client *client, json_t *request);
     void *context;
 };
 
-const char *control_name(enum control_which which); /* as its file ends */
+/* Returns the suffix of the file name of a socket. */
+const char *control_name(enum control_which which);
 
 /* Binds a socket of that type to a path, and replaces a socket that an earlier process left there.
- * It does not listen yet. -1, with a complaint. */
+ * Returns its descriptor, which does not listen yet; -1, with a complaint, if it fails. */
 int control_bind(const char *path, int type, mode_t mode, struct text *complaint);
 
-/* False, with a complaint. */
+/* Opens a socket. Returns false, with a complaint, if it fails. */
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint);
-/* Sends the only line, and disconnects when it was read. Takes the reference. */
+/* Sends the answer, and disconnects the client when the kernel has accepted all of it. Takes over
+ * the reference. */
 void control_answer(struct control_client *client, json_t *answer);
-/* From now on the client gets lines by control_tell(); false if too many clients watch. */
+/* Makes the client a watcher, which gets lines by control_tell(). Returns false if there are too
+ * many watchers. */
 bool control_watch(struct control_client *client);
-/* Sends a line to a client that watches. Takes the reference. */
+/* Sends a line to a watcher, and disconnects it if it is too slow. Takes over the reference. */
 void control_tell(struct control_client *client, json_t *line);
-/* The answer comes later. If there is none within this time, in milliseconds, it is `late`. */
+/* Lets the client wait for an answer by control_answer(). If there is none within `patience`
+ * milliseconds, the client is refused with the reason `late`. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
-/* Every second: accepts again if there were no descriptors left. */
+/* To be called every second: accepts connections again after the process had no descriptor left. */
 void control_tick(struct control *c);
 void control_close(struct control *c);
 

@@ -1,6 +1,5 @@
-/* Runs one member: opens and closes what belongs to it, logs what changes, and does what is due
- * every second and at the end. work.c decides what may work under an office, answers.c what a
- * client hears. */
+/* Runs one member: opens and closes its sockets and timers, logs its changes, and does the periodic
+ * work. work.c decides what may work under an office, answers.c answers the clients. */
 #include "daemon.h"
 
 #include "../base/exit.h"
@@ -20,7 +19,7 @@
 #define TICK        1000 /* milliseconds */
 #define TICK_SLACK  250
 
-/* ---- what is said ---- */
+/* ---- the log ---- */
 
 static void copy(char *to, size_t room, const char *from)
 {
@@ -72,29 +71,28 @@ static void tell_service(const struct daemon *d)
         leads += d->group[i].news.leads;
     const struct elect_news *first = &d->group[0].news;
     if (d->config.groups == 1)
-        snprintf(lines, sizeof lines, "STATUS=%s: %s %s", d->config.group[0],
-                 first->leads   ? "leads, as"
-                 : first->known ? "follows"
-                                : "has no leader, says",
-                 first->known && !first->leads ? config_name(&d->config, first->leader)
-                                               : d->me->name);
+        snprintf(lines, sizeof lines, "STATUS=%s: %s %s%s", d->config.group[0], d->me->name,
+                 first->leads   ? "leads"
+                 : first->known ? "follows "
+                                : "has no leader",
+                 first->known && !first->leads ? config_name(&d->config, first->leader) : "");
     else
         snprintf(lines, sizeof lines, "STATUS=leads %u of %u groups", leads, d->config.groups);
     service_say(lines);
 }
 
-/* ---- what the member says ---- */
+/* ---- callbacks of the member ---- */
 
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    if (d->member == NULL) /* it is being started; open_member() announces afterwards */
+    if (d->member == NULL) /* elect_member_start() is running; open_member() announces afterwards */
         return;
     work_news(&d->work, news);
     work_turn(&d->work, news->group);
 }
 
-/* Writes "WHAT in term N", or WHAT alone where terms are not used. */
+/* Writes "WHAT in term N", or only WHAT if the term is 0. */
 static void add_term(char text[JOURNAL_TEXT], const char *what, elect_term term)
 {
     char number[ELECT_TERM_TEXT];
@@ -102,7 +100,7 @@ static void add_term(char text[JOURNAL_TEXT], const char *what, elect_term term)
              term != 0 ? elect_term_text(term, number) : "");
 }
 
-/* With the term of the office that is over, which is still shown. */
+/* Must be called while the state of the group still shows the term of the office that is over. */
 static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
@@ -138,7 +136,8 @@ static void log_leader(struct daemon *d, unsigned group, const struct elect_news
                                           .peer = peer});
 }
 
-/* Logs what has changed in what is shown of a group, and tells those who wait for it. */
+/* Updates the state of a group that clients see. If it has changed, logs the change and informs
+ * the service manager, hooks and clients. */
 static void show(void *context, unsigned group)
 {
     struct daemon *d = context;
@@ -151,10 +150,9 @@ static void show(void *context, unsigned group)
     }
     w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
-    if (w->because[0] == '\0' && before.leads) /* found in a step that has another reason */
+    if (w->because[0] == '\0' && before.leads) /* the step that found it has another reason */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
-    else if (w->because[0] ==
-             '\0') /* found in a heartbeat, or in its absence: rules that have no words */
+    else if (w->because[0] == '\0') /* a heartbeat, or its absence: these rules have no words */
         snprintf(w->because, sizeof w->because, "%s%s%s", shown.known ? "" : "no heartbeat from ",
                  config_name(&d->config, shown.known ? shown.leader : before.leader),
                  shown.known ? " reports that it leads" : "");
@@ -168,8 +166,8 @@ static void show(void *context, unsigned group)
     work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
 }
 
-/* A member may learn who leads before it learns in which term: by a grant, which announces
- * nothing. Whoever waits for that term is told then. */
+/* Shows the term of a leader as soon as it is known. A member may learn who leads before it learns
+ * the term: a grant contains the term, but announces nothing. */
 static void show_learned_term(struct daemon *d, unsigned group)
 {
     const struct elect_news *before = &d->group[group].news;
@@ -233,8 +231,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
              t.bytes);
 }
 
-/* Returns true if the same refusal of a peer was logged less than a minute ago: a peer, or an
- * attacker who repeats its packets, could fill the log otherwise. */
+/* Returns true if the same refusal of a peer was logged less than a minute ago. Otherwise a peer,
+ * or an attacker who repeats its packets, could fill the log. */
 static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, id) - d->config.member);
@@ -257,7 +255,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
-    const char *cause = strstr(what, ": "); /* behind it */
+    const char *cause = strstr(what, ": "); /* the text after it */
     char text[JOURNAL_TEXT];
     if (is_repeated(d, id, news))
         return;
@@ -292,7 +290,7 @@ static void failed(void *context, bool forbidden, const char *why)
     end(d, forbidden ? EXIT_CONFIG : EXIT_IO);
 }
 
-/* ---- what the work calls ---- */
+/* ---- callbacks of the work ---- */
 
 static void log_of_work(void *context, const struct journal_note *note)
 {
@@ -366,8 +364,8 @@ static void ticks(uv_timer_t *timer)
         resolve_all(d);
 }
 
-/* Lets a tick happen up to TICK_SLACK earlier if the loop is awake anyway: an idle daemon wakes up
- * less often. */
+/* Ticks up to TICK_SLACK earlier if the loop is awake anyway, so that an idle daemon wakes up less
+ * often. */
 static void awake(uv_check_t *check)
 {
     struct daemon *d = check->data;
@@ -385,7 +383,8 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends when every office was handed over, or its lease is over, and no hook is to be undone. */
+/* Ends the daemon when every office was handed over, or its lease is over, and no on-follower is
+ * left to run. */
 static void leave(struct daemon *d)
 {
     bool holds = hooks_reap(&d->work);
@@ -399,7 +398,7 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-/* Hands over every office, and seeks no other one meanwhile. */
+/* Begins to stop: hands over every office, and seeks no other one meanwhile. */
 static void stop(struct daemon *d, enum level level, const char *why)
 {
     if (d->stopping)
@@ -436,7 +435,7 @@ static void signalled(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     struct text done, complaint;
     if (number != SIGHUP) {
-        stop(d, LEVEL_NOTICE, "asked to by a signal");
+        stop(d, LEVEL_NOTICE, number == SIGTERM ? "received SIGTERM" : "received SIGINT");
         return;
     }
     say_reloading();
@@ -452,7 +451,7 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     d->control.loop = &d->loop;
     d->control.ask = answer_request;
     d->control.context = d;
-    mkdir(d->config.run_dir, 0755); /* it may exist; if it cannot, control_open() reports it */
+    mkdir(d->config.run_dir, 0755); /* if it neither exists nor can, control_open() reports it */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         config_socket_path(&d->config, d->me->peer.id, control_name((enum control_which)i), path);
         if (!control_open(&d->control, (enum control_which)i, path, complaint))
@@ -543,9 +542,9 @@ static void close_all(struct daemon *d)
     uv_close((uv_handle_t *)&d->awake, NULL);
     uv_close((uv_handle_t *)&d->watchdog, NULL);
     uv_cancel((uv_req_t *)&d->resolver.request);
-    for (unsigned i = 0; i < 3; i++) /* so that the callbacks of closed handles run */
+    for (unsigned i = 0; i < 3; i++) /* runs the callbacks of closed handles */
         uv_run(&d->loop, UV_RUN_NOWAIT);
-    if (d->resolver.busy) /* a name server that does not answer is not waited for */
+    if (d->resolver.busy) /* do not wait for a name server that does not answer */
         _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);

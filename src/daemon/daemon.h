@@ -1,16 +1,16 @@
 /*
  * `elect daemon`: one member, its log, its control sockets, its service manager.
  *
- *     daemon.c     begins, runs and ends it
- *     answers.c    what clients of the control sockets ask for
- *     queries.c    what they ask about
- *     inquiry.c    what other members ask: the flight recorder, the settings
- *     orders.c     orders to hand over, from here to the leader
+ *     daemon.c     starts, runs and stops the member
+ *     answers.c    the verbs of the control sockets that change something
+ *     queries.c    the verbs that only read
+ *     inquiry.c    questions between members: flight recorder, settings, clocks
+ *     orders.c     orders to hand over, which are sent to the leader
  *     doctor.c     what is wrong, and what to do
  *     reload.c     reads the configuration again
- *     resolve.c    looks up the names of other members
+ *     resolve.c    looks up the host names of other members
  *
- * These files share struct daemon. All others, work.c among them, do without it.
+ * These files share struct daemon. No other file of this folder uses it.
  */
 #ifndef ELECT_DAEMON_DAEMON_H
 #define ELECT_DAEMON_DAEMON_H
@@ -24,20 +24,20 @@
 #include "recorder.h"
 #include "work.h"
 
-/* What is shown of a group. */
+/* The state of a group that clients see. */
 struct watched {
     struct elect_news news;
-    bool paused;                /* elections are */
-    int64_t since;              /* microseconds since 1970 */
-    char because[JOURNAL_TEXT]; /* why it is shown as it is */
-    char cause[JOURNAL_TEXT];   /* why it is shown as it is next: by the latest step, or a hook */
+    bool paused;                /* elections are paused */
+    int64_t since;              /* when `news` last changed, in microseconds since 1970 */
+    char because[JOURNAL_TEXT]; /* the cause of that change */
+    char cause[JOURNAL_TEXT];   /* the cause of the next change, from the latest step or a hook */
 };
 
 struct resolver {
     struct daemon *daemon;
     uv_getaddrinfo_t request;
-    bool busy, failed; /* failed: some name was not found */
-    unsigned place;    /* member and link */
+    bool busy, failed; /* failed: a lookup of this pass failed */
+    unsigned place;    /* index of the member, times ELECT_UV_LINKS, plus the link */
     char name[CONFIG_NAME];
     bool unknown[SESSION_PEERS * ELECT_UV_LINKS]; /* by place: the last lookup failed */
 };
@@ -47,7 +47,7 @@ struct daemon {
     const struct config_member *me;
     const char *name[ELECT_MAX]; /* by rank */
     struct elect_config elect;
-    struct words words; /* with these names and this configuration */
+    struct words words; /* uses `name` and `elect` */
     uv_loop_t loop;
     uv_signal_t signal[3];
     uv_timer_t tick, watchdog;
@@ -60,15 +60,15 @@ struct daemon {
     uint32_t inquiries;
     struct {
         unsigned tick, count;
-    } told[SESSION_PEERS]; /* answers of the recorder to each member, in this second */
+    } told[SESSION_PEERS]; /* how many notes of each member were answered in this second */
     struct resolver resolver;
-    sa_family_t family[ELECT_UV_LINKS]; /* of the own sockets */
+    sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member */
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
     struct {
         unsigned tick;
         enum elect_peer_news news;
-    } refused[SESSION_PEERS]; /* what was logged last of a peer that is refused, and when */
+    } refused[SESSION_PEERS]; /* the last entry about a refusal of each peer, and when */
     struct doctor doctor;
     elect_time began;
     unsigned ticks;
@@ -77,8 +77,8 @@ struct daemon {
     int status;
 };
 
-/* Runs the member until it is told to stop. Returns the exit status of the process. Wipes the keys
- * in the enrolment. */
+/* Runs the member until it is told to stop, or fails. Returns the exit status of the process. Wipes
+ * the keys in the enrolment. */
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
                struct enrolment *e, const struct guard *guard, const struct journal_options *log);
 
@@ -91,7 +91,7 @@ void daemon_log_warning(struct daemon *d);
 
 /* ---- queries.c ---- */
 
-/* HOST:PORT, or "not known". */
+/* Writes HOST:PORT, or "not known". */
 #define DAEMON_ADDRESS 64
 void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS]);
 
@@ -101,47 +101,48 @@ void answer_request(void *context, struct control_client *client, json_t *reques
 
 /* ---- queries.c ---- */
 
-/* Sends the entry to clients that watch. */
+/* Sends the entry to the watchers. */
 void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
 
-/* Returns what the flight recorder of this member has. */
+/* Returns the entries of the flight recorder of this member that the question selects. */
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
-/* Asks another member for what its flight recorder has. The client hears its answer. */
+/* Asks another member for entries of its flight recorder. The client waits for the answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
-/* Sends a note to another member; it may be lost. Takes the reference. */
+/* Sends a note to another member; it may be lost. Takes over the reference. */
 void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
-/* Takes in a note in which another member asks, answers, or passes on an order. */
 /* Returns the index of a peer for elect_member_peer(), or the number of peers if it is not one. */
 unsigned inquiry_peer(const struct daemon *d, uint16_t id);
+/* Handles a note from another member: a question, an answer, or an order. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
 
-/* Asks another member for its settings, beginning with number `from`; differences are kept in
- * `doctor`. */
+/* Asks another member for its settings, beginning with number `from`. Its answer updates the
+ * differences in `doctor`. */
 void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from);
 /* Asks another member for the time of its clock. The answer repeats `now`. */
 void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now);
 
 /* ---- doctor.c ---- */
 
-/* Every second: evaluates the findings, and logs those that are new or gone. */
+/* To be called every second: evaluates the findings, and logs those that are new or gone. */
 void doctor_tick(struct daemon *d);
-/* Peer `i`, in the order of elect_member_peer(), was asked for its clock at that time. */
+/* Takes a reading of the clock of peer `i`, in the order of elect_member_peer(), which was asked
+ * for it at `asked`. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading);
 /* Returns the worst finding of the last second; null if there is none. */
 json_t *doctor_worst(const struct daemon *d);
 
 /* ---- reload.c ---- */
 
-/* Reads the configuration again. True, with what has changed in `done`; or false, with the reason,
- * and nothing has changed. */
+/* Reads the configuration again. Returns true, with what has changed in `done`; or false, with the
+ * reason, if nothing has changed. */
 bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
 
 /* ---- resolve.c ---- */
 
-/* Looks up every name, one after another, in the background. */
+/* Looks up every host name of the other members, one after another, in the background. */
 void resolve_all(struct daemon *d);
 
 #endif

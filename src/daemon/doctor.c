@@ -10,14 +10,14 @@
 
 #define MILLISECOND  1000
 #define SECOND       1000000
-#define LASTS        3   /* evaluations after which a finding is logged, or is gone */
-#define HOOKS_EVERY  60  /* ticks between two looks at the files of hooks */
+#define LASTS        3   /* evaluations after which a finding is logged, or counts as cleared */
+#define HOOKS_EVERY  60  /* ticks between two checks of the files of hooks */
 #define ASK_EVERY    10  /* ticks between two questions to a peer */
-#define FEW_SYNCS    10  /* tell nothing of a disk */
-#define MANY_SYNCS   100 /* are enough for a 99th percentile */
-#define STALL_COUNTS 600 /* seconds */
+#define FEW_SYNCS    10  /* with fewer writes the disk is not judged */
+#define MANY_SYNCS   100 /* with fewer writes the 99th percentile is not used */
+#define STALL_COUNTS 600 /* seconds after a stall in which it is a finding */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* peers that run are heard by then: HELLOs come once a second */
+#define START        (3 * SECOND) /* by then running peers are heard: they send a HELLO a second */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -41,7 +41,7 @@ find(struct doctor *r, enum doctor_severity severity, const char *area, int grou
     va_start(values, format);
     vsnprintf(f->what, sizeof f->what, format, values);
     va_end(values);
-    text_clean(f->object); /* a path may have been cut in the middle of a character */
+    text_clean(f->object); /* snprintf may have cut a path in the middle of a character */
     text_clean(f->what);
     return f;
 }
@@ -55,7 +55,8 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct finding *f, cons
     text_clean(f->remedy);
 }
 
-/* Returns true in the first seconds of a member, when even a healthy cluster looks like this. */
+/* Returns true in the first seconds of a member, in which even a healthy cluster would have the
+ * finding. */
 static bool is_too_early(struct daemon *d)
 {
     bool early = elect_uv_now() - d->began < START;
@@ -88,7 +89,8 @@ static bool check_quorum(struct daemon *d, unsigned group)
     return false;
 }
 
-/* A leader whose last run ended in good order keeps its office, but nothing works under it. */
+/* Finds a leader without a healthy run. A leader whose last run ended in good order keeps its
+ * office, but nothing works under it. */
 static void check_leaders_run(struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -121,11 +123,12 @@ static void check_readiness(struct daemon *d, unsigned group)
                        : "the work or the health check of every reachable member fails",
                 known ? "replace the leader" : "lead"),
            runner ? "start elect run -g %s on a member, and see its log if it fails"
-                  : "see what elect run says of group %s in the logs of the members",
+                  : "read the entries of elect run about group %s in the logs of the members",
            name);
 }
 
-/* An election, and the wait for a lease that may still hold, are normal. */
+/* Finds that no leader is known for longer than an election, and the wait for a lease that may
+ * still hold, should take. */
 static void check_leader(struct daemon *d, unsigned group)
 {
     elect_time now = elect_uv_now(), *led = &d->doctor.led[group];
@@ -177,7 +180,7 @@ static void check_packets(struct daemon *d, const struct elect_peer_info *p)
            "%s", remedies[p->rejected.reason]);
 }
 
-/* A member that is only in the configuration of others, or only in its own. */
+/* Finds a member that has the key, but is not in the configuration of this member. */
 static void check_stranger(struct daemon *d)
 {
     uint16_t id;
@@ -235,8 +238,8 @@ static void check_settings(struct daemon *d, unsigned i, const struct elect_peer
            "use the same elect.conf on all members, then run elect reload");
 }
 
-/* The clock was read between the question and the answer, so that the difference of two readings
- * has bounds. A message that is late widens them, and never makes a clock look wrong. */
+/* The peer read its clock between the question and the answer, which bounds the difference of the
+ * two clocks. A late message widens the bounds, and never makes a correct clock look wrong. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading)
 {
     struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -255,7 +258,8 @@ void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_tim
         c->first = last;
 }
 
-/* Two leaders are impossible only while no two clocks differ by more than rho. */
+/* Finds a clock whose rate differs too much: two leaders at a time are impossible only while the
+ * rates of no two clocks differ by more than rho. */
 static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_info *p)
 {
     const struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -270,7 +274,8 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
-/* Returns true if a leader has not told yet what works under it. */
+/* Returns true if the peer leads a group, and has not reported the work there since this member
+ * knows that. */
 static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 {
     bool has = false;
@@ -282,8 +287,9 @@ static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
     return has;
 }
 
-/* Asks peers for their settings and clocks: one question at a time, because only one note to each
- * peer can be pending. A restarted peer may have another clock. */
+/* Asks peers for their settings and clocks, one question at a time, because only one note to each
+ * peer can be pending. A restarted peer may have another clock, so that its rate is measured again.
+ */
 static void ask_peers(struct daemon *d)
 {
     struct elect_peer_info p;
@@ -301,7 +307,8 @@ static void ask_peers(struct daemon *d)
     }
 }
 
-/* While keys are rotated, a key that a peer lacks is either new here or was removed there. */
+/* Finds a key that a peer lacks: during a rotation, either the key is new on this member, or it was
+ * removed on the peer. */
 static void check_key_of(struct daemon *d, const struct elect_peer_info *p)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -338,7 +345,7 @@ static void check_peers(struct daemon *d)
     }
 }
 
-/* Until one of two keys is removed, members that lack the other can still come back. */
+/* Finds members that are down and would be locked out if one of two keys were removed. */
 static void check_keys(struct daemon *d)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -361,7 +368,7 @@ static void check_keys(struct daemon *d)
 static void check_disk(struct daemon *d)
 {
     struct elect_disk disk = elect_member_disk(d->member);
-    bool many = disk.syncs >= MANY_SYNCS; /* of fewer, a single slow one is a 99th percentile */
+    bool many = disk.syncs >= MANY_SYNCS; /* with fewer, p99 would be a single slow write */
     uint64_t high = many ? disk.p99 : disk.p90;
     if (disk.syncs < FEW_SYNCS || high <= d->config.delay)
         return;
@@ -450,8 +457,8 @@ static struct finding_seen *remember(struct doctor *r, const struct finding *f)
     return s;
 }
 
-/* Writes "AREA OBJECT: " and returns the length. Leaves the object out if it is a group, because
- * the entry has a field for the group. */
+/* Writes "AREA OBJECT: " and returns its length. Omits an object that is a group, because the entry
+ * has a field for the group. */
 static size_t name_finding(char *text, size_t room, const char *area, int group, const char *object)
 {
     return (size_t)snprintf(text, room, "%s%s%s: ", area, group < 0 ? " " : "",

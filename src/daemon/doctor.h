@@ -19,38 +19,38 @@ struct finding {
     const char *area;
     int group; /* -1: none */
     char object[CONFIG_NAME];
-    bool is_logged; /* elsewhere, when it began */
+    bool is_logged; /* another part of the daemon logs it */
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 
-/* A finding of the last seconds: decides when the log reports it. */
+/* The memory of a finding, which decides when it is logged. */
 struct finding_seen {
     const char *area;
     int group;
     char object[CONFIG_NAME];
-    uint8_t lasted, missed; /* evaluations */
+    uint8_t lasted, missed; /* evaluations in which it was present; absent, in a row */
     bool logged;
 };
 
-/* Bounds for how far the clock of a peer was ahead of the clock here. */
+/* Bounds of how far the clock of a peer was ahead of the clock of this member. */
 struct clock_reading {
-    elect_time at, least, most; /* at: by the clock here; 0: never */
+    elect_time at, least, most; /* at: by the clock of this member; 0: never */
 };
 
-/* By how much the clock of a peer runs faster than the clock here: between `least` and `most`. */
+/* Bounds of how much faster the clock of a peer runs than the clock of this member. */
 struct clock_rate {
     uint32_t incarnation;       /* of the peer */
-    elect_time asked;           /* when it was asked; 0: no answer is awaited */
-    struct clock_reading first; /* of this window */
-    bool known;
+    elect_time asked;           /* when the peer was asked; 0: no answer is awaited */
+    struct clock_reading first; /* the first of this window */
+    bool known;                 /* `least` and `most` are known */
     double least, most;
 };
 
-/* What a peer has told of the work under its leadership. */
+/* The latest report of a peer on the work under its leadership. */
 struct peer_work {
     elect_time heard; /* 0: never */
-    int64_t date;     /* when that was, in microseconds since 1970 */
-    json_t *groups;   /* {"main": [pid, since]}; a group that is absent has no work there */
+    int64_t date;     /* when it was heard, in microseconds since 1970 */
+    json_t *groups;   /* {"main": [pid, since]}; an absent group has no work on that peer */
 };
 
 struct doctor {
@@ -60,11 +60,11 @@ struct doctor {
     struct finding finding[DOCTOR_FINDINGS], surplus;
     struct finding_seen memory[DOCTOR_FINDINGS];
     elect_time led[STORE_GROUPS];       /* when a leader was last known; 0: never */
-    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty: it can */
+    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty: it can run */
     struct {
         struct clock_rate clock;
         struct peer_work work;
-        char differs[DOCTOR_TEXT]; /* how they differ; empty: not known */
+        char differs[DOCTOR_TEXT]; /* how its settings differ; empty: not known */
     } peer[SESSION_PEERS];
 };
 

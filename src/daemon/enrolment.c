@@ -1,5 +1,5 @@
-/* Collects what a member is started with: addresses, some of which are names that are looked up,
- * its groups, its state file, its keys. */
+/* Collects the options with which a member starts: addresses, for which host names are looked up,
+ * groups, the state file and keys. */
 #include "enrolment.h"
 
 #include <ifaddrs.h>
@@ -37,8 +37,8 @@ static bool same_address(const union elect_address *a, const struct sockaddr *ot
                : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
 }
 
-/* Returns true if an interface here has the address, or with `broadcast` broadcasts to it. All of
- * 127.0.0.0/8 is this machine, whatever its interface shows. */
+/* Returns true if an interface of this machine has the address or, with `broadcast`, has it as its
+ * broadcast address. All of 127.0.0.0/8 belongs to this machine, even if no interface shows it. */
 static bool has_interface(const union elect_address *a, bool broadcast)
 {
     const uint32_t four = ntohl(a->four.sin_addr.s_addr);
@@ -58,7 +58,8 @@ static bool has_interface(const union elect_address *a, bool broadcast)
 
 bool enroll_is_local(const union elect_address *a) { return has_interface(a, false); }
 
-/* A network of one address, as some clouds have, may use that address to broadcast, too. */
+/* Returns true if the address is only a broadcast address: in a network of one address, which some
+ * clouds use, it may be both. */
 static bool is_broadcast(const union elect_address *a)
 {
     return has_interface(a, true) && !has_interface(a, false);
@@ -122,7 +123,7 @@ bool enroll_others(struct enrolment *e, const struct config *c, struct text *com
                                                    &e->peer[i].link[link]);
             if (why != NULL) {
                 refuse(complaint, &c->member[i], host->name, why);
-                return text_refuse(complaint, ", so the member cannot be asked: try again later");
+                return text_refuse(complaint, ", so the member cannot be reached: try again later");
             }
         }
     return true;

@@ -1,5 +1,5 @@
-/* The two loops of the guardian: one while the member lives, one when it is dead. guardian.h lists
- * what happens then, and in which order. */
+/* The two loops of the guardian: one while the member lives, and one after its death. guardian.h
+ * lists the steps after its death, in their order. */
 #include "guardian.h"
 
 #include "../base/exit.h"
@@ -25,42 +25,44 @@
 #include <unistd.h>
 
 #define HOLDERS   256
-#define LONG_WAIT INT64_C(1000000000) /* microseconds: as good as for ever */
-#define TRIES     5                   /* of an on-follower that is killed */
-#define SENDS     3                   /* of a testament; when, in microseconds after the first: */
-static const int64_t send_after[SENDS] = {0, 10000, 50000};
+#define LONG_WAIT INT64_C(1000000000) /* microseconds: longer than any wait that matters */
+#define TRIES     5                   /* to run an on-follower that is killed */
+#define SENDS     3                   /* how often a testament is sent */
+static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds after the first time */
 
+/* A run that works in a group. */
 struct holder {
     int fd;
     uint8_t group;
     uint32_t serial;
 };
 
-/* What is left of a group when the member dies, and what happens with it. */
+/* The testament and the hooks of a group. */
 struct estate {
-    bool deposited, burnt;
-    elect_time doubtful;     /* until then work may go on that did not report its end */
+    bool deposited;          /* there is a testament */
+    bool burnt;              /* on-follower failed, so that the testament must not be sent */
+    elect_time doubtful;     /* until then work that did not report its end may go on */
     bool led;                /* on-leader was run, and on-follower was not since */
     pid_t hook_parent;       /* of the hook that runs; 0: none runs */
-    bool cancelled;          /* it was told to end */
-    bool killed;             /* by another process: children of it may have survived */
+    bool cancelled;          /* the hook was told to end */
+    bool killed;             /* another process killed the hook parent: its children may live */
     bool cut_short;          /* the latest hook was killed before it could end */
-    struct guard_note hook;  /* which one */
-    struct guard_note ended; /* the on-follower that undoes this on-leader */
-    unsigned sent;
-    int64_t first; /* when the testament may be sent first; 0: not known yet */
+    struct guard_note hook;  /* the latest hook */
+    struct guard_note ended; /* the on-follower that undoes the latest on-leader */
+    unsigned sent;           /* how often the testament was sent */
+    int64_t first;           /* the earliest time to send the testament; 0: not known yet */
     struct elect_testament testament;
 };
 
 struct guardian {
     const struct config *config;
     const struct config_member *me;
-    struct guard guard; /* its own ends of the channel and of the pipe */
+    struct guard guard; /* the guardian's ends of the channel and of the pipe */
     unsigned links;
-    int signals;
+    int signals; /* a signalfd */
     pid_t member;
     bool dead;
-    int status; /* of the member, when it is dead */
+    int status; /* of waitpid(), when the member is dead */
     elect_time died;
     unsigned holders;
     struct holder holder[HOLDERS];
@@ -68,7 +70,7 @@ struct guardian {
     struct journal journal;
 };
 
-/* `level`: 0: that of the event. */
+/* `level`: 0 means the level of the event. */
 static void say(struct guardian *g, enum level level, int group, const char *text,
                 const char *cause)
 {
@@ -90,8 +92,9 @@ static bool has_holder(const struct guardian *g, unsigned group)
     return has;
 }
 
-/* A holder reports that its work has ended, or its channel ends without that: then its work may go
- * on, and the testament must wait. */
+/* Handles an event on the channel of a holder: the holder reports that its work has ended, or the
+ * channel ends without that report. In the latter case the work may go on, and the testament must
+ * wait. */
 static void hear_holder(struct guardian *g, unsigned i)
 {
     struct holder *h = &g->holder[i];
@@ -99,10 +102,10 @@ static void hear_holder(struct guardian *g, unsigned i)
     ssize_t got = recv(h->fd, &word, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != 1 || word != TALK_IS_EMPTY) { /* it may work for a lease, at most */
+    if (got != 1 || word != TALK_IS_EMPTY) { /* the work goes on for at most one lease */
         g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
-        say(g, LEVEL_WARNING, h->group, "testament voided",
-            "its run ended without saying that the work has stopped");
+        say(g, LEVEL_WARNING, h->group, "testament delayed by one lease",
+            "a run ended without reporting that its work has stopped");
     }
     close(h->fd);
     *h = g->holder[--g->holders];
@@ -110,12 +113,12 @@ static void hear_holder(struct guardian *g, unsigned i)
 
 static void hear_holders(struct guardian *g, const struct pollfd *polled, unsigned count)
 {
-    for (unsigned i = count; i-- > 0;) /* the last one takes the place of one that goes */
+    for (unsigned i = count; i-- > 0;) /* hear_holder() moves the last one to a free place */
         if (polled[i].revents != 0)
             hear_holder(g, i);
 }
 
-/* ---- what the member says ---- */
+/* ---- the notes of the member ---- */
 
 static void answer(const struct guardian *g, const struct guard_note *to, int outcome)
 {
@@ -125,7 +128,7 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
-/* Returns true if the office of this hook lasts: no other member can lead yet. */
+/* Returns true if the office of this hook still lasts, so that no other member can lead yet. */
 static bool in_office(const struct guardian *g, const struct guard_note *note)
 {
     const struct guard_page *page = g->guard.page;
@@ -201,12 +204,12 @@ static void cancel(struct estate *e)
 {
     if (e->hook_parent > 0 && !e->cancelled) {
         kill(e->hook_parent, SIGTERM);
-        kill(e->hook_parent, SIGCONT); /* a stopped process does not take signals */
+        kill(e->hook_parent, SIGCONT); /* a stopped process handles no SIGTERM */
     }
     e->cancelled = true;
 }
 
-/* Takes one note of the member. False if there is no more. */
+/* Handles one note of the member. Returns false if there is none. */
 static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
@@ -263,7 +266,7 @@ static void reaped(void *context, pid_t child, int status)
     }
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
-        /* when the member is dead, the guardian kills hooks itself */
+        /* after the death of the member, the guardian itself kills hooks */
         if (e->hook_parent == child && WIFSIGNALED(status) && !g->dead)
             e->killed = true;
         else if (e->hook_parent == child)
@@ -279,8 +282,8 @@ static bool is_known(const struct guardian *g, pid_t child)
     return known;
 }
 
-/* Kills what a hook parent that was killed has left: the guardian is its subreaper. Returns when
- * nothing is left. */
+/* Kills the processes that a killed hook parent has left, which are children of the guardian now,
+ * because it is a subreaper. Returns when none is left. */
 static void kill_strays(struct guardian *g)
 {
     static pid_t child[256];
@@ -327,8 +330,8 @@ static void take_signals(struct guardian *g)
     }
 }
 
-/* Cancels hooks for leaders whose lease is over, also if the member is stopped and cannot. Returns
- * when to look again, in milliseconds; -1: no such hook runs. */
+/* Cancels pre-leader and on-leader if their office is over, even if the member is stopped and
+ * cannot do so. Returns after how many milliseconds to call it again; -1: no such hook runs. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
@@ -356,16 +359,16 @@ static void watch(struct guardian *g)
         if (poll(fds, 2 + holders, end_late_hooks(g)) <= 0)
             continue;
         if (fds[0].revents != 0 && take_note(g))
-            continue; /* what the member says of a holder comes before the holder's end */
+            continue; /* handle all notes about a holder before the end of its channel */
         if (fds[0].revents != 0)
-            fds[0].fd = -1; /* the member has ended, or is about to: SIGCHLD follows */
+            fds[0].fd = -1; /* the member has ended, or is about to end: SIGCHLD follows */
         hear_holders(g, fds + 2, holders);
         if (fds[1].revents != 0)
             take_signals(g);
     }
 }
 
-/* ---- when the member is dead ---- */
+/* ---- after the death of the member ---- */
 
 static bool hooks_run(const struct guardian *g)
 {
@@ -375,8 +378,8 @@ static bool hooks_run(const struct guardian *g)
     return some;
 }
 
-/* Runs on-follower where on-leader was run and, unless it is the first try, on-follower was killed.
- * Returns false if there is none. */
+/* Runs on-follower in each group where on-leader was run; unless this is the first try, only where
+ * on-follower was killed. Returns false if there is no such group. */
 static bool try_to_undo(struct guardian *g, bool first)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
@@ -397,8 +400,8 @@ static bool try_to_undo(struct guardian *g, bool first)
     return some;
 }
 
-/* If on-follower fails, the testament must not be sent. A service manager that stops the unit may
- * send SIGTERM to hooks, too: an on-follower that was killed is run again. */
+/* Undoes every on-leader. If on-follower fails, the testament must not be sent. A service manager
+ * that stops the unit may also send SIGTERM to hooks, so that a killed on-follower is run again. */
 static void undo_hooks(struct guardian *g)
 {
     for (unsigned tries = 0; tries < TRIES && try_to_undo(g, tries == 0); tries++) {
@@ -423,7 +426,8 @@ static void send_testament(const struct guardian *g, const struct elect_testamen
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* Returns when there is something to do for a group; ELECT_UNSET: nothing any more. */
+/* Returns when the testament of a group is due, or must be looked at again; ELECT_UNSET if it will
+ * not be sent any more. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
@@ -437,11 +441,11 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* after the lease nobody waits for a testament */
+    /* after the lease no voter waits for the testament */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
-/* Sends the testaments that are due. False if none will be due any more. */
+/* Sends the testaments that are due. Returns false if none will be due later. */
 static bool execute(struct guardian *g, elect_time *next)
 {
     *next = ELECT_UNSET;
@@ -463,7 +467,7 @@ static void settle(struct guardian *g)
 {
     struct pollfd fds[HOLDERS];
     elect_time next;
-    while (take_note(g)) { /* it may have said that a testament is void */
+    while (take_note(g)) { /* a note may void a testament */
     }
     tree_kill(&(struct tree){0}, reaped, g);
     undo_hooks(g);
@@ -543,7 +547,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&signals, numbers[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    signal(SIGCHLD, SIG_DFL); /* if it were ignored, as may be inherited, waitpid would fail */
+    signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would make waitpid() fail */
     g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     g.member = fork();
     if (g.member == 0)

@@ -1,19 +1,20 @@
 /*
- * The guardian: the parent of the member. It forks the member before any key is read, so it has no
- * key. It keeps the sockets of the member, the testaments that the member deposits, and a channel
- * to each run that works under its mandate. It runs the hooks. When waitpid says that the member is
- * dead:
+ * The guardian: the parent of the process of the member, here called the member. It forks the
+ * member before any key is read, so that it has no key. It keeps the sockets of the member, the
+ * testaments that the member deposits, and a channel to each run that works under a mandate of the
+ * member. It runs the hooks. When the member is dead, as waitpid() reports, the guardian
  *
- *  1. the guardian reads what the member sent last: it may void a testament;
- *  2. it kills the hooks that run, and waits until no process of them is left;
- *  3. it runs on-follower for each group in which on-leader was run, and kills what that leaves;
- *  4. every run that works in the group must report that its work has ended; if its channel ends
- *     without that report, the testament waits for one lease;
- *  5. the deadlines that clients were given must be over;
- *  6. then it sends the testament, on all links, three times, unless the lease is over by then.
+ *  1. reads the last notes of the member, which may void a testament;
+ *  2. kills the hooks that run, and waits until none of their processes is left;
+ *  3. runs on-follower for each group in which on-leader was run, and kills the processes that
+ *     on-follower leaves;
+ *  4. waits until every run that works in the group reports that its work has stopped; if the
+ *     channel of a run ends without that report, the testament waits for one lease;
+ *  5. waits until the deadlines that clients were given are over;
+ *  6. sends the testament, on all links, three times, unless the lease is over by then.
  *
- * A member that is stopped is not dead. If the guardian dies, the member runs on-follower where it
- * is due, hands over and ends.
+ * A member that is stopped (SIGSTOP) is not dead. If the guardian dies, the member runs on-follower
+ * where it is due, hands over and ends.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
 #define ELECT_DAEMON_GUARDIAN_H
@@ -23,42 +24,42 @@
 
 #include <stdatomic.h>
 
-/* A page of memory that the member and the guardian share. Times are of CLOCK_BOOTTIME. */
+/* Memory that the member and the guardian share. Times are of CLOCK_BOOTTIME. */
 struct guard_page {
-    _Atomic int64_t until[STORE_GROUPS];      /* of the office; 0: there is none */
-    _Atomic uint64_t office[STORE_GROUPS];    /* its first term */
-    _Atomic int64_t not_before[STORE_GROUPS]; /* what was promised to clients is over then */
-    _Atomic int64_t delay, lease;             /* as configured, in microseconds */
+    _Atomic int64_t until[STORE_GROUPS];      /* the end of the office; 0: there is none */
+    _Atomic uint64_t office[STORE_GROUPS];    /* the first term of the office */
+    _Atomic int64_t not_before[STORE_GROUPS]; /* the latest deadline that clients were given */
+    _Atomic int64_t delay, lease; /* testament-delay, and the longest configured lease */
     struct journal_shared log;
 };
 
-/* What the member says, and what the guardian answers. */
+/* The notes of the member, and DONE, the answer of the guardian. */
 enum guard_word {
-    GUARD_DEPOSIT, /* a testament, in place of the one before of that group */
-    GUARD_VOID,    /* that group has none from now on; acknowledged */
-    GUARD_FORGET,  /* none has: the member ends in good order */
-    GUARD_HOLD,    /* with a descriptor: the channel of a holder of that group; acknowledged */
-    GUARD_DROP,    /* the holder of that serial is empty, or never worked */
-    GUARD_HOOK,    /* run it; answered with its outcome */
-    GUARD_CANCEL,  /* the hook of that serial is to end */
-    GUARD_DONE     /* the guardian's: acknowledged, or the outcome */
+    GUARD_DEPOSIT, /* a testament, which replaces the previous one of that group */
+    GUARD_VOID,    /* that group has no testament from now on; acknowledged */
+    GUARD_FORGET,  /* no group has a testament: the member ends in good order */
+    GUARD_HOLD,    /* with a descriptor: the channel of a run in that group; acknowledged */
+    GUARD_DROP,    /* the work of the run with that serial has ended, or never began */
+    GUARD_HOOK,    /* run a hook; answered with its outcome */
+    GUARD_CANCEL,  /* end the hook with that serial */
+    GUARD_DONE     /* from the guardian: an acknowledgement, or the outcome of a hook */
 };
 
-/* One packet of the channel; behind DEPOSIT comes struct elect_testament, as far as it is used. */
+/* One packet of the channel. DEPOSIT is followed by the used part of struct elect_testament. */
 struct guard_note {
     uint8_t word, group, hook; /* enum guard_word, enum hook */
-    int32_t outcome;           /* DONE: 0, or what went wrong */
+    int32_t outcome;           /* DONE: 0, or the outcome of the hook, or an error */
     uint32_t serial;
     uint32_t lease; /* HOOK: how long an office lasts unless it is renewed, in microseconds */
     elect_term term;
     char leader[CONFIG_NAME];
 };
 
-/* What the member gets from its guardian. */
+/* The means that the guardian gives to the member. */
 struct guard {
     int channel;
     struct guard_page *page;
-    int hooks; /* the end of a pipe; its other end is open in the guardian and its hook parents */
+    int hooks; /* a pipe, whose other end is open in the guardian and in its hook parents */
     int sockets[ELECT_UV_LINKS];
 };
 

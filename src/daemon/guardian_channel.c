@@ -1,12 +1,12 @@
-/* Sends and receives notes between the member and its guardian, each a packet that may carry a
- * descriptor. Nothing here waits: either process may be stopped. */
+/* Sends and receives the notes between the member and its guardian. Each is a packet that may carry
+ * a descriptor. No function waits, because the other process may be stopped. */
 #include "guardian_channel.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-union descriptor { /* as large, and as aligned, as a message about one is */
+union descriptor { /* has the size and the alignment of a control message with one descriptor */
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr head;
 };
@@ -47,9 +47,9 @@ ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd)
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = d.bytes,
-                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* one, not two */
+                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* room for one, not for two */
     ssize_t got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* it has left something unread: but also something said */
+    if (got < 0 && errno == ECONNRESET) /* the sender ended; its last notes can still be received */
         got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0 && m.msg_controllen >= sizeof d.head && d.head.cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(&d.head), sizeof *fd);

@@ -13,17 +13,16 @@ struct guard_packet {
     struct elect_testament testament;
 };
 _Static_assert(offsetof(struct guard_packet, testament) == sizeof(struct guard_note),
-               "what is behind a note follows it at once");
+               "the testament follows the note without a gap");
 
-/* Sends a packet, with a descriptor unless `fd` is -1. Does not wait: false if it cannot be sent
- * now. */
+/* Sends a packet, with a descriptor unless `fd` is -1. Returns false if it cannot be sent now. */
 bool guardian_channel_put(int socket, struct iovec *part, size_t parts, int fd);
 /* Sends a note, followed by `body`, in the same way. */
 bool guardian_channel_send(int channel, const struct guard_note *note, const void *body,
                            size_t length, int fd);
 bool guardian_channel_deposit(int channel, const struct elect_testament *testament);
-/* Receives a packet. Returns its length; 0 when the other end is closed, below 0 if there is none
- * now. */
+/* Receives a packet. Returns its length; 0 if the other end is closed; below 0 if there is no
+ * packet now. */
 ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd);
 
 #endif

@@ -155,7 +155,7 @@ static int watch(pid_t hook, int64_t end, int signals, struct hook_output *outpu
         if (poll(fds, 2, (int)(left / MILLISECOND) + 1) <= 0)
             continue;
         if (fds[1].revents != 0 && !hook_output_take(output))
-            fds[1].fd = -1; /* it has closed its end, and may go on */
+            fds[1].fd = -1; /* the hook has closed its end, and may still run */
         if (fds[0].revents != 0 && is_told_to_end(signals))
             return HOOK_CANCELLED;
     }
@@ -169,13 +169,13 @@ static void gone(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Returns a descriptor for signals that end the hook, or may mean its end. */
+/* Returns a descriptor for SIGTERM, which cancels the hook, and SIGCHLD. */
 static int take_signals(void)
 {
     sigset_t signals;
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
-    signal(SIGPIPE, SIG_IGN); /* the reader of the log may have gone */
+    signal(SIGPIPE, SIG_IGN); /* the reader of the log may have ended */
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
@@ -190,10 +190,12 @@ static void begin_output(struct launch *l, struct journal *journal)
     snprintf(o->about.group, sizeof o->about.group, "%s", l->c->group[l->note->group]);
     snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
     o->about.term = l->note->term;
-    log_stream_open(&journal->stream, journal->options.json); /* that of the starter is closed */
+    log_stream_open(&journal->stream,
+                    journal->options.json); /* close_all_but() has closed the old one */
 }
 
-/* Descriptors must end with the process that started the hook, except for this one. */
+/* Closes all descriptors but standard ones and `held`: a hook parent that outlives the process that
+ * started it must not keep that process's sockets open. */
 static void close_all_but(int held)
 {
     const int kept = STDERR_FILENO + 1;
@@ -207,7 +209,7 @@ static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t
 {
     int64_t end = boottime_now() + l->c->hook_timeout;
     int pair[2], outcome = HOOK_FAILED;
-    setsid(); /* signals of a terminal are not for hooks */
+    setsid(); /* so that hooks receive no signals of a terminal */
     tree_adopt();
     close_all_but(held);
     int signals = take_signals();

@@ -10,7 +10,7 @@
 
 #define SECOND 1000000
 #define PAGE   4096
-#define REST   256 /* pages at most: as much as a pipe can hold */
+#define REST   256 /* pages that are read at the end, at most: as much as a pipe can hold */
 
 static void print(struct hook_output *o, enum level level, const char *text)
 {
@@ -21,11 +21,12 @@ static void print(struct hook_output *o, enum level level, const char *text)
                   json_pack("{s:s, s:i}", "hook", o->hook, "pid", (int)o->pid));
 }
 
-static void say_what_is_left_out(struct hook_output *o)
+static void log_left_out(struct hook_output *o)
 {
     char text[96];
     if (o->left_out > 0) {
-        snprintf(text, sizeof text, "%llu more lines are not logged (the limit is %d in a second)",
+        snprintf(text, sizeof text,
+                 "%llu more lines are not logged (at most %d lines per second are)",
                  (unsigned long long)o->left_out, HOOK_OUTPUT_RATE);
         print(o, LEVEL_WARNING, text);
     }
@@ -39,7 +40,7 @@ static void end_line(struct hook_output *o)
     snprintf(o->line + length, sizeof "...", "%s", o->length > HOOK_OUTPUT_LINE ? "..." : "");
     o->length = 0;
     if (now - o->second >= SECOND) {
-        say_what_is_left_out(o);
+        log_left_out(o);
         o->second = now;
         o->lines = 0;
     }
@@ -84,6 +85,6 @@ void hook_output_end(struct hook_output *o)
     }
     if (o->length > 0)
         end_line(o);
-    say_what_is_left_out(o);
+    log_left_out(o);
     close(o->pipe);
 }

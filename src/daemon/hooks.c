@@ -12,7 +12,8 @@
 #define TRIES       5
 #define FIRST_DELAY 100000 /* microseconds before the second try; then twice as long each time */
 #define DOUBLINGS   6      /* of that delay, between offices */
-#define LOOK_AGAIN  10000  /* microseconds, at hooks that a dead guardian has left */
+#define LOOK_AGAIN                                                                                 \
+    10000 /* microseconds between two checks of hooks that a dead guardian has left */
 
 static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
 
@@ -22,8 +23,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* What on-leader began may go on without being reported: the others wait until the end of the
- * lease. */
+/* Gives up on-follower. The work of on-leader may go on, so that the term must not be released
+ * before the end of the lease. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -31,7 +32,7 @@ static void leave_undone(struct work *w, unsigned group)
     g->last = g->until > g->last ? g->until : g->last;
 }
 
-/* Returns the hook that is to be run now; HOOK_COUNT: none. */
+/* Returns the hook that is due now; HOOK_COUNT: none. */
 static enum hook next(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -56,7 +57,7 @@ static bool is_late(const struct work *w, unsigned group)
            (hook == HOOK_ON_LEADER && !(g->office && g->agreed));
 }
 
-/* Asks the guardian to run a hook; without a guardian the member runs it. */
+/* Asks the guardian to run a hook; without a guardian the member itself runs it. */
 static bool run(struct work *w, const struct guard_note *note)
 {
     if (work_is_guarded(w))
@@ -81,7 +82,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++w->serials;
-    if (!run(w, &note)) { /* the guardian is stopped, or too busy */
+    if (!run(w, &note)) { /* the guardian is stopped, or its channel is full */
         h->again = elect_uv_now() + FIRST_DELAY;
         work_wake(w, h->again);
         return;
@@ -97,17 +98,17 @@ static void start(struct work *w, unsigned group, enum hook hook)
         h->changes = false;
 }
 
-/* Returns true if a hook of the guardian, which is dead, goes on: then the next one waits, but not
- * for a hook parent that was stopped. The pipe ends with the last hook parent. */
+/* Returns true if a hook that a dead guardian has started may still run: then the next hook waits,
+ * but not beyond the end of the office, because the hook parent may be stopped. The pipe ends with
+ * the last hook parent. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {
     struct pollfd hooks = {.fd = w->guard.hooks};
     return !work_is_guarded(w) && elect_uv_now() < h->doubtful && poll(&hooks, 1, 0) == 0;
 }
 
-/* A member whose hook rejected one office after another waits before it runs the hook again.
- * Otherwise, if the hook fails on every member, they would hand the office round as fast as packets
- * travel. */
+/* Returns true if a hook must wait, because it has failed before. Otherwise, if pre-leader fails on
+ * every member, they would hand the office round as fast as packets travel. */
 static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
     bool again = hook == h->hook && h->tries > 0;
@@ -153,16 +154,16 @@ static void log_outcome(struct work *w, unsigned group, enum hook hook, int outc
                         const char *then)
 {
     char text[JOURNAL_TEXT];
-    static const char *const reasons[] = {
-        [HOOK_TIMED_OUT - HOOK_TIMED_OUT] = "took too long",
-        [HOOK_CANCELLED - HOOK_TIMED_OUT] = "was told to end",
-        [HOOK_NOT_TRUSTED - HOOK_TIMED_OUT] = "is not to be trusted",
-        [HOOK_FAILED - HOOK_TIMED_OUT] = "could not be run, or was killed"};
+    static const char *const reasons[] = {[HOOK_TIMED_OUT - HOOK_TIMED_OUT] = "took too long",
+                                          [HOOK_CANCELLED - HOOK_TIMED_OUT] = "was told to end",
+                                          [HOOK_NOT_TRUSTED - HOOK_TIMED_OUT] = "is not trusted",
+                                          [HOOK_FAILED - HOOK_TIMED_OUT] =
+                                              "could not be run, or was killed"};
     if (outcome >= HOOK_TIMED_OUT && outcome <= HOOK_FAILED)
         snprintf(text, sizeof text, "%s %s%s", hook_name(hook), reasons[outcome - HOOK_TIMED_OUT],
                  then);
     else
-        snprintf(text, sizeof text, "%s exits with %d%s", hook_name(hook), outcome, then);
+        snprintf(text, sizeof text, "%s exited with status %d%s", hook_name(hook), outcome, then);
     w->calls->log(w->context,
                   &(struct journal_note){.event = JOURNAL_HOOK, .group = (int)group, .text = text});
 }
@@ -172,17 +173,17 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     struct group_work *g = &w->group[group];
     switch (hook) {
     case HOOK_PRE_LEADER:
-        log_outcome(w, group, hook, outcome, ": it declines");
+        log_outcome(w, group, hook, outcome, ": this member declines the office");
         fail(&g->hooks);
         work_resign(w, group);
         break;
     case HOOK_ON_LEADER:
-        log_outcome(w, group, hook, outcome, ": it resigns");
+        log_outcome(w, group, hook, outcome, ": this member resigns");
         fail(&g->hooks);
         work_resign(w, group);
         break;
     case HOOK_ON_FOLLOWER:
-        log_outcome(w, group, hook, outcome, ": others wait until its lease is over");
+        log_outcome(w, group, hook, outcome, ": the other members wait until the lease is over");
         leave_undone(w, group);
         break;
     case HOOK_ON_LEADER_CHANGE: log_outcome(w, group, hook, outcome, ""); break;
@@ -191,9 +192,9 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     g->hooks.tries = 0;
 }
 
-/* A service manager that stops a unit may send SIGTERM to all of its processes, hooks included. So
- * on-follower is run again if it was killed; and after any failure without a guardian, which such a
- * signal may have ended, too. */
+/* Returns true if the hook is to be run again. A service manager that stops a unit may send SIGTERM
+ * to all of its processes, hooks included: so on-follower is run again if it was killed, and, if
+ * the guardian is dead, which such a signal may have killed, too, after any failure. */
 static bool is_retried(const struct work *w, enum hook hook, int outcome)
 {
     bool killed = outcome == HOOK_CANCELLED || outcome == HOOK_FAILED;
@@ -223,7 +224,7 @@ void hooks_done(struct work *w, const struct guard_note *note)
         if (hook == HOOK_ON_LEADER || (hook == HOOK_PRE_LEADER && !has(w, HOOK_ON_LEADER)))
             h->failures = late ? h->failures : 0;
     } else if (again) {
-        log_outcome(w, note->group, hook, note->outcome, ": it is run again");
+        log_outcome(w, note->group, hook, note->outcome, ": running it again");
         h->again = elect_uv_now() + ((elect_time)FIRST_DELAY << (h->tries - 1));
         h->served = h->served && hook != HOOK_ON_LEADER;
         h->changes = h->changes || hook == HOOK_ON_LEADER_CHANGE;
@@ -238,8 +239,8 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook that ran is ended by its own parent. on-follower waits for that, at most until
-         * the end of the lease; the other members wait for the lease. */
+        /* The hook parent ends the hook that ran. on-follower waits for that, at most until the end
+         * of the lease, and the other members wait until then. */
         if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
             g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;

@@ -1,6 +1,6 @@
 /*
- * Asks the flight recorder of this member, or of another, and other members for their settings.
- * Members ask each other in notes, over their sessions:
+ * Reads the flight recorder of this member or of another one, and asks other members for their
+ * settings, clocks and work. Members ask each other in notes, over their sessions:
  *
  *     {"ask": 7, "group": "main", "from": -200}
  *     {"answer": 7, "now_us": 1234567, "next": 210, "more": true, "messages": [...]}
@@ -9,10 +9,11 @@
  *     {"clock_from": 1234567}
  *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]}}
  *
- * Each is one datagram, which may be lost: then the client asks again. The clocks of two members
- * differ, so the answer has the time of the member that answers, and the client is told when it was
- * asked and when it answered by the clock of this one. `work` has the process id, 0 if unknown, and
- * the start of what works there, for elect status on other members. orders.h has further notes.
+ * Each note is one datagram, which may be lost; a client repeats its question. The clocks of two
+ * members differ, so that an answer contains the time of the member that answers, and the client
+ * also gets the times of the question and of the answer by the clock of this member. `work` has the
+ * process id (0: unknown) and the start of the work in each group, for elect status on other
+ * members. orders.h has further notes.
  */
 #include "daemon.h"
 
@@ -25,9 +26,9 @@
 #include <string.h>
 
 #define PATIENCE 300 /* milliseconds for another member to answer */
-#define MARGIN   160 /* bytes around the entries of a note */
+#define MARGIN   160 /* bytes of a note besides its entries */
 
-#define MOST_A_SECOND 500
+#define MOST_A_SECOND 500 /* answers to one member */
 #define MOST_SETTINGS (16 + STORE_GROUPS + SESSION_PEERS)
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
@@ -58,13 +59,14 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
     client->asks = d->inquiries;
     client->peer = whom;
     client->since = elect_uv_now();
-    control_wait(client, PATIENCE, "it does not answer");
+    control_wait(client, PATIENCE, "that member does not answer");
     inquiry_send(d, whom,
                  json_pack("{s:I, s:s, s:I}", "ask", (json_int_t)client->asks, "group",
                            d->config.group[q->group], "from", (json_int_t)q->from));
 }
 
-/* Returns true if this member has had all answers of this second: none can keep another busy. */
+/* Returns true if member `whom` has used up its answers of this second. The limit keeps one member
+ * from occupying another. */
 static bool is_too_often(struct daemon *d, uint16_t whom)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, whom) - d->config.member);
@@ -74,7 +76,8 @@ static bool is_too_often(struct daemon *d, uint16_t whom)
     return d->told[i].count++ >= MOST_A_SECOND;
 }
 
-/* An entry that does not fit into a datagram by itself is left out. */
+/* Answers a question about the flight recorder. Omits an entry that alone does not fit into a
+ * datagram. */
 static void tell(struct daemon *d, uint16_t whom, const json_t *asked)
 {
     struct text why;
@@ -153,7 +156,7 @@ void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from)
     inquiry_send(d, whom, json_pack("{s:I}", "settings_from", from));
 }
 
-/* Sends as many as fit into a note. */
+/* Sends the settings from number `from` on, as many as fit into a note. */
 static void tell_settings(struct daemon *d, uint16_t whom, json_int_t from)
 {
     json_t *all = settings_of(&d->config), *some = json_object(), *value, *next = json_null();
@@ -219,9 +222,9 @@ static void hear_settings(struct daemon *d, uint16_t from, json_t *note)
         if (whole && json_object_get(theirs, key) == NULL)
             add_difference(differs, key, json_string_value(value), NULL);
     }
-    text_clean(differs); /* it may have been cut in the middle of a character */
+    text_clean(differs); /* snprintf may have cut it in the middle of a character */
     json_decref(own);
-    /* A member has few settings: one that always has more would keep both busy for ever. */
+    /* A limit, because a member that always claims to have more would occupy both members. */
     if (json_is_integer(next) && json_integer_value(next) > first &&
         json_integer_value(next) < MOST_SETTINGS)
         inquiry_ask_settings(d, from, json_integer_value(next));
@@ -234,7 +237,7 @@ void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now)
     inquiry_send(d, whom, json_pack("{s:I}", "clock_from", (json_int_t)now));
 }
 
-/* Returns what works here, as much of it as fits into a note. */
+/* Returns the work on this member, as much of it as fits into a note. */
 static json_t *work_here(const struct daemon *d)
 {
     json_t *all = json_object();

@@ -1,5 +1,5 @@
-/* The log: decides what is printed, keeps the latest entries in memory, and sums up entries that
- * local users repeat. */
+/* The log: decides which entries are printed, keeps the latest ones in memory, and sums up entries
+ * that local users repeat. */
 #include "journal.h"
 
 #include "../base/clock.h"
@@ -80,8 +80,9 @@ bool journal_prints(const struct journal *j, enum level level)
     return !j->options.quiet && level <= atomic_load(&j->shared->level);
 }
 
-/* Returns false if the stream does not take it now: the reader is told later how many are lost. */
-static bool say_how_many_are_lost(struct journal *j)
+/* Reports how many lines were lost, if any. Returns false if the stream does not accept the report
+ * now; then a later call repeats it. */
+static bool report_lost(struct journal *j)
 {
     struct journal_entry e = {.event = JOURNAL_LOST, .date = date_now(), .at = boottime_now()};
     if (atomic_load(&j->shared->lost) == 0)
@@ -98,8 +99,7 @@ static bool say_how_many_are_lost(struct journal *j)
 
 static void print(struct journal *j, enum level level, json_t *line)
 {
-    if (journal_prints(j, level) &&
-        !(say_how_many_are_lost(j) && log_stream_put(&j->stream, level, line)))
+    if (journal_prints(j, level) && !(report_lost(j) && log_stream_put(&j->stream, level, line)))
         atomic_fetch_add(&j->shared->lost, 1);
     json_decref(line);
 }
@@ -126,7 +126,7 @@ void journal_complain(const struct journal_options *o, const char *member, const
     struct log_stream stream;
     char text[LONG_COMPLAINT];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* it may have been cut in the middle of a character */
+    text_clean(text); /* snprintf may have cut it in the middle of a character */
     log_stream_open(&stream, o->json);
     if (!o->json && !stream.journal) {
         fprintf(stderr, "elect daemon: %s\n", why);
@@ -138,9 +138,9 @@ void journal_complain(const struct journal_options *o, const char *member, const
     json_decref(line);
 }
 
-/* ---- what is repeated ---- */
+/* ---- repetitions ---- */
 
-/* Alike but for numbers, such as process ids. */
+/* Returns true if the texts differ only in numbers, such as process ids. */
 static bool is_alike(const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
@@ -158,7 +158,8 @@ static bool is_over(const struct journal_entry *e, int64_t now)
     return now - e->window >= (int64_t)JOURNAL_WINDOW * 1000000;
 }
 
-/* The latest entry that says the same of the same group and user, if its window is not over. */
+/* Returns the latest similar entry of the same group and user; NULL if there is none, or if its
+ * window is over. */
 static struct journal_entry *latest_like(const struct journal_ring *r,
                                          const struct journal_entry *e, int64_t now)
 {
@@ -204,7 +205,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* they may have been cut in the middle of a character */
+    text_clean(new.text); /* snprintf may have cut them in the middle of a character */
     text_clean(new.cause);
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {

@@ -1,8 +1,8 @@
 /*
- * The log: what has changed, and why, a line each on standard error. The latest entries are kept in
- * memory for `elect history` and `elect watch`, whatever their level. A reader of the log that
- * stops reading must not stop the daemon: lines that cannot be written at once are dropped, and
- * their number is logged later. log_line.h says what a line looks like, log_stream.h where it goes.
+ * The log: one line on standard error for each change, with its cause. The latest entries, of every
+ * level, are kept in memory for `elect history` and `elect watch`. A reader of the log that stops
+ * reading must not stop the daemon: lines that cannot be written immediately are dropped, and their
+ * number is logged later. log_line.h describes the form of a line, log_stream.h its destination.
  */
 #ifndef ELECT_DAEMON_JOURNAL_H
 #define ELECT_DAEMON_JOURNAL_H
@@ -19,14 +19,14 @@
 #define JOURNAL_TEXT    256
 #define JOURNAL_NAME    64
 
-/* Local users can cause entries of event WORK as often as they like. These are kept in a ring of
- * their own, so that they replace nothing else; and an entry that occurs more often than SHOWN
- * times in a WINDOW is counted from then on, and summed up in one line when the window is over. */
+/* Local users can cause entries of the event WORK as often as they like. A separate ring keeps
+ * these, so that they replace no other entries. After SHOWN similar entries in a WINDOW, further
+ * ones are only counted, and one line reports their number when the window is over. */
 #define JOURNAL_WORK_ENTRIES 128
 #define JOURNAL_SHOWN        8
 #define JOURNAL_WINDOW       60 /* seconds */
 
-/* name, word, level unless an entry has one of its own */
+/* name, word, level of an entry that does not set its own level */
 #define JOURNAL_EVENTS(X)                                                                          \
     X(STARTED, "started", NOTICE)                                                                  \
     X(NOT_STARTED, "not-started", ERROR)                                                           \
@@ -56,27 +56,27 @@ enum journal_event {
 
 struct journal_entry {
     int64_t date;  /* microseconds since 1970 */
-    int64_t at;    /* of elect_uv_now(): when it was so, if it was not at that moment */
+    int64_t at;    /* by elect_uv_now(): when it happened, if before it was logged; or 0 */
     uint8_t event; /* enum journal_event */
-    uint8_t level; /* enum level; 0: that of the event */
+    uint8_t level; /* enum level; 0: the level of the event */
     char group[JOURNAL_NAME];
     char leader[JOURNAL_NAME];
-    char peer[JOURNAL_NAME]; /* the other member that it is about */
+    char peer[JOURNAL_NAME]; /* another member that the entry is about */
     uint64_t term;
-    uid_t user; /* whose run it is about; entries of one user do not hide those of another */
+    uid_t user; /* the user of a run; entries about one user do not hide those about another */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
     /* Filled in by journal_write: */
     uint64_t number;   /* in the order of all entries, from 1 */
     int64_t window;    /* when its window began, by `at` */
-    unsigned shown;    /* which one of its window it is */
-    uint64_t repeated; /* how many more there were in its window that are not shown */
-    bool summed;       /* and that was said */
+    unsigned shown;    /* its number among the similar entries of the window, from 1 */
+    uint64_t repeated; /* how many similar entries followed in the window without being logged */
+    bool summed;       /* `repeated` was logged */
 };
 
 /* An entry before daemon_note() adds its leader and term. NULL and 0: not known. */
 struct journal_note {
     enum journal_event event;
-    enum level level; /* 0: that of the event */
+    enum level level; /* 0: the level of the event */
     int group;        /* -1: none */
     uid_t user;
     int64_t at;
@@ -86,23 +86,23 @@ struct journal_note {
 /* The options of `elect daemon` for its log. */
 struct journal_options {
     bool json, quiet; /* quiet: nothing is printed */
-    uint8_t level;    /* enum level: what is less serious is not printed */
-    bool fixed;       /* by --log-level: a reload does not change it */
+    uint8_t level;    /* enum level: less serious entries are not printed */
+    bool fixed;       /* --log-level was given, so that a reload does not change the level */
 };
 
 struct journal_ring {
-    uint64_t count; /* that were ever added */
+    uint64_t count; /* entries that were ever added */
     unsigned room;
     struct journal_entry *entry;
 };
 
 enum { JOURNAL_RING_WORK, JOURNAL_RING_OTHERS, JOURNAL_RINGS };
 
-/* Shared memory of the member, its guardian and the hook parents: a reload changes the level for
- * all of them, and the one that prints next reports the lines that any of them lost. */
+/* Memory that the member, its guardian and the hook parents share: a reload changes the level for
+ * all of them, and the process that prints next reports the lines that any of them has lost. */
 struct journal_shared {
     _Atomic uint8_t level; /* enum level */
-    _Atomic uint64_t lost; /* lines that could not be written, and were not reported yet */
+    _Atomic uint64_t lost; /* lines that could not be written, and whose loss is not logged yet */
 };
 
 struct journal {
@@ -118,32 +118,32 @@ struct journal {
 };
 
 void journal_begin(struct journal *j, const struct journal_options *o, const char *member);
-/* Keeps the entry, prints it, and passes it on to `written`. Its date is filled in. */
+/* Fills in the date of the entry, keeps it, prints it, and passes it on to `written`. */
 void journal_write(struct journal *j, const struct journal_entry *e);
 /* Returns the entry with the keys that docs/formats.md lists. */
 json_t *journal_json(const struct journal *j, const struct journal_entry *e);
-/* Sums up what was repeated in windows that are over, or with `all` in every window. */
+/* Logs how often entries were repeated in windows that are over, or, with `all`, in every window. */
 void journal_sum_up(struct journal *j, bool all);
 
 /* Returns true if an entry of that level is printed. */
 bool journal_prints(const struct journal *j, enum level level);
-/* Prints an entry that is not kept, with a text of any length and with further keys (taken; may be
- * NULL). */
+/* Prints an entry without keeping it, with a text of any length and with the keys of `more`, which
+ * may be NULL. Takes over the reference. */
 void journal_print(struct journal *j, const struct journal_entry *e, const char *text,
                    json_t *more);
 /* Reports why the daemon cannot start, even with -q: as an entry with -o json or in systemd's
  * journal, otherwise in the form of every other command. */
 void journal_complain(const struct journal_options *o, const char *member, const char *why);
 
-/* The position of a reader; all 0: before the oldest entry. */
+/* The position of a reader of the kept entries; all 0: before the oldest one. */
 struct journal_cursor {
     uint64_t next[JOURNAL_RINGS];
 };
 
-/* The next entry, in the order in which they were written; NULL at the end. */
+/* Returns the next entry, in the order in which they were written; NULL at the end. */
 const struct journal_entry *journal_next(const struct journal *j, struct journal_cursor *c);
 
-/* "2026-11-16T11:20:03.123Z" */
+/* Writes a date such as "2026-11-16T11:20:03.123Z". */
 #define JOURNAL_DATE 25
 void journal_date(int64_t date, char text[JOURNAL_DATE]);
 

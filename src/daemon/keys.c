@@ -45,13 +45,13 @@ bool keys_parse(struct keys *k, char *text, struct text *complaint)
         if (next != NULL)
             *next++ = '\0';
         if (line[0] != '\0' && line[0] != '#' && !take_line(k, line)) {
-            text_add(complaint, "no key: expected a line such as \"1 64-HEX-DIGITS\", or two with "
-                                "different numbers");
+            text_add(complaint, "not a key: expected a line such as \"1 64-HEX-DIGITS\", or two "
+                                "with different numbers");
             return false;
         }
     }
     if (k->count == 0)
-        text_add(complaint, "no key in it: elect key new makes one");
+        text_add(complaint, "the file has no key: create one with elect key new");
     return k->count > 0;
 }
 
@@ -97,10 +97,10 @@ bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct t
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return text_complain(complaint, path,
-                             errno == ELOOP ? "a symbolic link"
+                             errno == ELOOP ? "it is a symbolic link"
                                             : access_text(errno, path, ACCESS_READ),
                              errno == ENOENT  ? ": copy the key of the cluster there"
-                             : errno == ELOOP ? ": say where the key itself is"
+                             : errno == ELOOP ? ": give the path of the key itself"
                                               : "");
     bool fine = is_own(fd, path, whose, complaint) && take_file(k, fd, path, complaint) &&
                 is_private(fd, path, complaint);
@@ -144,7 +144,7 @@ static int fill(int fd, const struct keys *k)
     return fsync(fd) == 0 ? 0 : errno;
 }
 
-/* Makes the new name of the file survive a power failure, too. */
+/* Makes the new name of the file survive a power failure. */
 static void sync_folder(const char *path)
 {
     char folder[512];
@@ -166,8 +166,8 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
     if ((size_t)snprintf(new, sizeof new, "%s.new", path) >= sizeof new)
         return text_complain(complaint, path, strerror(ENAMETOOLONG), "");
     if (fresh && there)
-        return text_complain(complaint, path, "there is one already", "");
-    unlink(new); /* of an earlier attempt that was interrupted */
+        return text_complain(complaint, path, "a key file exists already", "");
+    unlink(new); /* an interrupted earlier attempt may have left it */
     int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : fill(fd, k);
     if (error == 0 && there && fchown(fd, was.st_uid, was.st_gid) != 0)
@@ -196,7 +196,7 @@ void keys_draw(const struct keys *k, struct elect_key *key)
     for (unsigned i = 0; i < k->count; i++)
         highest = k->key[i].id > highest ? k->key[i].id : highest;
     key->id = (uint8_t)(highest + 1);
-    while (is_used(k, key->id)) /* only after 255, which is followed by 0 */
+    while (is_used(k, key->id)) /* true only after 255, which is followed by 0 */
         key->id++;
     randombytes_buf(key->key, ELECT_UV_KEY);
 }

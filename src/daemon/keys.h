@@ -1,6 +1,6 @@
 /*
- * The key file: a line for each key that is accepted, its number and 64 hexadecimal digits; the
- * first one is used. Only its owner may read it.
+ * The key file: one line for each accepted key, with its number and 64 hexadecimal digits. The
+ * member uses the first one for its own packets. Only the owner of the file may read it.
  *
  *     1 8f0c...
  */
@@ -15,19 +15,21 @@ struct keys {
     struct elect_key key[ELECT_UV_KEYS];
 };
 
-/* Who may own the file: this user or root; or, if root maintains it (LOOKED_AFTER), any user. */
+/* The permitted owners of the file. OWN: this user or root. LOOKED_AFTER: if root is the caller, any
+ * user, otherwise as OWN. */
 enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 
-/* Reads keys, which the caller wipes. False, with a complaint. */
+/* Read keys, which the caller wipes. Return false, with a complaint, if that is not possible. */
 bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint);
 bool keys_parse(struct keys *k, char *text, struct text *complaint);
-/* Returns true if the file has keys, whoever may read it. */
+/* Returns true if the file contains keys, regardless of its owner and mode. */
 bool keys_are_in(const char *path);
 
-/* Replaces the file in one step, or changes nothing; `fresh`: only if there is no file. */
+/* Replaces the file in one step, or changes nothing and returns false, with a complaint. `fresh`:
+ * fails if the file exists. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
 
-/* Draws a new key, with a number that none of those has. */
+/* Draws a random key, with a number that none of `k` has. */
 void keys_draw(const struct keys *k, struct elect_key *key);
 void keys_wipe(struct keys *k);
 

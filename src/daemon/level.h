@@ -3,7 +3,7 @@
 #ifndef ELECT_DAEMON_LEVEL_H
 #define ELECT_DAEMON_LEVEL_H
 
-/* From the first one on, without a gap. */
+/* The levels from the most serious one on; their numbers have no gap. */
 #define LEVEL_NAMES(X)                                                                             \
     X(ERROR, "error")                                                                              \
     X(WARNING, "warning")                                                                          \
@@ -22,7 +22,7 @@ enum level {
 #define LEVEL_FIRST LEVEL_ERROR
 #define LEVEL_COUNT (LEVEL_END - LEVEL_FIRST)
 
-/* From LEVEL_FIRST on. */
+/* The first is the word of LEVEL_FIRST. */
 static const char *const level_words[LEVEL_COUNT] = {
 #define X(name, word) word,
     LEVEL_NAMES(X)

@@ -1,6 +1,6 @@
 /*
- * One line of the log in its three forms. The line itself is a JSON object, whose keys are listed
- * in docs/formats.md; the other two forms are made from it.
+ * A line of the log in its three forms. The line is a JSON object, whose keys are listed in
+ * docs/formats.md; the other two forms are derived from it.
  *
  *     JSON     the object                           elect daemon -o json
  *     pairs    level=notice group=main text="..."   elect daemon
@@ -14,13 +14,13 @@
 
 #include <jansson.h>
 
-/* Adds key=value for each key that is not null; the time only with `dated`. A value is a JSON
- * string unless it consists of letters, digits and . _ : / - alone. */
+/* Adds key=value for each key that is not null; the time only with `dated`. A string is written as
+ * a JSON string unless it consists only of letters, digits and . _ : / - */
 void log_line_pairs(const json_t *line, bool dated, struct text *t);
 /* Adds "group: text (cause)". */
 void log_line_prose(const json_t *line, struct text *t);
-/* Adds the fields of a datagram to systemd's journal, NAME=value and a newline each: with `json`
- * the message is the JSON object, otherwise its prose. */
+/* Adds the fields of a datagram to systemd's journal, each as NAME=value and a newline. The message
+ * is the JSON object with `json`, and the prose without it. */
 void log_line_fields(const json_t *line, enum level level, bool json, struct text *t);
 /* Adds the JSON object, in one line. */
 void log_line_json(const json_t *line, struct text *t);

@@ -14,8 +14,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* systemd names the stream that it opened. A program in between, such as a shell, may have replaced
- * it, so the variable alone does not prove that standard error is the journal. */
+/* Returns true if the descriptor is the stream to the journal that systemd names in JOURNAL_STREAM.
+ * The variable alone does not prove it, because a program in between, such as a shell, may have
+ * replaced standard error. */
 static bool is_journal(int fd)
 {
     const char *named = getenv("JOURNAL_STREAM");
@@ -32,14 +33,15 @@ void log_stream_open(struct log_stream *s, bool json)
     struct stat is = {0};
     s->journal = is_journal(STDERR_FILENO);
     fstat(STDERR_FILENO, &is);
-    if (isatty(STDERR_FILENO) || S_ISFIFO(is.st_mode)) { /* of its own: others stay blocking */
+    /* Opened again, so that O_NONBLOCK does not affect other processes that have the stream. */
+    if (isatty(STDERR_FILENO) || S_ISFIFO(is.st_mode)) {
         int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         s->fd = own >= 0 ? own : s->fd;
     }
 }
 
-/* Writes the whole line without blocking, or nothing. Files never block; terminals and pipes were
- * opened non-blocking where this user may open them. */
+/* Writes the whole line without blocking, or returns false. Files never block. log_stream_open() has
+ * opened terminals and pipes as non-blocking, where this user may open them. */
 static bool write_at_once(int fd, const char *bytes, size_t length)
 {
     struct stat is = {0};
@@ -61,7 +63,7 @@ bool log_stream_put(const struct log_stream *s, enum level level, const json_t *
     if (s->journal) {
         log_line_fields(line, level, s->json, &t);
         int error = service_send(s->socket, t.bytes, t.length);
-        if (error == 0 || error == EAGAIN) /* a journal that is busy loses the line */
+        if (error == 0 || error == EAGAIN) /* EAGAIN: the journal is busy, and the line is lost */
             return error == 0;
         text_clear(&t);
         text_add(&t, "<");

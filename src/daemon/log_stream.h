@@ -1,7 +1,7 @@
 /*
- * Where the log goes: standard error. If that is systemd's journal, each line goes to the journal's
- * own socket, with a priority and fields; if the socket cannot be reached, to standard error behind
- * a prefix such as <4>, which the journal takes for the priority. Nothing here ever blocks.
+ * Writes the log to standard error. If that is systemd's journal, each line goes to the journal's
+ * own socket, with a priority and fields; if that socket cannot be reached, it goes to standard
+ * error with a prefix such as <4>, which the journal reads as the priority. No function blocks.
  */
 #ifndef ELECT_DAEMON_LOG_STREAM_H
 #define ELECT_DAEMON_LOG_STREAM_H
@@ -21,7 +21,7 @@ struct log_stream {
 };
 
 void log_stream_open(struct log_stream *s, bool json);
-/* Writes the whole line at once, or returns false. */
+/* Writes the whole line without waiting, or returns false. */
 bool log_stream_put(const struct log_stream *s, enum level level, const json_t *line);
 
 #endif

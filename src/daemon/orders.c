@@ -1,4 +1,4 @@
-/* Orders to hand over, from the client that gives one to the leader that carries it out. */
+/* Passes orders to hand over from the client that gives one to the leader that carries it out. */
 #include "answers.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static enum order_outcome carry_out(struct daemon *d, const struct order *o)
     return outcome_of(&rule);
 }
 
-/* ---- the log: who gave an order, and what came of it ---- */
+/* ---- the log: which user gave an order, and its outcome ---- */
 
 static void audit(struct daemon *d, const struct order *o, const char *from, const char *what)
 {
@@ -65,7 +65,8 @@ static void audit(struct daemon *d, const struct order *o, const char *from, con
                                           .peer = from != NULL ? from : to});
 }
 
-/* Carries out an order that was given here, or that member `from` sent. */
+/* Carries out an order that a client of this member gave (`from` is NULL), or that member `from`
+ * sent. */
 static enum order_outcome execute(struct daemon *d, const struct order *o, const char *from)
 {
     char what[80];
@@ -110,7 +111,7 @@ static void await(struct daemon *d, struct order *o, uint64_t patience, const ch
         control_wait(client, patience, o->late);
 }
 
-/* The client waits for the next leader as long as a hand-over may take. */
+/* Lets the client wait for the next leader, as long as a hand-over may take. */
 static void await_leader(struct daemon *d, struct order *o)
 {
     o->accepted = true;
@@ -177,8 +178,8 @@ void order_tick(struct daemon *d)
     }
 }
 
-/* Returns false if the note is not an order. A group or successor that this member does not know
- * has an outcome of its own. */
+/* Returns false if the note is not an order. `outcome` tells if this member does not know the group
+ * or the successor. */
 static bool read_order(const struct daemon *d, const json_t *note, struct order *o,
                        enum order_outcome *outcome)
 {
@@ -204,7 +205,7 @@ static bool read_order(const struct daemon *d, const json_t *note, struct order 
 }
 
 /* Carries the order out, unless that was done before. Returns false if it is older than the last
- * one of that member: then its sender waits for it no more. */
+ * order of that member, whose sender no longer waits for it. */
 static bool handle(struct daemon *d, uint16_t from, const struct order *o,
                    enum order_outcome *outcome)
 {

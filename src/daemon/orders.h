@@ -6,11 +6,11 @@
  *      "uid": 0, "pid": 4242}                                    to: null if none is named
  *     {"ordered": 8589934593, "group": "main", "outcome": "accepted"}
  *
- * A note may be lost, so the order is sent again every second until its outcome is known. Two
+ * A note may be lost, so that the order is sent again every second until its outcome is known. Two
  * things keep the leader from carrying it out twice: the leader remembers the number of the last
- * order that each member sent for each group, and an order names the term that it ends, which is
- * never used again (handover.c). An outcome that is lost for good leaves one question open, whether
- * the leader resigned; the term of the next leader answers it.
+ * order of each member for each group, and an order names the term that it ends, which is never
+ * used again (handover.c). If no outcome ever arrives, the term of the next leader still shows
+ * whether the leader has resigned.
  */
 #ifndef ELECT_DAEMON_ORDERS_H
 #define ELECT_DAEMON_ORDERS_H
@@ -24,7 +24,7 @@
 struct control_client;
 struct daemon;
 
-/* name, word on the wire, what a user is told */
+/* name, word on the wire, message to the user, after the name of the leader */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(ACCEPTED, "accepted", "accepts the order")                                                   \
     X(NO_GROUP, "no-group", "does not have that group in its configuration: see elect doctor")     \
@@ -47,12 +47,12 @@ struct order {
     uint64_t number; /* 0: none */
     unsigned group;
     elect_term term;
-    uint16_t leader;                       /* in that term */
+    uint16_t leader;                       /* of that term */
     const struct config_member *successor; /* NULL: the heir */
     bool force, accepted;
     uid_t uid; /* of the user who gave it */
     pid_t pid;
-    char late[320]; /* what its client is told if nothing comes of it in time */
+    char late[320]; /* the answer to its client if there is no outcome in time */
 };
 
 /* The last order of another member for a group. */
@@ -62,21 +62,22 @@ struct order_handled {
 };
 
 struct orders {
-    uint64_t last; /* number of an order of this member */
-    struct order given[STORE_GROUPS];
-    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* by the place of their member */
+    uint64_t last;                    /* the number of the latest order of this member */
+    struct order given[STORE_GROUPS]; /* the latest order of a client of this member */
+    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* by the index of the member */
 };
 
-/* Takes an order from a client. The answer comes when another member leads, or the order failed. */
+/* Accepts an order from a client. The client is answered when another member leads, or when the
+ * order has failed. */
 void order_give(struct daemon *d, struct control_client *client, unsigned group,
                 const struct config_member *successor, bool force);
-/* Takes an order from another member, and answers with its outcome. */
+/* Handles an order from another member, and answers with its outcome. */
 void order_take(struct daemon *d, uint16_t from, const json_t *note);
-/* Takes the outcome of an order that was sent to that member. */
+/* Handles the outcome of an order that was sent to that member. */
 void order_hear(struct daemon *d, uint16_t from, const json_t *note);
-/* Takes note that a group has another leader, or none. */
+/* To be called when a group has another leader, or none. */
 void order_news(struct daemon *d, const struct elect_news *news);
-/* Every second: sends orders again whose outcome is not known. */
+/* To be called every second: repeats orders whose outcome is not known. */
 void order_tick(struct daemon *d);
 
 #endif

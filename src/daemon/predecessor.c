@@ -9,11 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 10000000 /* microseconds, beside the lease */
+#define PATIENCE 10000000 /* microseconds, in addition to the lease */
 #define PAUSE    20000    /* microseconds between two attempts */
 #define SECOND   1000000
-/* The kernel closes the descriptors of a process one after another: its lock may be free shortly
- * before its address is. */
+/* The kernel closes the descriptors of a process one after another, so that its lock may be free
+ * shortly before its address is. */
 #define CLOSING 1000000
 
 /* Returns the process that listens on the status socket; 0 if there is none. */
@@ -36,7 +36,7 @@ static int find_pid(const struct config *c, const struct config_member *me)
     return (int)who.pid;
 }
 
-/* Writes "PATH is in use by process 123". */
+/* Adds "PATH is in use by process 123". */
 static void name_user(const struct config *c, const struct config_member *me, const char *path,
                       struct text *text)
 {
@@ -67,8 +67,9 @@ bool predecessor_succeed(const struct config *c, const struct config_member *me,
                 continue;
             text_clear(&text);
             name_user(c, me, path, &text);
-            snprintf(e.text, sizeof e.text, "waits: %.*s, for at most %llu s", JOURNAL_TEXT - 64,
-                     text.bytes, (unsigned long long)(c->lease + PATIENCE) / SECOND);
+            snprintf(e.text, sizeof e.text, "waits at most %llu s for the previous daemon",
+                     (unsigned long long)(c->lease + PATIENCE) / SECOND);
+            snprintf(e.cause, sizeof e.cause, "%.*s", JOURNAL_TEXT - 1, text.bytes);
             if (!waits)
                 journal_write(journal, &e);
             waits = true;

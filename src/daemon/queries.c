@@ -1,4 +1,4 @@
-/* Answers the verbs that ask and change nothing: status, is-leader, history, messages, watch. */
+/* Answers the verbs that only read: status, is-leader, history, messages, watch. */
 #include "answers.h"
 
 #include "run_connection.h"
@@ -12,8 +12,8 @@
 
 #define MILLISECOND 1000
 #define SECOND      1000000
-#define LONG_WAIT   60 /* seconds of the flight recorder that are shown unless more are asked for */
-#define BATCH       64 /* entries of it in an answer */
+#define LONG_WAIT   60 /* seconds of the flight recorder that are shown by default */
+#define BATCH       64 /* entries of the flight recorder in an answer */
 
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
@@ -44,7 +44,7 @@ static const char *state_of(const struct elect_node *node, const struct elect_ne
                                                                : "looks for a leader";
 }
 
-/* ---- what is known of the other members ---- */
+/* ---- the state of the other members ---- */
 
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p)
 {
@@ -68,9 +68,10 @@ elect_set query_up(const struct daemon *d)
     return up;
 }
 
-/* ---- groups; every key is always there, and null if it is not known ---- */
+/* ---- groups: every key is always present, and null if its value is not known ---- */
 
-/* What the leader, another member, has told of its work since it leads; null if it told nothing. */
+/* Returns what another member, the leader, has reported of its work; null if this member leads, or
+ * if the leader has not reported it since it leads. */
 static json_t *leader_work_json(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -89,7 +90,7 @@ static json_t *leader_work_json(const struct daemon *d, unsigned group)
                      "heard_ms_ago", milliseconds(elect_uv_now() - w->heard));
 }
 
-/* What works under the leadership of this member. */
+/* Returns the work under the leadership of this member. */
 static json_t *work_json(const struct daemon *d, unsigned group)
 {
     const struct run_connection *c = d->work.group[group].holder;
@@ -119,7 +120,7 @@ static json_t *quorum_json(const struct daemon *d, const struct elect_node *node
                      __builtin_popcountll(voters & query_up(d)), "needed", all / 2 + 1);
 }
 
-/* Who leads, and for how long. */
+/* Adds the leader, its term and its lease. */
 static void add_leader(const struct daemon *d, const struct elect_node *node,
                        const struct elect_news *news, json_t *o)
 {
@@ -150,7 +151,7 @@ elect_set query_aside(const struct daemon *d, unsigned group)
     return fresh & elect_aside(node);
 }
 
-/* Who may lead, and who stands aside: votes, but is not elected. */
+/* Adds which members stand aside: they vote, but are not elected. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {
@@ -197,7 +198,7 @@ void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS])
     snprintf(text, DAEMON_ADDRESS, six ? "[%s]:%u" : "%s:%u", host, ntohs(a->four.sin_port));
 }
 
-/* null unless packets of the member are rejected. */
+/* Returns why packets of a member are rejected; null if none are. */
 static json_t *rejected_json(const struct elect_rejected *r)
 {
     char address[DAEMON_ADDRESS];
@@ -299,7 +300,8 @@ void query_status(struct daemon *d, struct control_client *client, json_t *reque
                   settings_json(d), "worst", doctor_worst(d)));
 }
 
-/* The answer holds for `left_us` from when the client asked, by its own clock. */
+/* The answer holds for `left_us` from the moment at which the client asked, by the client's clock.
+ */
 void query_is_leader(struct daemon *d, struct control_client *client, json_t *request)
 {
     int group = answer_group(d, client, request);
@@ -350,7 +352,7 @@ void query_messages(struct daemon *d, struct control_client *client, json_t *req
     if (group < 0)
         return;
     if (m == NULL) {
-        answer_refuse(client, "no such member");
+        answer_refuse(client, "no member has this name");
         return;
     }
     json_int_t last = json_is_integer(seconds) ? json_integer_value(seconds) : LONG_WAIT;
@@ -362,8 +364,8 @@ void query_messages(struct daemon *d, struct control_client *client, json_t *req
                                   .bytes = SIZE_MAX};
     q.since = q.loud ? 0 : elect_uv_now() - last * SECOND;
     if (m != d->me && !q.loud) {
-        answer_refuse(client, "another member sends only the steps that changed something: ask it "
-                              "on its own machine");
+        answer_refuse(client, "another member sends only the steps that changed something: run the "
+                              "command on its own machine");
         return;
     }
     if (m != d->me && !query_hears(d, m->peer.id)) {
@@ -387,7 +389,7 @@ void query_watch(struct daemon *d, struct control_client *client, json_t *reques
     if (!control_watch(client)) {
         snprintf(why, sizeof why,
                  CONTROL_TOO_MANY
-                 "at most %d watchers of one user, and %d of all, are connected at a time",
+                 "at most %d watchers of one user and %d of all users may be connected",
                  CONTROL_WATCHES, CONTROL_WATCHERS);
         answer_refuse(client, why);
         return;

@@ -168,7 +168,7 @@ struct history *history_collect(const struct history_daemon *d, int *status, str
     if (o == NULL)
         return NULL;
     if (json_array_size(groups) > 1)
-        return fail(o, EXIT_USAGE, "there are several groups: say which with -g", status,
+        return fail(o, EXIT_USAGE, "there are several groups: choose one with -g GROUP", status,
                     complaint);
     struct history *h = calloc(1, sizeof *h);
     if (h == NULL)

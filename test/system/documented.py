@@ -332,7 +332,7 @@ class Player:
         (place / "conf.d").mkdir(parents=True, exist_ok=True)
         whole = re.search(r"^\[cluster\]", text, re.M) and re.search(r"^\[group ", text, re.M)
         example = run("config", "example").stdout
-        cluster, *members = re.split(r"^(?=\[member)|^(?=# What is to be led)", example, flags=re.M)
+        cluster, *members = re.split(r"^(?=\[member)|^(?=# Each group has)", example, flags=re.M)
         taken = re.findall(r"^id = (\d+)$", text, re.M)
         others = [member for member in members if not re.search(rf"^id = ({'|'.join(taken)})$", member, re.M)]
         (place / "elect.conf").write_text(text if whole else cluster + "".join(others))

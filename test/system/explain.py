@@ -561,7 +561,7 @@ def bad_input(_):
     with members(groups=("main", "other")) as p:
         expect("no daemon", p.elect("a", "explain"), 3, err="no daemon runs here")
         p.begin()
-        expect("which group", p.elect("a", "explain"), 64, err="there are several groups: say which with -g")
+        expect("which group", p.elect("a", "explain"), 64, err="there are several groups: choose one with -g GROUP")
         expect("no such group", p.elect("a", "explain", "-g", "mian"), 1, err="did you mean main?")
         wait("the other group has a leader", lambda: p.group("a", 1).get("leader"))
         expect("the other", p.elect("a", "explain", "-g", "other"), 0, out="group other:")

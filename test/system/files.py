@@ -59,11 +59,11 @@ def init_and_readmit(_):
         for words, cited, why in (
                 ((first, "b=0.0.0.0:7402"), "b=0.0.0.0:7402", "is a wildcard"),
                 ((first, "a=127.0.0.1:7402"), "a=127.0.0.1:7402", "another member has this name"),
-                ((first, "b=127.0.0.1:7401"), "b=127.0.0.1:7401", "has an address of another one"),
-                ((first, "b=127.0.0.1:7402,x"), "b=127.0.0.1:7402,x", 'no address "x"'),
+                ((first, "b=127.0.0.1:7401"), "b=127.0.0.1:7401", "has an address of another member"),
+                ((first, "b=127.0.0.1:7402,x"), "b=127.0.0.1:7402,x", 'not an address "x"'),
                 ((first, "b=127.0.0.1:7402,127.0.0.2:1"), "b=127.0.0.1:7402,127.0.0.2:1", "not as many addresses"),
                 (("../x=127.0.0.1:1", first), "../x=127.0.0.1:1", "no name"),
-                ((first, "-g", "x!"), "--group", 'no name "x!"'),
+                ((first, "-g", "x!"), "--group", 'not a name "x!"'),
                 ((first, "--id", "b"), "b", "no such member among the arguments")):
             expect(" ".join(words), run("init", "-c", place, "--new-cluster", *words), 64, err=(f"elect init: {cited}: ", why))
             holds("init left files behind", not place.exists(), words)
@@ -253,7 +253,7 @@ def bad_states(_):
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
         second = run("daemon", "-c", moved, "--id", "a")  # the daemon waits for the first one, reports it, and gives up
         waits, *complaint = second.stderr.splitlines(keepends=True)
-        holds("the daemon reports why it waits", "waits: " in waits and "member-1.state is in use by process" in waits, second.stderr)
+        holds("the daemon reports why it waits", "waits at most " in waits and "member-1.state is in use by process" in waits, second.stderr)
         second.stderr = "".join(complaint)
         expect("a second daemon", second, 75, err=("member-1.state is in use by process", "stop that process first"))
         holds("the first daemon continues", p.group("a") and p.daemons["a"].poll() is None)
@@ -275,7 +275,7 @@ def bad_places(_):
         p.refused("no run-dir", "run-dir must exist")
         p.conf.write_text(good)
         pathlib.Path(p.socket("a")).write_text("precious")
-        p.refused("a file in the place of a socket", "something else is there: move it away")
+        p.refused("a file in the place of a socket", "it exists and is not a socket: move it away")
         holds("the file was kept", pathlib.Path(p.socket("a")).read_text() == "precious")
         os.unlink(p.socket("a"))
         expect("not among the members", run("daemon", "-c", p.conf, "--id", "d"), 78, err="no such member in")
@@ -297,32 +297,32 @@ def bad_files(_):
         count = good[:good.index("[group main]")].count("\n")
         for text, err in (
                 (good.replace("lease = 3s", "leese = 3s", 1), ":5: unknown key \"leese\": did you mean lease?"),
-                (good.replace("lease = 3s", "lease = 500", 1), ":5: no time \"500\": expected such as 200ms"),
-                (good.replace("lease = 3s", "lease = 50ms", 1), "too short a lease"),
+                (good.replace("lease = 3s", "lease = 500", 1), ":5: not a duration \"500\": expected for example 200ms"),
+                (good.replace("lease = 3s", "lease = 50ms", 1), "lease is too short"),
                 (good.replace("renewal = 300ms", "renewal = 2s", 1), "too long a renewal: it must fit three times"),
                 (good.replace("[member b]", "[membre b]", 1), "unknown section \"membre b\""),
-                (good.replace("[member b]", "[member a/../b]", 1), "no name \"a/../b\": 1 to 63 letters"),
-                (good.replace("[member b]", "[member \x1b[31mred]", 1), "no name \"?[31mred\""),
+                (good.replace("[member b]", "[member a/../b]", 1), "not a name \"a/../b\": expected 1 to 63 letters"),
+                (good.replace("[member b]", "[member \x1b[31mred]", 1), "not a name \"?[31mred\""),
                 (good.replace("[member b]", f"[member {'b' * 64}]", 1), "no name"),
-                (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another one"),
+                (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another member"),
                 (good.replace("[member b]", "[member a]", 1), 'section "member a" is repeated in this file: put its keys into one section'),
-                (good.replace("delay = 20ms", "lease = 4s", 1), ':7: key "lease" is set twice: remove one of both'),
+                (good.replace("delay = 20ms", "lease = 4s", 1), ':7: key "lease" is set twice: remove one of them'),
                 (good.replace(f"127.0.0.1:{p.ports['b']}", f"0.0.0.0:{p.ports['b']}", 1), "is a wildcard: write the address"),
-                (good.replace(f":{p.ports['b']}", f":{p.ports['a']}"), 'member "b" has an address of another one'),
+                (good.replace(f":{p.ports['b']}", f":{p.ports['a']}"), 'member "b" has an address of another member'),
                 (good.replace(f":{p.ports['b']}", f":{p.ports['b']}, 127.0.0.1:{p.ports['b']}", 1).replace(
                     f":{p.ports['a']}", f":{p.ports['a']}, 127.0.0.1:1", 1).replace(
                     f":{p.ports['c']}", f":{p.ports['c']}, 127.0.0.1:2", 1), 'member "b" has an address twice'),
                 (good.replace("delay = ", "delay = 500ms\n# ", 1), "with a delay of 500 ms it must be longer than 4000 ms"),
-                (good.replace("id = 2\n", "id = 65536\n", 1), "no number \"65536\": expected 0 to 65535"),
+                (good.replace("id = 2\n", "id = 65536\n", 1), "not a number \"65536\": expected 0 to 65535"),
                 (good.replace("id = 2\n", "", 1), "member \"b\" has no id"),
                 (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": one of lead-only-with-runner"),
-                (good.replace("[group main]", ""), "no [group NAME]"),
-                (good.replace("[group main]", "[group a b]"), "no name \"a b\""),
+                (good.replace("[group main]", ""), "no section [group NAME]"),
+                (good.replace("[group main]", "[group a b]"), "not a name \"a b\""),
                 (good.replace("delay = 20ms", "algorithm = buly", 1), "did you mean bully?"),
                 (good.replace("delay = 20ms", "preempt = maybe", 1), "expected no, yes or after 30s"),
-                (good.replace("delay = 20ms", "rho = 1", 1), "no percentage \"1\""),
-                (good.replace("delay = 20ms", "just words", 1), ":7: no key and value"),
-                ("\0" + good, "no text"), ("", "[cluster] has no id"), ("x" * 70000, "too long a file")):
+                (good.replace("delay = 20ms", "rho = 1", 1), "not a percentage \"1\""),
+                (good.replace("delay = 20ms", "just words", 1), ":7: not a key and a value"),
+                ("\0" + good, "not a text file"), ("", "[cluster] has no id"), ("x" * 70000, "the file is too long")):
             p.conf.write_text(text)
             for words in (("config", "check"), ("daemon", "--id", "a"), ("status", "--id", "a"), ("init",)):
                 done = expect(err, run(*words, "-c", p.conf), 78, err=(str(p.conf), err))

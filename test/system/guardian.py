@@ -344,7 +344,7 @@ def holder_without_a_word(_):
             t.close()
             seen = look.wait()
             holds("the others wait for the lease", seen and seen[0] >= until and not p.testament_came(), seen, until)
-            holds("the log reports it", "testament voided" in p.log(p.first), p.log(p.first))
+            holds("the log reports it", "testament delayed by one lease" in p.log(p.first), p.log(p.first))
 
 
 @case
@@ -752,8 +752,8 @@ def configured(_):
         seen = look.wait()
         holds("after the delay", seen and seen[0] - killed >= 700_000 and p.testament_came(), seen, killed)
     with LocalCluster() as p:
-        for line, why in (("testament = maybe", "one of no, yes"), ("testament-delay = soon", "no time"), ("run-group = a b", "no name"),
-                          ("on-leader = hook", "from / on"), ("testament-delay = 9s", "too long a testament-delay"), ("hook-timeout = 0ms", "nothing can be that fast")):
+        for line, why in (("testament = maybe", "one of no, yes"), ("testament-delay = soon", "not a duration"), ("run-group = a b", "not a name"),
+                          ("on-leader = hook", "not an absolute path"), ("testament-delay = 9s", "testament-delay is too long"), ("hook-timeout = 0ms", "is too short")):
             text = p.conf.read_text()
             p.conf.write_text(text.replace("[cluster]\n", f"[cluster]\n{line}\n", 1))
             done = run("config", "check", "-c", p.conf)

@@ -182,7 +182,7 @@ def declines(_):
             """If a was faster than the others, which is correct, too, it hands over to one of them."""
             if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
                 p.elect("a", "transfer", "b")
-            return any("pre-leader exits with 1: it declines" in p.log(n) for n in "bc")
+            return any("pre-leader exited with status 1: this member declines" in p.log(n) for n in "bc")
         wait("the log reports that a member declines", said)
         wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
         holds("no other member has led", not others(), p.notes())
@@ -193,7 +193,7 @@ def declines(_):
 def all_decline(_):
     """If all members decline, they do not pass leadership around as fast as possible: from the second failure on each member
     waits, twice as long each time."""
-    for hook, words in (("pre-leader", "it declines"), ("on-leader", "it resigns")):
+    for hook, words in (("pre-leader", "this member declines"), ("on-leader", "this member resigns")):
         with Hooked() as p:
             p.does(hook, "status=2")
             p.start()
@@ -246,7 +246,7 @@ def fails_repeatedly(_):
             for token, statuses in outcomes(p, name).items():
                 holds("it runs again after each failure, and only then", all(s == "1" for s in statuses[:-1]), token, statuses)
             again = sum(len(statuses) - 1 for statuses in outcomes(p, name).values())
-            said = p.log(name).count("on-leader exits with 1: it is run again")
+            said = p.log(name).count("on-leader exited with status 1: running it again")
             holds("the log reports each repetition", again <= said <= 2, name, again, said, p.log(name))
         p.one_at_a_time()
     with Hooked() as p:
@@ -287,7 +287,7 @@ def takes_too_long(_):
             return [pid for pid in os.listdir("/proc") if pid.isdigit() and belongs(pid, str(p.hooks), marker)]
         wait("no process is left between two runs", lambda: not left())
         p.leader()
-        holds("no office is lost because of it", not any(word in p.log(n) for n in p.names for word in ("it declines", "it resigns")))
+        holds("no office is lost because of it", not any(word in p.log(n) for n in p.names for word in ("this member declines", "this member resigns")))
 
 
 def belongs(pid, folder, words):

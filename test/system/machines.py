@@ -238,7 +238,7 @@ def as_readme_says(m):
         """Returns True if the units name the same leader, a member, in their status texts."""
         leader = m.leader()
         texts = [m.unit(name, "elect", "StatusText")[0] for name in m.names]
-        return texts == [("main: leads, as " if name == leader else "main: follows ") + leader for name in m.names]
+        return texts == [f"main: {name} leads" if name == leader else f"main: {name} follows {leader}" for name in m.names]
     wait("the status text of each unit", status_texts)
     for name in m.names:
         wait("the daemon runs as user elect",

@@ -246,7 +246,7 @@ def bad_input(_):
         leader, _ = p.leader()
         follower = next(n for n in p.names if n != leader)
         expect("no such group", elect(leader, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
-        expect("which group", elect(leader, "--", "true"), 125, err="there are several groups: say which with -g GROUP")
+        expect("which group", elect(leader, "--", "true"), 125, err="there are several groups: choose one with -g GROUP")
         expect("no --", elect(leader, "main", "true"), 125, err="--")
         expect("no command after --", elect(leader, "main", "--"), 125, err="elect run: ")
         expect("-n", is_told(elect, follower, "main", "-n", "--", "true"), 1, err=f"{leader} leads")

@@ -1,4 +1,4 @@
-/* The configuration: what it says, and what is said of what is wrong with it. */
+/* Tests how a configuration is parsed, and how each mistake in one is reported. */
 #include "../support.h"
 
 #include "../../src/daemon/keys.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #define ID          "id = 000102030405060708090a0b0c0d0eff\n"
-#define WITH(lines) /* of the cluster, from the third line on */                                   \
+#define WITH(lines) /* in section [cluster], from the third line on */                             \
     "[cluster]\n" ID lines "[member a]\nid = 1\naddress = 127.0.0.1:7401\n"                        \
     "[member b]\nid = 2\naddress = [::1]:7402\nrole = witness\npriority = 9\n"                     \
     "[group scheduler]\n"
@@ -80,7 +80,7 @@ static void a_link_may_be_silent_between_renewals(void **state)
     }
 }
 
-static void the_initiator_may_tell_the_lower_ones(void **state)
+static void the_initiator_may_tell_lower_members(void **state)
 {
     struct elect_config e;
     (void)state;
@@ -91,7 +91,7 @@ static void the_initiator_may_tell_the_lower_ones(void **state)
     assert_true(config_parse(&c, "x.conf", WITH("tell-lower = yes\n")));
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
     assert_true(e.tell_lower);
-    assert_int_not_equal(e.digest, digest); /* all members must be told alike */
+    assert_int_not_equal(e.digest, digest); /* all members must have the same setting */
     refused(WITH("tell-lower = yes\nalgorithm = ring\n"),
             "x.conf: tell-lower = yes needs algorithm = bully: change one of them");
 }
@@ -114,11 +114,13 @@ static void guardians_and_hooks(void **state)
     assert_int_equal(LEVEL_ERROR, c.log_level);
     refused(WITH("log-level = high\n"), "x.conf:3: unknown log level \"high\": one of error, "
                                         "warning, notice, info, debug");
-    refused(WITH("on-leader = b\n"), "x.conf:3: no path \"b\": expected a program, from / on");
-    refused(WITH("testament = maybe\n"), "x.conf:3: unknown \"maybe\": one of no, yes");
-    refused(WITH("hook-timeout = 0s\n"), "x.conf:3: no time \"0s\": nothing can be that fast");
+    refused(WITH("on-leader = b\n"), "x.conf:3: not an absolute path \"b\": expected a program, "
+                                     "for example /usr/local/bin/hook");
+    refused(WITH("testament = maybe\n"), "x.conf:3: unknown value \"maybe\": one of no, yes");
+    refused(WITH("hook-timeout = 0s\n"),
+            "x.conf:3: hook-timeout \"0s\" is too short: expected for example 10s");
     refused(WITH("testament-delay = 1s\n"),
-            "x.conf: too long a testament-delay: after a lease nobody waits for a testament; see "
+            "x.conf: testament-delay is too long: it must be shorter than lease; or set "
             "testament = no");
 }
 
@@ -134,7 +136,8 @@ static void addresses_may_be_names(void **state)
     assert_string_equal(c.member[0].host[0].name, "");
     assert_true(c.member[3].peer.dynamic);
     refused(WHOLE "[member c]\nid = 3\naddress = dynamic\n[member d]\nid = 4\naddress = dynamic\n",
-            "x.conf: member \"d\" is dynamic, and another one is: they would not find each other");
+            "x.conf: member \"d\" is dynamic, as another member is, and they could not find each "
+            "other: write the address of one of them");
     for (unsigned i = 0; i < 7; i++) {
         static const char *const bad[] = {":7400",          "[]:7400",       "-a:7400",
                                           "300.1.1.1:7400", "[fd00::1:7400", "a b:7400x1",
@@ -158,13 +161,13 @@ static void names_may_be_long(void **state)
     assert_int_equal(config_member(&c, LONG)->priority, 3);
     assert_string_equal(c.group[1], LONG);
     refused("[member " LONG "x]\nid = 1\n",
-            "x.conf:1: no name \"" LONG
-            "x\": 1 to 63 letters, digits, dots, dashes or underscores");
+            "x.conf:1: not a name \"" LONG
+            "x\": expected 1 to 63 letters, digits, dots, dashes or underscores");
     refused("[@0]\nid = 1\n",
             "x.conf:1: unknown section \"@0\": one of cluster, member NAME, group NAME");
 }
 
-static void where_things_are(void **state)
+static void paths_of_state_files_and_sockets(void **state)
 {
     char path[CONFIG_FILE];
     (void)state;
@@ -212,7 +215,7 @@ static void files_of_conf_d_come_last(void **state)
     assert_int_equal(c.member[0].priority, 7);
     write_file(sub, "30.conf", "[cluster]\nlease = 3s\n");
     assert_false(config_load(&c, path));
-    snprintf(want, sizeof want, "%s/30.conf:2: key \"lease\" is set twice: remove one of both",
+    snprintf(want, sizeof want, "%s/30.conf:2: key \"lease\" is set twice: remove one of them",
              sub);
     assert_string_equal(c.complaint.bytes, want);
     write_file(sub, "30.conf", "[cluster]\n\nlaese = 2s\n");
@@ -235,7 +238,7 @@ static void files_of_conf_d_come_last(void **state)
     assert_string_equal(c.complaint.bytes, want);
 }
 
-static void the_example_is_right(void **state)
+static void the_example_is_valid(void **state)
 {
     static struct text example;
     (void)state;
@@ -246,56 +249,58 @@ static void the_example_is_right(void **state)
     assert_string_equal(c.group[0], "main");
 }
 
-static void the_first_mistake_is_told_with_its_line(void **state)
+static void the_first_mistake_is_reported_with_its_line(void **state)
 {
     (void)state;
     refused("[cluster]\nlaese = 1s\n", "x.conf:2: unknown key \"laese\": did you mean lease?");
-    refused("[cluster]\nlease = 1\n", "x.conf:2: no time \"1\": expected such as 200ms, 1s or 2m");
+    refused("[cluster]\nlease = 1\n",
+            "x.conf:2: not a duration \"1\": expected for example 200ms, 1s or 2m");
     refused("[cluster]\n\nlease = 99999m\n",
-            "x.conf:3: no time \"99999m\": expected such as 200ms, 1s or 2m");
+            "x.conf:3: not a duration \"99999m\": expected for example 200ms, 1s or 2m");
     refused("[cluster]\nid = 12\n",
-            "x.conf:2: no cluster id \"12\": expected 32 hexadecimal digits");
+            "x.conf:2: not a cluster id \"12\": expected 32 hexadecimal digits");
     refused("[clutser]\nid = 12\n", "x.conf:1: unknown section \"clutser\": did you mean cluster?");
-    refused("[member a/b]\nid = 1\n", "x.conf:1: no name \"a/b\": 1 to 63 letters, digits, dots, "
-                                      "dashes or underscores");
+    refused("[member a/b]\nid = 1\n",
+            "x.conf:1: not a name \"a/b\": expected 1 to 63 letters, digits, dots, "
+            "dashes or underscores");
     refused("[member a]\naddress = 10.0.0.1\n",
-            "x.conf:2: no address \"10.0.0.1\": expected such as 10.0.0.1:7400, [fd00::1]:7400 or "
-            "a.example.org:7400");
-    refused(
-        "[member a]\naddress = 10.0.0.1:0\n",
-        "x.conf:2: no address \"10.0.0.1:0\": expected such as 10.0.0.1:7400, [fd00::1]:7400 or "
-        "a.example.org:7400");
-    refused("[member a]\nid = 65536\n", "x.conf:2: no number \"65536\": expected 0 to 65535");
+            "x.conf:2: not an address \"10.0.0.1\": expected for example 10.0.0.1:7400, "
+            "[fd00::1]:7400 or a.example.org:7400");
+    refused("[member a]\naddress = 10.0.0.1:0\n",
+            "x.conf:2: not an address \"10.0.0.1:0\": expected for example 10.0.0.1:7400, "
+            "[fd00::1]:7400 or a.example.org:7400");
+    refused("[member a]\nid = 65536\n", "x.conf:2: not a number \"65536\": expected 0 to 65535");
     refused("[member a]\nrole = king\n",
             "x.conf:2: unknown role \"king\": one of member, witness, observer");
     refused("[cluster]\npreempt = perhaps\n",
-            "x.conf:2: unknown \"perhaps\": expected no, yes or after 30s");
+            "x.conf:2: unknown value \"perhaps\": expected no, yes or for example after 30s");
     refused("[cluster]\nrho = 60%\n",
-            "x.conf:2: no percentage \"60%\": expected such as 1% or 0.05%, below 50%");
+            "x.conf:2: not a percentage \"60%\": expected for example 1% or 0.05%, below 50%");
     refused("[group g]\nlease = 1s\n", "x.conf:2: key \"lease\" belongs in the section [cluster]");
     refused("[member w]\nlead-only-with-runner = yes\n",
             "x.conf:2: key \"lead-only-with-runner\" belongs in a section [group NAME]");
     refused("[group g]\nlead-only-with-runner = maybe\n",
-            "x.conf:2: unknown \"maybe\": one of no, yes");
+            "x.conf:2: unknown value \"maybe\": one of no, yes");
     refused("[cluster]\n\x1b[31mid\x07 = 1\n",
             "x.conf:2: unknown key \"?[31mid?\": one of id, key-file, "
             "state-dir, run-dir, profile, lease, renewal, max-lease, delay, rho, "
             "algorithm, tell-lower, mandate, preempt, testament, testament-delay, run-group, "
             "pre-leader, "
             "on-leader, on-follower, on-leader-change, hook-timeout, log-level");
-    refused("[cluster]\nnonsense\n", "x.conf:2: no key and value: expected such as lease = 1s");
+    refused("[cluster]\nnonsense\n",
+            "x.conf:2: not a key and a value: expected for example lease = 1s");
 }
 
 /* The second value would silently replace the first one. */
-static void nothing_is_said_twice(void **state)
+static void nothing_is_set_twice(void **state)
 {
     (void)state;
     refused(WITH("lease = 2s\nlease = 3s\n"),
-            "x.conf:4: key \"lease\" is set twice: remove one of both");
+            "x.conf:4: key \"lease\" is set twice: remove one of them");
     refused(WITH("id = 000102030405060708090a0b0c0d0eff\n"),
-            "x.conf:3: key \"id\" is set twice: remove one of both");
+            "x.conf:3: key \"id\" is set twice: remove one of them");
     refused("[member a]\nid = 1\nid = 1\n",
-            "x.conf:3: key \"id\" is set twice: remove one of both");
+            "x.conf:3: key \"id\" is set twice: remove one of them");
     refused(
         WHOLE "[cluster]\nlease = 3s\n",
         "x.conf:12: section \"cluster\" is repeated in this file: put its keys into one section");
@@ -304,10 +309,10 @@ static void nothing_is_said_twice(void **state)
     refused(WHOLE "[group scheduler]\n", "x.conf:12: section \"group scheduler\" is repeated in "
                                          "this file: put its keys into one section");
     refused("lease = 3s\n[cluster]\n",
-            "x.conf:1: a line before the first section: expected such as [cluster]");
+            "x.conf:1: a line before the first section: expected a section, for example [cluster]");
 }
 
-static void an_address_is_that_of_one_member(void **state)
+static void an_address_belongs_to_one_member(void **state)
 {
     static const struct {
         const char *address, *why;
@@ -335,35 +340,36 @@ static void an_address_is_that_of_one_member(void **state)
     }
 }
 
-static void what_is_missing_or_does_not_fit_is_told(void **state)
+static void missing_and_inconsistent_values_are_reported(void **state)
 {
     (void)state;
     refused("", "x.conf: [cluster] has no id: elect init --new-cluster makes one");
-    refused("[cluster]\n" ID, "x.conf: no [member NAME]");
+    refused("[cluster]\n" ID, "x.conf: no section [member NAME]: add one for each member");
     refused("[cluster]\n" ID "[member a]\nid = 1\naddress = 127.0.0.1:1\n",
-            "x.conf: no [group NAME]");
+            "x.conf: no section [group NAME]: add one for each group");
     refused("[cluster]\n" ID "[group g]\n[member a]\nid = 1\n",
             "x.conf: member \"a\" has no address");
     refused("[cluster]\n" ID "[group g]\n[member a]\naddress = 127.0.0.1:1\n",
             "x.conf: member \"a\" has no id");
     refused(WHOLE "[member c]\nid = 1\naddress = 127.0.0.1:9\n",
-            "x.conf: member \"c\" has the id of another one");
+            "x.conf: member \"c\" has the id of another member");
     refused(
         WHOLE "[member c]\nid = 3\naddress = 127.0.0.1:9, 127.0.0.2:9\n",
-        "x.conf: member \"c\" has not as many addresses as the first one: one for each network");
-    refused(WITH("lease = 20s\n"), "x.conf: too long a time: lease is at most max-lease "
-                                   "(raise that first, everywhere), delay at most 1s");
+        "x.conf: member \"c\" has more or fewer addresses than the first member: expected one for "
+        "each link");
+    refused(WITH("lease = 20s\n"), "x.conf: a time is too long: lease is at most max-lease "
+                                   "(raise that first, on all members), delay at most 1s");
     refused(WITH("lease = 100ms\nrenewal = 20ms\n"),
-            "x.conf: too short a lease: with a delay of 20 ms it must be longer than 160 ms");
+            "x.conf: lease is too short: with a delay of 20 ms it must be longer than 160 ms");
     refused(WITH("mandate = none\n"),
-            "x.conf: member \"b\" has a role, but without a mandate nobody votes: leave it out");
+            "x.conf: member \"b\" has a role that needs a mandate: remove the role");
     refused(WITH("mandate = perhaps\n"),
             "x.conf:3: unknown mandate \"perhaps\": one of none, majority");
     refused(WITH("renewal = 500ms\n"),
-            "x.conf: too long a renewal: it must fit three times into the lease");
+            "x.conf: renewal is too long: it must fit three times into the lease");
     refused("[cluster]\n" ID
             "[group g]\n[member a]\nid = 1\naddress = 127.0.0.1:1\nrole = witness\n",
-            "x.conf: nobody may lead: some role must be member");
+            "x.conf: no member may lead: at least one must have role = member");
 }
 
 static void a_new_key_has_a_number_of_its_own(void **state)
@@ -389,17 +395,17 @@ int main(void)
         cmocka_unit_test(a_configuration_is_read),
         cmocka_unit_test(settings_of_the_cluster),
         cmocka_unit_test(a_link_may_be_silent_between_renewals),
-        cmocka_unit_test(the_initiator_may_tell_the_lower_ones),
+        cmocka_unit_test(the_initiator_may_tell_lower_members),
         cmocka_unit_test(guardians_and_hooks),
         cmocka_unit_test(addresses_may_be_names),
         cmocka_unit_test(names_may_be_long),
-        cmocka_unit_test(where_things_are),
+        cmocka_unit_test(paths_of_state_files_and_sockets),
         cmocka_unit_test(files_of_conf_d_come_last),
-        cmocka_unit_test(the_example_is_right),
-        cmocka_unit_test(the_first_mistake_is_told_with_its_line),
-        cmocka_unit_test(nothing_is_said_twice),
-        cmocka_unit_test(an_address_is_that_of_one_member),
-        cmocka_unit_test(what_is_missing_or_does_not_fit_is_told),
+        cmocka_unit_test(the_example_is_valid),
+        cmocka_unit_test(the_first_mistake_is_reported_with_its_line),
+        cmocka_unit_test(nothing_is_set_twice),
+        cmocka_unit_test(an_address_belongs_to_one_member),
+        cmocka_unit_test(missing_and_inconsistent_values_are_reported),
         cmocka_unit_test(a_new_key_has_a_number_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
