@@ -106,7 +106,7 @@ struct elect_testament {
     X(ROLLED_BACK, "is refused: its state file is older than the state remembered here")           \
     X(CLONED, "is refused: another process with its id is running")                                \
     X(PROTOCOL, "is refused: it speaks no common protocol")                                        \
-    X(TESTAMENT, "is dead, says its guardian")                                                     \
+    X(TESTAMENT, "died (reported by its guardian)")                                                \
     X(DIFFERS, "has another configuration")
 
 enum elect_peer_news {

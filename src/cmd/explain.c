@@ -123,7 +123,7 @@ static void print_end(const struct history *h, const struct history_change *c)
     if (c->how == HISTORY_END_OWN)
         printf("%s stopped: %s.\n", c->old, c->end->because);
     else if (c->how == HISTORY_END_GUARDIAN)
-        printf("The guardian of %s reported its death.\n", c->old);
+        printf("%s died (reported by its guardian).\n", c->old);
     else if (c->how == HISTORY_END_RELEASED)
         printf("%s released its term; %s received the release.\n", c->old, h->name[c->end->member]);
     else if (history_mandated(h))

@@ -12,8 +12,8 @@
 
 #include <sys/types.h>
 
-/* Outcomes besides the exit status of the hook. Of that, 0 means done, 1 means retry, and any other
- * value means give up. */
+/* Outcomes besides the exit status of the hook. Of that, 0 means done, 1 means retry (from
+ * pre-leader: decline), and any other value means give up. */
 enum {
     HOOK_TIMED_OUT = 124,
     HOOK_CANCELLED = 125,

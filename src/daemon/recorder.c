@@ -1,5 +1,5 @@
-/* Two rings of records in memory: of every step, and of the steps that changed something. They
- * become JSON only when a client asks. */
+/* Two rings of records in memory: one of every step, and one of the steps that changed something.
+ * They become JSON only when a client asks. */
 #include "recorder.h"
 
 #include "elect-uv.h"
@@ -28,14 +28,16 @@ static struct record record_of(unsigned group, const struct elect_message *m, el
                            .reason = m->reason};
 }
 
-/* What is said all the time, until it is not: when that was is worth knowing afterwards. */
+/* Returns true if the rule repeats as long as all is well. Its last occurrence helps to explain a
+ * change. */
 static bool is_sign_of_life(enum elect_rule_number rule)
 {
     return rule == ELECT_RULE_GRANTS_AGAIN || rule == ELECT_RULE_RENEWED ||
            rule == ELECT_RULE_HEARD_LEADER;
 }
 
-/* Who stood still beyond its lease finds out late that it leads no more. */
+/* Records in a step if this member became leader or stopped leading. A member that stalled beyond
+ * its lease notices late that it does not lead any more; `over` is when it stopped at the latest. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {
@@ -59,7 +61,7 @@ void recorder_step(struct recorder *r, unsigned group, const struct elect_input 
     step.rule = out->rule;
     note_change(r, group, node, &step);
     add(&r->all, &step);
-    /* A follower that missed its leader, and hears it again, records when that was. */
+    /* A follower that had lost its leader, and hears it again, records that step. */
     bool found = is_sign_of_life(rule) && out->announced;
     if (is_sign_of_life(rule) && !found && step.change == RECORD_NO_CHANGE) {
         *sign = step;
@@ -182,17 +184,17 @@ static bool is_of(const struct record *e, unsigned group)
     return e->group == group || e->group == ELECT_NOBODY;
 }
 
-/* The first entry that is meant, of those that are there still. */
+/* Returns the number of the first entry that the question selects, of those that are still kept. */
 static uint64_t first_of(const struct reel *reel, const struct recorder_question *q)
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;
     uint64_t first = (uint64_t)q->from;
-    if (q->from < 0) { /* so many of that group */
+    if (q->from < 0) { /* counts only entries of that group */
         first = reel->count;
         for (int64_t back = q->from; first > oldest && back < 0; first--)
             back += is_of(&reel->entry[(first - 1) % reel->room], q->group);
     }
-    if (first > reel->count) /* of a former life */
+    if (first > reel->count) /* a number from an earlier life of this member */
         first = 0;
     return first > oldest ? first : oldest;
 }

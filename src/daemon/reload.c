@@ -1,5 +1,5 @@
-/* Reloading: the daemon reads its configuration again and takes over what a running member can
- * change: roles, times and addresses. Any other difference is refused, and then nothing changes. */
+/* Reads the configuration again, and applies what a running member can change: roles, times and
+ * addresses. Any other difference is refused, and then nothing changes. */
 #include "daemon.h"
 
 #include "hook.h"
@@ -15,8 +15,8 @@ static bool same_members(const struct config *a, const struct config *b, const c
         *what = strcmp(x->name, y->name) != 0        ? "the members, or their order"
                 : x->peer.id != y->peer.id           ? "the id of a member"
                 : x->priority != y->priority         ? "the priority of a member"
-                : x->peer.links != y->peer.links     ? "how many addresses there are"
-                : x->peer.dynamic != y->peer.dynamic ? "who is dynamic"
+                : x->peer.links != y->peer.links     ? "the number of addresses"
+                : x->peer.dynamic != y->peer.dynamic ? "which member is dynamic"
                                                      : NULL;
         if (*what != NULL)
             return false;
@@ -24,7 +24,7 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
-/* Returns the name of the first difference that a running member cannot take over; NULL: none. */
+/* Returns the name of the first difference that a running member cannot apply; NULL: none. */
 static const char *what_cannot_change(const struct daemon *d, const struct config *new)
 {
     const struct config *old = &d->config;
@@ -41,18 +41,18 @@ static const char *what_cannot_change(const struct daemon *d, const struct confi
     if (old->algorithm != new->algorithm || old->mandate != new->mandate)
         return old->mandate != new->mandate ? "mandate" : "algorithm";
     if (new->max_lease < old->max_lease)
-        return "a smaller max-lease";
+        return "max-lease (to a smaller value)";
     if (strcmp(old->run_group, new->run_group) != 0)
         return "run-group";
     if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
         old->hook_timeout != new->hook_timeout)
-        return "a hook, or hook-timeout,"; /* the guardian read them before it forked */
+        return "a hook or hook-timeout"; /* the guardian uses a copy from before it forked */
     if (old->members != new->members)
         return "the members";
     if (!same_members(old, new, &what))
         return what;
     if (memcmp(d->me->peer.link, me->peer.link, sizeof me->peer.link) != 0)
-        return "the own address";
+        return "the address of this member";
     if (old->groups != new->groups || memcmp(old->group, new->group, sizeof old->group) != 0)
         return "the groups";
     return NULL;
@@ -82,8 +82,8 @@ static void add_changed(struct text *done, const char *what, bool changed)
     text_add(done, what);
 }
 
-/* Only a leader changes who votes and who may lead in its group, so only its reload does. Call it
- * first with `really` false, which tries the change on a copy of the node: so all groups change, or
+/* Changes the membership of each group that this member leads, because only a leader can do so. A
+ * first call with `really` false tries the change on copies, so that either all groups change or
  * none. */
 static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
                          struct text *done, struct text *complaint)
@@ -110,10 +110,10 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, bool r
                        complaint);
             return false;
         }
-        add_changed(done, "who votes in ", really);
+        add_changed(done, "the roles in ", really);
         text_add(done, really ? d->config.group[i] : "");
     }
-    add_changed(done, "nothing of who votes where another one leads: its reload does that",
+    add_changed(done, "no roles in groups that another member leads (reload that member, too)",
                 elsewhere && really);
     return true;
 }
@@ -137,7 +137,8 @@ static void name_times(const struct config *a, const struct config *b, struct te
 static void change_log_level(struct daemon *d, const struct config *new, struct text *done)
 {
     bool fixed = d->journal.options.fixed;
-    add_changed(done, fixed ? "log-level (but --log-level was given)" : "log-level",
+    add_changed(done,
+                fixed ? "log-level (without effect, because --log-level was given)" : "log-level",
                 d->config.log_level != new->log_level);
     if (!fixed)
         d->journal.shared->level = new->log_level;

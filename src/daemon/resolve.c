@@ -1,5 +1,5 @@
-/* Looks up the addresses of other members that are names: about every 10 s, or every second after a
- * failure, in a thread of libuv, one at a time. If a lookup fails, the last address stays. */
+/* Looks up the host names of other members: about every 10 s, or every second after a failure, in a
+ * thread of libuv, one at a time. If a lookup fails, the last address stays. */
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@ static const struct config_host *host_at(const struct daemon *d, unsigned place)
     return &d->config.member[place / ELECT_UV_LINKS].host[place % ELECT_UV_LINKS];
 }
 
-/* Logs a lookup that fails, and one that succeeds again, but not each attempt in between. */
+/* Logs the first of several failed lookups, and the first that succeeds again. */
 static void log_change(struct daemon *d, unsigned place, int status)
 {
     const struct config_member *m = &d->config.member[place / ELECT_UV_LINKS];
@@ -40,7 +40,7 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
     union elect_address address;
     bool still =
         r->place / ELECT_UV_LINKS < d->config.members &&
-        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may have changed it */
+        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may change the name */
     r->busy = false;
     if (status == 0) {
         memset(&address, 0, sizeof address);
@@ -61,7 +61,7 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         look_up(d);
 }
 
-/* Starts to look up the first name at this place or after it; resolved() continues. */
+/* Starts to look up the next name, from r->place on; resolved() continues with the one after it. */
 static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;

@@ -1,4 +1,4 @@
-/* What a connection to the run socket is told, what it was promised, and its end. */
+/* One connection to the run socket: sends its packets, keeps the promises made to it, closes it. */
 #include "run_connection.h"
 
 #include "run_queue.h"
@@ -38,7 +38,7 @@ void run_connection_log(const struct run_connection *c, enum level level, const 
                                                      .cause = cause});
 }
 
-/* ---- what it is told ---- */
+/* ---- packets ---- */
 
 struct talk run_connection_words(const struct work *w, enum talk_word word, unsigned group)
 {
@@ -57,7 +57,8 @@ struct talk run_connection_words(const struct work *w, enum talk_word word, unsi
 
 void run_connection_send(struct run_connection *c, const struct talk *t)
 {
-    /* Any other error means that the process has ended. What it sent before is read first. */
+    /* Any other error means that the process has ended: readable() then reads its last packets, and
+     * drops the connection. */
     if (send(c->fd, t, sizeof *t, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
         run_connection_drop(c);
 }
@@ -69,7 +70,7 @@ void run_connection_tell(struct run_connection *c, enum talk_word word, const ch
     run_connection_send(c, &t);
 }
 
-/* ---- what it was promised ---- */
+/* ---- promises ---- */
 
 elect_time run_connection_promised(const struct work *w, unsigned group)
 {
@@ -84,7 +85,7 @@ void run_connection_update_promises(struct work *w, unsigned group)
     w->guard.page->not_before[group] = latest;
 }
 
-/* A promise outlives the client: it may have told other processes. */
+/* A promise outlives the connection, because the client may have told other processes. */
 static void keep_promises(const struct run_connection *c)
 {
     struct work *w = c->work;
@@ -95,7 +96,7 @@ static void keep_promises(const struct run_connection *c)
     }
 }
 
-/* ---- its end ---- */
+/* ---- closing ---- */
 
 void run_connection_unlink(struct run_connection *c)
 {
@@ -116,9 +117,9 @@ void run_connection_drop(struct run_connection *c)
         return;
     c->closing = true;
     if ((held || late) && !w->over)
-        run_connection_log(c, LEVEL_WARNING, "disconnected without saying that its work has ended",
-                           NULL);
-    if (held) /* a process of it may have survived, and may work as long as it was told */
+        run_connection_log(c, LEVEL_WARNING,
+                           "disconnected without reporting that its work has ended", NULL);
+    if (held) /* processes of the work may have survived, and may work for the rest of the lease */
         g->last = c->until > g->last ? c->until : g->last;
     if (held && c->yields && !w->over)
         run_queue_yield(c, true, "it was killed");

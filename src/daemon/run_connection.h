@@ -1,6 +1,7 @@
 /*
- * A connection to the run socket: of an elect run, which waits for its turn and then works, or of a
- * client, which asks how long the member leads (see talk.h). This is what the files run_*.c share:
+ * A connection to the run socket. The other end is an elect run, which waits for its turn and then works,
+ * or a client, which asks how long the member leads (see talk.h). The files run_*.c share this
+ * header:
  *
  *     run_socket.c      accepts connections and reads packets
  *     run_requests.c    answers each packet
@@ -18,9 +19,9 @@
 enum run_stage {
     RUN_IDLE,
     RUN_WAITS,     /* for its turn */
-    RUN_REGISTERS, /* until the guardian has acknowledged it */
-    RUN_HOLDS,     /* works under the office: it is the holder of its group */
-    RUN_LATE       /* its lease is over, but it has not said yet that its work has ended */
+    RUN_REGISTERS, /* waits until the guardian has acknowledged it */
+    RUN_HOLDS,     /* works under the office, as the holder of its group */
+    RUN_LATE       /* its lease is over, but it has not reported yet that its work has ended */
 };
 
 struct run_connection {
@@ -28,64 +29,64 @@ struct run_connection {
     struct work *work;
     struct run_connection *next;
     int fd;
-    int channel; /* the guardian's end of a holder's channel; -1: none, or the guardian has it */
+    int channel; /* the end that is for the guardian; -1: none, or the guardian has it */
     struct ucred who;
     uint8_t stage;     /* enum run_stage */
     uint8_t contained; /* TALK_CGROUP, TALK_NAMESPACE */
     bool closing;
-    bool loose;      /* its work cannot be killed, so that nothing tells when it has stopped */
+    bool loose;      /* its work cannot be killed, so that its end cannot be enforced */
     bool voids;      /* therefore its group has no testament now */
-    bool registered; /* the guardian has its channel, by this serial: */
+    bool registered; /* the guardian has its channel, with this serial: */
     uint32_t serial;
-    bool reported;            /* it was logged that it is late */
+    bool reported;            /* its lateness was logged */
     bool healthy;             /* it has no health check, or the last one has passed */
-    char complaint[TALK_WHY]; /* why its last health check failed; empty: it did not */
-    bool yields;              /* the member hands over if it dies while it works */
+    char complaint[TALK_WHY]; /* why its last health check failed; empty: it did not fail */
+    bool yields;              /* the member hands over if this run dies while it works */
     elect_time told;          /* when it was told to stop; 0: it was not */
     elect_time began;         /* when it began to work */
-    bool restarts;            /* that process has failed, and elect run will start it again */
-    uint32_t command;         /* the process that it started; 0: it is not known */
-    int64_t since;            /* when it began to work, microseconds since 1970 */
+    bool restarts;            /* its command has failed, and elect run will start it again */
+    uint32_t command;         /* the process id of its command; 0: not known */
+    int64_t since;            /* when it began to work, in microseconds since 1970 */
     unsigned group;
-    elect_term term;                   /* that it works under */
-    elect_time until;                  /* until then it may work, as far as it was told */
-    elect_time promised[STORE_GROUPS]; /* until then the member leads, as a client was told */
-    bool asked[STORE_GROUPS];          /* a client wants to hear of changes */
+    elect_term term;                   /* the term that it works under */
+    elect_time until;                  /* the latest deadline of its work that it was told */
+    elect_time promised[STORE_GROUPS]; /* the latest deadline that the client was told */
+    bool asked[STORE_GROUPS];          /* the client wants to hear of changes */
 };
 
 /* ---- for status and work ---- */
 
 int run_connection_pid(const struct run_connection *c);
-/* The command that it runs; 0: it is not known. */
+/* Returns the process id of its command; 0: not known. */
 int run_connection_command(const struct run_connection *c);
-/* Whether its command has failed, and will be started again: nothing works meanwhile. */
+/* Returns true if its command has failed, and will be started again: meanwhile it does not work. */
 bool run_connection_restarts(const struct run_connection *c);
-/* When it began to work, in microseconds since 1970. */
+/* Returns when it began to work, in microseconds since 1970. */
 int64_t run_connection_since(const struct run_connection *c);
-/* How the processes of its work are held together, in words. */
+/* Returns what contains the processes of its work, in words. */
 const char *run_connection_containment(const struct run_connection *c);
 elect_term run_connection_term(const struct run_connection *c);
-/* Until when clients were told that the member leads this group. */
+/* Returns until when clients were told that the member leads this group. */
 elect_time run_connection_promised(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */
 
-/* A packet about a group, to be completed. */
+/* Returns a packet about a group, which the caller completes. */
 struct talk run_connection_words(const struct work *w, enum talk_word word, unsigned group);
-/* Drops the connection if its receiver does not read. */
+/* Sends a packet. Drops the connection if the receiver does not read. */
 void run_connection_send(struct run_connection *c, const struct talk *t);
 void run_connection_tell(struct run_connection *c, enum talk_word word, const char *why);
 
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause);
 
-/* Writes into the page of the guardian until when clients of a group were promised something. To be
- * called before they hear it. */
+/* Tells the guardian, in the shared page, the latest deadline that clients of a group were given. To
+ * be called before a client is given a new one. */
 void run_connection_update_promises(struct work *w, unsigned group);
 
-/* Takes it out of the list of all connections. */
+/* Removes the connection from the list of all connections. */
 void run_connection_unlink(struct run_connection *c);
-/* Closes it. It is freed in a later turn of the loop. */
+/* Closes the connection, which is freed in a later turn of the loop. */
 void run_connection_drop(struct run_connection *c);
 
 #endif

@@ -1,11 +1,12 @@
-/* Decides which run works under the office of a group, and which must stop. A run waits twice:
+/* Decides which run works under the office of a group, and when it must stop. A run waits twice:
  * until it may register with the guardian, and then until it may work.
  *
  *     IDLE --join--> WAITS --turn--> REGISTERS --acknowledged--> WAITS --turn--> HOLDS
  *     HOLDS --told to stop, lease over--> LATE
  *     any --leave--> IDLE
  *
- * The guardian knows of a run before it works, so that it can wait for it if the member dies. */
+ * The guardian knows a run before the run works, so that it can wait for its end if the member
+ * dies. */
 #include "run_queue.h"
 
 #include "guardian_channel.h"
@@ -16,11 +17,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define RETRY_DELAY 100000 /* microseconds until a guardian that did not answer is told again */
-#define PATIENCE                                                                                   \
-    1000000 /* microseconds for a run to say that its work has ended before that is reported */
+#define RETRY_DELAY 100000  /* microseconds before a note to the guardian is sent again */
+#define PATIENCE    1000000 /* microseconds in which a run that must stop is not reported as late */
 
-static const char is_held[] = "another elect run works under it here";
+static const char is_held[] = "another elect run works for this group here";
 static const char is_paced[] = "this user starts work too often; retry in 1 s";
 
 static bool is_waiting(const struct run_connection *c, unsigned group)
@@ -55,7 +55,7 @@ void run_queue_take_turns(const struct run_connection *c, unsigned group, unsign
 
 /* ---- leaving ---- */
 
-/* Returns true if a run whose work cannot be killed works in this group, or is about to. */
+/* Returns true if a run whose work cannot be killed works in this group, or is about to work. */
 static bool has_loose(const struct work *w, unsigned group)
 {
     bool has = false;
@@ -165,8 +165,8 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
                               : "its health check failed");
 }
 
-/* Hands an office over under which nothing works, because every run that waits has reported that it
- * is unhealthy: whether the report came before or after the last run that worked has ended. */
+/* Hands over an office if no run works under it and every waiting run has reported that it is
+ * unhealthy, whether it did so before or after the end of the last run that worked. */
 static void yield_if_unhealthy(struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -188,10 +188,10 @@ void run_queue_resign(struct work *w, unsigned group)
     struct group_work *g = &w->group[group];
     yield_if_unhealthy(w, group);
     elect_time now = elect_uv_now();
-    g->yields = g->yields && g->office; /* an office that was lost meanwhile is over anyway */
+    g->yields = g->yields && g->office; /* no need to hand over an office that was lost meanwhile */
     if (!g->yields || g->holder != NULL)
         return;
-    if (now < g->last) { /* a process of the run may be left */
+    if (now < g->last) { /* a process of the run may still be alive */
         work_wake(w, g->last);
         return;
     }
@@ -201,8 +201,8 @@ void run_queue_resign(struct work *w, unsigned group)
 
 /* ---- waiting ---- */
 
-/* The run gets its end of the channel to the guardian with WAIT, so that it can report there that
- * its work has ended even if this process dies. */
+/* Tells a run to wait. With WAIT it gets its end of the channel to the guardian, so that it can
+ * report the end of its work there even if this process dies. */
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
@@ -231,7 +231,7 @@ void run_queue_join(struct run_connection *c)
 }
 
 /* Returns true if at least half of the lease is left, so that a run has time to start and to stop.
- * A leader that is cut off renews its lease no more, and would have to stop a new run at once. */
+ * A leader that is cut off does not renew its lease, and would soon have to stop a new run. */
 static bool is_fresh(const struct work *w, unsigned group)
 {
     const struct elect_config *e = elect_member_config(w->member, group);
@@ -245,8 +245,8 @@ const char *run_queue_why_not_now(const struct run_connection *c)
     elect_time now = elect_uv_now();
     return g->holder != NULL                ? is_held
            : !work_shown(w, c->group).leads ? ""
-           : now < g->last                  ? "what worked under it here may not have stopped yet"
-           : w->leaves                      ? "this member stops"
+           : now < g->last                  ? "earlier work for this group may not have stopped yet"
+           : w->leaves                      ? "this member is stopping"
            : now < g->failures.until        ? "the last run here failed: this member backs off"
            : !is_fresh(w, c->group)         ? "its lease is not being renewed"
            : run_queue_next_turn(c, c->group, now) > now ? is_paced
@@ -254,9 +254,9 @@ const char *run_queue_why_not_now(const struct run_connection *c)
                                                          : NULL;
 }
 
-/* Returns whose turn it is: the healthy run that the guardian was told of; else the first that
- * waits, is healthy, and whose user may start work now. NULL: none yet; then `when` is when one
- * may, if any is healthy. */
+/* Returns the run whose turn it is: the healthy run that was registered with the guardian, or
+ * otherwise the first healthy run that waits and whose user may start work now. If there is none,
+ * returns NULL; `when` is then when a healthy run may work, or INT64_MAX. */
 static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
 {
     struct run_connection *first = NULL;
@@ -265,7 +265,7 @@ static struct run_connection *first_in_line(const struct work *w, unsigned group
     for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
         if (!is_waiting(c, group) || !c->healthy)
             continue;
-        bool chosen = c->channel < 0; /* the guardian has it */
+        bool chosen = c->channel < 0; /* the guardian has its channel */
         elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
         if (next <= now)
             first = c;
@@ -326,7 +326,7 @@ void run_queue_acknowledged(struct work *w, const struct guard_note *note)
             continue;
         c->stage = RUN_WAITS;
         if (note->outcome != 0) {
-            run_connection_tell(c, TALK_REFUSED, "the guardian has no room for it");
+            run_connection_tell(c, TALK_REFUSED, "the guardian has no room for another run");
             run_connection_drop(c);
         }
     }
@@ -350,7 +350,7 @@ static void stop_holder(struct work *w, unsigned group)
     if (c->told != 0)
         return;
     c->told = elect_uv_now();
-    if (c->until == 0) /* it has not asked for its lease yet, and will hear that there is none */
+    if (c->until == 0) /* it has not asked for its lease yet, and will be told that it has none */
         c->until = elect_uv_now() + RETRY_DELAY;
     run_connection_tell(c, in_office ? TALK_STOP : TALK_LOST, w->calls->reason(w->context, group));
 }
@@ -382,8 +382,8 @@ void run_queue_turn(struct work *w, unsigned group)
 
 /* ---- runs that do not stop in time ---- */
 
-/* Returns true if a packet waits, which may say that its work has ended: if this process was
- * stopped for a while, timers fire before the packets that came meanwhile are read. */
+/* Returns true if a packet waits, which may report that the work has ended: after a stall of this
+ * process, timers fire before the packets that arrived meanwhile are read. */
 static bool has_unread(const struct run_connection *c)
 {
     char first;
@@ -397,7 +397,8 @@ void run_queue_report_late(struct run_connection *c, bool at_once)
         return;
     c->reported = true;
     run_connection_log(c, LEVEL_WARNING,
-                       "has not said that its work has ended, and is not waited for",
+                       "has not reported that its work has ended, and the member stops waiting for "
+                       "it",
                        "its lease is over");
 }
 

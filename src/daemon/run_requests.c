@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Returns the group that is asked about; -1 if it was refused. */
+/* Returns the group that the packet names; -1 if the packet was refused. */
 static int group_of(struct run_connection *c, const struct talk *asked)
 {
     const struct config *config = c->work->config;
@@ -17,7 +17,7 @@ static int group_of(struct run_connection *c, const struct talk *asked)
     }
     if (config->mandate == ELECT_NO_MANDATE) {
         run_connection_tell(c, TALK_REFUSED,
-                            "without a mandate nobody can say until when a member leads");
+                            "with mandate = none no leader has a lease: nothing can work under it");
         return -1;
     }
     return group;
@@ -26,7 +26,7 @@ static int group_of(struct run_connection *c, const struct talk *asked)
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
-    if (c->stage != RUN_IDLE) { /* it has not said that its work has ended */
+    if (c->stage != RUN_IDLE) { /* it has not reported that its previous work has ended */
         run_connection_drop(c);
         return;
     }
@@ -34,7 +34,7 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     if (group < 0)
         return;
     c->group = (unsigned)group;
-    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would wait for ever */
+    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would never work */
         char why[sizeof((struct talk){0}.why)];
         snprintf(why, sizeof why, "%.63s never leads: its role is %s", w->me->name,
                  config_role(w->me));
@@ -130,7 +130,7 @@ static void take_health(struct run_connection *c, const struct talk *asked)
     run_queue_take_health(c, (asked->flags & TALK_UNHEALTHY) == 0, why);
 }
 
-/* Makes the member resign, and answers with the reason if it does not. */
+/* Makes the member resign, and answers DONE, or REFUSED with the reason. */
 static void resign(struct run_connection *c, unsigned group)
 {
     struct work *w = c->work;
@@ -154,8 +154,8 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
         run_connection_tell(c, TALK_REFUSED, "its work has not ended: send EMPTY with YIELDS");
         return;
     }
-    /* A resignation that would change nothing causes no step: otherwise a local user could fill the
-     * flight recorder with such steps. */
+    /* A resignation that would change nothing causes no step, because a local user could otherwise
+     * fill the flight recorder with such steps. */
     const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
     if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
         run_connection_tell(c, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,

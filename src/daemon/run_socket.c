@@ -1,6 +1,6 @@
 /* The server of the run socket: accepts connections within limits, reads their packets, and passes
- * each to run_requests.c. No user can keep the daemon busy: it takes few packets of a connection in
- * a turn of the loop, and accepts one connection. */
+ * each to run_requests.c. No user can keep the daemon busy: in a turn of the loop it reads few
+ * packets of each connection, and accepts one connection. */
 #include "run_socket.h"
 
 #include "control.h"
@@ -16,11 +16,11 @@
 
 #define CONNECTIONS 256
 #define OF_USER     (CONNECTIONS / 2)
-#define AT_ONCE     2 /* packets of a connection that are taken in a turn of the loop */
+#define AT_ONCE     2 /* packets of a connection that are read in a turn of the loop */
 #define BACKLOG     1024
 
 static const char too_many[] =
-    "too many clients: at most 128 of one user, and 256 of all, are connected at a time";
+    "too many clients: at most 128 of one user and 256 of all users may be connected";
 
 /* ---- reading ---- */
 
@@ -28,11 +28,11 @@ static void readable(uv_poll_t *poll, int status, int events)
 {
     struct run_connection *c = poll->data;
     (void)events;
-    /* A process that ends without having read everything causes an error, after which libuv does
-     * not look again; what it sent before is read all the same. */
+    /* A process that ends with unread packets causes an error, after which libuv does not poll
+     * again. Therefore all packets that it sent before are read now. */
     for (unsigned i = 0; (i < AT_ONCE || status != 0) && !c->closing; i++) {
         struct talk t;
-        /* recv() has no room for descriptors: the kernel closes any that are sent */
+        /* recv() cannot receive descriptors: the kernel closes any that were sent */
         ssize_t got = recv(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_TRUNC);
         if (got < 0 && errno == ECONNRESET)
             got = recv(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_TRUNC);
@@ -136,7 +136,7 @@ static bool give_to_group(const struct work *w, const char *path, struct text *c
         return true;
     if (!find_group(name, &gid))
         return text_complain(complaint, name, "no such group in /etc/group",
-                             ": make it, or change run-group");
+                             ": create it, or change run-group");
     return chown(path, (uid_t)-1, gid) == 0 ||
            text_complain(complaint, name, strerror(errno),
                          ": the user that the daemon runs as must be in run-group, and allowed to "

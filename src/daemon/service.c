@@ -52,7 +52,7 @@ uint64_t service_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t every = 0, whom = 0;
-    /* the service manager watches the guardian, which it started; the member answers for both */
+    /* the service manager watches the guardian, which it started; the member feeds the watchdog */
     if (pid != NULL && (!parse_number(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
         return 0;
     return usec != NULL && parse_number(usec, UINT32_MAX, &every) ? every : 0;

@@ -1,5 +1,5 @@
-/* What the service manager is told, as a datagram to its socket. libsystemd is not used: it would
- * cost a megabyte of memory, and the format of the datagram is documented and stable. */
+/* Notifies the service manager, with a datagram to its socket. libsystemd is not used: it would cost
+ * a megabyte of memory, and the format of the datagram is documented and stable. */
 #ifndef ELECT_DAEMON_SERVICE_H
 #define ELECT_DAEMON_SERVICE_H
 
@@ -13,11 +13,11 @@ int service_send(const char *path, const char *bytes, size_t size);
 /* Sends these lines, if a service manager has asked for notifications. */
 void service_say(const char *lines);
 
-/* Keeps other processes of the same user from tracing this one, and core dumps from being written:
- * both would reveal keys. Forked children inherit it. */
+/* Keeps other processes of the same user from tracing this one, and prevents core dumps: both would
+ * reveal keys. Forked children inherit this. */
 void service_be_discreet(void);
 
-/* Returns the period of the watchdog, in microseconds; 0: there is none for this process. */
+/* Returns the period of the service manager's watchdog, in microseconds; 0: there is none. */
 uint64_t service_watchdog(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANEW ": move it away, then run elect readmit"
+#define READMIT ": move it away, then run elect readmit"
 
 static int write_nothing(void *context, const void *bytes, size_t length, uint64_t offset)
 {
@@ -28,8 +28,8 @@ static int sync_nothing(void *context)
 
 static const char *find_fault_of_file(const struct stat *is, uid_t user)
 {
-    return !S_ISREG(is->st_mode)       ? "it is not a regular file" ANEW
-           : is->st_uid != user        ? "another user owns it: chown it to the one of state-dir"
+    return !S_ISREG(is->st_mode)       ? "it is not a regular file" READMIT
+           : is->st_uid != user        ? "another user owns it: chown it to the owner of state-dir"
            : (is->st_mode & 022) != 0  ? "other users may write to it: chmod 600 it"
            : is->st_size != STORE_SIZE ? file_text(FILE_SIZE)
                                        : NULL;
@@ -51,7 +51,7 @@ static const char *find_fault_of_record(const struct config *c, const struct con
         return strerror(store.error);
     if (error != STORE_FINE)
         return store_text(error);
-    return state.condemned != 0 ? "the other members have told it to stop" ANEW : NULL;
+    return state.condemned != 0 ? "the other members have told it to stop" READMIT : NULL;
 }
 
 bool state_check(const struct config *c, const struct config_member *me, uid_t user,
@@ -64,7 +64,7 @@ bool state_check(const struct config *c, const struct config_member *me, uid_t u
     if (fd < 0 && errno == ENOENT)
         return text_refuse(why, "there is none: run elect init; if it was lost, elect readmit");
     if (fd < 0)
-        return text_refuse(why, errno == ELOOP ? "it is a symbolic link" ANEW : strerror(errno));
+        return text_refuse(why, errno == ELOOP ? "it is a symbolic link" READMIT : strerror(errno));
     const char *fault = fstat(fd, &is) != 0 ? strerror(errno) : find_fault_of_file(&is, user);
     if (fault == NULL)
         fault = find_fault_of_record(c, me, fd);

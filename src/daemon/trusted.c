@@ -1,5 +1,5 @@
-/* Walks the path of a program from /, a name at a time, and checks the owner and the mode of
- * everything that it opens. trusted.h says what is refused, and why. */
+/* Walks the path of a program from /, one name at a time, and checks the owner and the mode of each
+ * folder and of the program. trusted.h explains what is refused, and why. */
 #include "trusted.h"
 
 #include "../base/access.h"
@@ -12,17 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD 256 /* bytes of a program that are looked at */
+#define HEAD 256 /* bytes at the start of a program that are checked */
 
-/* How far the walk has come. */
+/* The state of the walk. */
 struct walk {
     const char *path;
-    const char *name; /* the latest one in it; at first the root's, which is empty */
+    const char *name; /* the current name in the path; at first that of the root, which is empty */
     size_t length;    /* of the name */
-    int fd;           /* what was opened under it */
-    bool shared;      /* others may write there */
-    uid_t user;       /* the user that is to execute it */
-    struct stat is;
+    int fd;           /* the opened folder or program of that name */
+    bool shared;      /* other users may write to it */
+    uid_t user;       /* the user that is to execute the program */
+    struct stat is;   /* of `fd` */
     struct text *complaint;
 };
 
@@ -33,7 +33,7 @@ static bool refuse(const struct walk *w, const char *what, const char *remedy)
     return text_complain(w->complaint, "", what, remedy);
 }
 
-/* Explains the last error. */
+/* Refuses a name that could not be opened, with the reason from errno. */
 static bool refuse_missing(const struct walk *w)
 {
     char until[PATH_MAX];
@@ -43,7 +43,7 @@ static bool refuse_missing(const struct walk *w)
     return refuse(w, access_text(errno, until, ACCESS_READ), "");
 }
 
-/* ---- the path as it is written ---- */
+/* ---- the text of the path ---- */
 
 static bool next_name(struct walk *w)
 {
@@ -51,8 +51,7 @@ static bool next_name(struct walk *w)
     w->length = strcspn(w->name, "/");
     if (w->length == 0 || strncmp(w->name, ".", w->length) == 0 ||
         strncmp(w->name, "..", w->length) == 0)
-        return refuse(w, "\".\", \"..\" or no name between two slashes",
-                      ": write the path without it");
+        return refuse(w, "the path has \".\", \"..\" or an empty name there", ": write it without");
     if (w->length > NAME_MAX)
         return text_complain(w->complaint, "a name in the path of a program", "too long", "");
     return true;
@@ -60,7 +59,7 @@ static bool next_name(struct walk *w)
 
 static bool is_last(const struct walk *w) { return w->name[w->length] == '\0'; }
 
-/* ---- what is there ---- */
+/* ---- folders and the program ---- */
 
 static bool check_owner(struct walk *w)
 {
@@ -75,8 +74,8 @@ static bool check_owner(struct walk *w)
     return true;
 }
 
-/* Returns false if the mode lets only its owner, who is another user, execute or search it. Access
- * lists show in the mode of the group. */
+/* Returns false if the mode lets only the owner, another user, execute the program or search the
+ * folder. The group bits of the mode include the permissions of an access list. */
 static bool may_pass(const struct walk *w)
 {
     return w->user == 0 || w->user == w->is.st_uid || (w->is.st_mode & (S_IXGRP | S_IXOTH)) != 0;
@@ -85,7 +84,7 @@ static bool may_pass(const struct walk *w)
 static bool check_program(const struct walk *w, bool folder_is_shared)
 {
     if (!S_ISREG(w->is.st_mode))
-        return refuse(w, "not a regular file", "");
+        return refuse(w, "it is not a regular file", "");
     if (folder_is_shared)
         return refuse(w, "it is in a folder where others may put files",
                       ": move it into a folder of its own");
@@ -93,7 +92,7 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
         return refuse(w, "it is not executable", ": chmod +x it");
     if (!may_pass(w))
         return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
-    /* for this user, and where it is mounted; a kernel that cannot tell says so when it is run */
+    /* Also checks the mount options. Errors of a kernel that cannot tell appear at execution. */
     return w->user != geteuid() || faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
            errno != EACCES ||
            refuse(w, "the user that runs elect may not execute it",
@@ -107,21 +106,21 @@ static bool look(struct walk *w)
     if (fstat(w->fd, &w->is) != 0)
         return refuse(w, strerror(errno), "");
     if (S_ISLNK(w->is.st_mode))
-        return refuse(w, "a symbolic link", ": say where the program itself is");
+        return refuse(w, "it is a symbolic link", ": write the path of the program itself");
     if (shared && w->is.st_dev != device)
-        return refuse(w, "another file system, in a folder where others may write",
-                      ": move it elsewhere");
+        return refuse(w, "it is another file system, in a folder where others may write",
+                      ": move the program elsewhere");
     if (!check_owner(w))
         return false;
     if (is_last(w))
         return check_program(w, shared);
     if (!S_ISDIR(w->is.st_mode))
-        return refuse(w, "no folder", "");
+        return refuse(w, "it is not a folder", "");
     return may_pass(w) ||
            refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
 
-/* From the folder to what is in it under the next name. */
+/* Opens the next name in the current folder, and checks it. */
 static bool go_on(struct walk *w)
 {
     char name[NAME_MAX + 1];
@@ -150,7 +149,7 @@ static int open_for(const char *path, uid_t user, struct text *complaint)
     struct walk w = {.path = path, .name = path, .fd = -1, .user = user, .complaint = complaint};
     bool fine = false;
     if (path[0] != '/')
-        text_complain(complaint, path, "no absolute path", ": begin it with /");
+        text_complain(complaint, path, "not an absolute path", ": begin it with /");
     else if (strlen(path) >= PATH_MAX)
         text_complain(complaint, "the path of a program", "too long", "");
     else
@@ -167,9 +166,9 @@ int trusted_open(const char *path, struct text *complaint)
     return open_for(path, geteuid(), complaint);
 }
 
-/* ---- what is in it ---- */
+/* ---- the content of a program ---- */
 
-/* Returns false if the program is not readable, which it need not be. */
+/* Returns false if the program is not readable; it need not be. */
 static bool read_head(int program, char head[HEAD])
 {
     char path[32];
@@ -189,8 +188,8 @@ static bool is_text(const char *s)
     return *s == '\0';
 }
 
-/* Finds scripts without "#!", or whose interpreter is missing: the kernel would refuse them only
- * when they are run. */
+/* Refuses a script without "#!", or whose interpreter is missing: the kernel would refuse it only
+ * when it is run. */
 static bool check_script(const char *path, int program, struct text *complaint)
 {
     char head[HEAD];
@@ -203,7 +202,7 @@ static bool check_script(const char *path, int program, struct text *complaint)
     name[strcspn(name, " \t\n")] = '\0';
     if (access(name, F_OK) == 0 || errno != ENOENT)
         return true;
-    text_clean(name); /* a carriage return of another system, perhaps */
+    text_clean(name); /* it may contain a carriage return */
     text_complain(complaint, path, "its interpreter ", name);
     return text_refuse(complaint, " is missing: install it, or correct the first line");
 }

@@ -4,17 +4,17 @@
  * following symbolic links, and the checks apply to the opened descriptors, not to names. They are
  * repeated before every execution.
  *
- * Each folder, and the program, belongs to root or to the user of this process, and neither its
- * group nor others may write to it (an access list that lets somebody write shows there, too).
+ * Each folder, and the program, must belong to root or to the user of this process, and neither its
+ * group nor others may write to it. (The group bits include the permissions of an access list.)
  *
- * But a folder like /tmp is passed: others may write to it, it belongs to root, and it has the
- * sticky bit, so that what root or this user has in it is neither renamed nor removed by others.
- * What they make there belongs to them and is refused; and a folder that is not theirs they cannot
- * bring there: none can be linked, and to move one takes write access to it. Two things they can
- * have there that do not look like theirs, and these are refused in such a folder:
- * - a plain file: a link to it, or the file itself, out of a folder of their own. So the program is
- *   not in it, only a folder with the program.
- * - what they have mounted: with FUSE they choose the owner of a file.
+ * A folder like /tmp is an exception: others may write to it, but it belongs to root and has the
+ * sticky bit, so that other users can neither rename nor remove files of root or of this user in
+ * it. Files and folders that other users create there belong to them and are refused. They cannot
+ * bring a folder of another user there: a folder cannot be linked, and moving it needs write access
+ * to it. They can bring two things there that do not belong to them, and such a folder refuses both:
+ * - a regular file of another user: a link to it, or the file itself from a folder of their own.
+ *   So the program must not be directly in such a folder, but in a folder inside it.
+ * - a file system that they have mounted: with FUSE they choose the owner of each file.
  *
  * Not covered: a process that opened the file for writing before its owner changed.
  */
@@ -25,16 +25,16 @@
 
 #include <sys/types.h>
 
-/* A descriptor (O_PATH, close-on-exec) of that very program; or -1, and one line that says what is
- * wrong, with which part of the path, and what to do. */
+/* Returns a descriptor (O_PATH, close-on-exec) of the program; or -1, with one line that names the
+ * wrong part of the path, what is wrong with it, and what to do. */
 int trusted_open(const char *path, struct text *complaint);
 
-/* Returns false, with that line, if the program could not be opened and executed by this user now.
- * That it could is no promise for later. */
+/* Returns false, with such a line, if this user could not open and execute the program now. It may
+ * change later, so that each execution checks again. */
 bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
-/* Becomes that program; an errno if not. To be called in a child: for a script ("#!") the
- * descriptor stays open, because its interpreter reads /dev/fd/N. */
+/* Replaces this process by the program; returns an error number if that fails. To be called in a
+ * child: for a script ("#!") the descriptor stays open, because its interpreter reads /dev/fd/N. */
 int trusted_exec(int fd, char *const argv[], char *const environment[]);
 
 #endif

@@ -1,5 +1,5 @@
-/* Joins what may work under an office: speaks with the guardian, decides what is shown of a group,
- * and finds out when all work of a group has stopped. */
+/* Coordinates the work under an office: exchanges notes with the guardian, decides which state of a
+ * group is shown, and finds out when all work of a group has stopped. */
 #include "work.h"
 
 #include "guardian_channel.h"
@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MILLISECOND  1000
-#define READY_PERIOD 1000000 /* microseconds: the least time between two times of standing ready */
+#define MILLISECOND 1000
+#define READY_PERIOD                                                                               \
+    1000000 /* microseconds: in each, the member changes to standing ready at most once */
 
 /* ---- the guardian ---- */
 
@@ -28,7 +29,8 @@ void work_deposit(struct work *w, const struct elect_testament *testament)
 {
     if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
-    if (!guardian_channel_deposit(w->guard.channel, testament)) /* it is stopped, or too busy */
+    if (!guardian_channel_deposit(w->guard.channel,
+                                  testament)) /* it is stopped, or its channel is full */
         w->deposits_again = true;
 }
 
@@ -63,9 +65,9 @@ void work_tick(struct work *w)
     }
 }
 
-/* A member without a guardian would lead unsupervised, and keep its address from the next daemon.
- * It hands over as if it was told to stop. If work does not stop, or on-follower fails, it ends
- * without a RELEASE, and the others wait until its lease is over. */
+/* Begins to stop the member, because without a guardian it would lead unsupervised, and would keep
+ * its address from the next daemon. It hands over as if it was told to stop. If work does not stop,
+ * or on-follower fails, it ends without a RELEASE, and the others wait until its lease is over. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
@@ -122,8 +124,8 @@ void work_begin(struct work *w, const struct guard *guard)
     uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* Returns true if a term was requested that is neither won nor lost yet: only its testament can say
- * that it is over. */
+/* Returns true if a requested term is neither won nor lost yet: only its testament can release it.
+ */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -142,7 +144,7 @@ void work_end(struct work *w, bool in_good_order)
     uv_close((uv_handle_t *)&w->guard_poll, NULL);
 }
 
-/* ---- what is shown ---- */
+/* ---- the state that clients see ---- */
 
 struct elect_news work_shown(const struct work *w, unsigned group)
 {
@@ -150,8 +152,8 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     struct elect_news news = elect_member_status(w->member, group);
     if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* A run that began in an earlier term, and was not interrupted since, keeps that term: all
-     * clients are told the same. */
+    /* A run that began in an earlier term, and was not interrupted since, keeps that term. All
+     * clients are told the same term. */
     if (news.leads && g->holder != NULL)
         news.term = run_connection_term(g->holder);
     return news;
@@ -190,8 +192,8 @@ void work_news(struct work *w, const struct elect_news *news)
     g->agreed = g->agreed && g->office;
 }
 
-/* Tells the member that all work of a group has stopped, if it waits for that; or comes back when
- * the last promise is over. */
+/* If the member waits for the end of all work of a group, tells it so as soon as all work has
+ * stopped and the last promise is over. */
 static void report_stopped(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -207,9 +209,9 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
-/* Tells the member to stand aside, or to be ready again, if that has changed. It stands ready once
- * in a READY_PERIOD at most: runs that come and go, or whose health changes all the time, must not
- * fill the flight recorder. */
+/* Tells the member to stand aside, or to stand ready again, if that has changed. It changes to ready
+ * at most once in a READY_PERIOD, so that runs that come and go, or whose health keeps changing,
+ * cannot fill the flight recorder. */
 static void stand_aside_or_ready(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -231,7 +233,7 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
     elect_member_tell(w->member, group, &in);
     if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) ||
         (node->saved.membership.members >> me & 1) == 0)
-        return; /* a member that never leads has nothing to stand aside from */
+        return; /* not logged for a member that never leads */
     w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
                                                      .level = LEVEL_NOTICE,
                                                      .group = (int)group,

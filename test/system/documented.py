@@ -533,7 +533,7 @@ def let_it_vote(p):
     """Makes a a member again, after it was an observer."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
-    p.ends("elect reload", "changed: who votes in main\n")
+    p.ends("elect reload", "changed: the roles in main\n")
     edit(p, "role = observer\n", "role = member\n")
     reload_others(p)
 

@@ -69,7 +69,7 @@ class Watched(LocalCluster):
         return sum(1 + e.get("repeated", 0) for e in said["history"] if text in e["text"]) if said else 0
 
     def testament_came(self):
-        return any("is dead, says its guardian" in self.log(n) for n in self.names if n != self.first)
+        return any("died (reported by its guardian)" in self.log(n) for n in self.names if n != self.first)
 
 
 def talker_of(user, path):
@@ -480,7 +480,7 @@ def yields_after_the_last_promise(_):
                 t.hold(flags=flags)
                 until = t.ask()
                 look = p.lookout()
-            wait("the daemon notices the end", lambda: "disconnected without saying that its work has ended" in p.log(p.first))
+            wait("the daemon notices the end", lambda: "disconnected without reporting that its work has ended" in p.log(p.first))
             if flags:
                 wait("the member no longer leads", lambda: not p.group(p.first).get("leads"))
                 holds("not before the end of that lease", clock() >= until, until)
@@ -519,7 +519,7 @@ def work_does_not_answer(_):
             p.daemons[p.first].terminate()
             seen = look.wait()
             holds("then another member leads", seen and seen[0] >= until, seen, until)
-            holds("the daemon ends", p.daemons[p.first].wait(LIMIT) == 0 and "has not said that its work has ended" in p.log(p.first), p.log(p.first))
+            holds("the daemon ends", p.daemons[p.first].wait(LIMIT) == 0 and "has not reported that its work has ended" in p.log(p.first), p.log(p.first))
 
 
 def run_loses_its_leader(disturb):

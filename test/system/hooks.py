@@ -332,7 +332,7 @@ def member_killed(_):
         holds("another member leads", seen)
         begun = next(n for n in p.notes(seen[1]) if n.hook == "pre-leader" and int(n.token) > term)
         waited = p.undone_before(leader, term, begun, until)
-        holds("because of the testament", waited or any("is dead, says its guardian" in p.log(n) for n in p.names))
+        holds("because of the testament", waited or any("died (reported by its guardian)" in p.log(n) for n in p.names))
 
 
 @case
@@ -347,7 +347,7 @@ def member_killed_and_not_undone(_):
             os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
             seen = look.wait()
             holds("the others wait for the lease", seen and seen[0] >= until - 5000, seen, until)
-            holds("no testament", not any("is dead, says its guardian" in p.log(n) for n in p.names))
+            holds("no testament", not any("died (reported by its guardian)" in p.log(n) for n in p.names))
 
 
 @case

@@ -170,7 +170,7 @@ def levels(_):
         wait("the member leads", lambda: p.group("a").get("leads"))
         holds("the option overrides the configuration", all(entry["level"] in LEVELS[:3] for entry in p.entries()[before:]), p.lines()[before:])
         p.edit("log-level = debug", "log-level = info")
-        expect("reload", p.elect("a", "reload"), out="log-level (but --log-level was given)")
+        expect("reload", p.elect("a", "reload"), out="log-level (without effect, because --log-level was given)")
         p.stop("a")
         before = len(p.lines())
         p.start("a", words=("-q", "--log-level", "debug"))

@@ -223,8 +223,8 @@ def reload(_):
                 ("[cluster]\n", "[cluster]\nkey-file = other\n", "key-file"), ("[cluster]\n", "[cluster]\nrun-dir = /tmp\n", "run-dir"),
                 ("[group main]", "[group other]", "the groups"), ("[group main]", "[group main]\n[group more]", "the groups"),
                 ("id = 1\n", "id = 9\n", "the id of a member"), ("id = 1\n", "id = 1\npriority = 3\n", "the priority of a member"),
-                ("max-lease = 40s", "max-lease = 35s", "a smaller max-lease"),
-                (f"127.0.0.1:{p.ports[leader]}", f"127.0.0.1:{port}", "the own address"),
+                ("max-lease = 40s", "max-lease = 35s", "max-lease (to a smaller value)"),
+                (f"127.0.0.1:{p.ports[leader]}", f"127.0.0.1:{port}", "the address of this member"),
                 ("[group main]", f"[member z]\nid = 44\naddress = 127.0.0.1:{port}\n[group main]", "the members")):
             p.edit(old, new)
             expect(what, p.elect(leader, "reload") if what not in ("state-dir", "run-dir") else

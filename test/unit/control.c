@@ -1,5 +1,6 @@
-/* The control sockets: a turn of the loop does a bounded amount of work for clients, a user who
- * connects as fast as possible leaves places for others, and each client is answered or refused. */
+/* Tests the control sockets: a turn of the loop does a bounded amount of work for clients, a user
+ * who connects as fast as possible leaves places for others, and each client is answered or refused.
+ */
 #include "../support.h"
 
 #include "../../src/daemon/control.h"
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CROWD 20 /* more than a user with few clients may have, and than may watch */
+#define CROWD 20 /* more than CONTROL_FEW and CONTROL_WATCHES */
 
 static const char question[] = "{\"verb\": \"anything\"}\n", fine[] = "{\"ok\":true}\n";
 
@@ -66,7 +67,7 @@ static int connect_one(const struct place *p)
     return fd;
 }
 
-/* Turns of the loop. No client is let go for being slow: a busy machine decides nothing. */
+/* Runs turns of the loop, without deadlines: a slow machine must not change the result. */
 static void turn(struct place *p, unsigned times)
 {
     for (; times > 0; times--) {
@@ -84,7 +85,7 @@ static unsigned accepted(const struct place *p)
     return count;
 }
 
-/* How many of the crowd have heard a line that begins so. */
+/* Returns how many clients have received a line that begins with `line`. */
 static unsigned told(const struct place *p, const char *line)
 {
     unsigned count = 0;
@@ -134,7 +135,7 @@ static void one_request_is_answered_in_a_turn(void **state)
     assert_int_equal(CROWD, told(p, fine));
 }
 
-/* Behind the places that anybody may have are some for users with few clients. */
+/* Some places are reserved for users with few clients. */
 static void one_too_many_is_refused(void **state)
 {
     struct place *p = *state;
@@ -162,7 +163,7 @@ static void there_is_room_again(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A request is taken when all of it has come, also from a client that says no more. */
+/* A request is handled when all of it has arrived, even if the client has shut down its sending. */
 static void a_request_in_pieces_is_answered(void **state)
 {
     struct place *p = *state;
@@ -177,8 +178,8 @@ static void a_request_in_pieces_is_answered(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A client that asked in time is not let go because others are served first. */
-static void who_has_asked_waits_for_its_turn(void **state)
+/* A client that asked in time is not disconnected because others are served first. */
+static void a_client_that_has_asked_waits_for_its_turn(void **state)
 {
     struct place *p = *state;
     p->client[0] = connect_one(p);
@@ -191,7 +192,7 @@ static void who_has_asked_waits_for_its_turn(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* Who watches stays, and is counted apart. */
+/* Watchers stay connected, and are counted apart. */
 static void watchers_are_counted_apart(void **state)
 {
     struct place *p = *state;
@@ -207,8 +208,9 @@ static void watchers_are_counted_apart(void **state)
     assert_false(control_watch(p->control.clients));
 }
 
-/* More than the kernel takes at once comes whole, and a watcher that does not read is let go. */
-static void what_the_kernel_does_not_take_is_kept(void **state)
+/* A line that is longer than the kernel's buffer arrives whole, and a watcher that does not read is
+ * disconnected. */
+static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
 {
     struct place *p = *state;
     static char text[1 << 20], read[1 << 16];
@@ -222,7 +224,8 @@ static void what_the_kernel_does_not_take_is_kept(void **state)
         all += got;
         turn(p, 3);
     }
-    assert_int_equal(sizeof text + 4, all); /* in quotes and brackets, newline in place of NUL */
+    assert_int_equal(sizeof text + 4,
+                     all); /* plus quotes and brackets; a newline replaces the NUL */
     assert_int_equal(1, accepted(p));
     control_tell(p->control.clients, json_pack("[s]", text));
     control_tell(p->control.clients, json_pack("[s]", text));
@@ -230,8 +233,8 @@ static void what_the_kernel_does_not_take_is_kept(void **state)
 }
 
 /* A child that was just forked, such as a hook parent, has the descriptors of all clients for a
- * moment. A client that is let go meanwhile must not be looked at again: it is freed. */
-static void who_is_let_go_is_forgotten(void **state)
+ * moment. A client that is disconnected meanwhile is freed, and must cause no further event. */
+static void a_disconnected_client_is_forgotten(void **state)
 {
     struct place *p = *state;
     struct epoll_event e;
@@ -243,14 +246,14 @@ static void who_is_let_go_is_forgotten(void **state)
     pid_t child = fork();
     if (child == 0) {
         close(end[1]);
-        _exit(read(end[0], &e, 1) == 0 ? 0 : 1); /* until the other end is closed */
+        _exit(read(end[0], &e, 1) == 0 ? 0 : 1); /* ends when the other end is closed */
     }
     close(end[0]);
     ask(p, 0);
     turn(p, 2);
     assert_int_equal(1, told(p, fine));
     assert_int_equal(0, accepted(p));
-    shutdown(p->client[0], SHUT_RDWR); /* an event for the end that only the child still has */
+    shutdown(p->client[0], SHUT_RDWR); /* an event for a descriptor that only the child still has */
     assert_int_equal(0, epoll_wait(p->control.ready, &e, 1, 0));
     close(end[1]);
     assert_int_equal(child, waitpid(child, NULL, 0));
@@ -265,10 +268,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_too_many_is_refused, open_place, close_place),
         cmocka_unit_test_setup_teardown(there_is_room_again, open_place, close_place),
         cmocka_unit_test_setup_teardown(a_request_in_pieces_is_answered, open_place, close_place),
-        cmocka_unit_test_setup_teardown(who_has_asked_waits_for_its_turn, open_place, close_place),
+        cmocka_unit_test_setup_teardown(a_client_that_has_asked_waits_for_its_turn, open_place,
+                                        close_place),
         cmocka_unit_test_setup_teardown(watchers_are_counted_apart, open_place, close_place),
-        cmocka_unit_test_setup_teardown(who_is_let_go_is_forgotten, open_place, close_place),
-        cmocka_unit_test_setup_teardown(what_the_kernel_does_not_take_is_kept, open_place,
+        cmocka_unit_test_setup_teardown(a_disconnected_client_is_forgotten, open_place,
+                                        close_place),
+        cmocka_unit_test_setup_teardown(a_line_beyond_the_buffer_of_the_kernel_is_kept, open_place,
                                         close_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

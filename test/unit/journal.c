@@ -1,4 +1,5 @@
-/* The log and the history when local users cause entries without end, and how often they may. */
+/* Tests the log and the history while local users cause very many entries, and the limits on how
+ * often they may act. */
 #include "../support.h"
 
 #include "../../src/daemon/journal.h"
@@ -97,7 +98,7 @@ static void repetitions_are_summed_up(void **state)
     assert_int_equal(2 * JOURNAL_SHOWN + 2, shown);
 }
 
-static void a_sum_says_how_often(void **state)
+static void a_sum_reports_the_number(void **state)
 {
     struct journal_cursor c = {0};
     const struct journal_entry *e, *last = NULL;
@@ -114,7 +115,7 @@ static void a_sum_says_how_often(void **state)
     json_decref(o);
 }
 
-/* What is not alike is shown: of another group, another text, another event. */
+/* An entry of another group, with another text or of another event is not a repetition. */
 static void only_the_same_is_a_repetition(void **state)
 {
     char text[JOURNAL_TEXT], group[8];
@@ -140,7 +141,7 @@ static void each_user_is_shown(void **state)
     assert_int_equal(3 * JOURNAL_SHOWN, shown);
 }
 
-/* An entry that makes room for another one takes no count with it. */
+/* The count of an entry that is replaced is not lost. */
 static void a_full_ring_sums_up(void **state)
 {
     char text[JOURNAL_TEXT];
@@ -170,12 +171,12 @@ static void a_burst_then_one_after_another(void **state)
     }
     for (unsigned i = 0; i < 3 * PACE_BURST; i++) {
         assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
-        assert_int_equal(now, pace_next(&p, 8, 1, now)); /* another user does not wait for it */
+        assert_int_equal(now, pace_next(&p, 8, 1, now)); /* another user need not wait */
         now += PACE_PERIOD;
         assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
-    now += (elect_time)PACE_BURST * PACE_PERIOD; /* it has rested */
+    now += (elect_time)PACE_BURST * PACE_PERIOD; /* the user has rested */
     for (unsigned i = 0; i < PACE_BURST; i++) {
         assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
@@ -183,7 +184,7 @@ static void a_burst_then_one_after_another(void **state)
     assert_true(pace_next(&p, 7, 1, now) > now);
 }
 
-/* A user may have several bursts at once, but its rate in the long run is the same. */
+/* A user may have several bursts in a row, but its rate in the long run is the same. */
 static void bursts_of_several_groups(void **state)
 {
     struct pace p = {0};
@@ -211,7 +212,7 @@ static void a_resignation_costs_twice_as_much_each_time(void **state)
     assert_int_equal(PACE_RESIGN, pace_resign(&p, 7, now));
 }
 
-/* Users that come and go do not let one off that has had its burst lately. */
+/* Other users that come and go do not shorten the wait of a user that has used up its burst. */
 static void many_users(void **state)
 {
     struct pace p = {0};
@@ -222,12 +223,12 @@ static void many_users(void **state)
     for (uid_t user = 100; user < 100 + 3 * PACE_USERS; user++)
         pace_take(&p, user, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
-    for (unsigned i = 0; i < PACE_BURST; i++) /* root, whose number an empty place has */
+    for (unsigned i = 0; i < PACE_BURST; i++) /* root: an empty entry also has user number 0 */
         pace_take(&p, 0, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, 1, now));
     for (uid_t user = 1000; user < 1000 + PACE_USERS; user++)
         pace_take(&p, user, 2 * PACE_BURST, now);
-    assert_int_equal(now, pace_next(&p, 7777, 1, now)); /* who is not known has taken nothing */
+    assert_int_equal(now, pace_next(&p, 7777, 1, now)); /* an unknown user has no debt */
 }
 
 int main(void)
@@ -236,7 +237,7 @@ int main(void)
         cmocka_unit_test_setup(turns_of_work_replace_nothing_else, begin),
         cmocka_unit_test_setup(every_turn_is_counted, begin),
         cmocka_unit_test_setup(repetitions_are_summed_up, begin),
-        cmocka_unit_test_setup(a_sum_says_how_often, begin),
+        cmocka_unit_test_setup(a_sum_reports_the_number, begin),
         cmocka_unit_test_setup(only_the_same_is_a_repetition, begin),
         cmocka_unit_test_setup(each_user_is_shown, begin),
         cmocka_unit_test_setup(a_full_ring_sums_up, begin),

@@ -1,5 +1,5 @@
-/* Where a line of the log goes, and in which form: the stream, systemd's journal, a reader that is
- * too slow. */
+/* Tests the destination and the form of a line of the log: a stream, systemd's journal, a reader
+ * that is too slow; and the output of hooks. */
 #include "../support.h"
 
 #include "../../src/daemon/hook_output.h"
@@ -17,10 +17,10 @@
 #define ROOM 65536
 
 static struct journal j;
-static int before, stream = -1; /* standard error as it was; our end of it now */
+static int before, stream = -1; /* the original standard error; the reading end of its pipe */
 static char folder[] = "/tmp/elect-log-XXXXXX", place[64], got[ROOM];
 
-/* Standard error is a pipe, which is the journal's if `named`. */
+/* Makes standard error a pipe, which JOURNAL_STREAM names if `named`. */
 static void begin(bool json, bool named, enum level level)
 {
     int pair[2];
@@ -49,7 +49,7 @@ static void end(void)
     unsetenv("JOURNAL_STREAM");
 }
 
-/* All that was printed. */
+/* Returns all that was printed. */
 static const char *printed(void)
 {
     ssize_t length = read(stream, got, ROOM - 1);
@@ -57,7 +57,7 @@ static const char *printed(void)
     return got;
 }
 
-/* Of a test that has failed: shows why. */
+/* Restores standard error after a failed test, and prints what the test has printed. */
 static int restore(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void follows(void)
                                               .peer = "b",
                                               .term = 65538,
                                               .text = "follows b in term 1.2",
-                                              .cause = "b says that it leads"});
+                                              .cause = "b reports that it leads"});
 }
 
 static void holds(const char *text, const char *part)
@@ -105,9 +105,9 @@ static void holds(const char *text, const char *part)
 
 static void fields_of_the_journal(void **state)
 {
-    static const char fields[] = "MESSAGE=main: follows b in term 1.2 (b says that it leads)\n"
+    static const char fields[] = "MESSAGE=main: follows b in term 1.2 (b reports that it leads)\n"
                                  "PRIORITY=5\nSYSLOG_IDENTIFIER=elect\nELECT_GROUP=main\n"
-                                 "ELECT_CAUSE=b says that it leads\nELECT_EVENT=follows\n"
+                                 "ELECT_CAUSE=b reports that it leads\nELECT_EVENT=follows\n"
                                  "ELECT_PEER=b\nELECT_LEADER=b\nELECT_TERM=1.2\n"
                                  "ELECT_MEMBER=a\n";
     int fd = be_journal();
@@ -127,7 +127,7 @@ static void fields_of_the_journal(void **state)
     close(fd);
 }
 
-/* Without the socket, the priority is a prefix; the journal knows the time. */
+/* Without the socket, the priority is a prefix, and the journal adds the time. */
 static void no_journal_socket(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void no_journal_socket(void **state)
     begin(false, true, LEVEL_INFO);
     follows();
     assert_string_equal("<5>level=notice group=main text=\"follows b in term 1.2\" "
-                        "cause=\"b says that it leads\" event=follows peer=b leader=b term=1.2 "
+                        "cause=\"b reports that it leads\" event=follows peer=b leader=b term=1.2 "
                         "member=a\n",
                         printed());
     end();
@@ -145,7 +145,7 @@ static void no_journal_socket(void **state)
     end();
 }
 
-/* The variable is inherited by programs whose standard error is something else. */
+/* A program whose standard error is not the journal may have inherited the variable. */
 static void another_stream_than_the_journal(void **state)
 {
     int fd = be_journal();
@@ -160,7 +160,8 @@ static void another_stream_than_the_journal(void **state)
     close(fd);
 }
 
-/* A journal that does not read loses lines; nothing waits for it, and the number is said later. */
+/* A journal that does not read loses lines. The daemon does not wait for it, and logs the number of
+ * lost lines later. */
 static void busy_journal(void **state)
 {
     int fd = be_journal();
@@ -185,7 +186,7 @@ static void busy_journal(void **state)
     close(fd);
 }
 
-/* With -o json, the line about lost lines is JSON, too. */
+/* With -o json, the line about lost lines is also JSON. */
 static void slow_reader(void **state)
 {
     (void)state;
@@ -206,7 +207,7 @@ static void slow_reader(void **state)
     end();
 }
 
-/* The level decides what is printed, and nothing of what is kept. */
+/* The level decides which entries are printed; all are kept. */
 static void levels(void **state)
 {
     struct journal_cursor c = {0};
@@ -227,7 +228,7 @@ static void levels(void **state)
     end();
 }
 
-/* ---- what hooks print ---- */
+/* ---- the output of hooks ---- */
 
 static void hook_prints(const char *bytes, size_t length, struct hook_output *o)
 {

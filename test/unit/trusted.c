@@ -1,4 +1,4 @@
-/* Which programs are executed as hooks: by what the path leads through, while others change it. */
+/* Tests which programs are executed as hooks, even while another process changes their paths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,10 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SOMEBODY    12345 /* neither root nor, hopefully, whoever runs this */
-#define FOREIGN     66    /* the exit status of a program that is somebody's */
+#define OTHER_USER  12345 /* neither root nor, hopefully, the user that runs this test */
+#define FOREIGN     66    /* the exit status of a program that belongs to another user */
 #define RACE        10000
-#define LONG_ENOUGH 60 /* seconds, for what takes one */
+#define LONG_ENOUGH 60 /* seconds for a race that should take one second */
 #define AS_PROGRAM  "as-program"
 #define SCRIPT      "#!/bin/sh\nexit $1\n"
 
@@ -38,7 +38,7 @@ static char folder[64];
 static char self[PATH_MAX];
 static pid_t swapper; /* 0: there is none */
 
-/* ---- a folder to play in: its name in /tmp is of this user, as the rule wants it ---- */
+/* ---- a temporary folder of this user in /tmp, as trusted.h permits ---- */
 
 static const char *at(const char *name)
 {
@@ -71,7 +71,7 @@ static void make_folder(const char *name, mode_t mode)
 
 static void give_away(const char *name)
 {
-    assert_int_equal(lchown(at(name), SOMEBODY, SOMEBODY), 0);
+    assert_int_equal(lchown(at(name), OTHER_USER, OTHER_USER), 0);
 }
 
 static void remove_all(void)
@@ -94,7 +94,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    if (swapper > 0) { /* left by a test that failed */
+    if (swapper > 0) { /* a failed test has left it */
         kill(swapper, SIGKILL);
         waitpid(swapper, NULL, 0);
     }
@@ -103,7 +103,7 @@ static int leave(void **state)
     return 0;
 }
 
-/* ---- what is said ---- */
+/* ---- which programs are trusted, and why others are refused ---- */
 
 static void trusted(const char *path)
 {
@@ -126,14 +126,14 @@ static void refused(const char *path, const char *where, const char *what)
     assert_string_equal(why.bytes, expected.bytes);
 }
 
-/* What is at `name` itself. */
+/* The fault is in the file `name` itself. */
 static void refused_at(const char *name, const char *what) { refused(at(name), at(name), what); }
 
-#define LINK       "a symbolic link: say where the program itself is"
+#define LINK       "it is a symbolic link: write the path of the program itself"
 #define NOT_OURS   "another user owns it: it must belong to root or to the user that runs elect"
 #define WRITABLE   "others may write to it: chmod go-w it"
 #define MISSING    "No such file or directory: install it, or correct the path of the hook"
-#define NO_NAME    "\".\", \"..\" or no name between two slashes: write the path without it"
+#define NO_NAME    "the path has \".\", \"..\" or an empty name there: write it without"
 #define IN_THE_WAY "it is in a folder where others may put files: move it into a folder of its own"
 
 static void programs_of_ours_are_trusted(void **state)
@@ -148,14 +148,14 @@ static void programs_of_ours_are_trusted(void **state)
     trusted(at("sub/..hook"));
 }
 
-static void paths_say_plainly_what_is_meant(void **state)
+static void paths_are_absolute_and_plain(void **state)
 {
     char path[2 * PATH_MAX];
     (void)state;
     make_script("hook", 0755);
     make_folder("sub", 0755);
-    refused("hook", "hook", "no absolute path: begin it with /");
-    refused("", "", "no absolute path: begin it with /");
+    refused("hook", "hook", "not an absolute path: begin it with /");
+    refused("", "", "not an absolute path: begin it with /");
     refused("/", "/", NO_NAME);
     refused("//bin/true", "/", NO_NAME);
     refused("/..", "/..", NO_NAME);
@@ -164,8 +164,8 @@ static void paths_say_plainly_what_is_meant(void **state)
     refused(at("sub//hook"), at("sub/"), NO_NAME);
     refused(at("sub/"), at("sub/"), NO_NAME);
     refused_at("missing", MISSING);
-    refused(at("hook/"), at("hook"), "no folder");
-    refused(at("hook/x"), at("hook"), "no folder");
+    refused(at("hook/"), at("hook"), "it is not a folder");
+    refused(at("hook/x"), at("hook"), "it is not a folder");
     memset(path, 'a', sizeof path);
     path[0] = '/';
     path[NAME_MAX + 2] = '\0';
@@ -177,18 +177,18 @@ static void paths_say_plainly_what_is_meant(void **state)
     refused(path, "the path of a program", "too long");
 }
 
-static void only_programs_are_programs(void **state)
+static void only_executable_files_are_programs(void **state)
 {
     (void)state;
     make_folder("folder", 0755);
     make_script("text", 0644);
     assert_int_equal(mkfifo(at("fifo"), 0700), 0);
-    refused_at("folder", "not a regular file");
-    refused_at("fifo", "not a regular file");
+    refused_at("folder", "it is not a regular file");
+    refused_at("fifo", "it is not a regular file");
     refused_at("text", "it is not executable: chmod +x it");
     refused("/dev/null", "/dev/null", WRITABLE);
     if (mknod(at("device"), S_IFCHR | 0700, makedev(1, 3)) == 0)
-        refused_at("device", "not a regular file");
+        refused_at("device", "it is not a regular file");
     else
         SKIP_PART("a device", "needs root");
 }
@@ -207,7 +207,7 @@ static void links_are_not_followed(void **state)
     refused("/proc/self/exe", "/proc/self", LINK);
 }
 
-static void nobody_else_may_write(void **state)
+static void no_other_user_may_write(void **state)
 {
     (void)state;
     make_script("group", 0775);
@@ -222,7 +222,7 @@ static void nobody_else_may_write(void **state)
     refused(at("shared/hook"), at("shared"), WRITABLE);
 }
 
-static void nobody_else_may_own_it(void **state)
+static void no_other_user_may_own_it(void **state)
 {
     (void)state;
     NEEDS_ROOT();
@@ -235,7 +235,8 @@ static void nobody_else_may_own_it(void **state)
     refused(at("folder/hook"), at("folder"), NOT_OURS);
 }
 
-/* With the sticky bit others may write, if it is root's; but the program is not in there. */
+/* Others may write to a folder of root with the sticky bit, but the program must not be directly in
+ * it. */
 static void sticky_folders_are_passed(void **state)
 {
     (void)state;
@@ -250,11 +251,11 @@ static void sticky_folders_are_passed(void **state)
     trusted(at("sticky/ours/hook"));
     refused_at("sticky/hook", IN_THE_WAY);
     refused(at("sticky/theirs/hook"), at("sticky/theirs"), NOT_OURS);
-    give_away("sticky"); /* whoever owns it removes what he likes */
+    give_away("sticky"); /* the owner of the folder may remove any file in it */
     refused(at("sticky/ours/hook"), at("sticky"), NOT_OURS);
 }
 
-/* In a process of its own, whose mounts nobody else sees. */
+/* Runs in a separate process, whose mounts no other process sees. */
 static void mount_and_look(void)
 {
     struct text why;
@@ -264,7 +265,7 @@ static void mount_and_look(void)
         _exit(77);
     make_script("sticky/mounted/hook", 0755);
     bool there = trusted_open(at("sticky/mounted/hook"), &why) >= 0;
-    _exit(there ? 1 : strstr(why.bytes, "mounted: another file system, ") != NULL ? 0 : 2);
+    _exit(there ? 1 : strstr(why.bytes, "mounted: it is another file system, ") != NULL ? 0 : 2);
 }
 
 static void no_other_file_system_in_a_sticky_folder(void **state)
@@ -284,12 +285,12 @@ static void no_other_file_system_in_a_sticky_folder(void **state)
     assert_int_equal(status, 0);
 }
 
-/* Another user than root trusts root and itself, and must be able to execute it. */
-static void look_as_somebody(void)
+/* A user other than root trusts root and itself, and must be able to execute the program. */
+static void look_as_other_user(void)
 {
     static struct text why;
     text_clear(&why);
-    if (setgid(SOMEBODY) != 0 || setuid(SOMEBODY) != 0)
+    if (setgid(OTHER_USER) != 0 || setuid(OTHER_USER) != 0)
         _exit(10);
     if (trusted_open(at("theirs"), &why) < 0 || trusted_open(at("roots"), &why) < 0)
         _exit(11);
@@ -297,7 +298,7 @@ static void look_as_somebody(void)
         strstr(why.bytes, "private: the user that runs elect may not execute it") == NULL)
         _exit(12);
     if (trusted_open(at("sticky/sub/hook"), &why) >= 0 || strstr(why.bytes, "chmod go-w") == NULL)
-        _exit(13); /* only root's sticky folder will do */
+        _exit(13); /* only a sticky folder of root is accepted */
     _exit(0);
 }
 
@@ -317,7 +318,7 @@ static void another_user_trusts_itself_and_root(void **state)
     give_away("sticky");
     pid_t child = fork();
     if (child == 0)
-        look_as_somebody();
+        look_as_other_user();
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 }
@@ -346,9 +347,10 @@ static void scripts_have_an_interpreter(void **state)
     }
 }
 
-/* ---- what is executed ---- */
+/* ---- which program is executed ---- */
 
-/* This program, in the other role: tells by its exit status whose file was executed. */
+/* The main function of this program when it is executed as a hook: its exit status tells if its file
+ * belongs to this user. */
 static int be_a_program(void)
 {
     struct stat is;
@@ -367,14 +369,14 @@ static int run(int fd, char *const argv[])
     return WEXITSTATUS(status);
 }
 
-static void what_was_opened_is_executed(void **state)
+static void the_opened_program_is_executed(void **state)
 {
     char *const script[] = {"hook", "42", NULL}, *const program[] = {AS_PROGRAM, NULL};
     static struct text why;
     (void)state;
     make_script("hook", 0755);
     int fd = trusted_open(at("hook"), &why);
-    assert_int_equal(unlink(at("hook")), 0); /* the name does not matter any more */
+    assert_int_equal(unlink(at("hook")), 0); /* the name is no longer needed */
     assert_int_equal(run(fd, script), 42);
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC); /* only in the child */
     close(fd);
@@ -391,14 +393,14 @@ static void what_was_opened_is_executed(void **state)
     close(fd);
 }
 
-/* ---- what is executed while another process swaps what has those names ---- */
+/* ---- which program is executed while another process swaps two names ---- */
 
 struct shared {
     atomic_uint swaps;
     atomic_bool enough;
 };
 
-static void swap_for_ever(struct shared *s, const char *one, const char *other)
+static void keep_swapping(struct shared *s, const char *one, const char *other)
 {
     while (!atomic_load(&s->enough)) {
         if (renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) != 0)
@@ -417,7 +419,7 @@ static void start_swapping(struct shared **s, const char *one, const char *other
     if (swapper == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent)
-            swap_for_ever(*s, one, other);
+            keep_swapping(*s, one, other);
         _exit(1);
     }
 }
@@ -449,7 +451,7 @@ static void copy_self(const char *name)
     write_file(at(name), bytes, (size_t)length, 0755);
 }
 
-/* Ours and theirs, as files and in folders, and links to theirs. */
+/* Makes files and folders of this user and of another one, and links to those of the other one. */
 static void make_both(void)
 {
     make_folder("mine", 0755);
@@ -491,7 +493,7 @@ static void race(const char *one, const char *other)
     stop_swapping(s);
 }
 
-static void nothing_foreign_is_executed(void **state)
+static void no_foreign_file_is_executed(void **state)
 {
     (void)state;
     NEEDS_ROOT();
@@ -499,7 +501,7 @@ static void nothing_foreign_is_executed(void **state)
     race("mine/hook", "theirs/foreign");
 }
 
-static void nothing_in_a_foreign_folder(void **state)
+static void no_file_in_a_foreign_folder(void **state)
 {
     (void)state;
     NEEDS_ROOT();
@@ -507,7 +509,7 @@ static void nothing_in_a_foreign_folder(void **state)
     race("mine", "theirs");
 }
 
-static void nothing_behind_a_link(void **state)
+static void no_file_behind_a_link(void **state)
 {
     (void)state;
     NEEDS_ROOT();
@@ -515,7 +517,7 @@ static void nothing_behind_a_link(void **state)
     race("mine/hook", "link");
 }
 
-static void nothing_behind_a_link_to_a_folder(void **state)
+static void no_file_behind_a_link_to_a_folder(void **state)
 {
     (void)state;
     NEEDS_ROOT();
@@ -523,7 +525,8 @@ static void nothing_behind_a_link_to_a_folder(void **state)
     race("mine", "linked");
 }
 
-/* That the races above are races: whoever looks at the path first and opens it then is caught. */
+/* Shows that the races above are races: a process that checks the path before it opens it is caught.
+ */
 static void looking_first_would_be_caught(void **state)
 {
     struct shared *s;
@@ -550,20 +553,20 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(programs_of_ours_are_trusted),
-        TEST(paths_say_plainly_what_is_meant),
-        TEST(only_programs_are_programs),
+        TEST(paths_are_absolute_and_plain),
+        TEST(only_executable_files_are_programs),
         TEST(links_are_not_followed),
-        TEST(nobody_else_may_write),
-        TEST(nobody_else_may_own_it),
+        TEST(no_other_user_may_write),
+        TEST(no_other_user_may_own_it),
         TEST(sticky_folders_are_passed),
         TEST(no_other_file_system_in_a_sticky_folder),
         TEST(another_user_trusts_itself_and_root),
         TEST(scripts_have_an_interpreter),
-        TEST(what_was_opened_is_executed),
-        TEST(nothing_foreign_is_executed),
-        TEST(nothing_in_a_foreign_folder),
-        TEST(nothing_behind_a_link),
-        TEST(nothing_behind_a_link_to_a_folder),
+        TEST(the_opened_program_is_executed),
+        TEST(no_foreign_file_is_executed),
+        TEST(no_file_in_a_foreign_folder),
+        TEST(no_file_behind_a_link),
+        TEST(no_file_behind_a_link_to_a_folder),
         TEST(looking_first_would_be_caught),
     };
     if (argc == 1 && strcmp(argv[0], AS_PROGRAM) == 0)
