@@ -131,8 +131,7 @@ static bool take_preempt(struct config *c, const char *value)
                                    ": expected no, yes or for example after 30s");
 }
 
-/* Returns true if the text can be the name of a host. Digits and dots alone are a mistyped address.
- */
+/* Returns true if the text can be a host name. Digits and dots alone are a mistyped address. */
 static bool is_host(const char *s)
 {
     size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-");

@@ -57,7 +57,7 @@ static void let_go(struct control_client *client)
     *at = client->next;
     client->next = c->gone;
     c->gone = client;
-    /* close() alone does not remove it while a child that was just forked has the descriptor, too */
+    /* close() alone does not remove it while a child that was just forked has the descriptor */
     epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);
     close(client->fd);
 }

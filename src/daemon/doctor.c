@@ -288,8 +288,7 @@ static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 }
 
 /* Asks peers for their settings and clocks, one question at a time, because only one note to each
- * peer can be pending. A restarted peer may have another clock, so that its rate is measured again.
- */
+ * peer can be pending. A restarted peer may have another clock: the measurement restarts. */
 static void ask_peers(struct daemon *d)
 {
     struct elect_peer_info p;

@@ -29,8 +29,7 @@ struct hook_output {
 /* Reads at most a page that is in the pipe. Returns false at its end: no process can write to it
  * any more. */
 bool hook_output_take(struct hook_output *o);
-/* Reads the rest, logs a last line that has no newline, and reports how many lines were not logged.
- */
+/* Reads the rest, logs a last line without a newline, and how many lines were not logged. */
 void hook_output_end(struct hook_output *o);
 
 #endif

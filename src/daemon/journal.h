@@ -122,7 +122,7 @@ void journal_begin(struct journal *j, const struct journal_options *o, const cha
 void journal_write(struct journal *j, const struct journal_entry *e);
 /* Returns the entry with the keys that docs/formats.md lists. */
 json_t *journal_json(const struct journal *j, const struct journal_entry *e);
-/* Logs how often entries were repeated in windows that are over, or, with `all`, in every window. */
+/* Logs how often entries were repeated in windows that are over; with `all`, in every window. */
 void journal_sum_up(struct journal *j, bool all);
 
 /* Returns true if an entry of that level is printed. */

@@ -15,8 +15,8 @@ struct keys {
     struct elect_key key[ELECT_UV_KEYS];
 };
 
-/* The permitted owners of the file. OWN: this user or root. LOOKED_AFTER: if root is the caller, any
- * user, otherwise as OWN. */
+/* The permitted owners of the file. OWN: this user or root. LOOKED_AFTER: if root is the caller,
+ * any user, otherwise as OWN. */
 enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 
 /* Read keys, which the caller wipes. Return false, with a complaint, if that is not possible. */

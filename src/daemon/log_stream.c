@@ -40,8 +40,8 @@ void log_stream_open(struct log_stream *s, bool json)
     }
 }
 
-/* Writes the whole line without blocking, or returns false. Files never block. log_stream_open() has
- * opened terminals and pipes as non-blocking, where this user may open them. */
+/* Writes the whole line without blocking, or returns false. Files never block. log_stream_open()
+ * has opened terminals and pipes as non-blocking, where this user may open them. */
 static bool write_at_once(int fd, const char *bytes, size_t length)
 {
     struct stat is = {0};

@@ -2,8 +2,8 @@
  * back. The table is small: the user who has rested longest is forgotten first. */
 #include "pace.h"
 
-/* Returns the index of the entry of this user; if there is none, of the user who has rested longest.
- */
+/* Returns the index of the entry of this user; if there is none, of the user who has rested
+ * longest. */
 static unsigned place_of(const struct pace *p, uid_t user)
 {
     unsigned rested = 0;

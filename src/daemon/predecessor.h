@@ -8,7 +8,7 @@
 
 /* Waits until no other process uses the state file of the member, for at most a lease and ten
  * seconds, and then binds the sockets of the member. Logs that it waits, and never breaks the lock.
- * Returns false, with a complaint, if the state file stays locked or the sockets cannot be bound. */
+ * Returns false, with a complaint, if the file stays locked or the sockets cannot be bound. */
 bool predecessor_succeed(const struct config *c, const struct config_member *me,
                          const struct elect_peer *peers, int sockets[ELECT_UV_LINKS],
                          struct journal *journal, struct text *complaint);

@@ -300,8 +300,7 @@ void query_status(struct daemon *d, struct control_client *client, json_t *reque
                   settings_json(d), "worst", doctor_worst(d)));
 }
 
-/* The answer holds for `left_us` from the moment at which the client asked, by the client's clock.
- */
+/* The answer holds for `left_us` from when the client asked, by the client's clock. */
 void query_is_leader(struct daemon *d, struct control_client *client, json_t *request)
 {
     int group = answer_group(d, client, request);

@@ -37,7 +37,7 @@ static bool is_sign_of_life(enum elect_rule_number rule)
 }
 
 /* Records in a step if this member became leader or stopped leading. A member that stalled beyond
- * its lease notices late that it does not lead any more; `over` is when it stopped at the latest. */
+ * its lease notices late that it does not lead any more; `over` is when that was at the latest. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {

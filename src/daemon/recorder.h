@@ -59,8 +59,8 @@ struct recorder_question {
     size_t bytes;
 };
 
-/* Returns entries, the oldest first. `next` is the `from` of a question that continues; `more` tells
- * if there are further entries already. */
+/* Returns entries, the oldest first. `next` is the `from` of a question that continues; `more`
+ * tells if there are further entries already. */
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
                       const struct recorder_question *q, elect_time now, uint64_t *next,
                       bool *more);

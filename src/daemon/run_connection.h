@@ -1,7 +1,7 @@
 /*
- * A connection to the run socket. The other end is an elect run, which waits for its turn and then works,
- * or a client, which asks how long the member leads (see talk.h). The files run_*.c share this
- * header:
+ * A connection to the run socket. The other end is an elect run, which waits for its turn and then
+ * works, or a client, which asks how long the member leads (see talk.h). The files run_*.c share
+ * this header:
  *
  *     run_socket.c      accepts connections and reads packets
  *     run_requests.c    answers each packet
@@ -80,8 +80,8 @@ void run_connection_tell(struct run_connection *c, enum talk_word word, const ch
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause);
 
-/* Tells the guardian, in the shared page, the latest deadline that clients of a group were given. To
- * be called before a client is given a new one. */
+/* Tells the guardian, in the shared page, the latest deadline that clients of a group were given.
+ * To be called before a client is given a new one. */
 void run_connection_update_promises(struct work *w, unsigned group);
 
 /* Removes the connection from the list of all connections. */

@@ -11,7 +11,8 @@
  * sticky bit, so that other users can neither rename nor remove files of root or of this user in
  * it. Files and folders that other users create there belong to them and are refused. They cannot
  * bring a folder of another user there: a folder cannot be linked, and moving it needs write access
- * to it. They can bring two things there that do not belong to them, and such a folder refuses both:
+ * to it. They can bring two things there that do not belong to them, and such a folder refuses
+ * both:
  * - a regular file of another user: a link to it, or the file itself from a folder of their own.
  *   So the program must not be directly in such a folder, but in a folder inside it.
  * - a file system that they have mounted: with FUSE they choose the owner of each file.

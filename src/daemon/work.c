@@ -124,8 +124,7 @@ void work_begin(struct work *w, const struct guard *guard)
     uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* Returns true if a requested term is neither won nor lost yet: only its testament can release it.
- */
+/* Returns true if a requested term is neither won nor lost: only its testament can release it. */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -209,9 +208,9 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
-/* Tells the member to stand aside, or to stand ready again, if that has changed. It changes to ready
- * at most once in a READY_PERIOD, so that runs that come and go, or whose health keeps changing,
- * cannot fill the flight recorder. */
+/* Tells the member to stand aside, or to stand ready again, if that has changed. It changes to
+ * ready at most once in a READY_PERIOD, so that runs that come and go, or whose health keeps
+ * changing, cannot fill the flight recorder. */
 static void stand_aside_or_ready(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];

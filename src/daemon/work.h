@@ -123,8 +123,8 @@ void work_turn(struct work *w, unsigned group);
 void work_wake(struct work *w, elect_time when);
 /* Asks the member to hand over. */
 struct elect_rule work_resign(struct work *w, unsigned group);
-/* Sends a note, with a descriptor unless `fd` is -1. Returns false if the guardian is dead, or cannot
- * be sent to now. */
+/* Sends a note, with a descriptor unless `fd` is -1. Returns false if the guardian is dead, or
+ * cannot be sent to now. */
 bool work_tell_guardian(struct work *w, const struct guard_note *note, int fd);
 bool work_is_guarded(const struct work *w);
 

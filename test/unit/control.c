@@ -1,6 +1,6 @@
 /* Tests the control sockets: a turn of the loop does a bounded amount of work for clients, a user
- * who connects as fast as possible leaves places for others, and each client is answered or refused.
- */
+ * who connects as fast as possible leaves places for others, and each client is answered or
+ * refused. */
 #include "../support.h"
 
 #include "../../src/daemon/control.h"

@@ -349,8 +349,8 @@ static void scripts_have_an_interpreter(void **state)
 
 /* ---- which program is executed ---- */
 
-/* The main function of this program when it is executed as a hook: its exit status tells if its file
- * belongs to this user. */
+/* The main function of this program when it is executed as a hook: its exit status tells if its
+ * file belongs to this user. */
 static int be_a_program(void)
 {
     struct stat is;
@@ -525,8 +525,8 @@ static void no_file_behind_a_link_to_a_folder(void **state)
     race("mine", "linked");
 }
 
-/* Shows that the races above are races: a process that checks the path before it opens it is caught.
- */
+/* Shows that the races above are races: a process that checks the path before it opens it is
+ * caught. */
 static void looking_first_would_be_caught(void **state)
 {
     struct shared *s;
