@@ -82,6 +82,20 @@ static void add_changed(struct text *done, const char *what, bool changed)
     text_add(done, what);
 }
 
+/* Adds why the core refuses a change of the membership of a group, and what to do. */
+static void explain_refusal(const struct daemon *d, unsigned group, const struct elect_rule *rule,
+                            const struct elect_input *in, struct text *complaint)
+{
+    text_add(complaint, d->config.group[group]);
+    text_add(complaint, ": ");
+    words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), rule, &in->message, complaint);
+    words_cut_effect(complaint);
+    if (rule->number == ELECT_RULE_CHANGE_TOO_SOON)
+        text_add(complaint, "; retry after one lease");
+    if (rule->number == ELECT_RULE_CHANGE_TOO_LARGE)
+        text_add(complaint, "; change one voter at a time, or transfer the office first");
+}
+
 /* Changes the membership of each group that this member leads, because only a leader can do so. A
  * first call with `really` false tries the change on copies, so that either all groups change or
  * none. */
@@ -104,10 +118,7 @@ static bool change_roles(struct daemon *d, const struct elect_config *to, bool r
         elect_step(&d->elect, &copy, &in, &out);
         struct elect_rule rule = really ? elect_member_tell(d->member, i, &in) : out.rule;
         if (rule.number != ELECT_RULE_CHANGES_MEMBERS) {
-            text_add(complaint, d->config.group[i]);
-            text_add(complaint, ": ");
-            words_rule(&d->words, elect_rank(&d->elect, d->me->peer.id), &rule, &in.message,
-                       complaint);
+            explain_refusal(d, i, &rule, &in, complaint);
             return false;
         }
         add_changed(done, "the roles in ", really);

@@ -140,6 +140,7 @@ static void resign(struct run_connection *c, unsigned group)
     if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)
         words_rule(w->words, elect_rank(w->words->config, w->me->peer.id), &rule,
                    &(struct elect_message){0}, &why);
+    words_cut_effect(&why);
     if (!c->closing)
         run_connection_tell(c, why.length == 0 ? TALK_DONE : TALK_REFUSED, why.bytes);
 }

@@ -61,8 +61,8 @@ def init_and_readmit(_):
                 ((first, "a=127.0.0.1:7402"), "a=127.0.0.1:7402", "another member has this name"),
                 ((first, "b=127.0.0.1:7401"), "b=127.0.0.1:7401", "has an address of another member"),
                 ((first, "b=127.0.0.1:7402,x"), "b=127.0.0.1:7402,x", 'not an address "x"'),
-                ((first, "b=127.0.0.1:7402,127.0.0.2:1"), "b=127.0.0.1:7402,127.0.0.2:1", "not as many addresses"),
-                (("../x=127.0.0.1:1", first), "../x=127.0.0.1:1", "no name"),
+                ((first, "b=127.0.0.1:7402,127.0.0.2:1"), "b=127.0.0.1:7402,127.0.0.2:1", "more or fewer addresses"),
+                (("../x=127.0.0.1:1", first), "../x=127.0.0.1:1", "not a name"),
                 ((first, "-g", "x!"), "--group", 'not a name "x!"'),
                 ((first, "--id", "b"), "b", "no such member among the arguments")):
             expect(" ".join(words), run("init", "-c", place, "--new-cluster", *words), 64, err=(f"elect init: {cited}: ", why))
@@ -299,11 +299,11 @@ def bad_files(_):
                 (good.replace("lease = 3s", "leese = 3s", 1), ":5: unknown key \"leese\": did you mean lease?"),
                 (good.replace("lease = 3s", "lease = 500", 1), ":5: not a duration \"500\": expected for example 200ms"),
                 (good.replace("lease = 3s", "lease = 50ms", 1), "lease is too short"),
-                (good.replace("renewal = 300ms", "renewal = 2s", 1), "too long a renewal: it must fit three times"),
+                (good.replace("renewal = 300ms", "renewal = 2s", 1), "renewal is too long: it must fit three times"),
                 (good.replace("[member b]", "[membre b]", 1), "unknown section \"membre b\""),
                 (good.replace("[member b]", "[member a/../b]", 1), "not a name \"a/../b\": expected 1 to 63 letters"),
                 (good.replace("[member b]", "[member \x1b[31mred]", 1), "not a name \"?[31mred\""),
-                (good.replace("[member b]", f"[member {'b' * 64}]", 1), "no name"),
+                (good.replace("[member b]", f"[member {'b' * 64}]", 1), "not a name"),
                 (good.replace("id = 2\n", "id = 1\n", 1), "has the id of another member"),
                 (good.replace("[member b]", "[member a]", 1), 'section "member a" is repeated in this file: put its keys into one section'),
                 (good.replace("delay = 20ms", "lease = 4s", 1), ':7: key "lease" is set twice: remove one of them'),
@@ -319,7 +319,7 @@ def bad_files(_):
                 (good.replace("[group main]", ""), "no section [group NAME]"),
                 (good.replace("[group main]", "[group a b]"), "not a name \"a b\""),
                 (good.replace("delay = 20ms", "algorithm = buly", 1), "did you mean bully?"),
-                (good.replace("delay = 20ms", "preempt = maybe", 1), "expected no, yes or after 30s"),
+                (good.replace("delay = 20ms", "preempt = maybe", 1), "expected no, yes or for example after 30s"),
                 (good.replace("delay = 20ms", "rho = 1", 1), "not a percentage \"1\""),
                 (good.replace("delay = 20ms", "just words", 1), ":7: not a key and a value"),
                 ("\0" + good, "not a text file"), ("", "[cluster] has no id"), ("x" * 70000, "the file is too long")):

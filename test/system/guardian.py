@@ -540,7 +540,7 @@ def run_loses_its_leader(disturb):
             run.terminate()
             run.wait()
         said = p.log(p.first)
-        for false in ("stands still", "without a word", "without saying", f"stopped leading ({p.first} is not"):
+        for false in ("stands still", "without a word", "without reporting", f"stopped leading ({p.first} is not"):
             holds("a false message of the daemon:", false not in said, said)
         holds("a false message of the run:", "the daemon has ended" not in p.log("run"), p.log("run"))
 
@@ -625,7 +625,7 @@ def reports_its_end_and_disconnects(_):
             t.close()
             os.kill(p.pid(p.first), signal.SIGCONT)
         wait("each report was read", lambda: p.times_in_history("all work has stopped") == 20)
-        holds("no other end is reported", "without saying" not in p.log(p.first), p.log(p.first)[-900:])
+        holds("no other end is reported", "without reporting" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
         for i in range(300):  # more channels than the guardian has room for

@@ -199,7 +199,7 @@ def all_decline(_):
             p.start()
 
             def failures(name):
-                return [line.split()[0] for line in p.log(name).splitlines() if f"{hook} exits with 2: {words}" in line]
+                return [line.split()[0] for line in p.log(name).splitlines() if f"{hook} exited with status 2: {words}" in line]
             name = wait("five failures", lambda: next((n for n in p.names if len(failures(n)) >= 5), None))
             at = [datetime.datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp() for date in failures(name)]
             for nth in range(1, 4):
@@ -535,7 +535,7 @@ def hook_parent_killed(_):
         before = len(p.log(leader))
         os.kill(parent, signal.SIGKILL)
         wait("the process of the hook is gone", lambda: not is_sleep(pid, 654))
-        wait("the leader resigned", lambda: "could not be run, or was killed: it resigns" in p.log(leader)[before:] or
+        wait("the leader resigned", lambda: "could not be run, or was killed: this member resigns" in p.log(leader)[before:] or
              lost_its_lease(p, leader, before))
 
 
