@@ -667,7 +667,7 @@ def hostile_paths(_):
             count = len(p.notes())
             hurt(p)
             p.elect("a", "resign", "--force", "--timeout", "1")  # there is no other member to take over
-            wait(f"{hurt.__name__}: the log reports it", lambda: "pre-leader is not to be trusted: it declines" in p.log("a") or
+            wait(f"{hurt.__name__}: the log reports it", lambda: "pre-leader is not trusted: this member declines" in p.log("a") or
                  "pre-leader could not be run" in p.log("a"))
             holds("the member does not lead", not p.group("a").get("leads"), hurt.__name__)
             holds("the log reports the reason", "error   main: pre-leader cannot be run (/" in p.log("a"), p.log("a"))
