@@ -156,8 +156,8 @@ static void check_group(struct daemon *d, unsigned group)
                "elect resume -g %s", name);
     if (h->failures > 0)
         remedy(find(&d->doctor, DOCTOR_WARNING, "hooks", (int)group, name,
-                    "pre-leader or on-leader failed in each of the last %u offices of this member",
-                    h->failures),
+                    "pre-leader or on-leader failed in the last %u office%s of this member",
+                    h->failures, h->failures == 1 ? "" : "s"),
                "read what the hook printed in the log, and run it by hand");
 }
 

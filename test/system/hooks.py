@@ -257,7 +257,7 @@ def fails_repeatedly(_):
         failed = {n.node for n in p.notes(begun=False) if n.node in "bc" and n.hook == "on-leader"}
         for n in failed:
             wait("on-follower runs", lambda: "on-follower" in p.hooks_of(n))
-            wait("the log reports the failure", lambda: "on-leader exits with 2: it resigns" in p.log(n) or lost_its_lease(p, n))
+            wait("the log reports the failure", lambda: "on-leader exited with status 2: this member resigns" in p.log(n) or lost_its_lease(p, n))
 
 
 def outcomes(p, name):
@@ -567,7 +567,7 @@ def not_undone_on_resignation(_):
         p.elect(leader, "resign")
         seen = look.wait()
         holds("the others wait for the lease", seen and seen[0] >= until - 5000, seen, until)
-        wait("the log reports it", lambda: "on-follower exits with 2: others wait until its lease is over" in p.log(leader))
+        wait("the log reports it", lambda: "on-follower exited with status 2: the other members wait until the lease is over" in p.log(leader))
 
 
 # ---- many changes ----
