@@ -911,9 +911,9 @@ MUTANTS = {
     "one user may take all places": (
         "daemon/control.c", " && crowd.same < CONTROL_FEW", "", "control one too many is refused"),
     "a client that waits for its turn is disconnected": (
-        "daemon/control.c", "!client->asked && peek(", "client->asked && peek(", "control who has asked waits for its turn"),
+        "daemon/control.c", "!client->asked && peek(", "client->asked && peek(", "control a client that has asked waits for its turn"),
     "a disconnected client is read again": (
-        "daemon/control.c", "    epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);\n", "", "control who is let go is forgotten"),
+        "daemon/control.c", "    epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);\n", "", "control a disconnected client is forgotten"),
     "watchers count as other clients": (
         "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted apart"),
     "a slow member uses the time of all": (

@@ -396,7 +396,7 @@ def guardian_killed_and_not_undone(_):
             seen = look.wait()
             holds("the others wait for the lease", seen and seen[0] >= until - 5000, hook, seen, until)
             wait("on-follower was run", lambda: "on-follower" in p.hooks_of(leader))
-            wait("the log reports it", lambda: hook == "on-leader" or "others wait until its lease is over" in p.log(leader))
+            wait("the log reports it", lambda: hook == "on-leader" or "the other members wait until the lease is over" in p.log(leader))
 
 
 @case
