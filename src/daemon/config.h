@@ -42,7 +42,7 @@
     X(CLUSTER, MAX_LEASE, "max-lease", "TIME",                                                     \
       "the longest lease that is ever used: never reduce it; default: 10s")                        \
     X(CLUSTER, DELAY, "delay", "TIME", "how long a message may take; default: 20ms")               \
-    X(CLUSTER, RHO, "rho", "PERCENT", "largest error of the rate of a clock; default: 1%")          \
+    X(CLUSTER, RHO, "rho", "PERCENT", "largest error of the rate of a clock; default: 1%")         \
     X(CLUSTER, ALGORITHM, "algorithm", "NAME", "bully, ring, active-ring or chang-roberts")        \
     X(CLUSTER, TELL_LOWER, "tell-lower", "YES",                                                    \
       "no, or yes: with bully, tell members of lower rank when an election starts")                \

@@ -540,7 +540,7 @@ def run_loses_its_leader(disturb):
             run.terminate()
             run.wait()
         said = p.log(p.first)
-        for false in ("stands still", "without a word", "without reporting", f"stopped leading ({p.first} is not"):
+        for false in ("has not reported", "without reporting", f"stopped leading ({p.first} is not"):
             holds("a false message of the daemon:", false not in said, said)
         holds("a false message of the run:", "the daemon has ended" not in p.log("run"), p.log("run"))
 
