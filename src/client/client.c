@@ -256,9 +256,9 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     return error;
 }
 
-/* Returns false if no daemon would give this answer. The time that is left is cut to the lease: it
- * can be longer if the lease was shortened a moment ago. It can be negative if the office ended
- * while the daemon was answering. */
+/* Returns false if no daemon would give this answer. Caps the time that is left at the lease: a
+ * lease that was shortened a moment ago can leave more. The time can be negative if the office
+ * ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {

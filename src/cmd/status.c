@@ -114,7 +114,7 @@ int cmd_status(int argc, char **argv)
         .name = "status",
         .usage = "status [-g GROUP] [OPTIONS]",
         .text =
-            "Show on one screen the leader and since when it leads, the quorum, the work on this "
+            "Show on one screen the leader and how long it has led, the quorum, the work on this "
             "machine, all members, and the worst finding.\nExit: 0 success; 1 no such group; 3 "
             "no daemon answers; 64 bad usage; 78 configuration refused."};
     return show_status(&spec, argc, argv, status_print, NULL);

@@ -11,7 +11,7 @@
 #define MILLISECOND  1000
 #define SECOND       1000000
 #define LASTS        3   /* evaluations after which a finding is logged, or counts as cleared */
-#define HOOKS_EVERY  60  /* ticks between two checks of the files of hooks */
+#define HOOKS_EVERY  60  /* ticks between two checks of the hook files */
 #define ASK_EVERY    10  /* ticks between two questions to a peer */
 #define FEW_SYNCS    10  /* with fewer writes the disk is not judged */
 #define MANY_SYNCS   100 /* with fewer writes the 99th percentile is not used */

@@ -14,7 +14,7 @@
  *  6. sends the testament, on all links, three times, unless the lease is over by then.
  *
  * A member that is stopped (SIGSTOP) is not dead. If the guardian dies, the member runs on-follower
- * where it is due, hands over and ends.
+ * if it is due, hands over and ends.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
 #define ELECT_DAEMON_GUARDIAN_H

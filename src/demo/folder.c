@@ -90,7 +90,7 @@ void folder_remove(const char *path)
 }
 
 /* Removes a folder if its lock is free, because its demonstration has ended then. Also removes an
- * empty folder; if its demonstration was about to create the lock, it makes another folder. */
+ * empty folder; a demonstration that was about to create its lock there makes another folder. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);

@@ -91,8 +91,8 @@ static unsigned parted(const struct script *s)
     return fine ? agreed_on_new(s) : CLUSTER_MEMBERS;
 }
 
-/* Waits until a leader fulfils the condition, still does so a moment later, and all members have
- * reported their steps until then. Returns false, with a complaint if it took too long. */
+/* Waits until a leader fulfils the condition and still fulfils it a moment later, and until all
+ * members have reported their steps up to that point. Returns false, with a complaint if it took too long. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;

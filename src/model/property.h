@@ -15,7 +15,7 @@
       "agreement can be reached from every world, once faults stop")                               \
     X(TERMINATION, "termination", "every election ends, once faults and new elections stop")       \
     X(ONE_PER_TERM, "one-per-term",                                                                \
-      "mandate: no term is led twice, in two offices or by two incarnations")                      \
+      "mandate: no term has two leaders, two offices or two incarnations of its leader")           \
     X(RISING_GRANTS, "rising-grants", "mandate: no voter grants a smaller term than before")       \
     X(RISING_TOKENS, "rising-tokens",                                                              \
       "mandate: every office has a larger token than all offices before it")                       \

@@ -327,8 +327,8 @@ def killed_with_a_holder(_):
 
 @case
 def holder_without_a_word(_):
-    """A run disconnects without reporting that its work has ended: no testament is sent, and no other work starts before this
-    work must have stopped."""
+    """A run disconnects without reporting that its work has ended: no testament is sent, and no other work starts before the
+    deadline by which the work must have stopped."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
