@@ -23,7 +23,7 @@ const struct world *hold_format(const char *format, ...) __attribute__((format(p
 /* Returns the numbers in a set as text: "0,3,4,". */
 const char *list(uint64_t set);
 
-/* Plays an experiment with a seed and returns its world. All calls return the same static object. */
+/* Plays an experiment with a seed and returns its world: the same static object for all calls. */
 const struct world *hold(const struct experiment *e, uint64_t seed);
 const struct world *hold_words(const char *words);
 const struct play *last_play(void);

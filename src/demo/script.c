@@ -92,7 +92,8 @@ static unsigned parted(const struct script *s)
 }
 
 /* Waits until a leader fulfils the condition and still fulfils it a moment later, and until all
- * members have reported their steps up to that point. Returns false, with a complaint if it took too long. */
+ * members have reported their steps up to that point. Returns false, with a complaint, if that
+ * takes too long. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
