@@ -87,7 +87,6 @@ enum {
     TALK_UNHEALTHY = 64,
     TALK_RESTARTS = 128
 };
-#define TALK_FLAGS 255
 
 /* Numbers are in host byte order; names end in NUL. */
 struct talk {

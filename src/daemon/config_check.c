@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LONGEST_DELAY 1000000 /* microseconds */
+
 /* Returns true if two members share an address, or a member (m == other) has one twice. */
 static bool shares_address(const struct config_member *m, const struct config_member *other)
 {
@@ -67,6 +69,17 @@ static bool check_groups(struct config *c)
     return true;
 }
 
+static bool refuse_renewal(struct config *c, bool is_long)
+{
+    if (c->mandate == ELECT_NO_MANDATE)
+        return config_complain(c, "renewal is out of range", NULL, ": expected 1ms to 60s");
+    if (is_long && c->renewal > 0)
+        return config_complain(c, "renewal is too long", NULL,
+                               ": it must fit three times into the lease");
+    return config_complain(c, "renewal is too short", NULL,
+                           ": it must be more than 0, and at least 3/4 of delay");
+}
+
 static bool check_times(struct config *c)
 {
     struct elect_config e;
@@ -80,26 +93,27 @@ static bool check_times(struct config *c)
         return config_complain(c, "no member may lead", NULL,
                                ": at least one must have role = member");
     case ELECT_TOO_LONG:
-        return config_complain(
-            c, "a time is too long", NULL,
-            ": lease is at most max-lease (raise that first, on all members), delay at most 1s");
+        if (c->delay == 0 || c->delay > LONGEST_DELAY)
+            return config_complain(c, "delay is out of range", NULL,
+                                   ": it must be more than 0 and at most 1s");
+        if (c->mandate == ELECT_NO_MANDATE)
+            return refuse_renewal(c, true);
+        return config_complain(c, "lease is too long", NULL,
+                               ": it is at most max-lease, which must be raised first, on all "
+                               "members");
     case ELECT_LEASE_TOO_SHORT:
         snprintf(text, sizeof text, ": with a delay of %g ms it must be longer than %g ms",
                  c->delay / 1e3, (double)elect_shortest_office(&e) / 1e3);
         return config_complain(c, "lease is too short", NULL, text);
-    case ELECT_RENEWAL_TOO_LONG:
-        return config_complain(c, "renewal is too long", NULL,
-                               ": it must fit three times into the lease");
-    case ELECT_RENEWAL_TOO_SHORT:
-        return config_complain(c, "renewal is too short", NULL,
-                               ": it must be at least 3/4 of delay");
+    case ELECT_RENEWAL_TOO_LONG: return refuse_renewal(c, true);
+    case ELECT_RENEWAL_TOO_SHORT: return refuse_renewal(c, false);
     case ELECT_EMPTY:
     case ELECT_TOO_MANY:
     case ELECT_TWICE:
     case ELECT_DRIFT_TOO_LARGE:
     case ELECT_UNKNOWN_ALGORITHM: break;
     }
-    return config_complain(c, "the times do not fit together", NULL, "");
+    return config_complain(c, "rho is too large", NULL, ": it must be below 50%");
 }
 
 bool config_check(struct config *c)

@@ -24,14 +24,22 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
+/* Returns why a difference may not be applied even by a restart; NULL: there is none. */
+static const char *what_never_changes(const struct config *old, const struct config *new)
+{
+    if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
+        return "the cluster's id never changes: restore it; nothing has changed";
+    if (new->max_lease < old->max_lease)
+        return "max-lease never becomes smaller: restore it; nothing has changed";
+    return NULL;
+}
+
 /* Returns the name of the first difference that a running member cannot apply; NULL: none. */
 static const char *what_cannot_change(const struct daemon *d, const struct config *new)
 {
     const struct config *old = &d->config;
     const char *what = NULL;
     const struct config_member *me = &new->member[d->me - old->member];
-    if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
-        return "the cluster's id";
     if (strcmp(old->key_file, new->key_file) != 0)
         return "key-file";
     if (strcmp(old->state_dir, new->state_dir) != 0)
@@ -40,8 +48,6 @@ static const char *what_cannot_change(const struct daemon *d, const struct confi
         return "run-dir";
     if (old->algorithm != new->algorithm || old->mandate != new->mandate)
         return old->mandate != new->mandate ? "mandate" : "algorithm";
-    if (new->max_lease < old->max_lease)
-        return "max-lease (to a smaller value)";
     if (strcmp(old->run_group, new->run_group) != 0)
         return "run-group";
     if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
@@ -165,6 +171,9 @@ static bool reload(struct daemon *d, struct text *done, struct text *complaint)
         *complaint = new.complaint;
         return false;
     }
+    const char *never = what_never_changes(&d->config, &new);
+    if (never != NULL)
+        return text_refuse(complaint, never);
     const char *what = what_cannot_change(d, &new);
     if (what != NULL) {
         text_add(complaint, what);

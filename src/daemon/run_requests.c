@@ -177,8 +177,14 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
 
 bool run_request_is_valid(const struct talk *t, size_t length)
 {
+    static const uint8_t flags[TALK_WORD_COUNT] = {[TALK_HOLD] = TALK_NOW | TALK_LOOSE |
+                                                                 TALK_CGROUP | TALK_NAMESPACE |
+                                                                 TALK_YIELDS | TALK_UNHEALTHY,
+                                                   [TALK_ASK] = TALK_RESTARTS,
+                                                   [TALK_EMPTY] = TALK_YIELDS | TALK_FAILED,
+                                                   [TALK_HEALTH] = TALK_UNHEALTHY};
     return length == sizeof *t && t->magic == TALK_MAGIC && t->word <= TALK_HEALTH &&
-           t->group[TALK_NAME - 1] == '\0' && (t->flags & ~TALK_FLAGS) == 0;
+           t->group[TALK_NAME - 1] == '\0' && (t->flags & ~flags[t->word]) == 0;
 }
 
 void run_request(struct run_connection *c, const struct talk *asked)

@@ -177,7 +177,7 @@ static size_t say(unsigned i, const uint8_t *bytes, size_t length)
     if (crowd[i] == NULL)
         return used;
     w.word = used > 0 ? bytes[0] % (TALK_WORD_COUNT + 1) : 0;
-    w.flags = used > 1 ? bytes[1] & TALK_FLAGS : 0;
+    w.flags = used > 1 ? bytes[1] : 0;
     w.left = used > 2 ? bytes[2] * 100 : 0;
     if (used > 3 && bytes[3] < 64)
         memcpy(w.group, bytes[3] < 32 ? "b" : "nowhere", 2);

@@ -284,8 +284,9 @@ def starts_before_the_daemon(place):
     place.program.until("^works")
 
 
-LIES = {"magic": "no daemon", "short": "no daemon", "long": "no daemon", "no-lease": "no daemon",
-        "no-token": "no daemon", "group": "no daemon", "endless": "no daemon", "word": "no daemon",
+NOT_A_DAEMON = "not from an elect daemon"
+LIES = {"magic": NOT_A_DAEMON, "short": NOT_A_DAEMON, "long": NOT_A_DAEMON, "no-lease": NOT_A_DAEMON,
+        "no-token": NOT_A_DAEMON, "group": NOT_A_DAEMON, "endless": NOT_A_DAEMON, "word": NOT_A_DAEMON,
         "stamp": "not answered", "mute": "not answered", "refuse": "no such group"}
 
 

@@ -224,7 +224,7 @@ def split_brain(_):
         t.press("h")
         t.leader()
         t.shows(r"^ \d leads$")
-        wait("the leader refuses to resign", lambda: "refuses: with mandate = none" in t.screen() or t.press("r"))
+        wait("the leader refuses to resign", lambda: "refuses: cannot hand over with mandate = none" in t.screen() or t.press("r"))
         t.press("q")
         holds("exit", t.status() == "0", t.status())
         t.gone()
@@ -370,11 +370,11 @@ def by_guardian_or_lease(out):
     """If both the member and its guardian die, the others wait for the lease. If the guardian survives, the others hear of the
     leader's end, unless the guardian stalls for longer than a lease. Returns True if they heard of it."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
-    said = re.compile(r"is\s+dead,\s+says\s+its\s+guardian")
+    said = re.compile(r"died\s+\(reported\s+by\s+its\s+guardian\)")
     for act in acts["is lost: kill -9"]:
         holds("no guardian reports the death", not said.search(act), act)
     act = acts["crashes: kill -9"][-1]  # an act is repeated if its victim no longer led
-    holds("the guardian reports the death, or the lease ends", said.search(act) or re.search(r"hears\s+nothing\s+of", act), act)
+    holds("the guardian reports the death, or the lease ends", said.search(act) or re.search(r"hears\s+nothing\s+from", act), act)
     return said.search(act) is not None
 
 

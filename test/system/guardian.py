@@ -832,7 +832,7 @@ def refused(_):
         wait("the daemon runs", lambda: p.group("a"))
         with Talker(p.socket("a", "run")) as t:
             said = t.hold()
-            holds("without a mandate", said.word == "REFUSED" and "without a mandate" in said.why, said)
+            holds("without a mandate", said.word == "REFUSED" and "with mandate = none" in said.why, said)
 
 
 # ---- faults at every moment ----

@@ -223,12 +223,17 @@ def reload(_):
                 ("[cluster]\n", "[cluster]\nkey-file = other\n", "key-file"), ("[cluster]\n", "[cluster]\nrun-dir = /tmp\n", "run-dir"),
                 ("[group main]", "[group other]", "the groups"), ("[group main]", "[group main]\n[group more]", "the groups"),
                 ("id = 1\n", "id = 9\n", "the id of a member"), ("id = 1\n", "id = 1\npriority = 3\n", "the priority of a member"),
-                ("max-lease = 40s", "max-lease = 35s", "max-lease (to a smaller value)"),
                 (f"127.0.0.1:{p.ports[leader]}", f"127.0.0.1:{port}", "the address of this member"),
                 ("[group main]", f"[member z]\nid = 44\naddress = 127.0.0.1:{port}\n[group main]", "the members")):
             p.edit(old, new)
             expect(what, p.elect(leader, "reload") if what not in ("state-dir", "run-dir") else
                    answered("reload", "-S", p.socket(leader)), 1, err=(f"{what} cannot change while a member runs", "nothing has changed"))
+            p.conf.write_text(good)
+        cluster = re.search(r"^id = ([0-9a-f]{32})$", good, re.M).group(1)
+        for old, new, why in (("max-lease = 40s", "max-lease = 35s", "max-lease never becomes smaller: restore it; nothing has changed"),
+                              (cluster, cluster[::-1], "the cluster's id never changes: restore it; nothing has changed")):
+            p.edit(old, new)
+            expect(why, p.elect(leader, "reload"), 1, err=why)
             p.conf.write_text(good)
         text = good.replace("[cluster]\nid = ", "[cluster]\nid = 00", 1)
         p.conf.write_text(text)

@@ -357,8 +357,12 @@ static void missing_and_inconsistent_values_are_reported(void **state)
         WHOLE "[member c]\nid = 3\naddress = 127.0.0.1:9, 127.0.0.2:9\n",
         "x.conf: member \"c\" has more or fewer addresses than the first member: expected one for "
         "each link");
-    refused(WITH("lease = 20s\n"), "x.conf: a time is too long: lease is at most max-lease "
-                                   "(raise that first, on all members), delay at most 1s");
+    refused(WITH("lease = 20s\n"), "x.conf: lease is too long: it is at most max-lease, which must "
+                                   "be raised first, on all members");
+    refused(WITH("delay = 0ms\n"), "x.conf: delay is out of range: it must be more than 0 and at "
+                                   "most 1s");
+    refused(WITH("renewal = 0ms\n"), "x.conf: renewal is too short: it must be more than 0, and at "
+                                     "least 3/4 of delay");
     refused(WITH("lease = 100ms\nrenewal = 20ms\n"),
             "x.conf: lease is too short: with a delay of 20 ms it must be longer than 160 ms");
     refused(WITH("mandate = none\n"),
