@@ -154,7 +154,7 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
 }
 
 /* Returns true, with a text that names the members, if members that are down may lack the key that
- * is in use after the change. They can still return while the other key is not removed. */
+ * is in use after the change. They can still return until the other key is removed. */
 static bool key_locks_out(const struct daemon *d, uint8_t number, bool use, bool force,
                           char text[JOURNAL_TEXT])
 {
@@ -218,7 +218,7 @@ static void answer_key_remove(struct daemon *d, struct control_client *client, j
 
 static const struct {
     const char *verb;
-    enum control_which which; /* the socket that accepts it */
+    enum control_which which; /* the socket that accepts this verb */
     void (*answer)(struct daemon *d, struct control_client *client, json_t *request);
 } questions[] = {
     {"status", CONTROL_STATUS, query_status},   {"is-leader", CONTROL_STATUS, query_is_leader},

@@ -28,12 +28,12 @@ void query_watch(struct daemon *d, struct control_client *client, json_t *reques
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
 /* Returns the ranks of the members that are up, this one included. */
 elect_set query_up(const struct daemon *d);
-/* Returns which members that may lead stand aside, as far as this member knows. The leader knows it
- * of all members, and so does every member while there is no leader. A follower knows it only of
- * itself and its leader. */
+/* Returns the members that may lead but stand aside, as far as this member knows. The leader knows
+ * this about all members, and so does every member while there is no leader. A follower knows it
+ * only about itself and its leader. */
 elect_set query_aside(const struct daemon *d, unsigned group);
-/* Returns true if the member was heard within the suspicion time, so that it can answer or take an
- * office now. */
+/* Returns true if the member was heard within the suspicion time, that is, recently enough to
+ * answer or to take an office now. */
 bool query_hears(const struct daemon *d, uint16_t id);
 /* Returns the keys of the member, by number; the first is the one in use. */
 json_t *query_keys(const struct daemon *d);

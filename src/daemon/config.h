@@ -11,8 +11,8 @@
  *     [group scheduler]
  *
  * The files *.conf in the folder conf.d beside it are read after it, in the order of their names,
- * as if appended to it. Relative paths start at the folder of the file. Only the first mistake is
- * reported, in one line: "FILE:LINE: what is wrong, and what to do".
+ * as if appended to it. Relative paths are resolved from the folder of the file. Only the first
+ * mistake is reported, in one line: "FILE:LINE: what is wrong, and what to do".
  */
 #ifndef ELECT_DAEMON_CONFIG_H
 #define ELECT_DAEMON_CONFIG_H
@@ -121,7 +121,7 @@ struct config {
     char group[STORE_GROUPS][CONFIG_NAME];
     bool lead_only_with_runner[STORE_GROUPS];
     struct text complaint; /* the first mistake */
-    size_t reason;         /* the offset in it of the text after file and line */
+    size_t reason;         /* where the text after FILE:LINE begins in it */
 };
 
 /* Reads the file and its conf.d. Returns false, with a complaint, if there is a mistake. */
@@ -134,7 +134,7 @@ bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
                       void (*visit)(void *context, const char *path), void *context);
 
 /* Parses a configuration from a text, without conf.d. `path` is the name of the file in complaints,
- * and its folder the start of relative paths. */
+ * and relative paths are resolved from its folder. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
 /* Returns why no member can have this address, as the rest of a sentence that begins with the

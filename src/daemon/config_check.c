@@ -1,6 +1,6 @@
 /* Checks that the values of a configuration fit together: no two members are alike, the algorithm
- * supports the options, and the times are consistent. Any other configuration could not work, or
- * not safely, and is refused. */
+ * supports the options, and the times are consistent. A configuration that fails a check could not
+ * work, or not safely, so it is refused. */
 #include "config_internal.h"
 
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #define SECOND       1000000u
 #define SHORT_MEMBER '@'   /* inih sees [member NAME] as [@N] */
 #define SHORT_GROUP  '%'   /* and [group NAME] as [%N] */
-#define CONFIG_BYTES 65536 /* of a file, at most */
+#define CONFIG_BYTES 65536 /* most bytes of a file */
 
 static const struct {
     enum config_section section;
@@ -33,15 +33,15 @@ static const struct {
 
 _Static_assert(KEY_COUNT <= 64, "a bit for each key");
 
-/* The state of the parser. A section may occur in several files, but once in each, and a key once
- * in all of them: a second value would silently replace the first one. */
+/* The state of the parser. A section may occur in several files, but only once in each. A key may
+ * occur only once in all of them, because a second value would silently replace the first one. */
 struct reader {
     struct config *c;
     /* 1 << enum config_key: the keys that were set */
     uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
     /* the sections that occurred in this file */
     bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS];
-    bool fine; /* no file had a mistake so far */
+    bool fine; /* no file has had a mistake so far */
 };
 
 /* ---- lines ---- */
@@ -71,7 +71,7 @@ static struct config_member *member_of(struct config *c, const char *name)
     return m;
 }
 
-/* Returns the index of a group; the number of groups if there is none of that name. */
+/* Returns the index of a group; the number of groups if no group has that name. */
 static unsigned group_index(const struct config *c, const char *name)
 {
     unsigned i = 0;
@@ -176,7 +176,7 @@ static void shorten(char kind, unsigned index, char *at, const char *end)
 }
 
 /* Reads all sections before the keys, because inih does not report a section without keys, and a
- * group needs none. Returns the line of the first section with a mistake, or 0. */
+ * group needs no keys. Returns the line of the first section with a mistake, or 0. */
 static int take_sections(struct reader *r, char *text)
 {
     int line = 1;

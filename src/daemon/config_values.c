@@ -1,5 +1,5 @@
-/* Parses the value of one key of the configuration: a duration, a path, an address, or one of some
- * words. Each function reports a wrong value in one line, with what it expected. */
+/* Parses the value of one key of the configuration: a duration, a path, an address, or one of a few
+ * fixed words. Each function reports a wrong value in one line, together with what it expected. */
 #include "config_internal.h"
 
 #include "../base/parse.h"

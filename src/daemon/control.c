@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 1000 /* milliseconds in which a client sends its request, and reads its answer */
-#define BEHIND   (1 << 16) /* bytes that a watcher may not have read yet */
+#define PATIENCE 1000 /* milliseconds for a client to send its request, and to read its answer */
+#define BEHIND   (1 << 16) /* bytes that a watcher may leave unread */
 #define BACKLOG  1024      /* connections that wait in the kernel to be accepted */
 #define OTHERS   512       /* descriptors that the process needs besides its clients */
 
@@ -33,8 +33,8 @@ const char *control_name(enum control_which which)
 
 /* ---- the end of a conversation ---- */
 
-/* A disconnected client may still be in use further up the stack, so that it is freed only in a
- * later turn of the loop. */
+/* A disconnected client may still be in use further up the stack, so it is freed only in a later
+ * turn of the loop. */
 static void free_gone(struct control *c)
 {
     for (struct control_client *client; (client = c->gone) != NULL;) {
@@ -86,7 +86,7 @@ static bool peek(const struct control_client *client, char text[CONTROL_REQUEST]
 }
 
 /* Handles a client whose deadline is over. A client whose request has arrived in time, but was not
- * read yet, goes on waiting. */
+ * read yet, keeps waiting. */
 static void end_patience(struct control_client *client)
 {
     char text[CONTROL_REQUEST];
@@ -124,7 +124,7 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-/* Keeps bytes that the kernel does not accept now. Returns false if that is not possible. */
+/* Keeps the bytes that the kernel does not accept now. Returns false if it cannot keep them. */
 static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
     struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
@@ -263,7 +263,8 @@ static struct crowd crowd_of(const struct control *c, enum control_which which, 
     return crowd;
 }
 
-/* The last places are reserved for users that have few clients, so that no user occupies all. */
+/* The last places are reserved for users that have few clients, so that no user can occupy all
+ * places. */
 static bool has_place(const struct control *c, enum control_which which, uid_t user)
 {
     struct crowd crowd = crowd_of(c, which, false, user);
@@ -297,9 +298,9 @@ static void welcome(struct control *c, enum control_which which, int fd, const s
     set_due(client, PATIENCE);
 }
 
-/* Accepts one connection. Allocates nothing for one that exceeds the limit. uv_listen() would
- * accept until no connection is left, so that a user who connects as fast as possible could keep
- * the member from renewing its lease. */
+/* Accepts one connection, and allocates nothing for a connection beyond the limit. uv_listen()
+ * would accept connections until none is left, and so a user who connects as fast as possible could
+ * keep the member from renewing its lease. */
 static void connected(uv_poll_t *poll, int status, int events)
 {
     struct control_door *door = poll->data;
@@ -368,7 +369,7 @@ int control_bind(const char *path, int type, mode_t mode, struct text *complaint
 }
 
 /* Returns how many clients a socket may have: fewer than CONTROL_CLIENTS if the process may not
- * open so many descriptors. */
+ * open that many descriptors. */
 static unsigned most_clients(void)
 {
     const rlim_t wanted = OTHERS + CONTROL_COUNT * CONTROL_CLIENTS, least = 2 * CONTROL_RESERVED;
@@ -383,7 +384,7 @@ static unsigned most_clients(void)
     return (unsigned)(most < least ? least : most < CONTROL_CLIENTS ? most : CONTROL_CLIENTS);
 }
 
-/* Does what is needed once, before the first socket is opened. */
+/* Does the setup that is needed once, before the first socket is opened. */
 static bool prepare(struct control *c)
 {
     if (c->most != 0)

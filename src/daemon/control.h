@@ -5,7 +5,8 @@
  *
  * In each turn of the loop one connection of each socket is accepted, and one client is served, so
  * that a thousand clients delay the member no longer than one client does. A request stays in the
- * kernel until all of it has arrived: until then a client costs a descriptor and the struct below.
+ * kernel until all of it has arrived: until then a client costs only a descriptor and the struct
+ * below.
  *
  *     status    0660    queries; for the group that the daemon runs as
  *     admin     0600    changes; for the user that the daemon runs as, and root
@@ -23,11 +24,11 @@
 #include <uv.h>
 
 #define CONTROL_REQUEST  4096 /* bytes */
-#define CONTROL_CLIENTS  1280 /* of a socket, besides watchers */
-#define CONTROL_RESERVED 256  /* of those, for users with fewer than CONTROL_FEW clients */
+#define CONTROL_CLIENTS  1280 /* most clients of a socket, besides watchers */
+#define CONTROL_RESERVED 256  /* places of these, for users with fewer than CONTROL_FEW clients */
 #define CONTROL_FEW      16
 #define CONTROL_WATCHERS 64 /* of a socket */
-#define CONTROL_WATCHES  16 /* of those, of one user */
+#define CONTROL_WATCHES  16 /* most watchers of one user */
 #define CONTROL_NEVER    UINT64_MAX
 
 /* The prefix of every refusal after which the same request may succeed later. */
@@ -44,9 +45,9 @@ struct control_client {
     uid_t user;
     pid_t pid;
     bool asked, last, closing, watches;
-    uint64_t due;  /* deadline, by uv_now(): to send a request, to be answered, or to read that */
+    uint64_t due;  /* deadline, by uv_now(): to send a request, to get an answer, or to read it */
     char *rest;    /* bytes for the client that the kernel has not accepted yet; NULL: none */
-    size_t length; /* of `rest` */
+    size_t length; /* the length of `rest` */
     struct control_client *next;
     /* If the answer comes later: */
     bool waits;
@@ -99,7 +100,8 @@ void control_tell(struct control_client *client, json_t *line);
 /* Lets the client wait for an answer by control_answer(). If there is none within `patience`
  * milliseconds, the client is refused with the reason `late`. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
-/* To be called every second: accepts connections again after the process had no descriptor left. */
+/* To be called every second: accepts connections again after the process had run out of
+ * descriptors. */
 void control_tick(struct control *c);
 void control_close(struct control *c);
 

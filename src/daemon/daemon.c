@@ -152,7 +152,7 @@ static void show(void *context, unsigned group)
     memcpy(w->because, w->cause, sizeof w->because);
     if (w->because[0] == '\0' && before.leads) /* the step that found it has another reason */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
-    else if (w->because[0] == '\0') /* a heartbeat, or its absence: these rules have no words */
+    else if (w->because[0] == '\0') /* a heartbeat, or its absence, whose rules have no words */
         snprintf(w->because, sizeof w->because, "%s%s%s", shown.known ? "" : "no heartbeat from ",
                  config_name(&d->config, shown.known ? shown.leader : before.leader),
                  shown.known ? " reports that it leads" : "");
@@ -231,8 +231,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
              t.bytes);
 }
 
-/* Returns true if the same refusal of a peer was logged less than a minute ago. Otherwise a peer,
- * or an attacker who repeats its packets, could fill the log. */
+/* Returns true if the same refusal of a peer was logged less than a minute ago. Without this check,
+ * a peer, or an attacker who repeats its packets, could fill the log. */
 static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, id) - d->config.member);
@@ -255,7 +255,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
-    const char *cause = strstr(what, ": "); /* the text after it */
+    const char *cause = strstr(what, ": "); /* the cause follows the colon */
     char text[JOURNAL_TEXT];
     if (is_repeated(d, id, news))
         return;
@@ -383,8 +383,8 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends the daemon when every office was handed over, or its lease is over, and no on-follower is
- * left to run. */
+/* Ends the daemon when every office has been handed over or has expired, and no on-follower is left
+ * to run. */
 static void leave(struct daemon *d)
 {
     bool holds = hooks_reap(&d->work);
@@ -398,7 +398,7 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-/* Begins to stop: hands over every office, and seeks no other one meanwhile. */
+/* Begins to stop: hands over every office, and seeks no new one meanwhile. */
 static void stop(struct daemon *d, enum level level, const char *why)
 {
     if (d->stopping)
@@ -451,7 +451,7 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     d->control.loop = &d->loop;
     d->control.ask = answer_request;
     d->control.context = d;
-    mkdir(d->config.run_dir, 0755); /* if it neither exists nor can, control_open() reports it */
+    mkdir(d->config.run_dir, 0755); /* control_open() reports a missing folder */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         config_socket_path(&d->config, d->me->peer.id, control_name((enum control_which)i), path);
         if (!control_open(&d->control, (enum control_which)i, path, complaint))

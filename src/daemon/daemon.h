@@ -60,7 +60,7 @@ struct daemon {
     uint32_t inquiries;
     struct {
         unsigned tick, count;
-    } told[SESSION_PEERS]; /* how many notes of each member were answered in this second */
+    } told[SESSION_PEERS]; /* how many notes from each member were answered in this second */
     struct resolver resolver;
     sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member */
     struct watched group[STORE_GROUPS];
@@ -84,7 +84,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
 
 /* Logs an entry with its group (-1: none), its leader and its term. */
 void daemon_note(struct daemon *d, const struct journal_note *note);
-/* The same for an entry that has only a text. */
+/* Logs an entry that has only a text. */
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
 /* Logs a warning if the configuration is valid but unwise. */
 void daemon_log_warning(struct daemon *d);
@@ -113,7 +113,8 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
 /* Sends a note to another member; it may be lost. Takes over the reference. */
 void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
-/* Returns the index of a peer for elect_member_peer(), or the number of peers if it is not one. */
+/* Returns the index of a peer for elect_member_peer(), or the number of peers if that member is not
+ * a peer. */
 unsigned inquiry_peer(const struct daemon *d, uint16_t id);
 /* Handles a note from another member: a question, an answer, or an order. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);

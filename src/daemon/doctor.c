@@ -15,9 +15,9 @@
 #define ASK_EVERY    10  /* ticks between two questions to a peer */
 #define FEW_SYNCS    10  /* with fewer writes the disk is not judged */
 #define MANY_SYNCS   100 /* with fewer writes the 99th percentile is not used */
-#define STALL_COUNTS 600 /* seconds after a stall in which it is a finding */
+#define STALL_COUNTS 600 /* seconds for which a stall is a finding */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* by then running peers are heard: they send a HELLO a second */
+#define START        (3 * SECOND) /* running peers are heard by then: they send a HELLO a second */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -55,7 +55,7 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct finding *f, cons
     text_clean(f->remedy);
 }
 
-/* Returns true in the first seconds of a member, in which even a healthy cluster would have the
+/* Returns true during the first seconds of a member, when even a healthy cluster would show the
  * finding. */
 static bool is_too_early(struct daemon *d)
 {
@@ -127,8 +127,8 @@ static void check_readiness(struct daemon *d, unsigned group)
            name);
 }
 
-/* Finds that no leader is known for longer than an election, and the wait for a lease that may
- * still hold, should take. */
+/* Finds that no leader has been known for longer than an election should take, including the wait
+ * for a lease that may still be in force. */
 static void check_leader(struct daemon *d, unsigned group)
 {
     elect_time now = elect_uv_now(), *led = &d->doctor.led[group];
@@ -239,7 +239,7 @@ static void check_settings(struct daemon *d, unsigned i, const struct elect_peer
 }
 
 /* The peer read its clock between the question and the answer, which bounds the difference of the
- * two clocks. A late message widens the bounds, and never makes a correct clock look wrong. */
+ * two clocks. A late message widens the bounds, but never makes a correct clock look wrong. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading)
 {
     struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -258,8 +258,8 @@ void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_tim
         c->first = last;
 }
 
-/* Finds a clock whose rate differs too much: two leaders at a time are impossible only while the
- * rates of no two clocks differ by more than rho. */
+/* Finds a clock whose rate differs too much. A second leader is ruled out only while no two clocks
+ * differ in rate by more than rho. */
 static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_info *p)
 {
     const struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -274,8 +274,8 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
-/* Returns true if the peer leads a group, and has not reported the work there since this member
- * knows that. */
+/* Returns true if the peer leads a group, and has not reported its work there since this member
+ * learned that it leads. */
 static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 {
     bool has = false;
@@ -288,7 +288,8 @@ static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 }
 
 /* Asks peers for their settings and clocks, one question at a time, because only one note to each
- * peer can be pending. A restarted peer may have another clock: the measurement restarts. */
+ * peer can be pending. The measurement restarts when a peer has restarted, because that peer may
+ * then have another clock. */
 static void ask_peers(struct daemon *d)
 {
     struct elect_peer_info p;

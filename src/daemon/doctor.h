@@ -32,12 +32,12 @@ struct finding_seen {
     bool logged;
 };
 
-/* Bounds of how far the clock of a peer was ahead of the clock of this member. */
+/* Bounds on how far the clock of a peer was ahead of the clock of this member. */
 struct clock_reading {
     elect_time at, least, most; /* at: by the clock of this member; 0: never */
 };
 
-/* Bounds of how much faster the clock of a peer runs than the clock of this member. */
+/* Bounds on how much faster the clock of a peer runs than the clock of this member. */
 struct clock_rate {
     uint32_t incarnation;       /* of the peer */
     elect_time asked;           /* when the peer was asked; 0: no answer is awaited */
@@ -46,7 +46,7 @@ struct clock_rate {
     double least, most;
 };
 
-/* The latest report of a peer on the work under its leadership. */
+/* The latest report from a peer about the work under its leadership. */
 struct peer_work {
     elect_time heard; /* 0: never */
     int64_t date;     /* when it was heard, in microseconds since 1970 */

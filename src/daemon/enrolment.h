@@ -31,8 +31,8 @@ bool enroll_others(struct enrolment *e, const struct config *c, struct text *com
 const char *enroll_resolve(const struct config_host *host, sa_family_t family,
                            union elect_address *address);
 
-/* Returns true if an interface of this machine has the address. Binding it would prove nothing:
- * with net.ipv4.ip_nonlocal_bind any address can be bound. */
+/* Returns true if an interface of this machine has the address. Binding it would prove nothing,
+ * because with net.ipv4.ip_nonlocal_bind any address can be bound. */
 bool enroll_is_local(const union elect_address *a);
 
 #endif

@@ -43,7 +43,7 @@ struct estate {
     bool burnt;              /* on-follower failed, so that the testament must not be sent */
     elect_time doubtful;     /* until then work that did not report its end may go on */
     bool led;                /* on-leader was run, and on-follower was not since */
-    pid_t hook_parent;       /* of the hook that runs; 0: none runs */
+    pid_t hook_parent;       /* the parent of the hook that runs; 0: none runs */
     bool cancelled;          /* the hook was told to end */
     bool killed;             /* another process killed the hook parent: its children may live */
     bool cut_short;          /* the latest hook was killed before it could end */
@@ -62,7 +62,7 @@ struct guardian {
     int signals; /* a signalfd */
     pid_t member;
     bool dead;
-    int status; /* of waitpid(), when the member is dead */
+    int status; /* from waitpid(), when the member is dead */
     elect_time died;
     unsigned holders;
     struct holder holder[HOLDERS];
@@ -282,8 +282,8 @@ static bool is_known(const struct guardian *g, pid_t child)
     return known;
 }
 
-/* Kills the processes that a killed hook parent has left, which are children of the guardian now,
- * because it is a subreaper. Returns when none is left. */
+/* Kills the processes that a killed hook parent left behind. They are children of the guardian now,
+ * because the guardian is a subreaper. Returns when none is left. */
 static void kill_strays(struct guardian *g)
 {
     static pid_t child[256];
@@ -331,7 +331,8 @@ static void take_signals(struct guardian *g)
 }
 
 /* Cancels pre-leader and on-leader if their office is over, even if the member is stopped and
- * cannot do so. Returns after how many milliseconds to call it again; -1: no such hook runs. */
+ * cannot do so. Returns in how many milliseconds to call this function again; -1: no such hook
+ * runs. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
@@ -378,8 +379,8 @@ static bool hooks_run(const struct guardian *g)
     return some;
 }
 
-/* Runs on-follower in each group where on-leader was run; unless this is the first try, only where
- * on-follower was killed. Returns false if there is no such group. */
+/* On the first try, runs on-follower in each group where on-leader was run; on later tries, only
+ * where on-follower was killed. Returns false if there is no such group. */
 static bool try_to_undo(struct guardian *g, bool first)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
@@ -401,7 +402,7 @@ static bool try_to_undo(struct guardian *g, bool first)
 }
 
 /* Undoes every on-leader. If on-follower fails, the testament must not be sent. A service manager
- * that stops the unit may also send SIGTERM to hooks, so that a killed on-follower is run again. */
+ * that stops the unit may also send SIGTERM to hooks, so a killed on-follower is run again. */
 static void undo_hooks(struct guardian *g)
 {
     for (unsigned tries = 0; tries < TRIES && try_to_undo(g, tries == 0); tries++) {
@@ -426,8 +427,8 @@ static void send_testament(const struct guardian *g, const struct elect_testamen
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* Returns when the testament of a group is due, or must be looked at again; ELECT_UNSET if it will
- * not be sent any more. */
+/* Returns when the testament of a group is due, or must be checked again; ELECT_UNSET if it will
+ * never be sent. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];

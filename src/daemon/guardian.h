@@ -1,8 +1,8 @@
 /*
- * The guardian: the parent of the process of the member, here called the member. It forks the
- * member before any key is read, so that it has no key. It keeps the sockets of the member, the
- * testaments that the member deposits, and a channel to each run that works under a mandate of the
- * member. It runs the hooks. When the member is dead, as waitpid() reports, the guardian
+ * The guardian: the parent of the process of the member, here called the member. The guardian forks
+ * the member before any key is read, so it never holds a key. It keeps the sockets of the member,
+ * the testaments that the member deposits, and a channel to each run that works under a mandate of
+ * the member. It runs the hooks. When the member is dead, as waitpid() reports, the guardian
  *
  *  1. reads the last notes of the member, which may void a testament;
  *  2. kills the hooks that run, and waits until none of their processes is left;

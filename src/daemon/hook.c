@@ -169,7 +169,7 @@ static void gone(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Returns a descriptor for SIGTERM, which cancels the hook, and SIGCHLD. */
+/* Returns a descriptor that reports SIGTERM, which cancels the hook, and SIGCHLD. */
 static int take_signals(void)
 {
     sigset_t signals;
@@ -194,8 +194,8 @@ static void begin_output(struct launch *l, struct journal *journal)
                     journal->options.json); /* close_all_but() has closed the old one */
 }
 
-/* Closes all descriptors but standard ones and `held`: a hook parent that outlives the process that
- * started it must not keep that process's sockets open. */
+/* Closes all descriptors but the standard ones and `held`. A hook parent may outlive the process
+ * that started it, and must not keep the sockets of that process open. */
 static void close_all_but(int held)
 {
     const int kept = STDERR_FILENO + 1;

@@ -1,9 +1,9 @@
 /*
- * Runs one hook. The guardian does so, or the member if its guardian is dead. The parent of a hook
- * is a separate process, the hook parent, which waits for the hook, ends it at its timeout, and
- * kills every process that the hook leaves. So no process of a hook outlives the hook; work that
- * goes on belongs to elect run. A hook is started without a shell, with a new environment, from a
- * path that only root or this user can change (see trusted.h).
+ * Runs one hook. The guardian runs hooks, or the member does if its guardian is dead. The parent of
+ * a hook is a separate process, the hook parent, which waits for the hook, ends it at its timeout,
+ * and kills every process that the hook leaves. So no process of a hook outlives the hook; work
+ * that must continue belongs under elect run. A hook is started without a shell, with a new
+ * environment, from a path that only root or this user can change (see trusted.h).
  */
 #ifndef ELECT_DAEMON_HOOK_H
 #define ELECT_DAEMON_HOOK_H
@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-/* Outcomes besides the exit status of the hook. Of that, 0 means done, 1 means retry (from
+/* Outcomes besides the exit status of the hook. Exit status 0 means done, 1 means retry (from
  * pre-leader: decline), and any other value means give up. */
 enum {
     HOOK_TIMED_OUT = 124,
@@ -23,9 +23,9 @@ enum {
 
 const char *hook_name(enum hook hook);
 
-/* Returns false, with the name of the hook and the reason, if this user could not run a hook of the
- * configuration. A cluster without this check would elect one member after another, and each would
- * fail to run its hook. */
+/* Returns false, with the name of the hook and the reason, if this user could not run a configured
+ * hook. Without this check, a cluster would elect one member after another, and each would fail to
+ * run its hook. */
 bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
 
 /* Starts a hook. Returns the process id of its hook parent, whose exit status is the outcome; -1 if

@@ -3,7 +3,7 @@
  * parent reads it and logs each line with the name of the hook, its group and its process id. The
  * hook parent never waits for a reader of the log, so that a slow reader never delays the hook. It
  * reads until no process of the hook is left, so that the hook never writes to a broken pipe. A
- * line that is too long is cut; lines beyond a rate are counted, but not logged.
+ * line that is too long is cut; lines beyond a limit per second are counted, but not logged.
  */
 #ifndef ELECT_DAEMON_HOOK_OUTPUT_H
 #define ELECT_DAEMON_HOOK_OUTPUT_H
@@ -19,15 +19,15 @@ struct hook_output {
     const char *hook;           /* the name of the hook */
     pid_t pid;                  /* of the hook */
     int pipe;                   /* the end for reading */
-    size_t length;              /* of the line so far; HOOK_OUTPUT_LINE + 1 if it is cut */
+    size_t length;              /* bytes of the line so far; HOOK_OUTPUT_LINE + 1 if it is cut */
     int64_t second;             /* when the current second of the rate began */
     unsigned lines;             /* logged in the current second */
     uint64_t left_out;          /* lines that were not logged, and not reported yet */
     char line[HOOK_OUTPUT_LINE + sizeof "..."];
 };
 
-/* Reads at most a page that is in the pipe. Returns false at its end: no process can write to it
- * any more. */
+/* Reads at most one page from the pipe. Returns false at the end of the pipe, when no process can
+ * write to it any more. */
 bool hook_output_take(struct hook_output *o);
 /* Reads the rest, logs a last line without a newline, and how many lines were not logged. */
 void hook_output_end(struct hook_output *o);

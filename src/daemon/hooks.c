@@ -1,5 +1,5 @@
-/* Decides which hook the guardian is to run next, and what follows from its outcome: a leader that
- * pre-leader or on-leader rejects resigns, and a hook that fails is retried after a delay. */
+/* Decides which hook the guardian is to run next, and what follows from its outcome: a leader
+ * resigns if pre-leader or on-leader rejects it, and a hook that fails is retried after a delay. */
 #include "hooks.h"
 
 #include "hook.h"
@@ -11,7 +11,7 @@
 
 #define TRIES       5
 #define FIRST_DELAY 100000 /* microseconds before the second try; then twice as long each time */
-#define DOUBLINGS   6      /* of that delay, between offices */
+#define DOUBLINGS   6      /* how often the delay between offices is doubled, at most */
 #define LOOK_AGAIN                                                                                 \
     10000 /* microseconds between two checks of hooks that a dead guardian has left */
 
@@ -23,8 +23,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Gives up on-follower. The work of on-leader may go on, so that the term must not be released
- * before the end of the lease. */
+/* Gives up on-follower. The work of on-leader may go on, so the term must not be released before
+ * the end of the lease. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -98,17 +98,17 @@ static void start(struct work *w, unsigned group, enum hook hook)
         h->changes = false;
 }
 
-/* Returns true if a hook that a dead guardian has started may still run: then the next hook waits,
- * but not beyond the end of the office, because the hook parent may be stopped. The pipe ends with
- * the last hook parent. */
+/* Returns true if a hook that a dead guardian started may still run. The next hook then waits, but
+ * no longer than the office lasts, because the hook parent may be stopped. The pipe reaches its end
+ * when the last hook parent has ended. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {
     struct pollfd hooks = {.fd = w->guard.hooks};
     return !work_is_guarded(w) && elect_uv_now() < h->doubtful && poll(&hooks, 1, 0) == 0;
 }
 
-/* Returns true if a hook must wait, because it has failed before. Otherwise, if pre-leader fails on
- * every member, they would hand the office round as fast as packets travel. */
+/* Returns true if a hook must wait, because it has failed before. Without this delay, members on
+ * which pre-leader always fails would pass the office around as fast as packets travel. */
 static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
     bool again = hook == h->hook && h->tries > 0;
@@ -193,8 +193,9 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
 }
 
 /* Returns true if the hook is to be run again. A service manager that stops a unit may send SIGTERM
- * to all of its processes, hooks included: so on-follower is run again if it was killed, and, if
- * the guardian is dead, which such a signal may have killed, too, after any failure. */
+ * to all of its processes, hooks included. Therefore on-follower is run again if it was killed. If
+ * the guardian is dead, perhaps killed by the same signal, on-follower is run again after any
+ * failure. */
 static bool is_retried(const struct work *w, enum hook hook, int outcome)
 {
     bool killed = outcome == HOOK_CANCELLED || outcome == HOOK_FAILED;
@@ -239,8 +240,8 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook parent ends the hook that ran. on-follower waits for that, at most until the end
-         * of the lease, and the other members wait until then. */
+        /* The hook parent ends the hook that ran. on-follower waits for that end, at most until the
+         * lease is over, and the other members wait until then. */
         if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
             g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;

@@ -1,5 +1,5 @@
-/* Decides when each hook runs: one at a time and in order in each group, and none for a state that
- * has passed. The guardian runs them with hook.c. */
+/* Decides when each hook runs: one at a time and in order in each group, and no hook for a state
+ * that has passed. The guardian runs them with hook.c. */
 #ifndef ELECT_DAEMON_HOOKS_H
 #define ELECT_DAEMON_HOOKS_H
 
@@ -9,7 +9,7 @@
 void hooks_turn(struct work *w, unsigned group);
 /* Handles the guardian's report of how a hook ended. */
 void hooks_done(struct work *w, const struct guard_note *note);
-/* Returns true if no hook runs that the end of an office must wait for, and every on-leader was
+/* Returns true if the end of an office need not wait for any hook, and every on-leader was
  * undone. */
 bool hooks_rest(const struct work *w, unsigned group);
 /* To be called when the guardian is dead. From now on the member itself runs on-follower where

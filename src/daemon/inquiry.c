@@ -10,10 +10,10 @@
  *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]}}
  *
  * Each note is one datagram, which may be lost; a client repeats its question. The clocks of two
- * members differ, so that an answer contains the time of the member that answers, and the client
- * also gets the times of the question and of the answer by the clock of this member. `work` has the
+ * members differ, so an answer contains the time of the member that answers, and the client also
+ * gets the times of the question and of the answer by the clock of this member. `work` has the
  * process id (0: unknown) and the start of the work in each group, for elect status on other
- * members. orders.h has further notes.
+ * members. orders.h describes further notes.
  */
 #include "daemon.h"
 
@@ -76,8 +76,8 @@ static bool is_too_often(struct daemon *d, uint16_t whom)
     return d->told[i].count++ >= MOST_A_SECOND;
 }
 
-/* Answers a question about the flight recorder. Omits an entry that alone does not fit into a
- * datagram. */
+/* Answers a question about the flight recorder. Omits an entry that is too large for a datagram of
+ * its own. */
 static void tell(struct daemon *d, uint16_t whom, const json_t *asked)
 {
     struct text why;

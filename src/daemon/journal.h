@@ -56,7 +56,7 @@ enum journal_event {
 
 struct journal_entry {
     int64_t date;  /* microseconds since 1970 */
-    int64_t at;    /* by elect_uv_now(): when it happened, if before it was logged; or 0 */
+    int64_t at;    /* by elect_uv_now(): when it happened, if earlier than it was logged; or 0 */
     uint8_t event; /* enum journal_event */
     uint8_t level; /* enum level; 0: the level of the event */
     char group[JOURNAL_NAME];

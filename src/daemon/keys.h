@@ -15,8 +15,8 @@ struct keys {
     struct elect_key key[ELECT_UV_KEYS];
 };
 
-/* The permitted owners of the file. OWN: this user or root. LOOKED_AFTER: if root is the caller,
- * any user, otherwise as OWN. */
+/* The permitted owners of the file. OWN: this user or root. LOOKED_AFTER: any user if the caller is
+ * root, otherwise as OWN. */
 enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 
 /* Read keys, which the caller wipes. Return false, with a complaint, if that is not possible. */
@@ -29,7 +29,7 @@ bool keys_are_in(const char *path);
  * fails if the file exists. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
 
-/* Draws a random key, with a number that none of `k` has. */
+/* Draws a random key, with a number that no key of `k` has. */
 void keys_draw(const struct keys *k, struct elect_key *key);
 void keys_wipe(struct keys *k);
 

@@ -16,7 +16,7 @@
 struct log_stream {
     bool json;
     bool journal;       /* standard error is systemd's journal */
-    const char *socket; /* of the journal */
+    const char *socket; /* the socket of the journal */
     int fd;
 };
 

@@ -1,4 +1,4 @@
-/* Passes orders to hand over from the client that gives one to the leader that carries it out. */
+/* Passes an order to hand over from the client that gives it to the leader that carries it out. */
 #include "answers.h"
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void await(struct daemon *d, struct order *o, uint64_t patience, const ch
         control_wait(client, patience, o->late);
 }
 
-/* Lets the client wait for the next leader, as long as a hand-over may take. */
+/* Lets the client wait for the next leader for as long as a hand-over may take. */
 static void await_leader(struct daemon *d, struct order *o)
 {
     o->accepted = true;
@@ -178,8 +178,8 @@ void order_tick(struct daemon *d)
     }
 }
 
-/* Returns false if the note is not an order. `outcome` tells if this member does not know the group
- * or the successor. */
+/* Returns false if the note is not an order. `outcome` says so if this member does not know the
+ * group or the successor. */
 static bool read_order(const struct daemon *d, const json_t *note, struct order *o,
                        enum order_outcome *outcome)
 {
@@ -204,8 +204,8 @@ static bool read_order(const struct daemon *d, const json_t *note, struct order 
     return true;
 }
 
-/* Carries the order out, unless that was done before. Returns false if it is older than the last
- * order of that member, whose sender no longer waits for it. */
+/* Carries the order out, unless it was carried out before. Returns false if the order is older than
+ * the last one from that member, because its sender no longer waits for it. */
 static bool handle(struct daemon *d, uint16_t from, const struct order *o,
                    enum order_outcome *outcome)
 {

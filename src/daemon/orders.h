@@ -6,7 +6,7 @@
  *      "uid": 0, "pid": 4242}                                    to: null if none is named
  *     {"ordered": 8589934593, "group": "main", "outcome": "accepted"}
  *
- * A note may be lost, so that the order is sent again every second until its outcome is known. Two
+ * A note may be lost, so the order is sent again every second until its outcome is known. Two
  * things keep the leader from carrying it out twice: the leader remembers the number of the last
  * order of each member for each group, and an order names the term that it ends, which is never
  * used again (handover.c). If no outcome ever arrives, the term of the next leader still shows
@@ -47,15 +47,15 @@ struct order {
     uint64_t number; /* 0: none */
     unsigned group;
     elect_term term;
-    uint16_t leader;                       /* of that term */
+    uint16_t leader;                       /* the leader in that term */
     const struct config_member *successor; /* NULL: the heir */
     bool force, accepted;
-    uid_t uid; /* of the user who gave it */
+    uid_t uid; /* the user who gave it */
     pid_t pid;
     char late[320]; /* the answer to its client if there is no outcome in time */
 };
 
-/* The last order of another member for a group. */
+/* The last order from another member for a group. */
 struct order_handled {
     uint64_t number;
     uint8_t outcome; /* enum order_outcome */

@@ -1,8 +1,8 @@
 /* Limits how often each local user may start work under an office, or cause a resignation: a burst
  * of turns, then one turn after another at a steady rate. A resignation costs as many turns as a
  * burst has, and twice as many each time that the user causes another one soon. Without a limit, a
- * user of run-group could fill the log and replace the history, with runs that do nothing, or by
- * moving the office from member to member as fast as they can take it over. */
+ * user of run-group could fill the log and push out the history, either with runs that do nothing
+ * or by moving the office from member to member as fast as the members can take it over. */
 #ifndef ELECT_DAEMON_PACE_H
 #define ELECT_DAEMON_PACE_H
 
@@ -12,7 +12,7 @@
 
 #define PACE_PERIOD  50000 /* microseconds from one turn to the next, in the long run */
 #define PACE_BURST   20    /* turns without a pause between them */
-#define PACE_USERS   32    /* that are known at a time; the one that rested longest is forgotten */
+#define PACE_USERS   32    /* users known at a time; the one that rested longest is forgotten */
 #define PACE_RESIGN  PACE_BURST /* turns that the first resignation costs: one second */
 #define PACE_FAILURE 4          /* turns that a failure without a hand-over costs */
 #define PACE_DOUBLE  5          /* how often PACE_RESIGN is doubled at most: up to 32 seconds */
@@ -34,7 +34,7 @@ struct pace {
 #define PACE_RAN_WELL 60000000
 
 struct pace_failures {
-    unsigned count;   /* of failed runs in a row */
+    unsigned count;   /* failed runs in a row */
     elect_time until; /* no run starts before this */
 };
 

@@ -1,5 +1,5 @@
 /* The previous daemon of this member may still be ending, because a member whose guardian was
- * killed hands over first. It keeps the state file locked until it has ended. */
+ * killed hands over before it ends. It keeps the state file locked until it has ended. */
 #ifndef ELECT_DAEMON_PREDECESSOR_H
 #define ELECT_DAEMON_PREDECESSOR_H
 

@@ -51,7 +51,8 @@ bool query_is_up(const struct daemon *d, const struct elect_peer_info *p)
     return p->session && elect_uv_now() - p->heard < config_link_silence(&d->elect);
 }
 
-/* Returns the set of this member alone; empty if the configuration here does not have it. */
+/* Returns the set that contains only the member with this id; empty if the configuration here lacks
+ * that member. */
 static elect_set bit_of(const struct daemon *d, uint32_t id)
 {
     uint8_t rank = elect_rank(&d->elect, id);
@@ -70,8 +71,8 @@ elect_set query_up(const struct daemon *d)
 
 /* ---- groups: every key is always present, and null if its value is not known ---- */
 
-/* Returns what another member, the leader, has reported of its work; null if this member leads, or
- * if the leader has not reported it since it leads. */
+/* Returns what another member, the leader, has reported about its work; null if this member leads,
+ * or if the leader has reported nothing since it took office. */
 static json_t *leader_work_json(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -151,7 +152,7 @@ elect_set query_aside(const struct daemon *d, unsigned group)
     return fresh & elect_aside(node);
 }
 
-/* Adds which members stand aside: they vote, but are not elected. */
+/* Adds the members that stand aside, which vote but are not elected. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {

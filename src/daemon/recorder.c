@@ -37,7 +37,8 @@ static bool is_sign_of_life(enum elect_rule_number rule)
 }
 
 /* Records in a step if this member became leader or stopped leading. A member that stalled beyond
- * its lease notices late that it does not lead any more; `over` is when that was at the latest. */
+ * its lease notices late that it no longer leads; `over` is the latest time at which its office can
+ * have ended. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {
@@ -184,7 +185,7 @@ static bool is_of(const struct record *e, unsigned group)
     return e->group == group || e->group == ELECT_NOBODY;
 }
 
-/* Returns the number of the first entry that the question selects, of those that are still kept. */
+/* Returns the number of the first entry that is still kept and that the question selects. */
 static uint64_t first_of(const struct reel *reel, const struct recorder_question *q)
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;

@@ -22,8 +22,8 @@ struct record {
     uint8_t group, event, from, origin; /* of a received or sent message */
     uint8_t kind;                       /* enum record_kind */
     uint8_t change;                     /* enum record_change: of this member, by a step */
-    uint8_t reason;                     /* of a REFUSE; HEARD: enum elect_peer_news */
-    struct elect_rule rule;             /* of a step */
+    uint8_t reason;                     /* REFUSE: why; HEARD: enum elect_peer_news */
+    struct elect_rule rule;             /* the rule of a step */
 };
 
 struct reel {
@@ -59,8 +59,8 @@ struct recorder_question {
     size_t bytes;
 };
 
-/* Returns entries, the oldest first. `next` is the `from` of a question that continues; `more`
- * tells if there are further entries already. */
+/* Returns entries, the oldest first. `next` is the `from` of a question that continues; `more` says
+ * whether there are further entries already. */
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
                       const struct recorder_question *q, elect_time now, uint64_t *next,
                       bool *more);

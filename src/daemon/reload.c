@@ -24,7 +24,7 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
-/* Returns why a difference may not be applied even by a restart; NULL: there is none. */
+/* Returns why not even a restart may apply a difference; NULL: there is no such difference. */
 static const char *what_never_changes(const struct config *old, const struct config *new)
 {
     if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)

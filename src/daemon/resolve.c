@@ -14,7 +14,7 @@ static const struct config_host *host_at(const struct daemon *d, unsigned place)
     return &d->config.member[place / ELECT_UV_LINKS].host[place % ELECT_UV_LINKS];
 }
 
-/* Logs the first of several failed lookups, and the first that succeeds again. */
+/* Logs the first of several failed lookups, and the first lookup that succeeds again. */
 static void log_change(struct daemon *d, unsigned place, int status)
 {
     const struct config_member *m = &d->config.member[place / ELECT_UV_LINKS];

@@ -49,9 +49,9 @@ struct run_connection {
     int64_t since;            /* when it began to work, in microseconds since 1970 */
     unsigned group;
     elect_term term;                   /* the term that it works under */
-    elect_time until;                  /* the latest deadline of its work that it was told */
-    elect_time promised[STORE_GROUPS]; /* the latest deadline that the client was told */
-    bool asked[STORE_GROUPS];          /* the client wants to hear of changes */
+    elect_time until;                  /* the latest deadline that it was given for its work */
+    elect_time promised[STORE_GROUPS]; /* the latest deadline that the client was given */
+    bool asked[STORE_GROUPS];          /* the client wants to be told about changes */
 };
 
 /* ---- for status and work ---- */

@@ -5,8 +5,8 @@
  *     HOLDS --told to stop, lease over--> LATE
  *     any --leave--> IDLE
  *
- * The guardian knows a run before the run works, so that it can wait for its end if the member
- * dies. */
+ * The guardian learns of a run before the run works, so that the guardian can wait for the end of
+ * the run if the member dies. */
 #include "run_queue.h"
 
 #include "guardian_channel.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define RETRY_DELAY 100000  /* microseconds before a note to the guardian is sent again */
-#define PATIENCE    1000000 /* microseconds in which a run that must stop is not reported as late */
+#define PATIENCE    1000000 /* microseconds for a run to stop, before it is reported as late */
 
 static const char is_held[] = "another elect run works for this group here";
 static const char is_paced[] = "this user starts work too often; retry in 1 s";
@@ -166,7 +166,7 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
 }
 
 /* Hands over an office if no run works under it and every waiting run has reported that it is
- * unhealthy, whether it did so before or after the end of the last run that worked. */
+ * unhealthy. A report from before the end of the last run that worked counts, too. */
 static void yield_if_unhealthy(struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -201,8 +201,8 @@ void run_queue_resign(struct work *w, unsigned group)
 
 /* ---- waiting ---- */
 
-/* Tells a run to wait. With WAIT it gets its end of the channel to the guardian, so that it can
- * report the end of its work there even if this process dies. */
+/* Tells a run to wait. The WAIT packet carries the run's end of the channel to the guardian, where
+ * the run can report the end of its work even if this process dies. */
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
@@ -231,7 +231,7 @@ void run_queue_join(struct run_connection *c)
 }
 
 /* Returns true if at least half of the lease is left, so that a run has time to start and to stop.
- * A leader that is cut off does not renew its lease, and would soon have to stop a new run. */
+ * A leader that is cut off cannot renew its lease, and would soon have to stop a new run. */
 static bool is_fresh(const struct work *w, unsigned group)
 {
     const struct elect_config *e = elect_member_config(w->member, group);
@@ -382,8 +382,8 @@ void run_queue_turn(struct work *w, unsigned group)
 
 /* ---- runs that do not stop in time ---- */
 
-/* Returns true if a packet waits, which may report that the work has ended: after a stall of this
- * process, timers fire before the packets that arrived meanwhile are read. */
+/* Returns true if an unread packet is waiting, which may report that the work has ended. After a
+ * stall of this process, timers fire before the packets that arrived meanwhile are read. */
 static bool has_unread(const struct run_connection *c)
 {
     char first;

@@ -9,18 +9,19 @@
 
 /* Lets the next run work, or tells the holder to stop, if it is time. */
 void run_queue_turn(struct work *w, unsigned group);
-/* Resigns if a run has yielded and none of its processes can be alive. */
+/* Resigns if a run has yielded and none of its processes can still be alive. */
 void run_queue_resign(struct work *w, unsigned group);
 /* To be called when the guardian has registered a run, or has no room for it. */
 void run_queue_acknowledged(struct work *w, const struct guard_note *note);
 /* To be called when the guardian is dead, so that no run can be registered any more. */
 void run_queue_unguarded(struct work *w);
-/* Stops waiting for a holder that was told to stop, if its lease is over and no packet of it waits
- * to be read. */
+/* Stops waiting for a holder that was told to stop, if its lease is over and every packet from it
+ * has been read. */
 void run_queue_give_up_late(struct work *w, unsigned group);
 unsigned run_queue_waiting(const struct work *w, unsigned group);
-/* Returns why the member must not lead this group; NULL if it may: it is stopping, its work failed
- * here, no run here is healthy, or there is no run and the group needs one. */
+/* Returns why the member must not lead this group: it is stopping, its work failed here, no run
+ * here is healthy, or there is no run and the group needs one. Returns NULL if the member may
+ * lead. */
 const char *run_queue_why_aside(const struct work *w, unsigned group);
 /* Returns how long this member backs off after a failed run, in microseconds; 0: it does not. */
 elect_time run_queue_backs_off(const struct work *w, unsigned group);
@@ -51,8 +52,8 @@ void run_queue_report_late(struct run_connection *c, bool at_once);
 
 /* Returns when the user of this run may start work in a group, or cause a resignation. Each group
  * has its own pace, so that a user's runs in one group do not delay that user's runs in others. The
- * pace over all groups has room for a burst in each of them, such as after a fail-over, but bounds
- * what a user of many groups can cause in the long run. */
+ * pace over all groups has room for a burst in each group, for example after a fail-over, but
+ * bounds what a user of many groups can cause in the long run. */
 elect_time run_queue_next_turn(const struct run_connection *c, unsigned group, elect_time now);
 void run_queue_take_turns(const struct run_connection *c, unsigned group, unsigned turns);
 

@@ -1,6 +1,6 @@
 /* The server of the run socket: accepts connections within limits, reads their packets, and passes
- * each to run_requests.c. No user can keep the daemon busy: in a turn of the loop it reads few
- * packets of each connection, and accepts one connection. */
+ * each to run_requests.c. No user can keep the daemon busy: in each turn of the loop it reads only
+ * a few packets of each connection, and accepts one connection. */
 #include "run_socket.h"
 
 #include "control.h"
@@ -29,7 +29,7 @@ static void readable(uv_poll_t *poll, int status, int events)
     struct run_connection *c = poll->data;
     (void)events;
     /* A process that ends with unread packets causes an error, after which libuv does not poll
-     * again. Therefore all packets that it sent before are read now. */
+     * again. Therefore all packets that it sent before its end are read now. */
     for (unsigned i = 0; (i < AT_ONCE || status != 0) && !c->closing; i++) {
         struct talk t;
         /* recv() cannot receive descriptors: the kernel closes any that were sent */

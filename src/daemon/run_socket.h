@@ -9,7 +9,7 @@ bool run_socket_open(struct work *w, struct text *complaint);
 /* Drops all connections, and removes the socket. */
 void run_socket_close(struct work *w);
 /* To be called every second: reports late runs, and accepts connections again after the process had
- * no descriptor left. */
+ * run out of descriptors. */
 void run_socket_tick(struct work *w);
 /* Sends NEWS of a group to every client that has asked for its lease. */
 void run_socket_news(struct work *w, unsigned group);

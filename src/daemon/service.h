@@ -1,5 +1,5 @@
-/* Notifies the service manager, with a datagram to its socket. libsystemd is not used: it would
- * cost a megabyte of memory, and the format of the datagram is documented and stable. */
+/* Notifies the service manager, with a datagram to its socket. libsystemd is not used, because it
+ * would cost a megabyte of memory, and the format of the datagram is documented and stable. */
 #ifndef ELECT_DAEMON_SERVICE_H
 #define ELECT_DAEMON_SERVICE_H
 

@@ -74,8 +74,8 @@ static bool check_owner(struct walk *w)
     return true;
 }
 
-/* Returns false if the mode lets only the owner, another user, execute the program or search the
- * folder. The group bits of the mode include the permissions of an access list. */
+/* Returns false if only the owner may execute the program or search the folder, and the owner is
+ * another user. The group bits of the mode include the permissions of an access list. */
 static bool may_pass(const struct walk *w)
 {
     return w->user == 0 || w->user == w->is.st_uid || (w->is.st_mode & (S_IXGRP | S_IXOTH)) != 0;
@@ -92,7 +92,8 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
         return refuse(w, "it is not executable", ": chmod +x it");
     if (!may_pass(w))
         return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
-    /* Also checks the mount options. Errors of a kernel that cannot tell appear at execution. */
+    /* Also checks the mount options. A kernel that cannot tell reports the error only at
+     * execution. */
     return w->user != geteuid() || faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
            errno != EACCES ||
            refuse(w, "the user that runs elect may not execute it",

@@ -1,8 +1,8 @@
 /*
- * Checks a program before the daemon executes it: a hook. A user who can modify or replace such a
- * program gets the rights of the daemon. So the path is walked from /, one name at a time, without
- * following symbolic links, and the checks apply to the opened descriptors, not to names. They are
- * repeated before every execution.
+ * Checks the program of a hook before the daemon executes it. A user who can modify or replace such
+ * a program gets the rights of the daemon. So the path is walked from /, one name at a time,
+ * without following symbolic links, and the checks apply to the opened descriptors, not to names.
+ * They are repeated before every execution.
  *
  * Each folder, and the program, must belong to root or to the user of this process, and neither its
  * group nor others may write to it. (The group bits include the permissions of an access list.)
@@ -10,9 +10,9 @@
  * A folder like /tmp is an exception: others may write to it, but it belongs to root and has the
  * sticky bit, so that other users can neither rename nor remove files of root or of this user in
  * it. Files and folders that other users create there belong to them and are refused. They cannot
- * bring a folder of another user there: a folder cannot be linked, and moving it needs write access
- * to it. They can bring two things there that do not belong to them, and such a folder refuses
- * both:
+ * bring a folder of another user there, because a folder cannot be linked, and moving it needs
+ * write access to it. They can bring two things there that do not belong to them, and such a folder
+ * refuses both:
  * - a regular file of another user: a link to it, or the file itself from a folder of their own.
  *   So the program must not be directly in such a folder, but in a folder inside it.
  * - a file system that they have mounted: with FUSE they choose the owner of each file.
@@ -30,8 +30,8 @@
  * wrong part of the path, what is wrong with it, and what to do. */
 int trusted_open(const char *path, struct text *complaint);
 
-/* Returns false, with such a line, if this user could not open and execute the program now. It may
- * change later, so that each execution checks again. */
+/* Returns false, with a line like that of trusted_open(), if this user could not open and execute
+ * the program now. The answer may change later, so each execution checks again. */
 bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
 /* Replaces this process by the program; returns an error number if that fails. To be called in a

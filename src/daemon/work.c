@@ -66,8 +66,9 @@ void work_tick(struct work *w)
 }
 
 /* Begins to stop the member, because without a guardian it would lead unsupervised, and would keep
- * its address from the next daemon. It hands over as if it was told to stop. If work does not stop,
- * or on-follower fails, it ends without a RELEASE, and the others wait until its lease is over. */
+ * its address from the next daemon. It hands over as if it had been told to stop. If work does not
+ * stop, or on-follower fails, the member ends without a RELEASE, and the other members wait until
+ * its lease is over. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
@@ -124,7 +125,8 @@ void work_begin(struct work *w, const struct guard *guard)
     uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* Returns true if a requested term is neither won nor lost: only its testament can release it. */
+/* Returns true if a requested term is neither won nor lost, so that only its testament can release
+ * it. */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -191,7 +193,7 @@ void work_news(struct work *w, const struct elect_news *news)
     g->agreed = g->agreed && g->office;
 }
 
-/* If the member waits for the end of all work of a group, tells it so as soon as all work has
+/* If the member waits for the end of all work of a group, tells the member as soon as all work has
  * stopped and the last promise is over. */
 static void report_stopped(struct work *w, unsigned group)
 {

@@ -8,7 +8,7 @@
  * The member is shown as a leader as soon as the hook pre-leader agrees. When an office ends, or is
  * to be handed over, all work is told to stop. When all of it has stopped, the member is told so,
  * and may release its term before the lease is over. Work that ends without a report may have left
- * processes behind, for which the member waits until the last deadline that they were told.
+ * processes behind. The member then waits until the last deadline that the work was given.
  *
  * These files know the daemon only through the first fields of struct work; none of them includes
  * daemon.h.
@@ -26,9 +26,9 @@
 
 struct run_connection;
 
-/* The hooks of a group. One runs at a time: it ends before the next begins. */
+/* The hooks of a group. Only one runs at a time, and it ends before the next one begins. */
 struct group_hooks {
-    uint32_t serial;     /* of the one that runs; 0: none */
+    uint32_t serial;     /* the serial of the hook that runs; 0: none */
     pid_t parent;        /* its hook parent, if the member itself runs it; else 0 */
     uint8_t hook, tries; /* enum hook: the latest one, and its failed attempts */
     uint8_t failures;    /* offices in a row in which a hook declined or failed */
@@ -37,8 +37,8 @@ struct group_hooks {
     elect_term term;
     bool cancelled;      /* the hook that runs was told to end */
     bool changes;        /* on-leader-change is due */
-    elect_time again;    /* a retry runs not before this */
-    elect_time doubtful; /* until then a hook that a dead guardian has left may run */
+    elect_time again;    /* no retry runs before this */
+    elect_time doubtful; /* until then a hook that a dead guardian has left may still run */
 };
 
 struct group_work {
@@ -51,8 +51,8 @@ struct group_work {
     elect_time ready; /* the member does not stand ready again before this */
     bool is_void;     /* the group has no testament, because a connection of it has `voids` */
     struct group_hooks hooks;
-    struct pace pace;              /* of the users whose runs work here */
-    struct pace_failures failures; /* of the runs of this group */
+    struct pace pace;              /* the pace of the users whose runs work here */
+    struct pace_failures failures; /* the failures of the runs of this group */
 };
 
 /* The functions of the daemon that the work calls. */
@@ -62,7 +62,7 @@ struct work_calls {
     void (*stop)(void *context, const char *why);
     /* Reports that the result of work_shown() for this group may have changed. */
     void (*show)(void *context, unsigned group);
-    /* Return the cause of the state that is shown of the group; set the cause of the next one. */
+    /* Return the cause of the group's state as it is shown; set the cause of its next state. */
     const char *(*reason)(void *context, unsigned group);
     void (*set_reason)(void *context, unsigned group, const char *reason);
 };
@@ -89,7 +89,7 @@ struct work {
     uv_poll_t run_poll;
     int run_socket;                     /* -1: it is not open */
     struct run_connection *connections; /* to the run socket, the newest first */
-    struct pace pace;                   /* of their users, over all groups */
+    struct pace pace;                   /* the pace of their users, over all groups */
     struct group_work group[STORE_GROUPS];
 };
 
@@ -124,7 +124,7 @@ void work_wake(struct work *w, elect_time when);
 /* Asks the member to hand over. */
 struct elect_rule work_resign(struct work *w, unsigned group);
 /* Sends a note, with a descriptor unless `fd` is -1. Returns false if the guardian is dead, or
- * cannot be sent to now. */
+ * cannot receive the note now. */
 bool work_tell_guardian(struct work *w, const struct guard_note *note, int fd);
 bool work_is_guarded(const struct work *w);
 
