@@ -44,8 +44,8 @@ static bool mount_point(char *path, size_t room)
     return found && (size_t)snprintf(path, room, "%s", where) < room;
 }
 
-/* Returns true if systemd has delegated the control group, which it marks with such an
- * attribute. */
+/* Returns true if systemd has delegated the control group, which it marks with one of these
+ * attributes. */
 static bool delegated(const char *path)
 {
     static const char *const marks[] = {"user.delegate", "trusted.delegate"};

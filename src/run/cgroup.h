@@ -9,14 +9,14 @@
 #define CGROUP_PATH 4096
 
 struct cgroup {
-    int fd; /* of its folder; -1: there is no control group */
+    int fd; /* its folder; -1: there is no control group */
     char path[CGROUP_PATH];
 };
 
 #define CGROUP_NONE ((struct cgroup){.fd = -1})
 
-/* Creates a control group below that of this process. With `demanded`, it does so even if that
- * group was not delegated to this user. If it fails, returns false and the reason. */
+/* Creates a control group below that of this process. With `demanded`, does so even if that group
+ * was not delegated to this user. If it fails, returns false and the reason. */
 bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room);
 bool cgroup_enter(const struct cgroup *g); /* moves this process, and all that it will start */
 bool cgroup_kill(const struct cgroup *g);

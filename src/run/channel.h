@@ -1,5 +1,5 @@
 /* Messages of runner and keeper to the daemon, to its guardian, to each other and to the user. No
- * function here waits: the receiver may be stopped, and the deadline does not stop. */
+ * function here waits, because the receiver may be stopped while the deadline approaches. */
 #ifndef ELECT_RUN_CHANNEL_H
 #define ELECT_RUN_CHANNEL_H
 
@@ -28,7 +28,7 @@ bool channel_say(const struct channel *c, struct talk *t, enum talk_word word);
 void channel_say_empty(const struct channel *c, const char *group, uint8_t flags, const char *why);
 
 enum heard { HEARD_NOTHING, HEARD_WORD, HEARD_END };
-/* Receives a packet. It terminates the names in it, and turns a packet that no daemon sends into a
+/* Receives a packet, and terminates the names in it. Turns a packet that no daemon sends into a
  * word that the caller ignores. WAIT carries the channel to the guardian, which is kept. */
 enum heard channel_hear(struct channel *c, struct talk *t);
 

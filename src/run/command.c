@@ -30,7 +30,7 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
 }
 
 /* Restores what a program expects at its start. A signal that the user ignores stays ignored, as
- * after nohup, and in what a script runs in the background. */
+ * under nohup or in a background job of a script. */
 static void be_ordinary(void)
 {
     sigset_t none;
@@ -46,7 +46,7 @@ static void be_ordinary(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Gives this process a group of its own and the terminal if elect run has it, and lets it die with
+/* Gives this process a group of its own and the terminal if elect run has it, and makes it die with
  * its parent. */
 static void stand_alone(bool terminal)
 {
@@ -84,7 +84,7 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot pass on the loss descriptor");
     be_ordinary();
-    /* A process that was delayed until too late must not begin; B will kill it, or A. */
+    /* A process that was delayed until it was too late must not begin; B or A will kill it. */
     while (boottime_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
                                  atomic_load(&job->page->margin))
         usleep(1000);
@@ -148,8 +148,8 @@ void command_signal(pid_t waiter, int number, bool group)
         sigqueue(waiter, PASS_ON, (union sigval){.sival_int = group ? -number : number});
 }
 
-/* Blocks every signal except those that the waiter handles: the others are for the group, of which
- * the waiter is only a member. */
+/* Blocks every signal except those that the waiter handles: the other signals are meant for the
+ * group, of which the waiter is only a member. */
 static void prepare_to_wait(const struct keeper_job *job)
 {
     sigset_t all;

@@ -11,12 +11,12 @@ struct command_failure {
 };
 
 /* Both functions return the waiter, which is the parent of the started process and exits with its
- * status; 0 if nothing was started, with an errno. `report` is a descriptor from which a
- * command_failure can be read if the command cannot be executed, and which reaches its end when the
- * command is executed. */
+ * status; 0 if nothing was started, with an errno. `report` is a descriptor. It delivers a
+ * command_failure if the command cannot be executed, and reaches its end when the command is
+ * executed. */
 pid_t command_start(const struct keeper_job *job, int *report, int loss);
-/* Starts a line of the shell, which inherits only the environment, and `output`, to which it
- * writes. */
+/* Starts a shell with this command line. It inherits only the environment, and `output`, to which
+ * it writes. */
 pid_t command_start_check(const char *line, int output);
 
 /* Signals the process for which the waiter waits, or its whole process group. The waiter must not

@@ -26,10 +26,10 @@ struct deadline {
     bool over;     /* another member may already lead */
 };
 
-/* Begins before anything is granted. Returns false, with the arithmetic in `why`, if grace and
- * margin leave less than two renewals of the lease: then a single lost answer would cost the
- * office. By default, the grace is half of what two renewals and the margin leave; the other half
- * is for renewals that come late. */
+/* To be called before anything is granted. Returns false, with the arithmetic in `why`, if grace
+ * and margin leave less than two renewals of the lease, because a single lost answer would then
+ * cost the office. By default, the grace is half of what two renewals and the margin leave of the
+ * lease; the other half allows for late renewals. */
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room);
 
@@ -38,8 +38,8 @@ bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t 
 int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t lease);
 
 bool deadline_may_start(const struct deadline *d, int64_t now);
-int64_t deadline_term(const struct deadline *d);  /* when to tell it; NEVER: it was told */
-int64_t deadline_kill(const struct deadline *d);  /* when to kill it, grace or not */
+int64_t deadline_term(const struct deadline *d);  /* when to send TERM; NEVER: it was sent */
+int64_t deadline_kill(const struct deadline *d);  /* when to kill, grace or not */
 int64_t deadline_guard(const struct deadline *d); /* when the process that had to kill is late */
 
 void deadline_stop(struct deadline *d, int64_t now); /* begins its grace, once */

@@ -27,7 +27,7 @@ static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
 }
 
-/* Opens a socket without a file: the kernel finds a free name. */
+/* Opens a socket without a file, for which the kernel finds a free name. */
 static int open_notify(int64_t every)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -1,6 +1,6 @@
-/* Determines whether the command works properly: a check that runs periodically tells, or the
- * command itself does, as it would tell systemd (sd_watchdog_enabled(3)). If the command does not
- * work properly, it is stopped, and the member hands leadership over. */
+/* Determines whether the command works properly: either a periodic check finds out, or the command
+ * itself reports it, as it would to systemd (sd_watchdog_enabled(3)). If the command does not work
+ * properly, it is stopped, and the member hands leadership over. */
 #ifndef ELECT_RUN_HEALTH_H
 #define ELECT_RUN_HEALTH_H
 
@@ -16,7 +16,7 @@ struct health {
     bool looking;
     bool passed;            /* the last check that ended was successful */
     bool reported;          /* the command was found unhealthy, and no check has passed since */
-    int output;             /* of the running check; -1: none */
+    int output;             /* the output of the running check; -1: none */
     char said[HEALTH_SAID]; /* the beginning of its output */
     size_t length;
     char why[TALK_WHY]; /* why the last check failed */

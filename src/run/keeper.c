@@ -2,7 +2,7 @@
  * A.
  *
  * 1. B forks nothing until it is a subreaper and knows that A lives.
- * 2. B notices the death of A on the pair between them, and then ends the work.
+ * 2. B notices the death of A on the socket pair between them, and then ends the work.
  * 3. B writes PHASE_EMPTY, and sends EMPTY, only when no child is left.
  * 4. The packet that reports the end of the work also hands leadership over; nothing hands it over
  *    earlier. */
@@ -111,8 +111,8 @@ static void tell_why_not(struct keeper *k)
     k->report = -1;
 }
 
-/* Returns true if a key of the terminal ended the command: such signals reach only the command, and
- * the user has sent them. */
+/* Returns true if the user ended the command with a key of the terminal. The signals of such keys
+ * reach only the command. */
 static bool was_ended_by_keys(const struct keeper *k)
 {
     return k->job->terminal &&
@@ -207,8 +207,8 @@ static void look_at_clock(struct keeper *k)
 }
 
 /* Stops an unhealthy command, which gets its grace; leadership is handed over when no process of it
- * is left. All signs of life and ended checks up to `heard` have been handled: a keeper that was
- * itself delayed must not count its delay against the command. */
+ * is left. All signs of life and ended checks up to `heard` have been handled, so that a keeper
+ * that was itself delayed does not count its delay against the command. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
@@ -402,7 +402,7 @@ static void plan_restart(struct keeper *k)
     int survived =
         atomic_load(&k->page->ending); /* HUP or QUIT; TERM and INT prevent the restart */
     atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
-    if (k->job->terminal) /* while no command runs, its keys must reach A */
+    if (k->job->terminal) /* while no command runs, the keys must reach A */
         tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     health_end(&k->health);
     tell_command(k);
@@ -416,8 +416,8 @@ static void plan_restart(struct keeper *k)
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
-/* Starts the command again when it is time, but not while the run is frozen: another member may
- * lead, and no process of the command is left to freeze. */
+/* Starts the command again when it is time, but not while the run is frozen, because another member
+ * may lead, and no process of the command is left to freeze. */
 static void start_again(struct keeper *k)
 {
     int64_t now = boottime_now();
@@ -481,7 +481,7 @@ _Noreturn void keeper_run(struct keeper_job *job)
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(k.timer, &times, sizeof times) > 0) { /* only the clock counts */
         }
-        while (read(k.signals, &info, sizeof info) > 0) { /* one for several children */
+        while (read(k.signals, &info, sizeof info) > 0) { /* one may stand for several children */
         }
         look_at_clock(&k);
         heard = boottime_now();

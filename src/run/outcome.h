@@ -13,7 +13,8 @@ struct outcome {
 enum ended_part { ENDED_COMMAND, ENDED_RUNNER, ENDED_KEEPER };
 
 /* Returns true if elect run was told to end: by TERM or INT, or by HUP or QUIT if the command died
- * of it. Many commands survive HUP and QUIT, and a failure long afterwards is a failure. */
+ * from that signal. Many commands survive HUP and QUIT, and a failure long afterwards is a
+ * failure. */
 bool outcome_was_told(const struct page *page, int status);
 
 /* Returns what the end of this part means. `status` is the exit status of the command; it has no

@@ -52,7 +52,7 @@ enum phase {
     PHASE_EMPTY /* no process is left */
 };
 
-/* A and B both write it, so that the survivor knows. */
+/* A and B both write to it, so that the survivor knows what the other one knew. */
 struct page {
     _Atomic int64_t until;
     _Atomic int64_t grace, margin; /* as the lease allows; a reload may change them */
@@ -100,11 +100,11 @@ struct keeper_job {
     struct talk go;     /* the GO, for the environment of the command */
     int runner;         /* B's end of the pair */
     bool terminal;      /* the command gets the terminal */
-    pid_t runner_group; /* the process group that had it */
+    pid_t runner_group; /* the process group that had the terminal */
 };
 _Noreturn void keeper_run(struct keeper_job *job);
 
-/* Sets the timer, which rings immediately if that time is over; DEADLINE_NEVER disarms it. */
+/* Sets the timer, which rings immediately if that time has passed; DEADLINE_NEVER disarms it. */
 void deadline_arm(int timer, int64_t when);
 
 #endif

@@ -48,7 +48,7 @@ struct runner {
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* 0: none */
-    int steps;        /* of its killing, as seen last */
+    int steps;        /* of its killing, when last seen */
     int64_t patience; /* until when it counts as busy killing */
     int pair;         /* A's end */
     int timer, signals;
@@ -389,9 +389,9 @@ static void fit_again(struct runner *r, const struct talk *t)
          (double)d.grace / 1000);
 }
 
-/* Handles an answer. If the stamp is not of a question under this office, the answer is ignored:
- * the time at which it arrives means nothing. The term may have grown, because the member succeeded
- * itself. */
+/* Handles an answer. An answer whose stamp belongs to no question under this office is ignored,
+ * because the time at which it arrives means nothing. The term may have grown, because the member
+ * succeeded itself. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
@@ -615,8 +615,8 @@ static int open_signals(void)
 
 /* ---- the loop ---- */
 
-/* Returns true if the runner asks periodically. It also does without a daemon, and while B has not
- * begun again, because it looks at the page as often. */
+/* Returns true if the runner wakes up periodically, to ask the daemon and to look at the page. This
+ * includes times without a daemon, and the time until B has begun again. */
 static bool asks(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);
@@ -635,8 +635,8 @@ static int64_t guard(const struct runner *r)
 }
 
 /* Returns true if the keeper has made progress since the last look. A keeper that is busy killing
- * is not replaced: nothing else would be killed until it was dead itself. It is checked again
- * later. */
+ * is not replaced, because nothing else would be killed until the keeper itself was dead. It is
+ * checked again later. */
 static bool is_at_work(struct runner *r, int64_t now)
 {
     int steps = atomic_load(&r->page->steps);

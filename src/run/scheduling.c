@@ -13,9 +13,9 @@ static struct {
     bool known, raised;
 } before;
 
-/* The lowest real-time priority precedes every ordinary process; it delays none for long, because
- * runner and keeper sleep nearly always. It is not inherited: fork gives the child the ordinary
- * policy. */
+/* At the lowest real-time priority, runner and keeper precede every ordinary process, but delay
+ * none for long, because they sleep nearly all the time. The priority is not inherited: fork gives
+ * the child the ordinary policy. */
 void scheduling_raise_again(void)
 {
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};

@@ -1,5 +1,5 @@
 /* Finds all descendants of this process in /proc and signals them by pidfd, so that no signal
- * reaches an unrelated process that was given the number of an ended one. */
+ * reaches an unrelated process that was given the number of a process that has ended. */
 #include "tree.h"
 
 #include <ctype.h>
@@ -26,13 +26,13 @@ bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
 void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_DFL); }
 
-/* Forks a child that the kernel does not reap when SIGCHLD is ignored: the kernel reaps only
- * children that announce their end by SIGCHLD, as orphans do, and as every process does that has
+/* Forks a child that the kernel does not reap when SIGCHLD is ignored. The kernel reaps only
+ * children that announce their end by SIGCHLD. Orphans do so, and so does every process that has
  * executed a program. */
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
-#ifdef __s390__ /* this one takes the stack first */
+#ifdef __s390__ /* s390 takes the stack first */
     return (pid_t)syscall(SYS_clone, NULL, flags, NULL, NULL, NULL);
 #else
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
@@ -50,7 +50,7 @@ static int open_process(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Reads a whole file, of which the kernel returns one page at a time. */
+/* Reads a whole file, which the kernel returns one page at a time. */
 static size_t read_all(int folder, const char *name, char *text, size_t room)
 {
     size_t length = 0;
@@ -93,9 +93,9 @@ static bool send_signal(int process, int number)
 }
 
 /* Signals a process. Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies
- * it, the signal goes to the number of a process that /proc still shows. SIGKILL does not, because
- * the number could pass to another process between the two calls. signal_child() kills without that
- * race, and the children of a killed process become children of this one. */
+ * it, the signal goes to the number of a process that /proc still shows. SIGKILL is not sent in
+ * this way, because the number could pass to another process between the two calls. signal_child()
+ * kills without that race, and the children of a killed process become children of this one. */
 static bool signal_process(int process, int number)
 {
     struct look l;
@@ -126,7 +126,8 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-/* Parses a list of numbers. A number that no blank follows was cut off, and is left out. */
+/* Parses a list of numbers. A number that is not followed by a blank was cut off, and is left
+ * out. */
 static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
@@ -140,8 +141,8 @@ static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
     return count;
 }
 
-/* Lists the children of all threads of a process: the kernel lists a child with the thread that
- * forked it. */
+/* Lists the children of all threads of a process, because the kernel lists a child with the thread
+ * that forked it. */
 static size_t children_of(int process, pid_t *children, size_t room)
 {
     static char text[LIST_BYTES + 1];
@@ -192,8 +193,9 @@ static bool is_child(idtype_t type, id_t id)
     return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
-/* Signals the process group of the command. This reaches even a process that is being forked in it.
- * The number of the group is not reused as long as the waiter is in it, dead or alive. */
+/* Signals the process group of the command. This reaches even a process that is just being forked
+ * in the group. The number of the group is not reused as long as the waiter is in it, dead or
+ * alive. */
 static void signal_group(const struct tree *t, int number)
 {
     pid_t group =
@@ -225,10 +227,10 @@ static void signal_child(pid_t child, int number)
         close(fd);
 }
 
-/* Signals all children and does nothing else meanwhile: a process that forks and exits escapes only
- * if it is faster than this. The kernel appends to its list, so that the children that probably run
- * right now are at the end. Returns true if there may be a child that the previous call has not
- * seen. */
+/* Signals all children and does nothing else meanwhile, so that a process that forks and exits
+ * escapes only if it is faster than this function. The kernel appends to its list, so that the
+ * children that probably run right now are at the end. Returns true if there may be a child that
+ * the previous call has not seen. */
 static bool signal_children(const struct tree *t, int number, pid_t *newest)
 {
     static pid_t child[WALK_MAX];
@@ -276,8 +278,8 @@ static size_t add_children(int process, pid_t parent, struct process *to, size_t
     return added;
 }
 
-/* Visits every descendant, parents ahead of their children. Returns true if a visit did, or if
- * there may be more descendants. */
+/* Visits every descendant, parents before their children. Returns true if a visit returned true, or
+ * if there may be more descendants. */
 static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
 {
     static struct process all[WALK_MAX];
@@ -326,7 +328,7 @@ static bool kill_one(int process, const struct look *l)
 
 /* A killed process cannot fork, and its children become children of this process. As long as new
  * children appear, the loop neither sleeps nor looks any deeper. When all have been killed, it
- * sleeps: they need a processor to end on, perhaps the one that this process runs on. */
+ * sleeps, because they need a processor to end on, perhaps the one that this process runs on. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long delay = DELAY_MIN;
@@ -347,8 +349,9 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- stopping and continuing ---- */
 
-/* Returns true if SIGSTOP is pending: then the process does not return to its own code. On a busy
- * machine it can take long until the process gets a processor to stop on. */
+/* Returns true if SIGSTOP is pending, which suffices, because the process then does not return to
+ * its own code. On a busy machine it can take long until the process gets a processor to stop
+ * on. */
 static bool is_told_to_stop(int process)
 {
     static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};

@@ -2,9 +2,9 @@
  *
  * A subreaper inherits the orphans of its descendants, so that no process leaves the tree; when no
  * child is left, the tree is empty. A process that was sent SIGKILL cannot fork any more. Only a
- * process that forks and exits before it is found can win a race. Therefore signals go to the
- * children as fast as the kernel lists them, and the kernel reaps orphans: a process that had to
- * reap them itself, at the priority of its user, would do nothing else. */
+ * process that forks and exits before it is found can escape for a while. Therefore signals go to
+ * the children as fast as the kernel lists them, and the kernel reaps orphans. A process that had
+ * to reap them itself, at the priority of its user, would do nothing else. */
 #ifndef ELECT_RUN_TREE_H
 #define ELECT_RUN_TREE_H
 
@@ -24,7 +24,8 @@ bool tree_adopt(void); /* makes this process a subreaper */
 /* If `by_kernel`, the kernel reaps each child that ends from now on, except children that
  * tree_fork() started and that have not executed another program since. */
 void tree_let_reap(bool by_kernel);
-/* As fork(), with namespaces as of clone(2). The child's end is announced by TREE_ENDED. */
+/* Like fork(), but with new namespaces, given as flags of clone(2). The child's end is announced by
+ * TREE_ENDED. */
 #define TREE_ENDED SIGUSR1
 pid_t tree_fork(int namespaces);
 
@@ -36,7 +37,7 @@ bool tree_reap(tree_ended *ended, void *context);
 /* Kills and reaps until no child is left. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context);
 
-void tree_stop(const struct tree *t); /* returns when all stand still */
+void tree_stop(const struct tree *t); /* returns when all are stopped */
 void tree_continue(const struct tree *t);
 
 /* Lists the children of a process, at most `room` of them, and returns their number. Uses the
