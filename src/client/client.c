@@ -28,7 +28,7 @@
 #define SILENCE SECOND       /* after which a question is repeated */
 #define AGAIN   5000         /* between two attempts to connect */
 #define SOONEST 1000         /* between two questions that the descriptor asks for */
-#define NEVER   0            /* of the timer */
+#define NEVER   0            /* a timer that is not set */
 
 #define MANY 256 /* packets that a call reads if it must not wait */
 
@@ -37,12 +37,12 @@ _Static_assert(TALK_NAME == ELECT_CLIENT_NAME, "names fit");
 struct elect_client {
     struct sockaddr_un at;
     char group[ELECT_CLIENT_NAME];
-    int fd;         /* of the connection; -1: there is none */
+    int fd;         /* the connection; -1: there is none */
     int watch;      /* an epoll of the connection and the timer, which the caller polls */
     int timer;      /* rings when it is time to ask */
     bool asked;     /* the question of `stamp` is not answered yet */
-    bool resigning; /* nor is a resignation */
-    int64_t stamp;  /* of the latest question */
+    bool resigning; /* a resignation is not answered yet */
+    int64_t stamp;  /* the stamp of the latest question */
     int64_t span;   /* the longest promise that is wanted; 0: any */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
@@ -71,7 +71,7 @@ static enum elect_client_error fail_plainly(struct elect_client *c, enum elect_c
     return fail(c, error, elect_client_text(error));
 }
 
-/* Sets the complaint by errno, after a call on a socket. */
+/* Sets the complaint from errno, after a call on a socket. */
 static enum elect_client_error fail_by_errno(struct elect_client *c)
 {
     switch (errno) {
@@ -125,7 +125,7 @@ static bool wait_for(const struct elect_client *c, short events, int64_t end)
     return true;
 }
 
-/* Makes the descriptor readable at that time, or immediately if it is over. */
+/* Makes the descriptor readable at that time, or immediately if that time has passed. */
 static void wake_at(struct elect_client *c, int64_t when)
 {
     struct itimerspec spec = {.it_value = timespec_of(when)};
@@ -146,8 +146,8 @@ static void hang_up(struct elect_client *c)
     c->asked = c->resigning = false;
 }
 
-/* Connects. While too many clients wait for the daemon, the kernel accepts no more, and a socket
- * cannot be polled for that. */
+/* Connects. While too many clients wait for the daemon, the kernel accepts no more, and poll()
+ * cannot wait until it does. */
 static int connect_by(const struct elect_client *c, int64_t end)
 {
     const struct timespec pause = timespec_of(AGAIN);
@@ -200,7 +200,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     return error;
 }
 
-/* As say(), but connects once more if the daemon has been restarted since the latest call. */
+/* Like say(), but connects once more if the daemon has been restarted since the latest call. */
 static enum elect_client_error say_again(struct elect_client *c, enum talk_word word, int64_t end)
 {
     bool known = c->fd >= 0;
@@ -256,9 +256,9 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     return error;
 }
 
-/* Returns false if no daemon would give this answer. Caps the time that is left at the lease: a
- * lease that was shortened a moment ago can leave more. The time can be negative if the office
- * ended while the daemon was answering. */
+/* Returns false if no daemon would give this answer. Caps the time that is left at the lease,
+ * because more can be left if the lease was shortened a moment ago. The time can be negative if the
+ * office ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {

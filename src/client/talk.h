@@ -1,6 +1,6 @@
 /*
- * The protocol of a member's run socket (member-N.run). With it, the daemon learns what works under
- * its mandate, and tells until when that may go on. Each packet is one `struct talk` (AF_UNIX,
+ * The protocol of a member's run socket (member-N.run). Over it, the daemon learns what works under
+ * its mandate, and says until when that work may go on. Each packet is one `struct talk` (AF_UNIX,
  * SOCK_SEQPACKET; both ends are on one machine).
  *
  *     elect run                                   daemon
@@ -26,12 +26,13 @@
  *                                            <-   DONE, or REFUSED why
  *     EMPTY                                  ->        every earlier answer is void
  *
- * The stamp is the time of the asker's CLOCK_BOOTTIME before it asks, and comes back unchanged: the
- * promise ends at stamp + left by that clock. The time at which an answer arrives means nothing.
+ * The stamp is the asker's CLOCK_BOOTTIME just before it asks, and comes back unchanged, so that
+ * the promise ends at stamp + left by that clock. The time at which an answer arrives means
+ * nothing.
  *
  * WAIT carries one end of a socket pair (SOCK_SEQPACKET); the guardian has the other end. When all
- * work has ended, or will never begin, TALK_IS_EMPTY is sent there, even if the daemon is dead by
- * then. If the channel closes without that byte, some work may have survived.
+ * work has ended, or will never begin, TALK_IS_EMPTY is sent on this channel, even if the daemon is
+ * dead by then. If the channel closes without that byte, some work may have survived.
  */
 #ifndef ELECT_CLIENT_TALK_H
 #define ELECT_CLIENT_TALK_H
@@ -98,7 +99,7 @@ struct talk {
     uint64_t term;       /* the fencing token */
     uint32_t lease;      /* WAIT, GO, TOLD: D_L, the length of an office unless it is renewed */
     uint32_t renewal;    /* WAIT, GO, TOLD: R, the renewal; both in microseconds */
-    uint32_t pid;        /* ASK: of the command; 0 if unknown */
+    uint32_t pid;        /* ASK: the process id of the command; 0 if unknown */
     uint32_t unused_too;
     char group[TALK_NAME];
     char node[TALK_NAME];   /* the daemon's member */
