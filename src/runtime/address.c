@@ -1,6 +1,6 @@
 /*
- * The addresses of the peers. The address of a dynamic peer is the one that its packets come from:
- * the peer may move while it runs, but an attacker that replays its packets from elsewhere must not
+ * The addresses of the peers. The address of a dynamic peer is the one that its packets come from.
+ * The peer may move while it runs, but an attacker that replays its packets from elsewhere must not
  * be able to change its address.
  */
 #include "member.h"

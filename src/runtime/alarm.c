@@ -17,9 +17,9 @@ static void arm(const struct alarm *c, const struct itimerspec *spec)
     timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
 }
 
-/* Counts a stall if the alarm is late by more than its patience. alarm_set() calls this, too:
- * after a stall, packets that arrived meanwhile may be handled before the alarm rings, and set
- * it again. */
+/* Counts a stall if the alarm is late by more than its patience. alarm_set() calls this function,
+ * too, because after a stall, packets that arrived meanwhile may be handled before the alarm rings,
+ * and may set the alarm again. */
 static void note_stall(struct alarm *c, elect_time now)
 {
     elect_time late = now - c->due;

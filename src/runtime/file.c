@@ -57,8 +57,8 @@ static int write_all(void *context, const void *bytes, size_t length, uint64_t o
     return 0;
 }
 
-/* A failed fdatasync is never retried: it may have dropped pages, which a second one would not
- * write. */
+/* A failed fdatasync is never retried, because it may have dropped pages, which a second call would
+ * not write. */
 static int sync_all(void *context)
 {
     struct file *f = context;
@@ -197,8 +197,8 @@ static int make(int folder, const char *hidden, const char *name, struct store *
     return error;
 }
 
-/* For systems without O_TMPFILE or /proc. The hidden name is random, because another process may
- * create a state file at the same time. A crash leaves the hidden file in the folder. */
+/* Used on systems without O_TMPFILE or /proc. The hidden name is random, because another process
+ * may create a state file at the same time. A crash leaves the hidden file in the folder. */
 static int make_by_name(int folder, const char *name, struct store *s, struct state *state)
 {
     char hidden[32];

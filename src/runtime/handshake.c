@@ -35,7 +35,8 @@ static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
     return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
 }
 
-/* Returns the highest HELLO of the life that has drawn this nonce; 0 if that life is unknown. */
+/* Returns the highest number of a HELLO from the life that drew this nonce; 0 if that life is
+ * unknown. */
 static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
 {
     if (is_with(&p->now.with[slot], echo))
@@ -187,9 +188,9 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
         p->known.sequence = h->sequence;
 }
 
-/* Rule 5 (a): which of two processes with one number is the earlier one? Two lives with the same
- * incarnation started from the same state. If the known one still runs, the other one is its clone;
- * otherwise the state went back by one start. */
+/* Rule 5 (a): which of two processes with the same member number is the earlier one? Two lives with
+ * the same incarnation started from the same state. If the known one still runs, the other one is
+ * its clone; otherwise the state went back by one start. */
 static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
                        const struct hello *h, uint64_t now, enum session_refusal *why)
 {
@@ -211,7 +212,7 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
 }
 
 /* Rules 5 (b) and 9: returns true if the HELLO is older than the session that exists. Lives without
- * a state have no incarnation; the times of their starts tell which one is later. */
+ * a state have no incarnation: the later start is the later life. */
 static bool is_late(const struct session_peer *p, unsigned slot, const struct hello *h)
 {
     bool lost = (h->flags & HELLO_LOST) != 0;
@@ -243,14 +244,14 @@ static void reject(struct sessions *s, const struct incoming *in, const struct h
     struct session_event *e = in->event;
     uint64_t now = in->now;
     if (p->rejected != 0 && now - p->rejected < SECOND)
-        return; /* the host is not told, either: it may be a repeated packet */
+        return; /* the packet may be a repeated one, so the host is not told either */
     p->rejected = now;
     e->news = SESSION_REFUSED;
     e->why = (uint8_t)why;
     e->answer_length = send_reject(s, p, in->slot, h, why, e->answer);
 }
 
-/* Rule 6: updates what is known of the peer by the newest HELLO of its life. */
+/* Rule 6: updates what is known of the peer from the newest HELLO of its life. */
 static void learn(struct session_peer *p, struct session_life *life, unsigned slot,
                   const struct hello *h, uint64_t now)
 {
@@ -282,7 +283,7 @@ static void keep_counters_in_step(struct session_peer *p, struct session *n, con
         keep_in_step(&n->sent, h->top);
 }
 
-/* Handles a HELLO that echoes a nonce of this life, so that it was not recorded before (rules 4 and
+/* Handles a HELLO that echoes a nonce of this life, and so was not recorded earlier (rules 4 and
  * 5). */
 static void take_live_hello(struct sessions *s, const struct incoming *in, const struct hello *h)
 {

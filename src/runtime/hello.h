@@ -13,8 +13,8 @@
 struct hello {
     uint8_t nonce[SEAL_NONCE], echo[SEAL_NONCE], boot[SESSION_BOOT];
     uint32_t incarnation, rekey, digest, keys[SESSION_KEYS];
-    uint64_t sequence; /* of its state at its start; an old state may have caught up since */
-    uint64_t number;   /* of this HELLO: the counter of the packet */
+    uint64_t sequence; /* of its state at its start: an old state may catch up later */
+    uint64_t number;   /* the number of this HELLO, which is the counter of the packet */
     uint64_t taken;    /* the highest number of a HELLO that it has accepted from the receiver */
     uint64_t top;      /* the highest counter of the receiver's DATA, if `says_top`: rule 12 */
     bool says_top;

@@ -1,5 +1,5 @@
 /*
- * The parts of a member, and the functions that its files share. start.c puts it together,
+ * The parts of a member, and the functions that its files share. start.c puts a member together,
  * receive.c handles what it receives, reject.c counts what it rejects, timers.c wakes it up, turn.c
  * performs the output of its steps with outbox.c and testament.c, address.c follows the addresses
  * of its peers. member.c, member_status.c and member_keys.c contain the functions for its host.
@@ -127,10 +127,10 @@ void member_flush(struct elect_member *m);
 
 void member_deposit_all(struct elect_member *m);
 /* Makes the next turn deposit new testaments for the terms that this life has requested. The old
- * ones were sealed for a session, or addressed to a place, that is gone. */
+ * testaments were sealed for a session, or sent to an address, that is gone. */
 void member_deposit_anew(struct elect_member *m);
-/* Handles the event, a testament of the peer. Returns false if it is not valid for the peer's
- * present life. */
+/* Handles a session event that is a testament of the peer. Returns false if the testament is not
+ * valid for the peer's present life. */
 bool member_take_testament(struct elect_member *m, unsigned peer);
 
 /* ---- address.c ---- */
@@ -152,7 +152,7 @@ void member_rested(void *context);
 /* Makes the sockets accept packets of the present sessions and keys and, at a bounded rate, samples
  * of other packets. */
 void member_filter_sockets(struct elect_member *m);
-/* The same after a session or a key has changed; then new testaments are needed, too. */
+/* Does the same after a session or a key has changed, when new testaments are needed, too. */
 void member_filter(struct elect_member *m);
 
 /* ---- reject.c ---- */
@@ -167,7 +167,7 @@ void member_accept(struct elect_member *m, unsigned peer);
 enum filter_samples member_samples(const struct elect_member *m);
 /* Returns when the filter must be opened again; ELECT_UNSET if it is open. */
 elect_time member_samples_due(const struct elect_member *m);
-/* Opens the filter again if that time has come. */
+/* Opens the filter again if that is due. */
 void member_sample(struct elect_member *m, elect_time now);
 /* Returns why packets of the peer are rejected, once enough of them were. */
 struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer);

@@ -39,7 +39,7 @@ static void look_again(struct net *n, unsigned link)
         n->broken(n->context, error);
 }
 
-/* Receives up to NET_AT_ONCE packets; fewer mean that no more are waiting. */
+/* Receives up to NET_AT_ONCE packets. If it receives fewer, no more are waiting. */
 static unsigned take_some(struct net *n, unsigned link)
 {
     uint8_t(*bytes)[SEAL_MAX_PACKET + 1] = n->bytes;
@@ -151,7 +151,8 @@ void net_send(struct net *n, unsigned link, const union elect_address *to, const
     memcpy(p->bytes, bytes, length);
 }
 
-/* A packet that the kernel refuses is lost, as on any network; those after it are sent. */
+/* A packet that the kernel refuses is lost, as on any network; the packets after it are still
+ * sent. */
 static void send_all(struct net *n, unsigned link, struct mmsghdr *message, unsigned count)
 {
     for (unsigned at = 0; at < count;) {
@@ -189,7 +190,8 @@ void net_flush(struct net *n)
 /* The kernel limits the memory of filters (net.core.optmem_max), and an old filter counts until it
  * has been replaced. If a large cluster exceeds the limit, the old filter is removed first; if that
  * does not suffice, the new one accepts no samples. If even that fails, there is no filter, and a
- * flood can reach the member; but the old filter would drop new sessions. */
+ * flood can reach the member. Keeping the old filter would be worse, because it would drop the
+ * packets of new sessions. */
 static void replace_filter(int fd, const uint32_t *tags, unsigned count,
                            enum filter_samples samples, const union elect_address *from,
                            unsigned addresses)

@@ -22,7 +22,7 @@ void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t 
 }
 
 /* A dynamic peer that may have moved gets each packet at both addresses: a leader that has moved
- * needs its grants before the suspicion time has passed at its new address. */
+ * needs grants at its new address even before it has been there for the suspicion time. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {

@@ -12,8 +12,8 @@ _Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
 /* ---- the records of a datagram ---- */
 
 /* Raises `met` for a peer that has lost its state and asks what is remembered. The incarnation that
- * its session shows counts, too: an answer, perhaps a grant, may be all that was heard of that
- * life, and answers do not contain the incarnation. */
+ * its session shows counts, too, because an answer, perhaps a grant, may be all that was heard from
+ * that life, and answers do not contain the incarnation. */
 static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
 {
     uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
@@ -87,7 +87,7 @@ static void opened(struct elect_member *m, unsigned peer)
     const struct session_event *e = &m->event;
     if (!e->lost)
         remember(m, peer, true);
-    member_filter(m); /* before the answer is sent: the reply to it must pass the filter */
+    member_filter(m); /* before the answer is sent, because the reply to it must pass the filter */
     peer_news(m, peer, e->lost ? ELECT_PEER_LOST : ELECT_PEER_OPENED);
     if (!e->lost && m->sessions->peer[m->session_of[peer]].digest != m->sessions->digest)
         peer_news(m, peer, ELECT_PEER_DIFFERS);

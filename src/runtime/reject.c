@@ -12,7 +12,7 @@
 #include "member.h"
 
 #define SECOND  1000000
-#define SAMPLES 16            /* per second */
+#define SAMPLES 16            /* samples per second */
 #define ENOUGH  4             /* per link, in a row; a restarted peer sends one or two */
 #define RECENT  (10 * SECOND) /* HELLOs are sent once a second */
 
@@ -37,7 +37,7 @@ static unsigned peer_at(const struct elect_member *m, unsigned link,
     return peer;
 }
 
-/* As judge(), for a HELLO. On entry, `peer` is the one configured with its source address. */
+/* Like judge(), but for a HELLO. On entry, `peer` is the one configured with its source address. */
 static enum elect_rejection judge_hello(const struct elect_member *m, const struct packet *head,
                                         unsigned *peer)
 {
@@ -90,8 +90,8 @@ static void count_rejection(struct rejections *r, enum elect_rejection reason,
 }
 
 /* Remembers a process that has the key but is missing from this configuration: a member that was
- * added or removed only elsewhere. Of several such processes it remembers one, until that one is
- * silent. */
+ * added or removed only elsewhere. If there are several such processes, it remembers one of them,
+ * until that process falls silent. */
 static void meet_stranger(struct elect_member *m, const union elect_address *from,
                           const uint8_t *bytes, size_t length)
 {

@@ -38,8 +38,8 @@ static bool less(const struct state *state, const struct state_peer *a, const st
     return counted != in_a_group(state, b->id) ? !counted : a->known.sequence < b->known.sequence;
 }
 
-/* Returns the removed member of the least use. There is one, because the state has room for all
- * members of a configuration. */
+/* Returns the removed member that is of least use. There always is such a member, because the state
+ * has room for all members of a configuration. */
 static struct state_peer *least_of_the_gone(struct state *state, const uint16_t *id, unsigned count)
 {
     struct state_peer *least = NULL;

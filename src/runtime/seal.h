@@ -5,9 +5,10 @@
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
  *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of MAC
  *
- * The salt and the counter form the nonce. The salt is a hash of the bytes ahead of it and of the
- * content, keyed with a secret that each start draws. Therefore no nonce is used for two contents,
- * even if a memory image is resumed twice or a process forks, and no packet needs getrandom().
+ * The salt and the counter form the nonce. The salt is a hash of the bytes before it and of the
+ * content, keyed with a secret that is drawn at each start. Therefore no nonce is used for two
+ * contents, even if a memory image is resumed twice or a process forks, and no packet needs
+ * getrandom().
  *
  * Every number is little-endian. from and to are the numbers of the members in the configuration.
  */

@@ -14,7 +14,7 @@ const uint8_t session_no_nonce[SEAL_NONCE];
 /* ---- receiving DATA and testaments ---- */
 
 /* Returns true if the counter is too old to know whether it was accepted before, or further ahead
- * than an honest one can be (rule 12). */
+ * than an honest counter can be (rule 12). */
 static bool is_out_of_step(const struct session *n, uint64_t counter)
 {
     return counter < n->top ? n->top - counter >= SESSION_WINDOW : counter - n->top > SESSION_LEAP;
@@ -63,7 +63,7 @@ static void take_testament(struct sessions *s, const struct incoming *in, const 
     e->length = (size_t)got;
 }
 
-/* Limits how many packets are decrypted in a turn that anyone could have repeated. */
+/* Limits how many packets are decrypted in a turn if anyone could have repeated them. */
 static bool may_try(struct sessions *s)
 {
     bool may = s->tried < SESSION_HELLOS;
@@ -163,8 +163,8 @@ void sessions_turn(struct sessions *s) { s->tried = 0; }
 
 /* ---- sending DATA and testaments ---- */
 
-/* Returns true if the peer is more likely to accept DATA in session `n` than in `than`: it may have
- * removed the key of `than`, or not have that session yet. */
+/* Returns true if the peer is more likely to accept DATA in session `n` than in `than`: the peer
+ * may have removed the key of `than`, or may not have that session yet. */
 static bool is_better(const struct sessions *s, const struct session *n, const struct session *than)
 {
     if (n->open != than->open || n->sure != than->sure)

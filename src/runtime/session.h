@@ -11,8 +11,9 @@
  *     otherwise under another key. It accepts DATA under any key.
  *  3. If the peer is not known to have the session of the key in use, or nothing was heard in that
  *     session for the suspicion time, this member sends a HELLO with the flag NEED. Such HELLOs
- *     alternate: one echoes the newest nonce heard, the next one echoes none. Otherwise some
- *     histories never converge. The first HELLO after an answer echoes the nonce.
+ *     alternate: one echoes the newest nonce heard, the next one echoes none. Without this
+ *     alternation, some histories would never converge. The first HELLO after an answer echoes the
+ *     nonce.
  *  4. A HELLO that does not echo the nonce of this member may have been recorded. This member
  *     answers it, and changes nothing except the nonce to echo.
  *  5. A HELLO that echoes the nonce of this member was made during its present life. It is compared
@@ -28,15 +29,15 @@
  *     is known of the peer's keys and configuration, counts as heard, and is answered if its
  *     session exists; a repeated HELLO does nothing. A HELLO also carries the highest number that
  *     its sender has accepted from the receiver. From this a member learns when a peer knows its
- *     present keys; it repeats them until then.
+ *     present keys; the member repeats them until then.
  *  7. This member obeys a REJECT only if the REJECT contains its nonce. A member that is rolled
  *     back or cloned must stop.
  *  8. DATA is accepted only in a session, and each packet only once. It carries the sequence of the
  *     sender's state.
  *  9. A member that has lost its state sets the flag LOST. It gets separate sessions, in which it
- *     can only ask what other members remember (elect_readmit); what they remember of it does not
- *     change. In place of a sequence it sends the time of its start: of two such lives, the later
- *     one counts. It returns in a new era, in which its sequence may start again from the
+ *     can only ask what other members remember (elect_readmit); what they remember about it does
+ *     not change. In place of a sequence it sends the time of its start, and the later one of two
+ *     such lives counts. It returns in a new era, in which its sequence may start again from the
  *     beginning.
  * 10. A restart draws new nonces, and so does the installation of a key. Therefore no packet that
  *     was recorded earlier can open a session again. This needs no clock.
@@ -65,10 +66,10 @@
 #define SESSION_LEAP   ((uint64_t)1 << 40) /* more packets than can be lost in a row */
 #define SESSION_LINKS  4
 #define SESSION_BOOT   16
-#define SESSION_TAGS   (5 * SESSION_KEYS) /* of one peer */
+#define SESSION_TAGS   (5 * SESSION_KEYS) /* tags of one peer */
 #define SESSION_HEADER 8                  /* in DATA: the sequence of the sender's state */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
-#define SESSION_HELLOS 50 /* decrypted in a turn of the loop: a fifth of the packets of a turn */
+#define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop: a fifth of all its packets */
 
 /* The protocols that this version speaks. */
 #define SESSION_LOWEST  2
@@ -93,15 +94,15 @@ enum session_refusal {
 struct session_memory {
     uint64_t sequence; /* the highest one of its state that was seen in its present era */
     uint32_t incarnation;
-    uint8_t boot[SESSION_BOOT]; /* of that incarnation */
+    uint8_t boot[SESSION_BOOT]; /* the boot id of that incarnation */
 };
 
 struct session {
     bool open;
-    bool sure;             /* the peer has it, too: it has confirmed it, or sent DATA in it */
+    bool sure;             /* the peer has this session, too: it confirmed it, or sent DATA in it */
     uint8_t key;           /* the id of its key */
     uint32_t rekey;        /* the peer's number of its installation of that key */
-    uint64_t heard, spoke; /* when something new came last, and when DATA or a HELLO_USED did */
+    uint64_t heard, spoke; /* when something new last came, and when DATA or a HELLO_USED did */
     uint64_t sent, top;    /* the last counter sent, and the highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
     uint64_t link_top[SESSION_LINKS]; /* the highest counter that came on each link */
@@ -153,7 +154,7 @@ struct sessions {
     uint8_t secret[SEAL_KEY]; /* drawn at start, for the salts of its packets */
     uint8_t lowest, highest;  /* protocols that it speaks */
     uint32_t incarnation, digest, rekeys;
-    uint64_t sequence; /* of this member's state on the disk */
+    uint64_t sequence; /* the sequence of this member's state on the disk */
     uint64_t began;    /* the sequence when this life began */
     uint64_t suspicion;
     uint16_t tried; /* packets counted against SESSION_HELLOS in this turn */
@@ -181,12 +182,12 @@ struct session_event {
     uint8_t news; /* enum session_news */
     uint8_t peer;
     uint8_t why; /* enum session_refusal */
-    bool lost;   /* from a process that has lost its state */
+    bool lost;   /* the sender has lost its state */
     bool newest; /* DATA or a live HELLO with the highest counter so far */
     bool later;  /* made later than all that came on this link, so that the link works */
     bool fresh;  /* a higher sequence of its state: keep it with the next write */
     size_t length;
-    uint8_t content[SEAL_MAX_CONTENT]; /* of DATA or a TESTAMENT */
+    uint8_t content[SEAL_MAX_CONTENT]; /* the content of DATA or a TESTAMENT */
     size_t answer_length;
     uint8_t answer[SEAL_MAX_PACKET];
 };
@@ -200,8 +201,8 @@ const char *session_refusal_text(enum session_refusal why);
 void sessions_begin(struct sessions *s);
 
 /* Adds a key in a free slot. The key in slot 0 is in use until sessions_use() selects another one.
- * Only a key that is not in use can be removed. After both, the caller updates the filter of the
- * sockets. */
+ * Only a key that is not in use can be removed. After either change, the caller updates the filter
+ * of the sockets. */
 void sessions_add_key(struct sessions *s, uint8_t slot, uint8_t id, const uint8_t key[SEAL_KEY]);
 /* Returns the slot of the key with this id; SESSION_KEYS if there is none. */
 uint8_t sessions_slot(const struct sessions *s, uint8_t id);
@@ -236,7 +237,7 @@ void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                      uint8_t out[SEAL_MAX_PACKET]);
 
-/* As sessions_seal(), for a process with the peer's number that has lost its state. */
+/* Like sessions_seal(), but for a process with the peer's number that has lost its state. */
 size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                           uint8_t out[SEAL_MAX_PACKET]);
 
@@ -252,10 +253,11 @@ size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now,
 uint64_t sessions_next(const struct sessions *s, unsigned peer);
 
 /* Returns true if this is the tag of a HELLO that the peer can have made with a key that is
- * accepted here. It proves nothing, but a process without the key cannot compute it. */
+ * accepted here. A process without the key cannot compute the tag, but can repeat one that it has
+ * seen. */
 bool sessions_knows_hello(const struct sessions *s, unsigned peer, uint32_t tag);
-/* As sessions_knows_hello(), for a process that is not a peer and to which this member never sent
- * anything. */
+/* Like sessions_knows_hello(), but for a process that is not a peer and to which this member never
+ * sent anything. */
 bool sessions_knows_stranger(const struct sessions *s, uint16_t id, uint32_t tag);
 
 /* Lists every tag that may come in, for the filter of the sockets, and returns their number. */

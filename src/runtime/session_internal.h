@@ -7,7 +7,7 @@
 /* A received packet whose head names a known peer and a known key. */
 struct incoming {
     struct session_peer *peer;
-    unsigned slot; /* of its key */
+    unsigned slot; /* the slot of its key */
     uint64_t counter;
     uint64_t now;
     unsigned link; /* SESSION_LINKS if it proves nothing about any link */
@@ -32,7 +32,7 @@ static inline bool session_is_heard(const struct sessions *s, const struct sessi
     return n->open && now - n->heard < s->suspicion;
 }
 
-/* Returns true if that holds for any session of this life. */
+/* Returns true if something new was heard in any session of this life within the suspicion time. */
 static inline bool session_life_is_heard(const struct sessions *s, const struct session_life *life,
                                          uint64_t now)
 {

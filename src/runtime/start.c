@@ -154,7 +154,8 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     return false;
 }
 
-/* For a member that has lost its state: there must be no file at the path of the new one. */
+/* For a member that has lost its state: checks that there is no file at the path of the new state
+ * file. */
 static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     struct file there;

@@ -11,10 +11,10 @@
  * before, between and after.
  *
  * An unreadable slot hides no acknowledged record if its twin, the other slot of the pair, is
- * intact: an acknowledged record was synced in both, and since then the twin has only been written
- * with records as late or later. If the twin is not intact either, the unreadable slot may hold the
- * only intact copy, because the power failed while the twin was being written again. Then the file
- * is refused.
+ * intact: an acknowledged record was synced in both, and since then only records that are as late
+ * or later have been written to the twin. If the twin is not intact either, the unreadable slot may
+ * hold the only intact copy, because the power failed while the twin was being written again. Then
+ * the file is refused.
  *
  * A record that was written but never acknowledged may win. That is safe, because every field only
  * grows, or belongs to a field that does. There are two exceptions: the longest lease falls when no

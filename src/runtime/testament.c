@@ -1,8 +1,8 @@
 /*
  * Testaments. Before a member requests a term, it deposits, for each peer, a sealed message which
  * states that this term is over. Its guardian sends these messages if the member dies, so that the
- * others need not wait for the lease. This file also handles a testament that comes in: it counts
- * as the RELEASE that the dead member would have sent.
+ * others need not wait for the lease. This file also handles a testament that comes in, which
+ * counts as the RELEASE that the dead member would have sent.
  */
 #include "member.h"
 
