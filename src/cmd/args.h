@@ -29,7 +29,8 @@ int args_next(struct args *a, const struct option_spec *specs, size_t count, con
 int args_complain(const char *verb, const char *what, const char *why);
 /* Passes each later complaint, without "elect VERB: ", to `report` instead of standard error. */
 void args_report_to(void (*report)(const char *complaint));
-/* The same about a long option, without its dashes; "" if the complaint is not about one. */
+/* Complains in the same way about a long option, named without its dashes; "" if the complaint is
+ * not about an option. */
 int args_complain_option(const char *verb, const char *option, const char *why);
 
 /* Parses the value of -o: text or json. */

@@ -152,7 +152,7 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    uint64_t number; /* suggests nothing for a number: it is not a misspelt name */
+    uint64_t number; /* suggests nothing for a number, which is not a misspelt name */
     const char *nearest = parse_number(a->id, UINT64_MAX, &number)
                               ? NULL
                               : choice_nearest(a->id, strlen(a->id), names, c->members);
@@ -356,7 +356,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     return -1;
 }
 
-/* Repeats send after an interruption, as connect_patiently does. */
+/* Repeats send after an interruption, as connect_patiently does with connect. */
 static void send_patiently(int fd, const char *bytes, size_t length)
 {
     ssize_t sent;
@@ -399,7 +399,8 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
 }
 
 /* Like ask_daemon, but puts the complaint about the answer into `why`, which stays empty if there
- * was no connection. Asks a daemon that has too many clients again until the time is over. */
+ * was no connection. If the daemon has too many clients, asks it again until the timeout is
+ * over. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
@@ -442,7 +443,7 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
     return answer;
 }
 
-/* Returns true if there is something to read, or the end of the stream. */
+/* Returns true if there is something to read, or if the stream has ended. */
 static bool is_readable_within(int fd, unsigned seconds)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};

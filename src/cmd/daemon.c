@@ -30,15 +30,15 @@ struct started {
     pid_t parent; /* the member is killed when this process ends; 0: it is not */
 };
 
-/* This process is killed when its parent ends. */
+/* Lets the kernel kill this process when its parent ends. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it has ended already, so that no signal comes */
+    if (getppid() != parent) /* it has ended already, so no signal will come */
         raise(SIGKILL);
 }
 
-/* Runs in a process of its own, which alone reads the key. */
+/* Runs in a process of its own, the only one that reads the key. */
 static int run_member(const struct guard *guard, void *context)
 {
     const struct started *s = context;

@@ -90,8 +90,8 @@ static void check_sockets(json_t *all, const struct config *c, const struct conf
     check_mode(all, path, 022, "other users may write to the state of the member", "chmod 600");
 }
 
-/* Suggests no chmod for a file that contains no key, or for a folder such as /tmp: other programs
- * may need its mode. */
+/* Suggests no chmod for a file that contains no key, or for a folder such as /tmp, because other
+ * programs may need its mode. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;

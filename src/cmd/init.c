@@ -14,15 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long elect init waits at least for members that remember this one, in milliseconds, and in
- * how many turns. */
+/* The shortest time for which elect init waits for members that remember this one, in milliseconds,
+ * and the number of turns in it. */
 #define PROBE       1000
 #define PROBE_TURNS 10
 
 #define DEFAULT_GROUP "main"
 
-/* Makes the user of the installed service, who runs the daemon, the owner of a file that root has
- * created. */
+/* Gives a file that root has created to the user of the installed service, who runs the daemon. */
 static void give_away(const char *path)
 {
     const struct passwd *user = geteuid() == 0 ? getpwnam("elect") : NULL;
@@ -30,7 +29,8 @@ static void give_away(const char *path)
     struct stat is;
     if (fd < 0)
         return;
-    /* A file that root has just created has no other link, which a user might have made. */
+    /* A file that root has just created has only one link; a second link may have been made by a
+     * user. */
     if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
         (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
     close(fd);
@@ -119,7 +119,8 @@ static bool is_named_before(const struct asked_for *a, unsigned at)
     return found;
 }
 
-/* Returns true if --id is the name or the number of a member of the new cluster, or not given. */
+/* Returns true if --id is not given, or is the name or the number of a member of the new
+ * cluster. */
 static bool is_id_named(const struct asked_for *a)
 {
     char number[8];
@@ -236,7 +237,7 @@ static bool is_local(const struct config_member *m)
     return known && enroll_is_local(&at);
 }
 
-/* A member without a state asks the other members: whether they remember it (init), or what it had
+/* A member without a state asks the other members whether they remember it (init), or what it had
  * promised (readmit). */
 struct asking {
     uv_loop_t loop;
@@ -289,8 +290,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     fflush(stdout);
 }
 
-/* Counts turns instead of waiting for one deadline: after a stall of this process the loop reads
- * the answers that have arrived before the next turn is due. */
+/* Counts turns instead of waiting for one deadline, so that after a stall of this process the loop
+ * reads the answers that have arrived before the next turn is due. */
 static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
@@ -343,8 +344,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     return q->why[0] == '\0';
 }
 
-/* Creates the state of a member. Refuses if another member remembers it: then it has lost a state
- * whose promises may still be in force. */
+/* Creates the state of a member. Refuses if another member remembers this one, because this member
+ * has then lost a state whose promises may still be in force. */
 static int make_member(const struct asked_for *a, const struct config *c,
                        const struct config_member *me, const struct keys *keys)
 {

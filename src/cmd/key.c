@@ -72,7 +72,8 @@ static int tell(const struct asked_for *a, const char *verb, int id, bool force)
     return fine ? EXIT_FINE : status;
 }
 
-/* Writes the file first and then tells the daemon to read it: no request ever contains a key. */
+/* Writes the file first and then tells the daemon to read it, so that no request ever contains a
+ * key. */
 static int install(const struct asked_for *a, const struct config *c, const char *path)
 {
     struct keys all, new;

@@ -60,7 +60,8 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* Parses the script from its text, so that the replay is that of a user who receives the file. */
+/* Parses the script from its text, so that the replay is the same as for a user who receives the
+ * file. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {

@@ -247,7 +247,7 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
-/* Warns about an even number of voters, which tolerates no more failures than one voter less. */
+/* Warns about an even number of voters, which tolerates no more failures than one voter fewer. */
 static void warn_even(const struct request *r)
 {
     const struct setup *s = &r->experiment.setup;
@@ -354,7 +354,7 @@ static void outcome_of_lab(struct outcome *o, const struct setup *s, const struc
         o->total += o->sent[type] = l->sent[type];
 }
 
-/* Holds an election: in a world, or in the lab if there are too many processes for one. */
+/* Holds an election: in a world, or in the lab if there are too many processes for a world. */
 static bool hold(const struct request *r, uint64_t seed, struct play *p, struct outcome *o)
 {
     const struct experiment *e = &r->experiment;

@@ -54,7 +54,7 @@ void report_statistics(const struct statistics *s, const char *command, bool jso
 
 /* ---- trace.c ---- */
 
-/* Listens to a play: prints its trace, or collects it, or both. */
+/* Follows an election: prints its trace, or collects it, or both. */
 struct trace {
     FILE *out; /* NULL: nothing is printed */
     enum trace_mode mode;

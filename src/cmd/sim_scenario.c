@@ -1,5 +1,5 @@
-/* elect sim FILE: plays a scenario, and compares its trace with the one in the file or replaces
- * that one. */
+/* elect sim FILE: plays a scenario, and compares its trace with the one in the file, or replaces
+ * the trace in the file. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -161,8 +161,8 @@ static bool differs(const struct request *r, const char *expected, const char *t
 
 /* ---- rewriting ---- */
 
-/* Replaces the file by a new one beside it, so that the old one stays complete until the new one
- * is. A symbolic link is kept, and its target is replaced. */
+/* Writes a new file beside the old one and then replaces it, so that the old file stays complete
+ * until the new one is complete. A symbolic link is kept, and its target is replaced. */
 static int rewrite(const char *link, const char *text, size_t script, const char *told)
 {
     char name[PATH_MAX + 8], file[PATH_MAX];

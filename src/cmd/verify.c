@@ -405,8 +405,9 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
 
 #define AT_REST (1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK)
 
-/* Returns the properties that the algorithm claims under these assumptions. It does not claim to
- * replace a leader that all follow at first although it is not the highest process. */
+/* Returns the properties that the algorithm claims under these assumptions. The algorithm does not
+ * claim to replace an initial leader that all processes follow, although that leader is not the
+ * highest process. */
 static uint32_t claims(const struct question *q)
 {
     elect_set up = elect_everyone(&q->config) & ~q->down;
