@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORDER_SECONDS 60 /* that the supervisor has for an order: the machine may be busy */
-#define END_SECONDS   5  /* that the supervisor has to end; then this process cleans up */
+#define ORDER_SECONDS 60 /* for the supervisor to carry out an order on a busy machine */
+#define END_SECONDS   5  /* for the supervisor to end; after that, this process cleans up */
 
 const char *cluster_mandate(const struct cluster *g)
 {
@@ -49,9 +49,9 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Binds sockets of the supervisor, at which each member sees the others, and chooses the addresses
- * of the members. No other process gets these ports by chance, neither before a member starts nor
- * while it is dead, because they are on a random loopback address. */
+/* Binds the sockets of the supervisor, which each member sees in place of the others, and chooses
+ * the addresses of the members. The members are on random loopback addresses, so that no other
+ * process gets their ports by chance, neither before a member starts nor while it is dead. */
 static bool make_network(struct cluster *g, struct text *complaint)
 {
     bool fine = true;
@@ -94,7 +94,7 @@ static bool write_config(const struct cluster *g, unsigned me, const char *clust
     return fclose(out) == 0 || text_complain(complaint, path, strerror(errno), "");
 }
 
-/* Keeps the states that exist. */
+/* Keeps the state files that exist. */
 bool cluster_configure(struct cluster *g, struct text *complaint)
 {
     char hex[2 * ELECT_UV_CLUSTER + 1];
@@ -159,7 +159,7 @@ bool cluster_begin(struct cluster *g, struct text *complaint)
     signal(SIGCHLD, SIG_DFL); /* an ignored SIGCHLD would hide the end of children */
     if (sodium_init() < 0)
         return text_complain(complaint, "demo", "no memory", "");
-    tree_adopt(); /* the daemons, if the supervisor is killed */
+    tree_adopt(); /* adopts the daemons if the supervisor is killed */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);
     if (g->lock < 0)

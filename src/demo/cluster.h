@@ -62,7 +62,7 @@ enum order {
 bool cluster_begin(struct cluster *g, struct text *complaint);
 /* Returns true when the order has been carried out; false: the supervisor has ended. */
 bool cluster_order(struct cluster *g, enum order order, unsigned member);
-/* Writes the configurations again. They are in force after the next start. */
+/* Writes the configurations again. They take effect at the next start. */
 bool cluster_configure(struct cluster *g, struct text *complaint);
 void cluster_socket(const struct cluster *g, unsigned member, const char *which, char *path,
                     size_t room);

@@ -89,8 +89,8 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Removes a folder if its lock is free, because its demonstration has ended then. Also removes an
- * empty folder; a demonstration that was about to create its lock there makes another folder. */
+/* Removes a folder if its lock is free, which means that its demonstration has ended. Also removes
+ * an empty folder; a demonstration that was about to create its lock there makes another folder. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);

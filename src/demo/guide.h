@@ -1,5 +1,5 @@
-/* The texts that the demonstration shows besides the view: the help, a hint which key to try next,
- * and a summary at the end. */
+/* The texts that the demonstration shows besides the view: the help, a hint about which key to try
+ * next, and a summary at the end. */
 #ifndef ELECT_DEMO_GUIDE_H
 #define ELECT_DEMO_GUIDE_H
 
@@ -23,7 +23,7 @@ enum guide_tried {
 void guide_hint(const struct monitor *m, unsigned tried, char *text, size_t room);
 
 /* Prints how many leaders took office, the longest time without a leader, and how long two led at
- * once. */
+ * the same time. */
 void guide_print_summary(const struct monitor *m, int64_t began, int64_t now);
 
 /* Prints a row of a table of durations, which are in microseconds; below 0: prints `never`. */

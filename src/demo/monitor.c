@@ -87,7 +87,7 @@ static bool is_one_of(const char *rule, const char *const *rules, size_t count)
     return i < count;
 }
 
-/* Returns true if the two lines are the same step of different members. A candidacy and an office
+/* Returns true if the two lines show the same step of different members. A candidacy and an office
  * have a line for each member. */
 static bool is_same(const struct line *a, const struct line *b)
 {

@@ -103,8 +103,8 @@ bool monitor_told(const struct monitor *e, int64_t time);
 const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since);
 /* Returns the longest time without a leader, between two offices or since the last one. */
 int64_t monitor_longest_gap(const struct monitor *e, int64_t now);
-/* Returns the longest time during which two members led at once, in microseconds. Ignores times
- * before `since`. */
+/* Returns the longest time during which two members led at the same time, in microseconds. Ignores
+ * times before `since`. */
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define ROWS        24 /* if the terminal does not report its size */
 #define COLUMNS     80
-#define RING_ROWS   20 /* on a smaller terminal there is no ring, and keys have no words */
+#define RING_ROWS   20 /* a smaller terminal shows no ring, and keys without words */
 #define RING_MIDDLE 17
 #define RING_WIDTH  14
 #define RING_TOP    7 /* the row of its centre */
@@ -95,8 +95,8 @@ static const char *escape(enum style style, bool colour)
     return colour ? codes[style] : "";
 }
 
-/* Writes a frame. If the terminal does not accept it (^S), leaves out the rest: this process must
- * not wait. Returns false if the terminal is gone. */
+/* Writes a frame. If the terminal does not accept it (^S), leaves out the rest, because this
+ * process must not wait. Returns false if the terminal is gone. */
 static bool write_frame(int fd, const char *frame, size_t length)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};

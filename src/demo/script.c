@@ -76,7 +76,7 @@ static unsigned agreed(const struct script *s)
     return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
-/* The same, but the leader is a new one. */
+/* All members agree on a leader that is new, and the start of its office is known. */
 static unsigned agreed_on_new(const struct script *s)
 {
     unsigned leader = agreed(s);
@@ -193,7 +193,7 @@ static bool crash_and_recover(struct script *s, enum order order, int64_t *crash
     return true;
 }
 
-/* Cuts off the leader, and as many others as leave a majority. */
+/* Cuts off the leader, and as many other members as possible while a majority remains. */
 static void cut(struct script *s)
 {
     struct demo *d = s->d;
@@ -242,7 +242,7 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
 }
 
 /* Returns false if a slow machine had elected another leader just before the partition. Otherwise
- * its successor took office after the partition, and the old leader stopped (without a mandate it
+ * the successor took office after the partition, and the old leader stopped (without a mandate it
  * did not). */
 static bool is_measured(const struct demo *d, const struct demo_measured *m)
 {

@@ -72,7 +72,7 @@ static _Noreturn void be_daemon(const struct cluster *g, unsigned member, pid_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor) /* it has ended already, so that no signal comes */
+    if (getppid() != supervisor) /* it has ended already, so no signal will come */
         _exit(1);
     snprintf(config, sizeof config, "%s/%u.conf", g->folder, member + 1);
     snprintf(log, sizeof log, "%s/%u.log", g->folder, member + 1);

@@ -1,4 +1,4 @@
-/* The supervisor: the parent process of the daemons, which also is the network between them. */
+/* The supervisor: the parent process of the daemons, which is also the network between them. */
 #ifndef ELECT_DEMO_SUPERVISOR_H
 #define ELECT_DEMO_SUPERVISOR_H
 
