@@ -5,9 +5,9 @@
  *
  *     berkeley SOCKET OFFSET DRIFT PORT OTHER-PORT...     beside each member
  *
- * The clock is simulated: it is the clock of this machine, OFFSET milliseconds wrong at first, and
- * DRIFT microseconds more in every second. Each process prints how wrong its clock is; the printed
- * numbers converge.
+ * The clock is simulated: it is the clock of this machine, at first OFFSET milliseconds wrong, and
+ * then another DRIFT microseconds in every second. Each process prints how wrong its clock is; the
+ * printed numbers converge.
  *
  * Without Elect the clocks drift apart again when the master dies, and two masters would undo each
  * other's corrections. Here a slave remembers the largest token that it has seen and refuses
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     offset = strtol(argv[2], NULL, 10) * 1000;
     drift = strtol(argv[3], NULL, 10);
     began = now();
-    elect_client_span(client, 2 * INTERVAL); /* after a crash the next leader waits no longer */
+    elect_client_span(client, 2 * INTERVAL); /* the longest wait after a crash */
     for (int64_t next = began;;) {
         struct pollfd news[] = {{.fd = sock, .events = POLLIN},
                                 {.fd = elect_client_fd(client), .events = POLLIN}};

@@ -3,7 +3,7 @@
 
     client.py [SOCKET [GROUP]]
 
-If libelect-client is not installed in a directory of the system, name its directory in LD_LIBRARY_PATH."""
+If libelect-client is not installed in a system directory, set LD_LIBRARY_PATH to its directory."""
 
 import ctypes
 import select
@@ -80,12 +80,12 @@ class Client:
 
     @property
     def left(self):
-        """For how many microseconds this member still leads, 0 if it does not. Read it before every piece of work."""
+        """The time for which this member still leads, in microseconds, or 0 if it does not lead. Read it before every piece of work."""
         return self.library.elect_client_left(self.answer)
 
 
 def ask(client):
-    """Asks the daemon, and returns what there is to print."""
+    """Asks the daemon, and returns the line to print."""
     try:
         client.ask()
     except ClientError as why:

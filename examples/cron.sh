@@ -5,7 +5,7 @@
 #
 # Each line of TABLE is an interval in seconds and a command for sh: "3600 backup /srv". A job is due whenever the time since
 # 1970 reaches a multiple of its interval. Jobs run one after another. A new leader starts with the next multiple: as long as
-# the clocks of the machines agree no job runs twice, and a job that was due while there was no leader is skipped.
+# the clocks of the machines agree, no job runs twice, and a job that was due while there was no leader is skipped.
 #
 # Without Elect, every machine that has the table would run every job; or only one machine has it, and no job runs after that
 # machine has failed.

@@ -1,7 +1,7 @@
 /*
- * A program with its own libuv loop becomes a member of a cluster. Before, every copy of it worked
- * every 100 ms; now one copy works, and another one takes over when that one fails. The lines that
- * were added are marked (+).
+ * A program with its own libuv loop becomes a member of a cluster. Without the lines marked (+),
+ * every copy of the program works every 100 ms. With these lines only one copy works, and another
+ * one takes over when the first one fails.
  *
  *     head -c 32 /dev/urandom > KEY
  *     embed 1 KEY 7501 7502 7503     and the same with 2 and 3, in the same folder or elsewhere

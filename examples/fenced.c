@@ -5,17 +5,19 @@
  *     date | ELECT_TOKEN=131075 fenced FILE
  *     elect run ... -- sh -c 'while date | fenced FILE; do sleep 1; done'
  *
- * elect run sets ELECT_TOKEN. A program that asks the daemon by itself finds the token in
+ * elect run sets ELECT_TOKEN. A program that asks the daemon directly finds the token in
  * struct elect_client_answer.
  *
  * Without the token, this can happen: a leader finds that it leads, and is suspended before it
- * writes. Another member becomes leader and writes. The first leader continues and overwrites that.
+ * writes. Another member becomes leader and writes. The first leader continues and overwrites the
+ * newer content.
  * No election can prevent this, because the first leader did check in time. Only the file, the
  * database or the device that is written to can refuse the late write.
  *
  * FILE is replaced as a whole, token and content, after both have reached the disk. The lock on
  * FILE.lock is held from the check of the token until the replacement. A writer that is suspended
- * in between keeps the other writers waiting; a store with a process of its own would avoid that.
+ * in between keeps the other writers waiting; a store that runs as a server would not have this
+ * problem.
  */
 #include <err.h>
 #include <errno.h>

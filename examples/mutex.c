@@ -10,18 +10,19 @@
  * coordinator takes over because the first one only seems to be dead, two processes can hold the
  * lock at once.
  *
- * Here every grant has a deadline, before the coordinator's own mandate ends. `mutex lock` renews
- * its grant again and again, and kills CMD if a renewal does not arrive in time (exit status 75).
- * So a new leader knows, without any message, that no process holds the lock.
+ * Here every grant ends before the coordinator's own mandate ends. `mutex lock` renews its grant
+ * again and again, and kills CMD if a renewal does not arrive in time (exit status 75). So a new
+ * leader knows, without any message, that no process holds the lock.
  *
  * If `mutex lock` returns the exit status of CMD, then CMD started and ended within its grant,
  * however slow the machine was. If `mutex lock` was itself suspended when it had to kill CMD, CMD
  * may have outlived its grant: the exit status is 75, and the message says since when. To protect
- * what it writes to from this case, CMD has ELECT_TOKEN and MUTEX_GRANT, a pair of numbers that is
- * larger in every later grant (see fenced.c).
+ * its data in this case, CMD can use ELECT_TOKEN and MUTEX_GRANT, a pair of numbers that is larger
+ * in every later grant (see fenced.c).
  *
  * Messages are not authenticated: any process that can send to these ports is trusted. The lease of
- * the members must be longer than half a second: a shorter one leaves too little time for CMD.
+ * the members must be longer than half a second, because a shorter lease leaves too little time for
+ * CMD.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>
@@ -41,7 +42,7 @@
 /* Microseconds. */
 #define SPAN   1000000 /* the longest grant */
 #define REPEAT 50000   /* between two REQUESTs */
-#define MARGIN 200000  /* CMD is killed so long before its grant ends, in case killing is slow */
+#define MARGIN 200000  /* CMD is killed this long before its grant ends, in case killing is slow */
 
 #define QUEUE 64 /* processes; the others ask again until there is room */
 #define LOST  75 /* exit status */
@@ -137,7 +138,7 @@ static void coordinate(int sock, struct elect_client *client)
 
 /* ---- a process that wants the lock ---- */
 
-/* Sends to all servers, because only the leader's one answers. */
+/* Sends to all servers, because only the leader's server answers. */
 static void send_all(int sock, char **ports, const char *word, uint64_t id)
 {
     char text[64];
