@@ -43,8 +43,8 @@ def end_all(running):
 
 
 def run_all(script, elect, waiting, jobs, over):
-    """Runs the cases and returns their results. A signal ends the running cases outside of its handler, because a handler that
-    waits for a process never returns if it interrupts a wait for the same process."""
+    """Runs the cases and returns their results. After a signal, this function ends the running cases, not the signal handler: a
+    handler that waits for a process never returns if it interrupts a wait for the same process."""
     running, results = {}, {}
     try:
         while running or (waiting and time.monotonic() < over):

@@ -1,7 +1,8 @@
 """How a suite reports failures: `check` records a failure and continues, `holds` and `expect` end the case, `report` ends the
 suite.
 
-A part that cannot run on this machine is skipped with `skip`. tools/tier reads, counts and lists those lines."""
+A part that cannot run on this machine is skipped with `skip`. tools/tier reads the line that `skip` prints, and counts and lists
+these parts."""
 
 import os
 import sys
@@ -12,11 +13,11 @@ count = 0
 
 
 class Failure(Exception):
-    """A case did not observe what it expected."""
+    """The result of a case differs from what the case expected."""
 
 
 class NotHere(Exception):
-    """A case cannot run on this machine: the text is what it needs, such as "needs root"."""
+    """This machine cannot run a case. The text says what the case needs, such as "needs root"."""
 
 
 def check(what, condition, *details):
@@ -51,7 +52,7 @@ def listed(words):
 
 def expect(what, done, code=0, out=(), err=(), lines=None):
     """Ends the case unless the process ended with this exit code and printed these words. Unless `err` is given, standard error
-    must be empty; if it is given, standard error must be a single line. Only `elect run` may print more there, at any time."""
+    must be empty; if it is given, standard error must be a single line. Only `elect run` may print more lines on standard error."""
     runs = getattr(done, "is_run", False)
     wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
     wrong += [f"standard output lacks {word!r}" for word in listed(out) if word not in done.stdout]
@@ -77,7 +78,7 @@ def is_unanswered(done):
 
 
 def is_late(done):
-    """A hand-over that slow members did not complete as requested; each such refusal names its reason."""
+    """Returns True if slow members did not complete a hand-over as requested, which the refusal of the command shows."""
     return done.returncode == 1 and any(text in done.stderr for text in (
         "did not hand over to ", "leads again, in term", "no other member leads yet", "does not answer", "no longer leads",
         "leads in another term now", "is handing over already", "has not heard from the successor", "no leader is known",

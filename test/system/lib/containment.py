@@ -4,9 +4,9 @@ A suite consists of three processes. The front is the process that the caller st
 sweeper is its child. The suite itself is a child of the sweeper, and continues after its call of `contain`. Front and sweeper
 adopt orphaned descendants, so that they find even a process that leaves its parent, its process group or its session.
 
-The sweeper kills all that is left when the suite has ended or the front has died, and the front does so when the sweeper has
-died. They are in different sessions, and their command lines differ, so a signal to a process group, or to processes by name,
-does not hit both. If all three die at the same time, their descendants survive."""
+When the suite has ended or the front has died, the sweeper kills all processes that are left. When the sweeper has died, the
+front kills them. They are in different sessions, and their command lines differ, so a signal to a process group, or to processes
+by name, does not hit both. If all three die at the same time, their descendants survive."""
 
 import os
 import pathlib
@@ -17,13 +17,13 @@ import time
 from .processes import adopt_orphans, descendants, die_with_parent
 
 SWEEPER = str(pathlib.Path(__file__).resolve().with_name("sweeper.py"))
-PATIENCE = 10  # seconds that processes get after SIGTERM, in which nested suites remove what they made
+PATIENCE = 10  # seconds between SIGTERM and SIGKILL, in which nested suites clean up
 HURRY = 1  # the same for processes that a suite left running when it ended by itself
 PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
 def send(number, pids):
-    """Signals those of the processes that are descendants, but no other process that has got one of their numbers meanwhile."""
+    """Signals those of the processes that are descendants, but no unrelated process that now has the number of one of them."""
     ends = {}
     for pid in pids:
         try:
@@ -55,7 +55,7 @@ def reap(wanted):
 
 
 def sweep(patience):
-    """Ends all descendants, first with SIGTERM and after `patience` seconds with SIGKILL. Returns when none is left."""
+    """Ends all descendants, first with SIGTERM and after `patience` seconds with SIGKILL. Returns when no descendant is left."""
     end, told = time.monotonic() + patience, set()
     while True:
         reap(None)
@@ -91,7 +91,7 @@ def leave(status):
 
 
 def end_once(number, frame):
-    """Ends the suite, which then removes what it made; a second signal does not interrupt that."""
+    """Ends the suite, which then cleans up; a second signal does not interrupt the cleanup."""
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, lambda number, frame: None)
     sys.exit(128 + number)
@@ -113,10 +113,10 @@ def start_sweeper(front, mask):
 
 
 def contain():
-    """Returns in a new process, which is the suite from now on."""
+    """Returns in a new process, in which the suite continues."""
     front = os.getpid()
     if "ELECT_TIER" in os.environ:
-        die_with_parent(signal.SIGTERM)  # meson, if it is killed, does not end what it has started
+        die_with_parent(signal.SIGTERM)  # a killed meson does not end the processes that it has started
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *PASSED_ON})
     adopt_orphans()
     sweeper = os.fork()

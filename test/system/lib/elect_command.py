@@ -34,8 +34,8 @@ def answered(*words, **how):
 
 
 class Pulse(threading.Thread):
-    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers, which bounds how long a
-    process of this machine may have had to wait meanwhile."""
+    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers: it shows how long a
+    process on this busy machine may have had to wait."""
 
     def __init__(self, sockets):
         super().__init__(daemon=True)
@@ -60,10 +60,10 @@ class Pulse(threading.Thread):
 
 
 def refused_init(cluster, name):
-    """Runs `elect init` for a member that others remember, which must refuse; returns the process. The command waits for answers
-    of the other members for 2.5 renewals, and for at least a second. If the machine is so busy that no answer comes in that time,
-    it creates a state file, with which the daemon would stop. That is accepted only if the machine was measurably that busy; then
-    the file is removed and the command repeated."""
+    """Runs `elect init` for a member that others remember, which must refuse, and returns its process. The command
+    waits for answers of the other members for 2.5 renewals, and for at least a second. If a busy machine delays all answers for
+    longer, the command creates a state file, with which the daemon would stop. This function accepts the file only if it has
+    measured such a delay; then it removes the file and repeats the command."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:

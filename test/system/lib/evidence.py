@@ -1,7 +1,7 @@
-"""Processes that run beside a cluster and write the evidence that the safety checker reads: claimants, which record when their
-member leads, and a resource, which checks tokens.
+"""Processes that run beside a cluster and write the evidence that the safety checker reads: a claimant for each member, which
+records when its member leads, and a resource, which checks tokens.
 
-Each is forked, writes one file, and does not know which faults are injected into the cluster."""
+Each of these processes is forked, writes one file, and does not know which faults are injected into the cluster."""
 
 import collections
 import ctypes
@@ -27,7 +27,7 @@ LATE = 0.5  # seconds by which every twentieth write is delayed, as if the write
 
 
 class Stalls:
-    """Measures the longest time for which this machine stalled: a stall may change a leader that otherwise would stay."""
+    """Measures the longest time for which this machine stalled: a stall may depose a leader that would otherwise stay."""
 
     def __enter__(self):
         self.worst, self.over = 0, threading.Event()
@@ -77,9 +77,9 @@ def fork(work, *args):
 
 
 def promised(talker, path):
-    """Queries for how long the member leads, as a client with a deadline does. A client that hears that its member does not lead
-    reports that its work has stopped. Without a mandate the daemon refuses to promise anything, so only its present answer
-    counts."""
+    """Asks how long the member will lead, as a client with a deadline does. If the member does not lead, reports that the work
+    has stopped, as such a client must. Without a mandate the daemon makes no promise, so the answer counts only for the present
+    moment."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")
     except OSError:
@@ -100,7 +100,7 @@ def promised(talker, path):
 
 
 def claimant(member, namespace, path, resource, out):
-    """Queries again and again whether its member leads, records what it may claim, and writes while the member leads."""
+    """Asks again and again whether its member leads, records the claims, and writes to the resource while the member leads."""
     enter(namespace)
     late = collections.deque()  # (time, token) of delayed writes
     writes = 0

@@ -1,6 +1,6 @@
 """A fake daemon for elect run: it speaks the runner's protocol (src/client/talk.h), and can be late, silent, wrong or dead.
 
-It knows exactly until when it has granted what, by the clock that all processes share."""
+It knows exactly which leases it has granted and when each of them ends, by the clock that all processes share."""
 
 import os
 import pathlib
@@ -19,9 +19,8 @@ WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "HEALTH", "REFUSED", "NO", "
 FORMAT = "=IBB2xqqQIII4x64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
 NOW, LOOSE, CGROUP, NAMESPACE, YIELDS, FAILED, UNHEALTHY = 1, 2, 4, 8, 16, 32, 64
-# A case that waits for the end of a lease uses this lease: it is short, yet this process may stall for a moment without ending it
-# too soon. Without a real-time priority, which only root gets, a busy machine needs more time to kill what must not outlive a
-# lease.
+# A case that waits for the end of a lease uses this lease, which is short but survives a brief stall of this process. Without a
+# real-time priority, which only root gets, a busy machine needs more time to kill processes that must not outlive a lease.
 SHORT = {"lease": 5_000_000, "renewal": 200_000}
 MARGIN = ["--kill-margin", "400ms" if os.geteuid() == 0 else "2s"]
 TERM = 5 << 16 | 1
@@ -207,7 +206,7 @@ class Fake:
         end = time.monotonic() + limit
         with self.changed:
             while True:
-                last = time.monotonic() > end  # measured before the last look, because this process may stall, too
+                last = time.monotonic() > end  # read before the last check, because this process may stall, too
                 if value := holds():
                     return value
                 if last:

@@ -24,7 +24,8 @@ def verbs():
 
 @functools.cache
 def options(verb):
-    """The options in the verb's table. For help and version: those in the usage of elect, and those that all verbs share."""
+    """Returns the options in the verb's table; for help and version, the options in the usage of elect and those that all verbs
+    share."""
     if verb in ("help", "version"):
         return set(NAMED.findall(help_of())) | options("status")
     return {name for *names, value in TABLE.findall(help_of(verb)) for name in names if name}

@@ -19,7 +19,7 @@ def parse(line):
 
 
 def written(entry):
-    """Returns the entry as a line again."""
+    """Formats the entry as a line of the log."""
     def value(text):
         bare = re.fullmatch(r"[A-Za-z0-9._:/-]+", text)
         escapes = {"\x08": "\\b", "\x0c": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
@@ -28,7 +28,7 @@ def written(entry):
 
 
 def prose(line):
-    """Formats a line as `elect history` prints it; returns a line that is not an entry unchanged."""
+    """Formats a line as `elect history` prints it; returns any other line unchanged."""
     entry = parse(line)
     if entry is None:
         return line

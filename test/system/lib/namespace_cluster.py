@@ -1,8 +1,8 @@
 """A cluster of real daemons, each in a network namespace of its own, and the faults that a test can inject.
 
 A cut is a rule in the switch, so that it begins and ends for all members at the same time. To delay, reorder, duplicate or lose
-packets, a relay replaces the switch, and a cut is a rule in the namespace of each member that must not hear. At the end
-everything is removed, however the test ends."""
+packets, a relay replaces the switch; a cut is then a rule in the namespace of each receiver. However the test ends, all of this
+is removed."""
 
 import atexit
 import fcntl
@@ -184,8 +184,8 @@ class NamespaceCluster:
     # ---- members ----
 
     def make_members(self):
-        """Runs elect init once for all members, in one folder, so that it needs no answers; then copies the states to the
-        members."""
+        """Runs elect init once for all members, in one folder, so that it need not wait for answers of other members; then copies
+        the states to the members."""
         made = self.folder / "made"
         words = [f"{name}=127.0.0.1:{PORT + i}" for i, name in enumerate(self.names)]
         done = self.command("init", "-c", made / "elect.conf", "--new-cluster", *words)
@@ -255,13 +255,13 @@ class NamespaceCluster:
             self.say(f"{name} is started")
 
     def begin(self):
-        """Starts all members and the processes that watch them; returns once a leader is in the evidence."""
+        """Starts all members and the processes that watch them; returns once the evidence contains a leader."""
         self.start(*self.names)
         self.watch()
         return self.settle()
 
     def settle(self, limit=LIMIT):
-        """Waits until a member leads and its office is in the evidence."""
+        """Waits until a member leads and the evidence contains its office."""
         def settled():
             leader = self.leader(limit=limit)
             claimed = self.claims(leader[0]).count(b'"token": %d,' % leader[1]) >= 10
@@ -341,7 +341,7 @@ class NamespaceCluster:
         return (g["leader"], g["term"] or 0) if g.get("leader") else None
 
     def agreed(self, names):
-        """Returns (leader, term) if all of them report the same and the leader confirms it."""
+        """Returns (leader, term) if all of these members report the same leader and term, and the leader confirms them."""
         views = {self.view(name) for name in names}
         one = views.pop() if len(views) == 1 else None
         return one if one is not None and self.group(one[0]).get("leads") else None
@@ -364,7 +364,7 @@ class NamespaceCluster:
         return [name for name in self.names if name not in names]
 
     def voters_only(self, *names):
-        """Returns those of them that may lead."""
+        """Returns those of the members that may lead."""
         return [name for name in names if name != self.witness]
 
     def events(self, name, *kinds):
@@ -412,7 +412,7 @@ class NamespaceCluster:
             return
         self.closed = True
         atexit.unregister(self.close)
-        # Commands that clean up inherit this: a sweeper signals them like all other processes.
+        # A sweeper signals all processes. The commands that clean up must survive that, and inherit ignored signals.
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for daemon in self.daemons.values():
             signal_both(daemon, signal.SIGKILL)
@@ -434,7 +434,7 @@ class NamespaceCluster:
     # ---- less usual faults ----
 
     def full_pipe(self, name):
-        """Returns the ends of a full pipe for standard error: it accepts no more bytes, because no process reads it."""
+        """Returns both ends of a full pipe for standard error, which accepts no more bytes because no process reads it."""
         ends = os.pipe()
         self.pipes[name] = ends
         flags = fcntl.fcntl(ends[1], fcntl.F_GETFL)

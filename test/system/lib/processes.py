@@ -10,15 +10,15 @@ import time
 
 from .checks import Failure
 
-LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no result depends on it otherwise
-# Commands wait for a daemon as long as the suites do: the defaults of a few seconds are meant for people.
+LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; it affects no other result
+# Commands wait for a daemon as long as the suites do, because their defaults of a few seconds are meant for people.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def wait(what, holds, limit=LIMIT):
-    """Waits until holds() returns a true value, and returns that value. The last call begins after the limit, so that a process
-    that stalled until then gets a last chance."""
+    """Waits until holds() returns a true value, and returns that value. The last call begins after the limit, which gives a
+    process that stalled until then one more chance."""
     end = time.monotonic() + limit
     while True:
         last = time.monotonic() > end
@@ -40,7 +40,8 @@ def adopt_orphans():
 
 
 def descendants():
-    """Returns all descendants of this process, dumpable or not: any user may read the parent of a process."""
+    """Returns all descendants of this process, including those that are not dumpable, because any user may read the parent of a
+    process."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -78,7 +79,7 @@ def state(pid):
 
 
 def member_of(guardian):
-    """Returns the process of a member, given its guardian; None if there is none (yet)."""
+    """Returns the process of a member, given its guardian; None if no such process runs."""
     for child in children(guardian):
         try:
             if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
@@ -96,7 +97,7 @@ def pidfd(pid):
 
 
 def signal_both(guardian, number):
-    """Signals a member and its guardian as a fault of their machine would: the guardian cannot report the death of the member.
+    """Signals a member and its guardian as if their machine had failed: the guardian cannot report the death of the member.
     After SIGKILL the member has no open sockets."""
     if guardian.poll() is not None:
         return

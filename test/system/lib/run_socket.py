@@ -87,8 +87,8 @@ class Talker:
         return None
 
     def ask(self, word="ASK", group="main", left=0):
-        """Returns until when the member leads, by the clock of leases, or 0 if it no longer does. `left` is the most that a
-        client requests."""
+        """Returns the time until which the member leads, by the clock of leases, or 0 if it no longer leads. `left` is the
+        longest time that a client requests."""
         stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")
@@ -98,7 +98,7 @@ class Talker:
         return self.until
 
     def hold(self, group="main", flags=0):
-        """Waits until the run may start its command, or is refused; returns the packet that says so."""
+        """Asks whether the run may start its command, and returns the packet that permits or refuses it."""
         self.say("HOLD", group=group, flags=flags)
         return self.until_hears("GO", "NO", "REFUSED")
 

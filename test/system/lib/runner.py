@@ -18,7 +18,7 @@ from .processes import LIMIT, children, die_with_parent, state, wait
 HOSTILE = os.environ.get("HOSTILE", os.path.join(os.path.dirname(ELECT), "test", "hostile"))
 MARK = "ELECT_TEST_MARK"
 UNPRIVILEGED = 65534
-ENDING = 100_000  # microseconds before a deadline at which the margin begins, in which a stall of the machine delays the end of the work
+ENDING = 100_000  # microseconds before a deadline in which a stall of the machine delays the end of the work
 
 
 def environ(pid):
@@ -36,7 +36,7 @@ def cmdline(pid):
 
 
 def is_elect(pid):
-    """Recognizes elect by its command line, the only thing that an ordinary user can see of a process that is not dumpable."""
+    """Recognizes elect by its command line, because an ordinary user can see nothing else of a process that is not dumpable."""
     return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
@@ -48,7 +48,7 @@ def session(pid):
 
 
 def is_dying(pid):
-    """Returns True if the process was killed but had no processor time to end yet: it never runs its own code again."""
+    """Returns True if the process was killed but has had no processor time to end: it will never run its own code again."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         flags = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6])
@@ -59,7 +59,7 @@ def is_dying(pid):
 
 
 class Late(Failure):
-    """Two runs worked at the same time, or one worked that must not."""
+    """Two runs worked at the same time, or a run worked when it must not."""
 
 
 class Stalls:
@@ -71,7 +71,7 @@ class Stalls:
         return self
 
     def between(self, begin, end):
-        """Returns the microseconds of that time, by CLOCK_BOOTTIME, in which they stalled."""
+        """Returns for how many microseconds between these two times (CLOCK_BOOTTIME) the processors stalled."""
         _, *numbers = struct.unpack("=511q", pathlib.Path(self.file.name).read_bytes()[:4088].ljust(4088, b"\0"))
         stalls = zip(numbers[::2], numbers[1::2])
         return sum(max(0, min(over, end) - max(over - length, begin)) for over, length in stalls)
@@ -83,7 +83,7 @@ class Stalls:
 
 
 class Run:
-    """One elect run and all processes that it started, found by a mark in their environment wherever they went."""
+    """One elect run and all processes that it started, which are found in any session by a mark in their environment."""
 
     is_run = True  # standard error may have more lines than one complaint
     stalls = None  # of this machine, while a case runs
@@ -116,7 +116,8 @@ class Run:
             print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
-        """Returns every process with the mark, and those of elect, which show no environment but have not left their session."""
+        """Returns every process with the mark. The processes of elect hide their environment, but can be found because they stay
+        in their session."""
         wanted = f"{MARK}={self.mark}".encode()
         pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
         return [p for p in pids if wanted in environ(p) or (session(p) == self.pid and is_elect(p))]
@@ -136,7 +137,7 @@ class Run:
         return wait("the command", lambda: next((p for p in children(waiter) if not is_elect(p)), None))
 
     def beat(self):
-        """Returns when the last process of the workload was alive, and how many were forked."""
+        """Returns the last time at which a process of the workload was alive, and how many processes were forked."""
         try:
             with open(self.beat_file, "rb") as f:
                 return struct.unpack("=qq", f.read(16))
@@ -144,7 +145,7 @@ class Run:
             return 0, 0
 
     def ended_by_itself(self):
-        """Returns how many processes of the workload ended because they were not killed for a minute."""
+        """Returns how many processes of the workload ended by themselves because nothing killed them within a minute."""
         with open(self.beat_file, "rb") as f:
             return struct.unpack("=qqqq", f.read(32))[3]
 
@@ -165,8 +166,8 @@ class Run:
         os.kill(self.pid, number)
 
     def nothing_after(self, until, what, beat_shift=0):
-        """Checks that no process of the work is alive after `until`, by the clock and by the times that the processes wrote. The
-        only excuse is a stall of this machine, which delays the process that kills."""
+        """Checks that no process of the work is alive after `until`, neither in /proc nor according to the times that the
+        processes wrote. The only excuse is a stall of this machine, which delays the process that kills them."""
         wait("the end of the lease", lambda: boottime() > until)
         seen, lines = 0, []
         while survivors := [p for p in self.workers() if not is_dying(p)]:
@@ -176,8 +177,8 @@ class Run:
         self.in_time(max(seen, self.beat()[0] - beat_shift), until, what, lines)
 
     def in_time(self, last, until, what, *details):
-        """Checks that the last sign of life came before the deadline, or later only by as long as this machine stalled around
-        then."""
+        """Checks that the last sign of life came before the deadline, or that it was late by no more time than this machine
+        stalled around the deadline."""
         stood = self.stalls.between(until - ENDING, last)
         holds(f"{what}: alive after the deadline:", last <= until + stood, *details, f"{last - until} us late, stood still for {stood} us")
         if last > until:
@@ -197,7 +198,7 @@ def empty(what, fake, times=1):
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
 
 
-# Commands that record when they get which signal.
+# Commands that record which signals they get, and when.
 RECORD = ("import signal,sys,time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [2,15])\nprint('on',flush=True)\nwhile 1:\n"
           " n=signal.sigwait([2,15])\n print('told',int(n),time.clock_gettime_ns(time.CLOCK_BOOTTIME)//1000,flush=True)\n {}")
 OBEYS, STAYS = RECORD.format("sys.exit(0)"), RECORD.format("pass")

@@ -1,19 +1,19 @@
-"""Judges a cluster independently of its code: it reads only what was claimed, written and logged.
+"""Judges a cluster independently of its code: it reads only the claims, the writes and the logs.
 
     safety_checker.py FOLDER
 
-The folder has these files, with one JSON object a line:
+The folder has these files, with one JSON object per line:
 
     claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: queried at `before`, the daemon of MEMBER answered
                          that it leads, and the answer came at `after`; so it claims [after, until]
                          {"member", "contradiction"}: it answered that it leads, but that its lease was over
     resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
     nemesis.jsonl        {"at", "what", "member"}: the faults that matter here: started, log-lost, and hand-over. A hand-over
-                         is of the office with that "token"; without a token, of every office that the process has until
+                         concerns the office with that "token"; without a token, every office that the process has until
                          its next start. During a hand-over an answer counts only for its instant, as is-leader documents
     MEMBER.log           what the daemon logged, with -o json
 
-Times are CLOCK_BOOTTIME of one machine, in microseconds. The clock of no daemon is trusted."""
+Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker trusts no daemon's clock."""
 
 import json
 import pathlib
@@ -58,7 +58,7 @@ def hand_overs(evidence):
 
 
 def held(claim, given):
-    """Returns the time for which a claim counts: all of it, or, during a hand-over, only the instant of the query."""
+    """Returns the time for which a claim counts: the whole claim or, during a hand-over, only the instant of the query."""
     start, until = claim["after"], claim["until"]
     for member, token, first, last in given:
         if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
@@ -84,7 +84,7 @@ def name(token):
 
 
 def check_terms(evidence):
-    """P1: each token belongs to one member, whatever the clocks did."""
+    """P1: each token belongs to one member, however wrong the clocks are."""
     owners, problems = {}, []
     for claim in evidence.claims:
         owners.setdefault(claim["token"], set()).add(claim["member"])
@@ -142,7 +142,7 @@ def check_writes(evidence):
 
 def check_causes(evidence):
     """Checks that each loss of an office is logged with its cause, or that the process ended, and that each claimed term was
-    logged. A leader whose voters have promised a larger term succeeds itself in such a term: that is not a loss."""
+    logged. A leader whose voters have promised a larger term succeeds itself in such a term, which is not a loss."""
     problems = []
     for member, log in evidence.logs.items():
         if evidence.done("log-lost", member):
@@ -163,7 +163,7 @@ def check_causes(evidence):
 
 
 def check_words(evidence):
-    """Checks that each followed leader is logged with a term of its own."""
+    """Checks that a member that follows a leader logs a term that belongs to this leader."""
     problems = []
     owner = {(entry.get("term") or 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
              if entry.get("event") == "leads"}

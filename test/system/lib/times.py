@@ -1,5 +1,5 @@
-"""Times of the clusters under test, shortest lease first. Unless a case tests the loss of a lease, it uses a lease that a busy
-machine keeps."""
+"""Times of the clusters under test, shortest lease first. Unless a case tests the loss of a lease, it uses a lease that a leader
+keeps even on a busy machine."""
 
 SHORT_TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
 TIMES = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
