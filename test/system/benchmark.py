@@ -1,5 +1,5 @@
-"""Tests the evaluation in bench/failover, which computes from the claims of contenders how long two led at the same time, and
-which contender led first after a fault; and the reading of flight recorders, page by page, in bench/daemon."""
+"""Tests the evaluation in bench/failover: from the claims of contenders it computes how long two led at the same time, and which
+contender led first after a fault. Also tests how bench/daemon reads flight recorders, page by page."""
 
 import importlib.machinery
 import importlib.util
@@ -29,7 +29,7 @@ def same(what, found, wanted):
 
 
 def spans(*parts, dies_after=None):
-    """The spans of a file that is read part by part, as it grows."""
+    """Returns the spans of a file that grows while it is read."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "claims"
         claims = Claims(path).read()

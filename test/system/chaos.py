@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Injects random faults into clusters of real daemons: chaos.py ELECT SECONDS [SEED]
 
-The clusters, of all sizes and algorithms, run one after the other, with faults of all kinds, several at a time, drawn from the
-seed. After the faults of each cluster a member must lead again, and the safety checker judges the evidence. The seed alone
-determines the faults; their effects also depend on the machine."""
+Clusters of all sizes and algorithms run one after the other, and suffer faults of all kinds, several at a time. After its faults
+each cluster must have a leader again, and the safety checker judges the evidence. The seed alone determines the faults; their
+effects also depend on the machine."""
 
 import os
 import random
@@ -20,13 +20,13 @@ from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E40
 from lib.processes import wait  # noqa: E402
 
 ROUND = 60  # seconds that each cluster runs with faults
-CALM = 300  # seconds after which it is a failure that no member leads again
+CALM = 300  # seconds after the faults within which a member must lead again
 
 
 class Nemesis:
     def __init__(self, cluster, dice):
         self.c, self.dice = cluster, dice
-        self.stopped, self.due = set(), []  # the stopped members; (time, function) of what is to be undone
+        self.stopped, self.due = set(), []  # the stopped members; (time, function) pairs that undo faults
 
     def some(self, names):
         return self.dice.choice(sorted(names)) if names else None

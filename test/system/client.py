@@ -39,7 +39,7 @@ def words(header):
 
 class Fake:
     """Answers as the latest line of standard input requests: lead, follow, mute, or one of the wrong answers. After each such
-    line it sends NEWS to all clients, and it prints when it hears RESIGN."""
+    line it sends NEWS to all clients, and it prints a line when it hears RESIGN."""
 
     def __init__(self, path, header, lease):
         self.lease = int(lease)
@@ -232,11 +232,11 @@ def works_while_it_leads(place):
 
 
 def loses_the_daemon(place, stop, report):
-    """Returns what the program wrote from the end of the daemon until it reports the loss, which is after the end of its
-    lease."""
+    """Stops the daemon with `stop`. Returns the lines that the program then writes until it reports the loss, which it does after
+    the end of its lease."""
     place.program.until("^works")
     stop()
-    place.program.stop()  # separates what it wrote before from what it writes now
+    place.program.stop()  # separates the lines before this moment from those after it
     place.program.written()
     place.program.go_on()
     time.sleep(2 * SHORT / 1e6)  # a longer sleep does no harm: the lease is over in any case
@@ -245,8 +245,8 @@ def loses_the_daemon(place, stop, report):
 
 
 def uses_up(lines):
-    """Checks that less of a lease is left each time, as it is not renewed; one answer may have been under way when the daemon
-    stopped."""
+    """Checks that each line shows less time left of the lease, which is not renewed; one renewal may have been under way when the
+    daemon stopped."""
     left = spans(lines)
     renewed = sum(later >= earlier for earlier, later in itertools.pairwise(left))
     assert all(0 < each <= SHORT for each in left) and renewed <= 1, lines
@@ -317,7 +317,7 @@ class Trio:
                 self.lines[name] += program.written()
 
     def tokens(self, name):
-        """Returns the tokens with which the program has worked, each of which must be a term of its own member."""
+        """Returns the tokens with which the program has worked. Each must be a term of the member beside the program."""
         self.read()
         found = tokens(self.lines[name])
         assert all(self.cluster.names[(token & 0xffff) - 1] == name for token in found), (name, found)
@@ -330,7 +330,7 @@ class Trio:
         wait(f"{name} says {pattern!r}", said)
 
     def stops_using(self, name, token):
-        """Waits until the program reports that it does not lead, or until it works with a new token, because it led again
+        """Waits until the program reports that it does not lead, or until it works with a new token, because its member led again
         immediately."""
         def does():
             newer = max(self.tokens(name)) > token
@@ -340,7 +340,7 @@ class Trio:
 
     def works(self, above=0):
         """Returns (name, token) of the program that works with the largest token, once that token is above `above`. On a slow
-        machine a member whose program has ended may lead again: then it resigns."""
+        machine a member whose program has ended may lead again; then that member resigns."""
         def found():
             if self.ended and self.cluster.group(self.ended).get("leads"):
                 self.cluster.elect(self.ended, "resign")
@@ -350,7 +350,8 @@ class Trio:
 
 
 def one_of_three_works(cluster, trio):
-    """The leader resigns by hand, its program ends, its daemon is killed: each time a program works, with a token of its own."""
+    """The leader is told to resign, then its program ends, then its daemon is killed: after each of these a program works, with a
+    token of its own."""
     first, _ = cluster.begin()
     for name in cluster.names:
         trio.start(name, "Python" if name == first else "C")

@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish: the candidates that each shell offers, and what a TAB does in a terminal."""
+"""Completion in bash, zsh and fish: the candidates that each shell offers, and the effect of a TAB in a terminal."""
 
 import contextlib
 import fcntl
@@ -26,7 +26,7 @@ contain()
 
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"
-PATIENCE = LIMIT  # seconds for what normally is immediate
+PATIENCE = LIMIT  # seconds to wait for events that normally are immediate
 AWAKE, READY = "[awake]", "[ready]"  # prompts: a shell that shows one has set up its terminal and reads keys
 ALGORITHMS = {"bully", "ring", "active-ring", "chang-roberts"}
 MEMBERS, GROUPS = {"anna", "bert", "carl"}, {"scheduler", "mailer"}
@@ -80,7 +80,7 @@ class Terminal:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        if self.drain:  # the thread ends with the terminal; until then the descriptor must not be closed and its number reused
+        if self.drain:  # the thread ends with the terminal; until then the descriptor stays open, so that its number is not reused
             self.drain.join()
         os.close(self.master)
 
@@ -96,7 +96,7 @@ class Terminal:
         return True
 
     def await_text(self, text):
-        """Waits for a text, which may come in pieces; text that was read before counts, too."""
+        """Waits until a text has been read, perhaps in several pieces; text that was read before the call counts, too."""
         while text not in self.seen:
             if not select.select([self.master], [], [], PATIENCE)[0] or not self.read():
                 return False

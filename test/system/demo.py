@@ -2,7 +2,7 @@
 """The demonstration as a user meets it: demo.py ELECT [CASE ... | --list] [--jobs N]
 
 In a terminal, through tmux, the cases send keys and inspect the captured screen; other cases run the demonstration in a pipe.
-However it ends, no process, file or socket may remain."""
+However the demonstration ends, no process, file or socket may remain."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def parent(pid):
 
 
 def front():
-    """Returns the process that was started: the only process of elect whose parent is not one."""
+    """Returns the process that was started: the only process of elect whose parent is not a process of elect."""
     found = processes()
     return next(pid for pid in found if parent(pid) not in found)
 
@@ -125,8 +125,8 @@ class Theatre:
         holds("no folder is left:", not self.leftovers(), self.leftovers())
 
     def resigns(self):
-        """Makes the leader resign, and returns its number. If it was deposed just before, as the screen reports, the next leader
-        gets the key."""
+        """Makes the leader resign, and returns its number. If the screen reports that the leader was deposed just before, the
+        next leader gets the key."""
         def handed_over():
             screen = self.screen()
             found = re.search(r"(\d) has handed over to \d", screen)
@@ -185,7 +185,7 @@ def keys(_):
 
 @case
 def guides(_):
-    """The leader is selected until the user selects a process; hints follow what happens; help explains the keys; at the end
+    """The leader is selected until the user selects a process; the hints match the events; help explains the keys; at the end
     there is a summary."""
     with Theatre() as t:
         first = t.leader()
@@ -348,7 +348,7 @@ def has_ended_by_itself(p, out):
 
 @case
 def in_a_pipe(_):
-    """In a pipe the demonstration runs by itself: it tells a story, measures, and ends."""
+    """In a pipe the demonstration runs by itself: it plays its script, prints measurements, and ends."""
     heard = 0
     for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
         with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
@@ -367,8 +367,8 @@ def in_a_pipe(_):
 
 
 def by_guardian_or_lease(out):
-    """If both the member and its guardian die, the others wait for the lease. If the guardian survives, the others hear of the
-    leader's end, unless the guardian stalls for longer than a lease. Returns True if they heard of it."""
+    """If both the member and its guardian die, the other members wait for the lease. If the guardian survives, it tells them that
+    the leader has died, unless the guardian stalls for longer than a lease. Returns True if it told them."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
     said = re.compile(r"died\s+\(reported\s+by\s+its\s+guardian\)")
     for act in acts["is lost: kill -9"]:
@@ -380,7 +380,7 @@ def by_guardian_or_lease(out):
 
 @case
 def measured(_):
-    """-o json prints all measurements; with a mandate there never were two leaders."""
+    """-o json prints all measurements; with a mandate there are never two leaders."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("-o", "json", *SCRIPT, folder=folder) as p:
             out, err = p.communicate(timeout=2 * LIMIT)
@@ -398,7 +398,7 @@ def measured(_):
 
 @case
 def limited(_):
-    """A script that exceeds its limit reports what did not happen, and what to do."""
+    """A script that exceeds its time limit reports which event is missing, and what to do."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("--limit", "1ms", folder=folder) as p:
             out, err = p.communicate(timeout=LIMIT)
@@ -409,7 +409,7 @@ def limited(_):
 
 @case
 def signals(_):
-    """However the demonstration ends, and whichever of its processes is hit, nothing is left."""
+    """However the demonstration ends, and whichever of its processes gets the signal, nothing is left."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
         for whom in ("front", "supervisor"):
@@ -428,7 +428,7 @@ def signals(_):
 
 @case
 def killed_while_it_starts(_):
-    """Killed at any moment of its start, the demonstration leaves at most a folder, which the next one removes."""
+    """A demonstration that is killed while it starts leaves at most a folder, which the next demonstration removes."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for i in range(30):
             with pipe(folder=folder) as p:
@@ -485,7 +485,7 @@ def impatient(_):
         t.shows("all start again with")
         t.leader()
         screen = t.screen()
-        began = len(re.findall("all start again with", screen))  # a slow terminal may deliver the key later, when it counts
+        began = len(re.findall("all start again with", screen))  # a slow terminal may deliver the key after the restart, when it has an effect
         for number in MEMBERS:
             starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))
             holds("each member starts once each time", starts == 1 + began <= 4, number, starts, began, screen)
@@ -505,7 +505,7 @@ def impatient(_):
 
 @case
 def children_of_others(_):
-    """The demonstration does not end children that its process had before."""
+    """The demonstration does not kill children that its process had before it started."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
             with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo {' '.join(SCRIPT)}"], stdout=subprocess.PIPE,
@@ -561,7 +561,7 @@ def folders_of_others(_):
 
 @case
 def supervisor_is_stopped(_):
-    """A stopped supervisor does not delay the end forever: the front cleans up in its place."""
+    """If the supervisor is stopped, the demonstration still ends: the front cleans up instead of the supervisor."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
@@ -572,7 +572,7 @@ def supervisor_is_stopped(_):
 
 @case
 def reader_disappears(_):
-    """When its reader disappears, the demonstration ends."""
+    """When the process that reads its output disappears, the demonstration ends."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         p = pipe(folder=folder)
         p.stdout.readline()

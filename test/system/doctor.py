@@ -23,7 +23,7 @@ from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 
-# With these times a disk or a process that is slow under load is not a finding.
+# These times are so long that a disk or a process that is slow under load is not a finding.
 CALM = "lease = 30s\nrenewal = 6s\ndelay = 1s\nmax-lease = 40s\n"
 MACHINE = pathlib.Path(ELECT).parent / "test" / "libmachine.so"
 QUICK = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
@@ -53,7 +53,7 @@ def healthy(_):
 
 @case
 def just_started(_):
-    """The first seconds of a member are not a finding; elect doctor waits until they are over."""
+    """A member that has just started is not a finding: elect doctor waits until its first seconds are over."""
     with LocalCluster(times=QUICK) as p:
         p.start("a")
         said = answer(p.socket("a"), {"verb": "doctor"})
@@ -65,13 +65,13 @@ def just_started(_):
 
 @case
 def stalls(_):
-    """A stall of the process is found although packets arrived meanwhile."""
+    """doctor finds a stall of the process even if packets arrived during the stall."""
     with LocalCluster(times=QUICK) as p:
         p.begin()
         for name in p.names:
             member = member_of(p.daemons[name].pid)
             os.kill(member, signal.SIGSTOP)
-            time.sleep(2.5)  # a stall counts if it lasts for more than a renewal after the time of any timer
+            time.sleep(2.5)  # a stall counts if it makes a timer late by more than a renewal
             os.kill(member, signal.SIGCONT)
             wait(f"{name} reports the stall", lambda name=name: found(p, name, "stalls", name, "the daemon stalled"))
 
@@ -200,8 +200,8 @@ def no_daemon(_):
 
 @case
 def no_daemon_can_start(_):
-    """Without a daemon, doctor finds what prevents a start or would cause problems later; no advice changes the mode of another
-    file."""
+    """Without a daemon, doctor finds what prevents a start or would cause problems later; it never advises to change the mode of
+    a file that is not a key."""
     with LocalCluster("ab", options="on-leader = /nonexistent\n") as p:
         expect("hook and voters", p.elect("a", "doctor"), 2, out=("broken   hooks on-leader ", "/nonexistent: No such file or directory",
                                                                   "warning  voters cluster ", "add a witness", "2 broken, 1 warning"))
@@ -232,7 +232,7 @@ def may_not_connect(_):
     with LocalCluster(times=CALM) as p:
         p.begin()
         os.chmod(p.folder, 0o755)
-        command = p.folder / "elect"  # a place that other users may search
+        command = p.folder / "elect"  # a folder that other users may search
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
         done = subprocess.run([command, "doctor", "-S", p.socket("a")], capture_output=True, text=True, user=65534, group=65534,
@@ -242,8 +242,8 @@ def may_not_connect(_):
 
 @case
 def which_member(_):
-    """Without --id, doctor finds the member that runs here, even if the user may not see its state, or else the one with its
-    state here."""
+    """Without --id, doctor finds the member that runs here, even if the user may not see its state, or else the member whose
+    state is here."""
     with LocalCluster(names="a", times=CALM, options="run-dir = run\n") as p:
         status = p.folder / "run" / "member-1.status"
         status.parent.mkdir()
@@ -255,7 +255,7 @@ def which_member(_):
                 return run("doctor", "-c", p.conf, *words)
             return subprocess.run([p.folder / "elect", "doctor", "-c", p.conf, *words], capture_output=True, text=True, user=65534,
                                   group=65534, extra_groups=[], env={"PATH": os.environ["PATH"]})
-        shutil.copy(ELECT, p.folder / "elect")  # a place that other users may search
+        shutil.copy(ELECT, p.folder / "elect")  # a folder that other users may search
         for path in (p.folder / "elect", p.folder, p.folder / "run"):
             os.chmod(path, 0o755)
         if os.geteuid() == 0:
@@ -293,7 +293,7 @@ def answers_without_findings(_):
 
 @case
 def rotation(_):
-    """The old key was removed on a only: doctor on the other members advises to remove it there, too."""
+    """The old key was removed on a only: doctor on the other members advises removing it there, too."""
     with LocalCluster(times=QUICK) as p:
         confs = {}
         for n in "abc":  # each has a key file of its own

@@ -67,12 +67,12 @@ def yes_too_late(e):
     e["claims-c"].append({"member": "c", "contradiction": {"leads": True, "left_us": -70000}})
 
 
-def hand_over_too_early(e):  # the member still claimed its office after the other one did
+def hand_over_too_early(e):  # the old leader still claimed its office after the new leader did
     e["nemesis"] = [{"at": 900_000, "what": "hand-over", "member": "c", "token": T1}]
     e["claims-b"] = claims("b", T2, 950, 3000)
 
 
-def hand_over_of_a_former_life(e):  # which does not excuse an overlap of the next life
+def hand_over_of_a_former_life(e):  # a hand-over in one life does not excuse an overlap in the next
     e["nemesis"] = [{"at": 100, "what": "hand-over", "member": "c"}, {"at": 200, "what": "started", "member": "c"}]
     e["claims-b"] = claims("b", T2, 1250, 3000)
 

@@ -1,6 +1,6 @@
-"""Runs the documents: every command line in them is run, in order, and must print what they show. Directions carry out what the
-prose between the commands tells a reader to do, recognized by its words. Commands that cannot run here are listed, with the
-reason. Every link, file, verb and option that the documents mention must exist."""
+"""Runs the documents: every command line in them is run, in order, and must print what they show. Directions are functions that
+do what the prose between the commands tells a reader to do; the words of the prose select them. Commands that cannot run here are
+listed, with the reason. Every link, file, verb and option that the documents mention must exist."""
 
 import json
 import os
@@ -23,9 +23,9 @@ from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import wrong  # noqa: E402
 from lib.processes import die_with_parent, signal_both, wait  # noqa: E402
 
-PATIENCE = 300  # seconds, for what normally takes one or two
+PATIENCE = 300  # seconds to wait for events that normally take one or two
 LONG = 1200  # the same, for long commands
-# These replace the defaults: a member may stall for seconds, and still keeps its lease and its turn to be elected.
+# These replace the defaults, so that a member that stalls for seconds keeps its lease and its turn to be elected.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 1s\n"
 RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
 
@@ -74,7 +74,7 @@ NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|t
 # ---- output that differs from run to run ----
 
 def term(found):
-    """Keeps the owner of a term but not its counter, which depends on the number of candidacies."""
+    """Replaces the counter of a term, which depends on the number of candidacies, but keeps the owner."""
     return f"N.{int(found[0]) & 0xffff}"
 
 
@@ -109,8 +109,8 @@ def is_free(port):
 
 
 def free_tens():
-    """Yields blocks of ten ports, whose last digit the documents choose; they are not among the ports that the kernel assigns,
-    nor where lib/local_cluster.py looks for ports."""
+    """Yields blocks of ten ports, whose last digit the documents choose. Neither the kernel nor lib/local_cluster.py assigns
+    these ports."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -153,7 +153,7 @@ class Going:
 
 
 class Player:
-    """Plays one document, in a folder of its own with the files that a reader finds in the tree, and the command that was
+    """Runs one document, in a folder of its own with the files that a reader finds in the tree, and the command that was
     built."""
 
     def __init__(self, name, folder):
@@ -236,8 +236,8 @@ class Player:
     # -- one command --
 
     def ends(self, line, shown=None, comments=""):
-        """Checks that a command ends with the right exit code and output; queries, and orders that are refused for now, are
-        repeated."""
+        """Checks that a command ends with the right exit code and output; repeats queries, and orders that the daemon refuses for
+        now."""
         complaint = shown and re.search(r"^elect [a-z-]+: .*\n\Z|^\S+ +violated after", shown, re.M)
         wanted = EXITS.get(self.name, {}).get(line, 1 if complaint else 0)
         limit = time.monotonic() + PATIENCE
@@ -353,7 +353,7 @@ class Player:
             check(f"{self.name}: C code of {', '.join(file.name for file in files)}", there, piece)
 
     def shown(self, steps, i):
-        """Returns the output below a command: a fence without a language, after nothing but prose."""
+        """Returns the output below a command: a fence without a language, with only prose in between."""
         at = next((k for k in range(i + 1, len(steps)) if steps[k][0] != "prose"), None)
         if at is None or steps[at][0] != "" or steps[at][1].startswith("$ "):
             return None, None
@@ -410,7 +410,8 @@ def group(p, name, line=DEMO):
 
 
 def lead(p, name, line=DEMO):
-    """Waits until that member leads. If it was slow, another member may lead: then that one hands over, as often as necessary."""
+    """Waits until that member leads. If it was slow, another member may lead; then that member hands over, as often as
+    necessary."""
     def leads():
         leader = group(p, name, line).get("leader")
         if leader not in (None, name):
@@ -420,7 +421,7 @@ def lead(p, name, line=DEMO):
 
 
 def b_leads(p):
-    """b wins: only a is up besides, and b ranks higher."""
+    """b wins, because only a is also up, and b ranks higher."""
     lead(p, "b")
     check("b reports that it leads", p.latest("--id b").says("leader b|became leader"))
 
@@ -458,7 +459,7 @@ def quick_start(p):
 
 
 def writes(p):
-    """Waits for the output of the leader's command, then ends the command, so that the next one starts."""
+    """Waits for the output of the leader's command, then ends it, so that the next command of the document starts."""
     soon("a leader writes", (p.folder / "times").exists)
     p.latest("fenced times").end()
 
@@ -559,7 +560,7 @@ def start_it_again(p):
     p.here = "c"
 
 
-WHEN = {  # commands that continue: the line that they must print, and what is done then
+WHEN = {  # commands that continue: the line that they must print, and the direction that is called then
     "docs/tutorial.md": {
         "build/elect daemon -c demo/elect.conf --id b": ("starts", b_leads),
         "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),
@@ -578,11 +579,11 @@ WHEN = {  # commands that continue: the line that they must print, and what is d
         "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
     },
 }
-AGAIN = {  # commands that a slow machine may refuse, and what is done before they are repeated
+AGAIN = {  # commands that may fail on a slow machine, and the direction that is called before they are repeated
     "docs/tutorial.md": {"build/elect resign -c demo/elect.conf --id a": b_is_next},
     "docs/operations.md": {"sudo -u elect elect init": take_state_away},
 }
-DIRECTIONS = {  # words of a document, and what a reader does there
+DIRECTIONS = {  # words of a document, and the direction that they select
     "docs/tutorial.md": {"Start b again": start_b_again},
     "examples/README.md": {"Then start the three members": quick_start},
     "docs/operations.md": {

@@ -106,8 +106,8 @@ class Beside(LocalCluster):
 
 # ---- mutual exclusion ----
 
-# Records again and again that it has the lock, then adds one to the counter that it read at first. The counter is fenced: a
-# process with a smaller pair than the latest one ends with status 3.
+# Records again and again that it has the lock, then sets the counter to the number that it read first, plus one. The counter is
+# fenced: a process with a smaller pair than the latest one ends with status 3.
 INSIDE = """
 import fcntl, os, sys, time
 pair = int(os.environ["ELECT_TOKEN"]), int(os.environ["MUTEX_GRANT"])
@@ -191,8 +191,8 @@ class Mutex(Beside):
         return found
 
     def stays(self, label):
-        """Starts a process that keeps the lock for long, and returns the token with which it got the lock. A slow machine may not
-        renew its grant before its first sign: then it is killed, and started again."""
+        """Starts a process that keeps the lock for long, and returns the token with which it got the lock. If a slow machine does
+        not renew the grant before the process has recorded anything, the process is killed and started again."""
         self.launch(label, *self.lock(label, 10 ** 6))
 
         def found():
@@ -222,8 +222,8 @@ class Mutex(Beside):
              any(at > until for *_, at, by in self.signs() if by == label))
 
     def judge(self):
-        """Checks that no two processes had the lock at the same time. Called when all have ended, because only then it is known
-        which of them were killed too late."""
+        """Checks that no two processes had the lock at the same time. Call it when all of them have ended, because only then is
+        it known which of them were killed too late."""
         guests = sorted(self.guests().items(), key=lambda item: item[1][0])
         for (one, a), (other, b) in itertools.pairwise(guests):
             if a[1] >= b[0]:
@@ -304,7 +304,7 @@ def mutex_commands(_):
 
 # ---- clocks ----
 
-NEAR = 25  # milliseconds: two clocks may differ by half of the longest round trip that counts, twice, and a little more
+NEAR = 25  # milliseconds: two clocks may differ by twice half of the longest round trip that counts, and a little more
 STEP = 5  # milliseconds: half of that round trip, by which an answering clock may be wrong in each round
 
 
@@ -331,11 +331,11 @@ class Clocks(Beside):
         return {name: self.lines(name)[-1] for name in names if self.lines(name)}
 
     def rounds(self):
-        """Returns an upper bound of how often a master has corrected the clocks so far."""
+        """Returns an upper bound on how often a master has corrected the clocks so far."""
         return sum(self.said(f"clock-{name}").count(", master") for name in self.names if f"clock-{name}" in self.programs)
 
     def agree(self, names=None):
-        """Waits until the clocks agree, from now on; returns their mean error, and the master."""
+        """Waits until new output shows that the clocks agree; returns their mean error, and the master."""
         names = names or self.names
         self.forget()
 
@@ -354,8 +354,8 @@ class Clocks(Beside):
         holds(what, abs(mean - expected) < bound, mean, expected, bound)
 
     def alone(self, first, second):
-        """Waits until one of these two, the only ones with clocks, is master. After a long stall the third member may lead: it
-        hands over."""
+        """Waits until one of these two members, the only ones with clocks, is master. After a long stall the third member may
+        lead; then it hands over."""
         third = next(name for name in self.names if name not in (first, second))
 
         def found():
@@ -453,7 +453,8 @@ WRITES = 'while echo "$ELECT_NODE" | "$0" "$1"; do sleep 0.05; done; echo ended'
 
 @case
 def fenced_leaders(_):
-    """A leader is stopped with all its processes, and another leader writes. When the first one continues it is refused."""
+    """A leader is stopped with all its processes, and another leader writes. When the first leader continues, its writes are
+    refused."""
     with Beside() as p:
         p.begin()
         store = p.folder / "store"
@@ -479,7 +480,7 @@ def fenced_leaders(_):
 
 def stop_writer(p, written):
     """Stops the command of the leader and the processes above it; returns (token, name, pid of the command). If a slow machine
-    deposed the leader before all were stopped, they continue, and those of the next leader are stopped."""
+    deposed the leader before all of them were stopped, continues them and stops those of the next leader."""
     above = 0
 
     def found():
@@ -536,8 +537,8 @@ def cron(_):
 
 
 def leads(p):
-    """Returns (name, term) of the only member that reports that it leads. Others may know a larger term, in which it has
-    succeeded itself: its jobs keep the term in which they began."""
+    """Returns (name, term) of the only member that reports that it leads. Others may know a larger term, in which this member has
+    succeeded itself; its jobs keep the term in which they began."""
     def found():
         leaders = [(name, group["term"]) for name in p.names if (group := p.group(name)).get("leads")]
         return leaders[0] if len(leaders) == 1 else None
@@ -545,7 +546,7 @@ def leads(p):
 
 
 def runs_on_the_leader(p, runs):
-    """Returns (token, name) of a run during which one member led throughout, by queries before and after it."""
+    """Returns (token, name) of a run during which one member led throughout, as queries before and after it show."""
     def found():
         leader, before = leads(p), len(runs())
         wait("the job has run twice", lambda: len(runs()) > before + 1)
@@ -585,7 +586,7 @@ def cron_starts_nothing(_):
 
 @case
 def embed(_):
-    """Three programs without a daemon: one works, and another one when it is killed or hands over."""
+    """Three programs without a daemon: one works, and when it is killed or hands over, another one works."""
     with Beside() as p:
         (p.folder / "key").write_bytes(os.urandom(32))
         ports = free_ports(3)
@@ -601,7 +602,8 @@ def embed(_):
             return found
 
         def works(but=None):
-            """Waits until a program works with a larger token than all of program `but`, which has ended; returns its number."""
+            """Waits until a program works with a larger token than any of program `but`, which has ended; returns the number of
+            the program."""
             above = max(tokens()[but]) if but else 0
             return wait("a program works", lambda: max(((t, n) for n, all_of_it in tokens().items() for t in all_of_it if t > above),
                                                  default=None))[1]

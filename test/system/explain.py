@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases query real daemons, each through another one, for the reason of the last change of leader. They also export the faults
-of the members as a scenario, which the simulator must replay."""
+The cases ask real daemons, each through another one, why the leader changed last. They also export the faults of the members as a
+scenario, which the simulator must replay."""
 
 import contextlib
 import json
@@ -67,8 +67,8 @@ def rules(said):
 
 
 def replays(p, name, leader):
-    """Checks that the exported scenario is accepted, replays its own story, and ends with the same leader. If a member does not
-    answer, the first lines of the scenario name it, and its steps are missing: all running members must answer."""
+    """Checks that the exported scenario is accepted, replays the events that it contains, and ends with the same leader. All
+    running members must answer: if one did not, its steps would be missing, and the first lines of the scenario would name it."""
     file = p.folder / "history.elect"
     running = [n for n, daemon in p.daemons.items() if daemon.poll() is None]
 
@@ -131,8 +131,8 @@ class Between(threading.Thread):
 
 @case
 def a_member_that_answers_without_end(_):
-    """A member whose answers never end does not delay the others; it is given up and named. (All its 400 steps would take 100
-    s.)"""
+    """A member whose answers never end does not delay the others; elect explain stops asking it and names it. (All its 400 steps
+    would take 100 s.)"""
     with members() as p:
         leader, _ = begin(p)  # mostly c, so that the member that is queried comes before the slow one
         asked, slow = (n for n in p.names if n != leader)
@@ -165,8 +165,8 @@ class Doubtful(Between):
 
 @case
 def a_candidate_was_not_the_first_leader(_):
-    """The first leader has ended properly, and its own steps are lost with it; a candidate of that time must not be taken for
-    it."""
+    """The first leader has ended properly, so its own steps are lost. A candidate of that time must not be taken for the first
+    leader."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -217,7 +217,7 @@ def members_with_roles(_):
 
 @case
 def leader_process_dies(_):
-    """The guardian reports the death of its member: each other member heard it, and the explanation mentions it once."""
+    """The guardian reports the death of its member: each other member hears the report, and the explanation mentions it once."""
     with members() as p:
         old, _term = begin(p)
         os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
@@ -318,7 +318,8 @@ def leader_is_stopped(_):
 
 @case
 def leader_resigns_and_its_machine_is_lost(_):
-    """The leader resigns, is heard for some time, and is killed: the crash comes after the resignation in the scenario."""
+    """The leader resigns, the others still hear it for some time, and then it is killed: in the scenario, the crash comes after
+    the resignation."""
     with members() as p:
         old, _term = begin(p)
         resigned = 0
@@ -372,7 +373,8 @@ def replays_the_cut(c, leader, *sides):
 
 def replays_the_absence(c, leader, away, since):
     """Checks that each of the members that were cut off is separated from the leader in the scenario, or paused, if it stalled
-    for long. On a busy machine other members may miss the leader as well; if none does, exactly these members are separated."""
+    for long. On a busy machine other members may miss the leader as well; if no other member does, exactly these members are
+    separated."""
     script, numbers = replays(c, leader, leader), frozenset(map(c.number, away))
     apart = {n for sides in sides_of(script) for side in sides if c.number(leader) not in side for n in side}
     for number in numbers:
@@ -418,7 +420,7 @@ def no_side_has_a_majority(c, old):
 
 
 def cut_off(c, away):
-    """Cuts members off, and waits until they have missed their leader and also stopped to report it to each other."""
+    """Cuts members off, and waits until they have missed their leader and no longer report it to each other."""
     since = clock()
     c.part(away, c.others(*away))
 
@@ -443,8 +445,8 @@ def two_followers_are_cut_off(c, leader):
 
 @parted
 def two_followers_miss_a_hand_over(c, old):
-    """The followers return to another leader than the one that they missed, which one of them had reported to the other for a
-    while."""
+    """When the followers return, another member leads. For a while, one of them had reported to the other the leader that both
+    missed."""
     away = c.others(old)[:2]
     since = cut_off(c, away)
     rest = c.others(*away)
@@ -458,7 +460,7 @@ def two_followers_miss_a_hand_over(c, old):
 
 @case
 def all_stall(_):
-    """All members are stopped, and the lease ends long before any of them can report it."""
+    """All members are stopped, and the lease ends long before any of them can report that."""
     with members() as p:
         old, _term = begin(p)
         for name in p.names:
@@ -518,7 +520,7 @@ def no_majority_is_left(_):
 
 @case
 def on_a_ring(_):
-    """Each algorithm records its own step that makes a leader, here without a mandate."""
+    """Each algorithm records a step of its own when it makes a leader; here there is no mandate."""
     for algorithm in ("ring", "active-ring", "chang-roberts"):
         with members(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
             p.start()
@@ -529,7 +531,7 @@ def on_a_ring(_):
 
 @case
 def without_a_mandate(_):
-    """Without a mandate the others do not wait for a lease, and the time without a leader is not reported."""
+    """Without a mandate the others do not wait for a lease, and elect explain does not report the time without a leader."""
     with members(options="mandate = none\n") as p:
         p.start()
         wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Real daemons in network namespaces, under every fault: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]] [--jobs N]
 
-A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default as few cases run as cover every fault once, and every
-number of members with every algorithm. After each case the safety checker judges what was claimed (P1 to P3), written and logged.
+A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default, runs the fewest cases that cover every fault once,
+and every number of members with every algorithm. After each case the safety checker judges the claims (P1 to P3), the writes and
+the logs.
 
 Exit status: 0 if all cases passed; 1 if one failed; 77 if this machine has no namespaces."""
 
@@ -47,7 +48,7 @@ def same(c, before, among=None):
 
 
 def some_time(c, leader, claims_wanted=150):
-    """Waits until the leader has claimed its office some more times."""
+    """Waits until the leader has claimed its office several more times."""
     before = c.claims(leader).count(b"\n")
     wait(f"more claims of {leader}", lambda: c.claims(leader).count(b"\n") >= before + claims_wanted)
 
@@ -88,7 +89,7 @@ def leader_killed(c):
 
 @fault()
 def member_killed(c):
-    """The guardian reports the death of its member; promises to clients are kept all the same, as the safety checker verifies."""
+    """The guardian reports the death of its member; promises to clients are still kept, as the safety checker verifies."""
     leader, term = c.begin()
     os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
     c.say(f"the member of {leader} is killed, not its guardian")
@@ -203,8 +204,8 @@ def handed_over(c):
 
 @fault()
 def ordered_on_a_bad_network(c):
-    """An order that is lost on its way to the leader is sent again. If the machine is too slow for that, the order is
-    repeated."""
+    """A member sends an order again if it is lost on its way to the leader. If the machine is too slow for that, the case repeats
+    the order."""
     c.begin()
 
     def carried_out():
@@ -289,7 +290,7 @@ def leader_is_the_bridge(c):
 
 @fault()
 def leader_beyond_the_bridge(c):
-    """The bridge hears all members, the leader and its side hear about half of them, which is still a majority."""
+    """One member, the bridge, hears all members. The leader and its side hear about half of them, which is still a majority."""
     before = c.begin()
     rest = c.others(before[0])
     mine = 1 + (len(c.names) - 1) // 2 - 1  # a majority together with the bridge and the leader
@@ -534,7 +535,7 @@ def duplicate_id(c):
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
     holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
-    # on a slow machine the others no longer hear the first process when they hear the second, whose state then counts as old
+    # on a slow machine the others may no longer hear the first process when they hear the second: then its state counts as old
     holds("it must log the reason:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")

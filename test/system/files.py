@@ -93,7 +93,7 @@ TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
 
 @case
 def permissions(_):
-    """Each refusal names the object that denied the access, and the user or group that has it."""
+    """Each refusal names the object that denied access, and the user or group that has access."""
     need_root()
     group = next(g for g in grp.getgrall() if g.gr_gid not in (0, UNPRIVILEGED))
     with LocalCluster() as p:
@@ -127,7 +127,7 @@ def permissions(_):
             denied(["status"], p.folder / "conf.d", f", which may read {p.folder / 'conf.d'}\n", 78)
             (p.folder / "conf.d").rmdir()
             os.chmod(p.folder / "state", 0o700)
-            for words in (["status"], ["daemon"]):  # the state folder would determine the member
+            for words in (["status"], ["daemon"]):  # without --id, the state folder determines the member
                 denied(words, p.folder / "state", f", which may search {p.folder / 'state'}\n", 3 if words == ["status"] else 78)
             os.chmod(p.folder / "state", 0o755)
             os.chown(p.socket("a"), 0, group.gr_gid)
@@ -156,7 +156,7 @@ def permissions(_):
 
 @case
 def sockets_by_path(_):
-    """An error names the path given with -S; each socket of a member stands for all of them."""
+    """An error names the path given with -S. Any one of a member's sockets may be given, and the command finds the others."""
     with LocalCluster() as p:
         p.begin()
         for path in (p.conf, p.folder):
@@ -170,7 +170,7 @@ def sockets_by_path(_):
 
 @case
 def states_and_doctor(_):
-    """Without a daemon, elect doctor reports what is wrong with a state and what to do; it changes nothing."""
+    """Without a daemon, elect doctor reports the fault of a state file and what to do; it changes nothing."""
     with LocalCluster() as p:
         state = p.state("a")
         good = state.read_bytes()
@@ -368,10 +368,10 @@ def names_are_looked_up(_):
         os.unlink(p.state("e"))
         expect("init", refused_init(p, "e"), 1, err="other members remember it")  # members with a host name are queried, too
         expect("readmit", p.elect("e", "readmit"), 0, out="has a new state")
-        p.state("e").write_bytes(first)  # as before its first start
+        p.state("e").write_bytes(first)  # the state before its first start
         p.start("e")
         wait("the daemon stops", lambda: p.daemons["e"].poll() == 78)
-        for _ in range(8):  # as a service manager that restarts it repeatedly
+        for _ in range(8):  # as if a service manager restarted it repeatedly
             p.refused("the daemon was told to stop", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
@@ -384,7 +384,7 @@ def names_are_looked_up(_):
 
 @case
 def unwise_settings_are_logged(_):
-    """A cluster of two voters, and a member whose address cannot be resolved."""
+    """The log warns of a cluster of two voters, and of a member whose address cannot be resolved."""
     with LocalCluster("ab") as p:
         p.conf.write_text(re.sub(r"(\[member b\](?:\n(?!\[).*)*?\naddress = )127.0.0.1:", r"\1no-such-host.invalid:",
                                  p.conf.read_text()))
@@ -401,7 +401,7 @@ def unwise_settings_are_logged(_):
 
 @case
 def init_queries_for_longer_than_a_renewal(_):
-    """The first query is sent before a session exists: the others hear only the second, a renewal later."""
+    """The first query is sent before a session exists, so the others hear only the second, a renewal later."""
     with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
         p.begin()
         p.kill("a")
@@ -411,7 +411,7 @@ def init_queries_for_longer_than_a_renewal(_):
 
 @case
 def init_waits_for_a_late_member(_):
-    """A member that remembers c answers late; another, which never met c, answers often."""
+    """A member that remembers c answers late, while another member, which never met c, answers often."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         p.start("a", "c")
         p.leader()

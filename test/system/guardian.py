@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A member, its guardian, and work under its mandate: guardian.py ELECT [CASE ... | --list] [--jobs N]
 
-Whatever dies, in whatever order and at whatever moment: no member leads while work that was permitted may still go on; and the
-others do not wait for a leader that is known to be dead. The workers here are connections of this suite (lib/run_socket.py), which
-can be as slow, silent or sudden as a case needs."""
+Whatever dies, in whatever order and at whatever moment: no member leads while work that was permitted may still be running, and
+the others do not wait for a leader that they know to be dead. The workers here are connections of this suite (lib/run_socket.py),
+which can be as slow, silent or sudden as a case needs."""
 
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ from lib.processes import LIMIT, die_with_parent, member_of, signal_both, state,
 from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, UNHEALTHY, Words, YIELDS, clock  # noqa: E402
 from lib.status_socket import answer, ask  # noqa: E402
 
-LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # however busy the machine is, its end is not mistaken for a testament
+LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # so long that its end is never mistaken for a testament
 MIDDLE = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # for cases that wait for the end of a lease
 LEASE, MIDDLE_LEASE = 30_000_000, 8_000_000  # microseconds
 BURST, PERIOD = 20, 0.05  # pace.h
@@ -42,7 +42,7 @@ class Watched(LocalCluster):
         super().__init__(times="delay = 10ms\n" + options, **more)
 
     def begin(self):
-        self.first, self.term = super().begin()  # all members follow, so the testament of the new term is for all of them
+        self.first, self.term = super().begin()  # all members follow, so the testament of the new term concerns all of them
         return self.first, self.term
 
     def pid(self, name):
@@ -138,7 +138,7 @@ def both_killed(_):
 
 @case
 def waits_for_the_lock(_):
-    """A daemon whose state file is in use queries the owner once, and starts when the file is free."""
+    """A daemon whose state file is in use asks the owner about it once, and starts when the file is free."""
     with LocalCluster("a") as p, socket.socket(socket.AF_UNIX) as door, open(p.state("a"), "r+b") as held:
         fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         door.bind(p.socket("a"))
@@ -160,8 +160,8 @@ def waits_for_the_lock(_):
 
 @case
 def guardian_killed(_):
-    """When its guardian dies, the member hands over as soon as the work has stopped, and ends. A daemon that is started meanwhile
-    waits for it."""
+    """When its guardian dies, the member hands over as soon as the work has stopped, and ends. Another daemon that is started in
+    the meantime waits until the member has ended."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -313,7 +313,7 @@ def holder(_):
 
 @case
 def killed_with_a_holder(_):
-    """While work goes on after the death of the member, the guardian sends no testament, and the lease must end."""
+    """While work goes on after the death of the member, the guardian sends no testament, so the others wait for the lease."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -471,8 +471,8 @@ def resigns(_):
 
 @case
 def yields_after_the_last_promise(_):
-    """All processes of a run are killed, which may leave some of its work behind: the member leads until the lease that the run
-    was given has ended, and hands over then. A run with --on-exit hold keeps leadership."""
+    """All processes of a run are killed, which may leave some of its work behind, so the member leads until the lease that the
+    run was given has ended, and only then hands over. A run with --on-exit hold keeps leadership."""
     for flags in (YIELDS, 0):
         with Watched(MIDDLE) as p:
             p.begin()
@@ -523,9 +523,9 @@ def work_does_not_answer(_):
 
 
 def run_loses_its_leader(disturb):
-    """A healthy run whose member loses its office, and hears of that late. All messages must be true: on a slow machine the
-    daemon may report that the run has not stopped yet, but then it must report its end; and neither of them may be reported
-    dead."""
+    """The member of a healthy run loses its office and learns this late. All messages must be true: on a slow machine the daemon
+    may log that the run has not stopped yet, but must then log that it has stopped. The daemon must not report that the run died,
+    nor the run that the daemon died."""
     with Watched(MIDDLE) as p:
         p.begin()
         with open(p.folder / "run.log", "w") as log:
@@ -561,7 +561,8 @@ def run_of_a_leader_that_is_cut_off(_):
 
 @case
 def told_after_its_lease(_):
-    """A run that is told only at the end of its lease can still report that its work has ended, and wait for its next turn."""
+    """A run that hears only at the end of its lease that its leader is lost can still report that its work has ended, and wait
+    for its next turn."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -592,7 +593,7 @@ def run_of_a_leader_that_is_paused(_):
 
 @case
 def guardian_dies_before_it_registers_a_run(_):
-    """A run that was not registered with the guardian yet never works: the member hands over."""
+    """If the guardian dies before it has registered a run, the run never works, and the member hands over."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -612,7 +613,7 @@ def guardian_dies_before_it_registers_a_run(_):
 
 @case
 def reports_its_end_and_disconnects(_):
-    """The daemon reads what a run reported before it disconnected, even if the run left an answer unread; and the guardian gets
+    """The daemon reads the last report of a run that disconnects, even if the run left an answer unread; and the guardian gets
     the channel back."""
     with Watched() as p:
         p.begin()
@@ -628,7 +629,7 @@ def reports_its_end_and_disconnects(_):
         holds("no other end is reported", "without reporting" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
-        for i in range(300):  # more channels than the guardian has room for
+        for i in range(300):  # this opens more channels than the guardian has room for
             t = kept[i % 3]
             holds("the work may start", t.hold().word == "GO", i)
             channels.append(t.channel)
@@ -765,7 +766,7 @@ def configured(_):
 
 @case
 def several_groups(_):
-    """The testament of one group is void, that of the other group is sent."""
+    """The testament of one group is void; the testament of the other group is sent."""
     with Watched(groups=("main", "other")) as p:
         p.begin()
         p.transfer(p.first, 1)
@@ -870,8 +871,8 @@ def end(pid):
 
 
 def killed_at(p, who, call, number, flags):
-    """Kills the leader, or its guardian, at that system call, if it makes it; then kills both, and later reports the end of the
-    work."""
+    """Kills the leader, or its guardian, when it makes that system call, if it does. Then kills both, and later reports the end
+    of the work."""
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",

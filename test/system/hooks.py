@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
 
-Hooks run in order, one at a time, for the present leader, until a timeout, and only if no other user can change their path. The
+Hooks run in order, one at a time, for the present leader, with a timeout, and only if no other user can change their path. The
 hook here is a script that records each run, and executes what a file beside it contains."""
 
 import collections
@@ -66,7 +66,7 @@ class Hooked(LocalCluster):
         return [Note(*line.split(" ")) for line in self.noted.read_text().rpartition("\n")[0].splitlines()]
 
     def notes(self, node=None, begun=True):
-        """Returns the notes about beginnings, or about ends, of all members or of one."""
+        """Returns the notes about the beginnings or the ends of hooks, of all members or of one."""
         return [note for note in self.all_notes() if (note.what == "begins") == begun and node in (None, note.node)]
 
     def hooks_of(self, node):
@@ -79,7 +79,7 @@ class Hooked(LocalCluster):
             holds("no arguments", note.count == "1", note)
             where = note.node, note.group
             if note.what == "begins":
-                before = runs.get(where)  # without an end it must have been killed
+                before = runs.get(where)  # a hook without a note of its end must have been killed
                 holds("one at a time", before is None or not is_hook(before, self.program), note)
                 cut_short |= {(where, before)} if before else set()
                 cut_short -= {(where, note.pid)}
@@ -89,8 +89,9 @@ class Hooked(LocalCluster):
                 runs[where] = None
 
     def settled(self):
-        """Returns (leader, token) after its on-leader. The token is that of the hook: a leader that succeeds itself in a larger
-        term keeps its office, and runs no hook for that. A slow machine may elect another leader meanwhile."""
+        """Returns (leader, token) once the on-leader hook of the leader has ended. The token is that of the hook: a leader that
+        succeeds itself in a larger term keeps its office, and runs no hook for the new term. A slow machine may elect another
+        leader meanwhile."""
         def found():
             leader, _ = self.leader()
             turns = [n for n in self.notes(leader) if n.hook in ("on-leader", "on-follower")]
@@ -107,8 +108,8 @@ class Hooked(LocalCluster):
         return wait("a leader keeps its office", found)
 
     def undone_before(self, former, term, note, until):
-        """Checks that on-follower of that term ended before this note, unless the note came after the end of the lease; returns
-        True in the latter case."""
+        """Checks that on-follower of that term ended before this note, unless the note came after the end of the lease. Returns
+        True if it did."""
         all_of_it = self.all_notes()
         undone = [i for i, n in enumerate(all_of_it) if
                   (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
@@ -179,7 +180,7 @@ def declines(_):
         wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
 
         def said():
-            """If a was faster than the others, which is correct, too, it hands over to one of them."""
+            """If a was elected before the others, which is correct, too, it hands over to one of them."""
             if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
                 p.elect("a", "transfer", "b")
             return any("pre-leader exited with status 1: this member declines" in p.log(n) for n in "bc")
@@ -210,8 +211,8 @@ def all_decline(_):
 
 @case
 def while_pre_leader_runs(_):
-    """Until pre-leader agrees, no client is told that the member leads; a member that loses its office meanwhile does not wait
-    for the hook."""
+    """Until pre-leader agrees, no client is told that the member leads. If the member loses its office before that, it does not
+    wait for the hook."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
@@ -453,7 +454,7 @@ def stopped_during_on_follower(_):
 
 @case
 def stopped_during_on_follower_of_the_guardian(_):
-    """The same after the death of the member, where only the guardian can run on-follower again."""
+    """The same after the death of the member, when only the guardian can run on-follower again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}")
         p.start()
@@ -468,7 +469,7 @@ def stopped_during_on_follower_of_the_guardian(_):
 
 
 def everything(pid):
-    """All processes of a daemon, as in its control group."""
+    """Returns all processes of a daemon: those that its control group would contain."""
     return [pid] + [one for child in children(pid) for one in everything(child)]
 
 
@@ -480,7 +481,7 @@ def stop_unit(pid):
 
 @case
 def guardian_too_late(_):
-    """A guardian that wakes up after the office starts no hook for it, because another member leads."""
+    """A guardian that wakes up after the office has ended starts no hook for it, because another member leads."""
     with Hooked(("on-leader",)) as p:
         p.start()
         leader, _ = p.settled()
@@ -541,7 +542,7 @@ def hook_parent_killed(_):
 
 @case
 def hook_parent_stopped(_):
-    """A hook that stops its parent is killed all the same, and the daemon does not wait for it forever."""
+    """A hook that stops its parent is still killed, and the daemon does not wait for it forever."""
     with Hooked(("on-leader",), names="a") as p:
         p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
         p.start()
@@ -598,7 +599,7 @@ def flaps(_):
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
             wait("the last hook fits the present leader", lambda: not turns() or
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
-            # a late on-leader may have been killed before its first note; on-follower runs all the same
+            # a late on-leader may have been killed before its first note; on-follower still runs
             holds("on-leader and on-follower alternate", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
             told = wait("on-leader-change was run", lambda: p.hooks_of(n).count("on-leader-change"))
             holds("at most one run for each change", told <= changes_seen(p, n), told, changes_seen(p, n))
@@ -679,7 +680,7 @@ def hostile_paths(_):
 
 @case
 def environment(_):
-    """Hooks get a new environment, and nothing of the daemon's own."""
+    """Hooks get a new environment, which contains nothing of the daemon's environment."""
     with Hooked() as p:
         p.does("pre-leader", f"env | sort > {p.hooks}/new.$ELECT_TOKEN; mv {p.hooks}/new.$ELECT_TOKEN {p.hooks}/environment.$ELECT_TOKEN; "
                f"cat > {p.hooks}/input")

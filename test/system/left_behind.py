@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Suites that are ended at a random moment leave nothing behind: left_behind.py ELECT [CASE ... | --list] [--jobs N]
 
-SEED chooses the moments. The case adopts processes that a suite leaves, and waits until it has no descendants."""
+SEED chooses the moments. Each case adopts the processes that a suite leaves behind, and waits until it has no descendants."""
 
 import os
 import pathlib
@@ -42,7 +42,7 @@ def parts(script):
             [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])
 
 
-# How a suite is ended, given its front.
+# Ways to end a suite, given its front.
 WAYS = {
     "killed": lambda front, script: end(signal.SIGKILL, front),
     "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as by a time limit
@@ -90,7 +90,7 @@ def attack(suite, way):
             wait("no process is left", lambda: not left())
         except Failure:
             raise Failure("left behind:", *[cmdline(pid).replace(b"\0", b" ") for pid in left()]) from None
-        if made and time.monotonic() > attacked + PATIENCE:  # a slow case may have been killed: the next suite would do this
+        if made and time.monotonic() > attacked + PATIENCE:  # a slow case may have been killed before it removed them
             sweep()
         left_spaces = made & set(os.listdir("/run/netns")) if made else ()
         holds("namespaces are left:", not left_spaces, left_spaces)

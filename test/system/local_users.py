@@ -34,7 +34,7 @@ def peak_memory(pid):
 
 
 def margins(path, questions):
-    """Queries the lease on the run socket; returns the shortest lease that was left and the longest time of an answer."""
+    """Queries the lease on the run socket; returns the shortest time left of a lease and the longest time to an answer."""
     least, longest = float("inf"), 0
     with Talker(path) as t:
         for _ in range(questions):
@@ -48,7 +48,7 @@ def margins(path, questions):
 
 
 def crowd(what, *words):
-    """Many connections, by a user who is only in the daemon's group: other queries of this user and of other users are still
+    """A user who is only in the daemon's group opens many connections: other queries of this user and of other users are still
     answered, and the member leads as before."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
@@ -83,7 +83,7 @@ def crowd_of_clients(_):
 
 @case
 def crowd_with_incomplete_requests(_):
-    """More connections than the daemon keeps, each with an incomplete request."""
+    """A user opens more connections than the daemon keeps, and sends an incomplete request on each."""
     crowd("is silent", "8", "200", '{"verb": ')
 
 
@@ -97,7 +97,7 @@ def counted(entries, text):
 
 @case
 def flood_of_turns(_):
-    """A user repeatedly gets and returns the right to work, as fast as possible: more turns than the history has entries."""
+    """A user gets and returns the right to work as fast as possible, more often than the history has entries."""
     turns = 200
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
@@ -131,7 +131,7 @@ def recorded(p, name):
 
 @case
 def flood_of_resignations(_):
-    """A member that does not lead takes no step for requests to resign: its flight recorder keeps its history."""
+    """A member that does not lead takes no step for requests to resign, so its flight recorder keeps its history."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
@@ -184,7 +184,8 @@ def flood_of_health(_):
 @case
 def flood_of_hand_overs(_):
     """A user works and resigns as often as possible, on whichever member leads: neither the history nor the log is flooded. Each
-    resignation costs twice as much as the one before, so a member permits only a number that is logarithmic in the time."""
+    resignation costs twice as much as the previous one, so the number of resignations that a member permits is logarithmic in the
+    time."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
         first = {n: [e["text"] for e in history(p, n) if e["event"] not in ("link", "work")] for n in p.names}
@@ -209,7 +210,7 @@ def flood_of_hand_overs(_):
 @case
 def many_groups_of_one_user(_):
     """After a failover the runs of one user start in all groups at the same time; when they end at the same time, all hand over:
-    each run yields once, and the pace of the user refuses none."""
+    each run yields once, and the pace limit of the user refuses none of them."""
     groups = tuple(f"g{i}" for i in range(24))  # more than a burst
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()

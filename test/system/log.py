@@ -148,8 +148,8 @@ def fails(p, code, why, member, *words):
 
 @case
 def levels(_):
-    """--log-level decides what is printed and overrides log-level in elect.conf, which a reload can change; the history has all
-    entries."""
+    """--log-level determines which entries are printed, and overrides log-level in elect.conf, which a reload can change. The
+    history has all entries."""
     with Logging(options="log-level = warning\n") as p:
         p.start("a")
         wait("the member leads", lambda: p.group("a").get("leads"))
@@ -184,7 +184,7 @@ def levels(_):
 
 @case
 def chatty_hook(_):
-    """A hook that prints much is not delayed, and does not flood the log: lines beyond the limit are counted."""
+    """A hook that prints much is not delayed, and does not flood the log: lines beyond the limit are only counted."""
     with Logging() as p:
         p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # prints only once
         p.start("a")

@@ -2,7 +2,7 @@
 """Three machines, each with a systemd of its own: machines.py ELECT [CASE ... | --list] [--jobs N]
 
 The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A machine is a
-set of namespaces whose first process is systemd; its disk is that of this machine, but keeps all writes in memory. ELECT is in
+set of namespaces whose first process is systemd; it sees the disk of this machine, but its writes stay in memory. ELECT is in
 the build folder from which the machines are installed."""
 
 import atexit
@@ -165,7 +165,7 @@ class Machines:
         return self.first(name) and self.on(name, "systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def first(self, name):
-        """Returns the process id of the machine's systemd as this process sees it, once it is systemd."""
+        """Returns the id of the machine's first process, as this process sees it, once that process is systemd."""
         unshare = self.running[name].pid
         try:
             for child in pathlib.Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split():

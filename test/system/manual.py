@@ -21,7 +21,7 @@ contain()
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80
-# Options on a page that belong to none of its verbs, and their owners.
+# Options on a page that belong to none of its verbs, and the commands to which they belong.
 STRANGERS = {
     "elect-config.8": {"--new-cluster": "of elect init, which makes a configuration"},
     "elect-daemon.8": {"--on-lose": "of elect run, which a guardian waits for"},
@@ -32,7 +32,7 @@ STRANGERS = {
 
 
 def plain(text):
-    """Removes fonts and quotes, and returns the dashes that a reader sees."""
+    """Removes fonts and quotes, and replaces escaped dashes by those that a reader sees."""
     return re.sub(r"\\f.|\\&|\"", "", text).replace("\\-", "-")
 
 
@@ -245,7 +245,7 @@ def times():
 
 
 def liked(*lines):
-    """Returns the words that the parser expects, which it lists for a word that resembles none of them."""
+    """Returns the words that the parser expects: it lists them for a word that resembles none of them."""
     with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
         file.write("\n".join((*lines, "")))
         file.flush()

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Orders to hand over that reach the leader from any member: orders.py ELECT [CASE ... | --list] [--jobs N]
 
-That an order must not take effect twice, or in another term, is also tested by test/scenario/mandate/late-orders.elect and by the
-storms."""
+An order must not take effect twice, or in another term: test/scenario/mandate/late-orders.elect and the storms test that, too."""
 
 import contextlib
 import json
@@ -137,8 +136,8 @@ def an_order_for_a_former_term(_):
 
 @case
 def a_term_that_is_learned_late(_):
-    """A member that hears nothing while the leader hands over learns the new leader first and its term later. Only then its
-    client gets the answer."""
+    """A member that hears nothing while the leader hands over learns the new leader first and its term later. Its client gets the
+    answer only then."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=TIMES) as c:
         c.start(*c.names)

@@ -89,7 +89,7 @@ def exits(_):
 
 
 def as_ordinary_user(f):
-    """Lets an ordinary user use this folder and this socket; returns the arguments of Run that make it one."""
+    """Lets an ordinary user use this folder and this socket; returns the arguments with which Run runs as that user."""
     f.folder.chmod(0o777)
     os.chmod(f.path, 0o777)
     return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if os.geteuid() == 0 else {}
@@ -97,8 +97,8 @@ def as_ordinary_user(f):
 
 @case
 def path_that_cannot_be_searched(_):
-    """A folder of PATH that this user may not search hides no command in other folders; a command in no other folder is not
-    found."""
+    """A folder of PATH that this user may not search does not hide commands in other folders. A command that is in no other
+    folder is reported as not found."""
     with Fake() as f:
         how = as_ordinary_user(f)
         closed, readable = f.folder / "closed", f.folder / "readable"
@@ -328,7 +328,7 @@ def told_to_stop(_):
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and killed_at_last(r), r.err)
             took = boottime() - said
-            holds("the whole grace", 550_000 <= took, took)  # an upper bound needs no check: its lease is always renewed
+            holds("the whole grace", 550_000 <= took, took)  # an upper bound needs no check, because the lease is always renewed
         with begin(f, STAYS, "-k", "0ms") as r:
             f.client().say("LOST", why="a majority follows b")
             holds("lost", r.end() == 75 and "lost leadership: a majority follows b" in r.err, r.err)
@@ -399,7 +399,7 @@ def on_lose_signal(_):
 
 @case
 def waiter_is_stopped(_):
-    """A stopped waiter is continued, and sees the command end, while the office is held and after the run has lost it."""
+    """Both while the office is held and after it is lost, a stopped waiter is continued and sees the command end."""
     with Fake(**SHORT) as f:
         for words in ([], ["--isolate"]):
             expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
@@ -442,15 +442,15 @@ def on_lose_freeze(_):
 
 
 def last_empty(f, times=1):
-    """Returns the last EMPTY of the newest connection, after so many."""
+    """Waits for that many EMPTY packets on the newest connection, and returns the last one."""
     f.wait("EMPTY", lambda: f.client().empty == times)
     return [said for said in f.client().heard if said.word == "EMPTY"][-1]
 
 
 @case
 def on_exit(_):
-    """An end of the command hands leadership over only under the right policy, and only with the packet that reports that no
-    process is left."""
+    """When the command ends, the run hands leadership over only if its policy says so, and only with the packet that reports that
+    no process is left."""
     hold, always, both = 0, YIELDS, YIELDS | FAILED
     policies = ((), both), (("--on-exit", "yield-on-failure"), both), (("--on-exit", "yield"), both), (("--on-exit", "hold"), FAILED)
     with Fake() as f:
@@ -481,7 +481,7 @@ def on_exit(_):
 
 @case
 def signals_that_a_command_survives(_):
-    """A command that handles HUP, which often means to reload, and ends with an error later has failed. A command that dies of HUP was
+    """A command that handles HUP, which often means reload, and later ends with an error has failed. A command that dies of HUP was
     terminated, and has not failed."""
     with Fake() as f:
         ready, heard, end = (f.folder / name for name in ("ready", "heard", "end"))
@@ -590,7 +590,7 @@ def health(_):
             sign.touch()
             holds("the run becomes unhealthy", r.end() == 75 and "the health check fails" in r.err and "handing over leadership of main" in r.err, r.err)
             holds("leadership is handed over", last_empty(f).flags == YIELDS | FAILED and "health check" in last_empty(f).why, last_empty(f))
-        slow = f.folder / "slow"  # not until the command works
+        slow = f.folder / "slow"  # created only when the command works
         with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
             slow.touch()
             holds("too slow", r.end() == 75 and "timed out" in r.err, r.err)
@@ -599,8 +599,8 @@ def health(_):
 
 @case
 def health_before_it_leads(_):
-    """A waiting run whose check fails reports that, with the exit status and the first line of the check; its command starts only
-    after a check that passes."""
+    """A waiting run whose check fails reports the failure, with the exit status and the first line of the check; its command
+    starts only after a check that passes."""
     with Fake() as f:
         sign, started = f.folder / "well", f.folder / "started"
         check = f"test -e {sign} || {{ echo 'no disk, no work'; echo more; exit 9; }}"
@@ -794,7 +794,7 @@ def control_groups(_):
             f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")
-            f.answer = None  # not before GO, which the default answer would send, too
+            f.answer = None  # the default answers, but only after GO, which they would send, too
             wait("the command works", lambda: r.beat()[0] > r.nothing_works + 100_000)
             r.signal(signal.SIGTERM)
             os.kill(r.command(), signal.SIGKILL)
@@ -839,7 +839,7 @@ def terminal(_):
             until(b"mine True")
             os.write(master, b"hello\n")
             until(b"got hello")
-            os.write(master, b"\x1a")  # stopped, and continued by elect run, as no shell would do it here
+            os.write(master, b"\x1a")  # the command is stopped, and elect run continues it, because no shell would do so here
             wait("the run continues", lambda: state(pid) == "S")
             os.write(master, b"\x03")
             try:  # the terminal may discard its output, so only the status shows that the command was interrupted

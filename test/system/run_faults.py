@@ -2,8 +2,8 @@
 """elect run under faults: run_faults.py ELECT [CASE ... | --list] [--jobs N]
 
 Workloads that resist their end; runner or keeper killed or stopped at any moment; a daemon that is late, silent, dead or wrong.
-No process of the work survives, and none is alive after the deadline, by the clock of the daemon that granted the lease and by
-the times that the workload writes. $DEATHS (default 120) is how often runner and keeper are killed."""
+No process of the work survives, and none is alive after the deadline: neither by the clock of the daemon that granted the
+lease, nor by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
 
 import ctypes
 import errno
@@ -88,7 +88,7 @@ def end_chains(f, how, *words):
 @case
 def fork_chains(_):
     """Processes that only leave their session, fork and exit, without a control group: with the priority of an ordinary user, and
-    with that of root if possible. How long they worked after the kill is printed, but decides nothing."""
+    with that of root if possible. The case prints how long they worked after the kill, but does not judge it."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
@@ -354,7 +354,7 @@ def late_messages_of_another_office(_):
 
 @case
 def a_shorter_office(_):
-    """A lease of an office that was given back ends with that office."""
+    """A lease from an earlier office, which the run gave back, does not extend the new, shorter lease."""
     shorter = 8_000_000
     with Fake(lease=5 * shorter) as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:
         r.begun()
@@ -416,7 +416,7 @@ def other_clock(_):
 
 @case
 def without_proc(_):
-    """Without /proc no processes can be listed, but those in the command's group are killed all the same."""
+    """Without /proc no processes can be listed, but those in the command's group are still killed."""
     need_root()
     before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
     with Fake(**SHORT) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
@@ -445,7 +445,7 @@ def deny(error, *calls):
 
 @case
 def without_pidfd(_):
-    """On an old kernel, or under a filter, processes that have left the group are killed, stopped and continued all the same."""
+    """On an old kernel, or under a filter, processes that have left the group are still killed, stopped and continued."""
     for install in (deny(errno.ENOSYS, PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE), deny(errno.EPERM, PIDFD_SEND_SIGNAL)):
         with Fake() as f:
             there = f.folder / "there"

@@ -1,7 +1,7 @@
 """Kills the writer of a state file, or lets it fail, at every system call: state.py STATE_TOOL SHORT_LIBRARY
 
-Afterwards the file can be opened and has every acknowledged write, and each error has ended the writing. Calls that do only part
-of their work end nothing. Needs strace."""
+Afterwards the file can be opened and has every acknowledged write. Each error ends the writing; a call that does only part of its
+work does not. Needs strace."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ from lib.containment import contain  # noqa: E402
 
 TOOL, SHORT = sys.argv[1:3]
 CALLS = ["openat", "newfstatat", "fstat", "fcntl", "pread64", "pwrite64", "fdatasync", "fsync", "linkat", "unlinkat", "close"]
-MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # calls whose failure must be reported; one unreadable slot of four may be ignored
+MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # calls whose failure must be reported; one unreadable slot may be ignored
 WRITES = 3
 MAKERS = 8
 tried = {"kill": 0, "error": 0, "short": 0}
@@ -28,7 +28,7 @@ def preload(short):
 
 
 def run(*args, inject=None, short=None):
-    """Runs the tool; returns the process, whose `hurt` is True if a call was injected or a signal killed it."""
+    """Runs the tool; returns the process, whose `hurt` is True if strace injected a fault or a signal killed the tool."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
         for name, value in preload(short).items() if inject else ():

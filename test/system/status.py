@@ -124,7 +124,7 @@ def documented_keys(_):
 
 @case
 def screen(_):
-    """The status of five members and one group fits one screen, and begins with the leader."""
+    """The status of five members and one group fits on one screen, and begins with the leader."""
     with LocalCluster("abcde", times=STEADY_TIMES, roles={"a": "witness", "d": "observer", "e": "observer"}) as p:
         p.start(*"abcd")
         leader, term = p.leader()

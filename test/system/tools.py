@@ -39,7 +39,7 @@ def tool(name):
 # ---- tools/deps ----
 
 def on_a_terminal(words, env, answer):
-    """Returns the exit status and the output of a process on a terminal, which gets an answer to its question."""
+    """Runs a process on a terminal and answers its question; returns its exit status and its output."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(words[0], words, env)

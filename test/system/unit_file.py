@@ -27,7 +27,7 @@ for name, pattern in (("RestartPreventExitStatus", r"(.* )?78( .*)?"), ("Watchdo
 
 skipped = shutil.which("systemd-analyze") is None
 if not skipped:
-    # Copied under its own name, which systemd checks, too.
+    # The copy keeps the name of the unit, because systemd checks the name, too.
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "elect.service"
         copy.write_text(UNIT.read_text().replace("/usr/bin/elect", "/bin/true"))

@@ -196,7 +196,7 @@ def pause_and_resume(_):
         end = time.monotonic() + 20  # two leases in which no member may be elected
         while time.monotonic() < end:
             for n in p.names:
-                g = p.known(n) if n != leader else {}  # a member may still follow the former leader, as long as the other one does
+                g = p.known(n) if n != leader else {}  # a member follows the former leader as long as the other member does
                 holds("a member was elected under pause", g.get("leader") in (None, leader) and (g.get("term") or 0) <= term, g)
             time.sleep(0.05)
         wait("the member waits", lambda: p.known(other).get("state") == "waits")
@@ -614,9 +614,9 @@ def roles_of_all_groups_or_of_none(_):
             wait("the change is complete in both groups", changed)
 
         def too_soon_for_one():
-            """Returns True if a reload changed only main. Each change of leader forbids changes of members for the longest lease.
-            If main had a new leader, too, both groups refused, and the case tries again. If this machine stalled for the longest
-            lease, no group refused: then the change is undone first."""
+            """Returns True if a reload changed only main. After a change of leader, a group refuses changes of members for the
+            longest lease. If main had a new leader, too, both groups refused, and the case tries again. If this machine stalled
+            for the longest lease, no group refused: then the change is undone first."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)

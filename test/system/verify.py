@@ -23,7 +23,7 @@ def verify(*args, code=0):
 
 
 def what_holds():
-    """Properties that hold under the assumptions of the lecture, and with faults while leaders are watched."""
+    """These properties hold under the assumptions of the lecture, and with faults while leaders are watched."""
     for args in (["bully", 3], ["bully", 4], ["ring", 5], ["active-ring", 4], ["chang-roberts", 6],
                  ["chang-roberts", 4, "--crashes", 1], ["bully", 3, "--crashes", 1, "--recoveries", 1],
                  ["ring", 3, "--crashes", 1, "--form", "multicast"], ["active-ring", 3, "--crashes", 1],

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
 
-Each of three members has an elect run, restarted as by a service manager, with a workload that ignores TERM, has grandchildren in
-sessions of their own, and records when each of them was last alive. Under every fault, work under a later token begins after the last
-sign of life under an earlier one. $SECONDS and $SEED are for `anything`."""
+Each of three members has an elect run, which is restarted as a service manager would do. Its workload ignores TERM, has
+grandchildren in sessions of their own, and records when each process was last alive. Under every fault, work under a later token
+begins after the last sign of life under an earlier one. $SECONDS and $SEED are for `anything`."""
 
 import contextlib
 import os
@@ -26,7 +26,8 @@ from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
-# Without a real-time priority, which only root gets, a busy machine needs more time to kill what must not outlive a lease.
+# Without a real-time priority, which only root gets, a busy machine needs more time to kill processes that must not outlive a
+# lease.
 ROOT = os.geteuid() == 0
 MARGIN = [] if ROOT else ["--kill-margin", "1s"]
 PAUSE = 0.8 if ROOT else 4  # seconds: longer than a lease
@@ -57,7 +58,7 @@ class Works(LocalCluster):
             run.wait()
         super().__exit__(*how)
         left = [pid for pid in descendants() if self.folder.name in cmdline(pid).decode(errors="replace")]
-        for pid in left:  # left by a run or a member without its keeper: clean up, whatever has happened
+        for pid in left:  # processes that a run or a member without its keeper has left: clean up in any case
             end(pid)
 
     def work(self, name):
@@ -117,7 +118,7 @@ class Works(LocalCluster):
             end(pid)
 
     def kill_guardian(self, name):
-        """Kills the guardian, and the member some time later, which does not restart by itself."""
+        """Kills the guardian and, some time later, the member, because a member without its guardian does not restart by itself."""
         member = member_of(self.daemons[name].pid)
         self.daemons[name].kill()
         self.daemons[name].wait()
@@ -237,7 +238,7 @@ def is_told(elect, *words):
 
 @case
 def bad_input(_):
-    """Each error is one line with its cause and remedy, and an exit status that means elect, not the command."""
+    """Each error is one line with its cause and remedy, and an exit status that denotes an error of elect, not of the command."""
     def elect(name, *words):
         return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=10 * LIMIT)
     with LocalCluster(times=STEADY_TIMES, groups=("main", "other")) as p:
@@ -267,12 +268,12 @@ def bad_input(_):
 
 @case
 def containment(_):
-    """The daemon reports what contains the work; only a process tree may fail to end it in time."""
+    """The daemon reports how the work is contained; only in a process tree may work survive its deadline."""
     ways = [([], "process tree")]
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
     for words, container in ways:
-        with Works(words=words, times=STEADY_TIMES) as p:  # a lease that lasts while the case looks
+        with Works(words=words, times=STEADY_TIMES) as p:  # a lease that lasts while the case queries the member
             name, _ = p.begin()
             work = wait("the command is known", lambda: (w := p.known(name)["work"])["pid"] and w if not words else p.known(name)["work"])
             holds("work", work["running"] and work["runner_pid"] == p.runs[name].pid and work["since"] and work["containment"] == container
@@ -368,7 +369,7 @@ def restarting(_):
 
 @case
 def unhealthy_while_another_works(_):
-    """An unhealthy run must not keep the office after another run, which worked, has ended."""
+    """When a run that worked has ended, an unhealthy run must not keep the office."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         end = p.folder / "end"

@@ -60,10 +60,10 @@ class Pulse(threading.Thread):
 
 
 def refused_init(cluster, name):
-    """Runs `elect init` for a member that others remember, which must refuse, and returns its process. The command
-    waits for answers of the other members for 2.5 renewals, and for at least a second. If a busy machine delays all answers for
-    longer, the command creates a state file, with which the daemon would stop. This function accepts the file only if it has
-    measured such a delay; then it removes the file and repeats the command."""
+    """Runs `elect init` for a member that others remember, which must refuse, and returns its process. The command waits
+    for answers of the other members for 2.5 renewals, and for at least a second. If a busy machine delays all answers for longer,
+    the command creates a state file, with which the daemon would stop. This function accepts the file only if it has measured such
+    a delay; then it removes the file and repeats the command."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:
