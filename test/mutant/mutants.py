@@ -7,8 +7,8 @@ A mutant is (file, text, replacement, killer), or several such edits and one kil
     scenario NAME: WORDS  the scenario fails, or is aborted, with these words in its output
     storm ALGORITHM       test_storm fails, and prints a command that shows the same failure
     storms OPTIONS        elect sim --storm violates a promise of the mandate
-    unit SENTENCE         the unit test of that name fails; so for codec, control, journal, loop, member, runtime, session and
-                          session_counters
+    unit SENTENCE         the unit test of that name fails. Instead of unit: codec, control, journal, loop, member, runtime,
+                          session or session_counters
     groups, attacker and disk COUNT  the property test fails
     SUITE CASE            the case fails, with real daemons: explain, guardian, hooks, local_users, orders, run, run_faults, work
 """
