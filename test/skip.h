@@ -1,5 +1,5 @@
 /* Skips cases, and parts of cases, that cannot run on this machine. tools/tier counts and lists the
- * lines printed here. */
+ * lines that these macros print. */
 #ifndef ELECT_TEST_SKIP_H
 #define ELECT_TEST_SKIP_H
 

@@ -132,9 +132,9 @@ static bool binds(const struct sockaddr *address, int *fd)
     return bind(*fd, address, size) == 0;
 }
 
-/* Takes a block of sixteen ports, below the ports that the kernel assigns. The last port of the
- * block stays bound as long as this process lives, which keeps other processes, and
- * lib/local_cluster.py, away from the rest. */
+/* Takes a block of sixteen ports, below the ports that the kernel assigns. This process keeps the
+ * last port of the block bound as long as it lives, which keeps other processes and
+ * lib/local_cluster.py away from the rest. */
 uint16_t own_ports(void)
 {
     static uint16_t first;

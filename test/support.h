@@ -18,7 +18,7 @@
  * down 7 begin 4". */
 void describe(struct experiment *e, const char *words);
 
-/* Formats such words, plays the experiment that they describe, and returns its world. */
+/* Formats the words of an experiment like printf, plays the experiment, and returns its world. */
 const struct world *hold_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns the numbers in a set as text: "0,3,4,". */
 const char *list(uint64_t set);
@@ -43,7 +43,8 @@ bool actor_starts(const struct actor *a, enum elect_event timer);
 bool actor_stops(const struct actor *a, enum elect_event timer);
 /* Returns the first of 15 ports that no other test uses, including the Python suites. */
 uint16_t own_ports(void);
-/* Puts the first free port from `port` on into the address; returns the port after it. */
+/* Puts the first free port at or after `port` into the address; returns the port after the one that
+ * it chose. */
 uint16_t choose_port(struct sockaddr *address, uint16_t port);
 
 #define SET(rank) ((elect_set)1 << (rank))

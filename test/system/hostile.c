@@ -1,7 +1,7 @@
 /* A workload that resists its end: hostile FILE MODE [NUMBER]
  *
  * As long as they live, all its processes write the time (CLOCK_BOOTTIME, microseconds) into the
- * file, so that a test can see when the last one was alive.
+ * file, so that a test can see when the last process was alive.
  *
  *   plain    ends when it is told to
  *   ignore   ignores the signals
@@ -32,10 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHAIN_MAX 60000000 /* microseconds: then the processes end, in case their test was killed */
+#define CHAIN_MAX 60000000 /* microseconds after which the processes end by themselves */
 
-/* For all processes: the latest time; how many were forked; the first time; how many chains ended
- * by themselves. */
+/* Shared by all processes: the latest time; how many were forked; the first time; how many chains
+ * ended by themselves. */
 static _Atomic int64_t *beat;
 
 static int64_t clock_now(void)
@@ -158,7 +158,8 @@ static void note_stall(int64_t end, int64_t length)
 }
 
 /* Detects stalls of one processor: the thread is bound to it, has a real-time priority if that is
- * allowed, and sleeps for a millisecond; only a stalled processor wakes it up much later. */
+ * allowed, and sleeps for a millisecond at a time; only a stalled processor wakes it up much
+ * later. */
 static void *watch_processor(void *number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
