@@ -1,8 +1,8 @@
 /*
- * Measures how fast the lab runs Chang & Roberts with shuffled numbers when all processes begin. It
- * compares the algorithm file of the core, run by the lab, with a bare loop that hard-codes the
- * same algorithm over the same message and node records. Prints medians of several trials. Judge by
- * the ratio: the speeds depend on the machine.
+ * Measures how fast the lab runs Chang & Roberts with shuffled numbers when all processes begin.
+ * Compares two programs: the lab, which runs the algorithm file of the core, and a bare loop that
+ * hard-codes the same algorithm over the same message and node records. Prints medians of several
+ * trials. Compare the ratios, because the speeds depend on the machine.
  *
  *     bench_lab [PROCESSES [TRIALS]]
  */

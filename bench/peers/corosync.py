@@ -37,7 +37,7 @@ class Corosync(Peer):
             shared=f"shared-{node}")
 
     def crash(self, node, lane):
-        """kill -9 of corosync, and of the contender, which cannot work without it."""
+        """kill -9 of corosync and of the contender, because the contender cannot work without corosync."""
         self.testbed.kill(self.process.pop(node), self.process.pop((node, lane)))
         self.claims[node, lane].died()
 

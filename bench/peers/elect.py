@@ -60,7 +60,7 @@ class Elect(Peer):
         self.process[node, lane] = self.process["run", node, lane] if self.works else self.testbed.spawn(node, *asks)
 
     def settled(self, lane):
-        """Like Peer.settled, but if the command claims, the contenders that wait have not written anything yet."""
+        """Like Peer.settled, but if the commands make the claims, the contenders that wait have not written anything yet."""
         if not self.works:
             return super().settled(lane)
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
@@ -87,7 +87,7 @@ class Elect(Peer):
         self.process["resign"] = self.testbed.spawn(node, self.binary.resolve(), "resign", "-c", self.conf, "--id", node)
 
     def since(self, node, lane, struck):
-        """Returns the end of the last claim for a leader that resigned, because it leads until then."""
+        """Returns the end of the leader's last claim, because a leader that resigns leads until then."""
         return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
     def repair_resign(self, node, lane):

@@ -1,9 +1,9 @@
 /* Asks a daemon of Elect whether its member leads, and records the answers:
  *     elect_claim CLAIMS SOCKET GROUP
  *
- * It asks when the daemon reports a change, and all the time while the member leads. It asks for a
- * promise of one microsecond, so that no later leader has to wait for it. A yes is therefore valid
- * only for some moment between the question and its answer. */
+ * It asks when the daemon reports a change, and continuously while the member leads. It asks for a
+ * promise of one microsecond, so that no later leader has to wait for the promise to end. A yes is
+ * therefore valid only at some moment between the question and its answer. */
 #include "claim.h"
 
 #include "../../src/client/talk.h"

@@ -12,7 +12,7 @@ import threading
 import time
 
 CLIENTS, PEERS = 2379, 2380
-EVERY = 0.0007      # seconds between two samples of a claim: with what Python adds, less than a millisecond
+EVERY = 0.0007      # seconds between two samples of a claim: less than a millisecond even with the overhead of Python
 WORD = "the-leader"
 
 
@@ -36,11 +36,12 @@ def boottime():
 
 
 class Lease:
-    """A lease, from its grant until it is lost. A contender that has lost its lease asks for another one and lets this one expire."""
+    """A lease, from its grant until it is lost. A contender that has lost its lease asks for a new lease and lets the old one
+    expire."""
 
     def __init__(self, address, granted, before):
         self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
-        self.until = before + self.ttl  # counted from before the request, so that the lease certainly holds until then
+        self.until = before + self.ttl  # counted from before the request, so that the lease certainly lasts until then
         self.elected = self.lost = False
 
     def holds(self):

@@ -54,8 +54,8 @@ class Claims:
         return self
 
     def take(self, kind, time_):
-        """Adds one sample. Between two claims without an end in between the contender believed that it led, even if it was not
-        scheduled."""
+        """Adds one sample. If no end comes between two claims, the contender believed all the time between them that it led, even
+        while it was not scheduled."""
         if kind == b"c" and not self.leads:
             self.spans.append([time_, time_])
         elif self.leads and kind in b"ce":
@@ -128,8 +128,8 @@ class Testbed:
         return run("nsenter", f"--net=/run/netns/{self.space(node)}", *command, text=text, check=check)
 
     def arm_cut(self, node):
-        """Starts nft with everything but the end of its input, because starting a program takes longer than some of the measured
-        times."""
+        """Starts nft and writes its input, but does not close it yet, because starting a program takes longer than some of the
+        measured times."""
         armed = self.spawn(node, "nft", "-f", "-", stdin=subprocess.PIPE)
         armed.stdin.write(CUT.encode())
         armed.stdin.flush()
@@ -208,7 +208,7 @@ class Peer:
     phase = 1.0         # seconds over which the faults are spread: longer than any period of the peer
     rest = 0.5          # seconds for which one contender alone must lead before the fault
     calm = 0.3          # seconds for which one contender alone must lead before a trial is over
-    hold = 5.0          # seconds after which a trial is over although two still claim
+    hold = 5.0          # seconds after which a trial ends even if two contenders still claim
     limit = 60          # seconds within which a new leader must appear
 
     def __init__(self, build):

@@ -69,8 +69,8 @@ static const char *next_lower(const struct String_vector *names)
     return best;
 }
 
-/* Looks for the node of this contender. It may exist although the answer to its creation was lost;
- * with a second node, the contender would wait for itself. */
+/* Looks for the node of this contender. The node may exist even if the answer to its creation was
+ * lost, and with a second node the contender would wait for itself. */
 static bool is_enrolled(zhandle_t *z, const char *election, const char *mark)
 {
     struct String_vector names;
