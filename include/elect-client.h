@@ -15,30 +15,30 @@
  *
  * A positive answer means that this member leads until `deadline`. It is a promise: no other member
  * leads before the deadline, even if the daemon dies. A failed call therefore leaves the previous
- * answer unchanged. If an answer reports that the member does not lead, or leads no more, stop
- * immediately. The deadline is in microseconds of CLOCK_BOOTTIME as this process reads it. It is
- * counted from before the question was sent, so a late reply can only shorten it.
+ * answer unchanged. If an answer reports that the member does not lead, or no longer leads, stop
+ * immediately. The deadline is in microseconds of CLOCK_BOOTTIME as this process reads it. The time
+ * is counted from before the question was sent, so a late reply can only shorten it.
  *
  * elect_client_valid() reads the clock when it is called. The process may stall for any length of
- * time between that call and the work; the token protects against this. The token grows with every
- * change of leader. The resource that the work modifies must remember the highest token it has
- * seen, and must reject lower ones.
+ * time between the check and the work; the token protects against such a stall. The token grows
+ * with every change of leader. The resource that the work modifies must remember the highest token
+ * it has seen, and must reject lower ones.
  *
  * A promise outlasts a later negative answer: no other member leads until all deadlines that the
  * daemon has given out have passed, or their clients have reported that the work has stopped. The
- * token belongs to the office, not to the program: if the program restarts while the same office
- * lasts, it gets the same token. It must then wait until everything that its previous instance
- * promised to others has expired.
+ * token belongs to the office, not to the program, so a program that restarts during an office gets
+ * the same token. It must then wait until everything that its previous instance promised to others
+ * has expired.
  *
- * The cost of a promise: after a crash or a hand-over, the successor waits until the latest
+ * A promise has a cost: after a crash or a hand-over, the successor waits until the latest
  * deadline, which is never more than one lease after the latest question. A program can ask for
  * shorter deadlines (elect_client_span) and can report that its work has stopped
- * (elect_client_stopped); the successor then does not wait. A program that only needs the name of
- * the leader can use `elect leader`, which makes no promise.
+ * (elect_client_stopped), so that the successor need not wait. A program that only needs the name
+ * of the leader can use `elect leader`, which makes no promise.
  *
  * A client belongs to one thread of the process that opened it. After a fork the child must not use
  * it, but may open its own. Answers are plain values, so they may be copied and checked in any
- * thread. They are also valid in a forked child, but not in another time namespace or on another
+ * thread. They are valid in a forked child, too, but not in another time namespace or on another
  * machine. Only elect_client_open() allocates memory. No call raises a signal, and no signal
  * interrupts a call.
  */
@@ -74,11 +74,11 @@ enum elect_client_error {
         ELECT_CLIENT_ERROR_COUNT
 };
 
-/* If all bytes are zero, the member does not lead and nothing else is known. */
+/* An answer whose bytes are all zero means that the member does not lead; it tells nothing else. */
 struct elect_client_answer {
     uint64_t token;   /* the fencing token; 0 if the member does not lead */
-    int64_t deadline; /* it leads until then (CLOCK_BOOTTIME, microseconds); 0 if it does not */
-    bool leads;       /* when asked; elect_client_valid() also checks the deadline */
+    int64_t deadline; /* end of the lead (CLOCK_BOOTTIME, microseconds); 0 if it does not lead */
+    bool leads;       /* when the daemon answered; elect_client_valid() also checks the deadline */
     char group[ELECT_CLIENT_NAME];
     char node[ELECT_CLIENT_NAME];   /* the member on this machine */
     char leader[ELECT_CLIENT_NAME]; /* the leader known to this member; empty if there is none */
@@ -89,8 +89,8 @@ struct elect_client;
 /*
  * Opens a client for one group; NULL or "" selects the only group. `socket` is the path of
  * member-N.run, or of member-N.status beside it. NULL selects the path in $ELECT_SOCKET, which the
- * elect command uses, too, or else the only socket in /run/elect. The function does not connect
- * yet: if the path is given, the daemon may start later.
+ * elect command also uses, or else the only socket in /run/elect. The function does not connect
+ * yet, so if the path is given, the daemon may start later.
  */
 enum elect_client_error elect_client_open(struct elect_client **client, const char *socket,
                                           const char *group);
@@ -98,10 +98,10 @@ void elect_client_close(struct elect_client *client); /* NULL is allowed */
 
 /*
  * Asks whether the member leads, and waits for the answer for at most `patience` microseconds.
- * Connects to the daemon if necessary, and connects again after the daemon was restarted. If
- * `patience` is 0, the call never waits: the first call returns ELECT_CLIENT_LATE, the descriptor
- * becomes readable when the answer has arrived, and the next call stores it. A call that fails
- * leaves `answer` unchanged.
+ * Connects to the daemon if necessary, and reconnects after the daemon has restarted. If `patience`
+ * is 0, the call never waits: the first call returns ELECT_CLIENT_LATE, the descriptor becomes
+ * readable when the answer has arrived, and the next call stores it. A call that fails leaves
+ * `answer` unchanged.
  */
 enum elect_client_error elect_client_ask(struct elect_client *client, int64_t patience,
                                          struct elect_client_answer *answer);
@@ -112,8 +112,8 @@ void elect_client_span(struct elect_client *client, int64_t span);
 
 /*
  * Reports that the work has stopped, so that a hand-over need not wait for the deadline. All
- * earlier answers become void, including their copies: do not use them any more. Never waits. If
- * the report cannot be sent, the deadline stays in force. A later elect_client_ask() asks for a new
+ * earlier answers become void, including their copies: do not use them again. Never waits. If the
+ * report cannot be sent, the deadline stays in force. A later elect_client_ask() asks for a new
  * promise.
  */
 void elect_client_stopped(struct elect_client *client);
@@ -127,7 +127,7 @@ int64_t elect_client_left(const struct elect_client_answer *answer);
  * Returns a descriptor for poll(), epoll and the like, which stays the same until
  * elect_client_close(). It is readable when the program should call elect_client_ask(): something
  * has changed, the deadline should be renewed, an answer has arrived, or the daemon has gone or may
- * be back. Only that call makes it unreadable again.
+ * be back. Only elect_client_ask() makes it unreadable again.
  */
 int elect_client_fd(const struct elect_client *client);
 
@@ -135,14 +135,14 @@ int elect_client_fd(const struct elect_client *client);
  * Asks the daemon to let another member lead, because this program or its machine is unfit. Stop
  * the work and call elect_client_stopped() first. Returns ELECT_CLIENT_FINE if the hand-over is
  * done or under way, and ELECT_CLIENT_LATE if the daemon has not answered in time; to learn the
- * outcome, call it again.
+ * outcome, call the function again.
  */
 enum elect_client_error elect_client_resign(struct elect_client *client, int64_t patience);
 
 /* Returns one line, without a newline, that describes the error. */
 const char *elect_client_text(enum elect_client_error error);
 /* Returns one line, without a newline, about the latest call that failed: the path of the socket
- * and, if the daemon gave one, its reason. */
+ * and, if the daemon gave a reason, that reason. */
 const char *elect_client_why(const struct elect_client *client);
 
 #pragma GCC visibility pop

@@ -13,10 +13,11 @@
  * The library performs the output of each core step in order: it writes the state, sends the
  * messages, sets the timers, then announces. One write covers all groups that changed in a turn of
  * the loop, and the messages of all groups to a peer share datagrams. If members have several
- * addresses, these are redundant networks, and every message is sent on all of them.
+ * addresses, each address belongs to a redundant network, and every message is sent on all
+ * networks.
  *
  * elect_member_create() creates the state file, once. A member that has lost its state file must
- * not create another one; start it with options.lost, and it asks the other members what it had
+ * not create another one. Start it with options.lost: it then asks the other members what it had
  * promised.
  *
  * Call these functions only from the thread of the loop. Callbacks may call all of them except
@@ -42,7 +43,7 @@ extern "C" {
 #define ELECT_UV_KEYS    2    /* keys that a member accepts while one replaces the other */
 #define ELECT_UV_NOTE    1120 /* bytes of a note, at most */
 
-/* The family AF_UNSPEC means that the address is not known, or not known yet. */
+/* The family AF_UNSPEC means that the address is not known (yet). */
 union elect_address {
     struct sockaddr any;
     struct sockaddr_in four;
@@ -52,7 +53,7 @@ union elect_address {
 struct elect_peer {
     uint16_t id;
     uint8_t links;
-    bool dynamic; /* its address follows the source of its packets: see SECURITY.md */
+    bool dynamic; /* its address is learned from its packets: see SECURITY.md */
     union elect_address link[ELECT_UV_LINKS];
 };
 
@@ -70,20 +71,20 @@ struct elect_key {
 struct elect_news {
     unsigned group;
     bool known;       /* a leader is known */
-    bool leads;       /* this member leads, until `until` */
+    bool leads;       /* this member leads, up to the time `until` */
     bool works;       /* its office has ended or is being handed over: stop all work that depends on
                          it, then tell the member ELECT_STOPPED */
     bool renewed;     /* only `until` has changed since the latest announcement */
     uint16_t leader;  /* its id; 0 if no leader is known */
     elect_term term;  /* the fencing token; 0: not known yet, or there is no mandate */
-    elect_time until; /* when this member ceases to lead unless it renews, by elect_uv_now() */
+    elect_time until; /* by elect_uv_now(): when this member ceases to lead unless it renews */
 };
 
 /*
- * A testament tells the other members that one term is over, in a packet to each of them. A
- * guardian that outlives this process sends it after the process has died and all work under its
- * mandate has ended, so that no member waits for the lease. Never send it while the process lives:
- * the voters would elect another leader, and two would lead at the same time.
+ * A testament tells the other members, in a packet to each of them, that a term is over. A
+ * guardian, which outlives this process, sends the testament after the process has died and all
+ * work under its mandate has ended, so that no member waits for the lease. Never send it while the
+ * process lives: the voters would elect another leader, and two would lead at the same time.
  */
 #define ELECT_UV_TESTAMENT_PACKET 96 /* bytes, at most */
 
@@ -125,13 +126,13 @@ struct elect_member_options {
     const char *state; /* the path of the state file */
     bool lost;         /* the state file is lost: recover the promises, then create a new file */
     unsigned peers;    /* how many members there are, this one included */
-    const struct elect_peer *peer; /* all members; this one listens on its own addresses */
-    const int *sockets; /* from elect_member_bind(), owned by the member from now on; or NULL */
+    const struct elect_peer *peer; /* all members, including this one */
+    const int *sockets; /* from elect_member_bind(), or NULL; the member takes ownership */
     unsigned groups;
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
     /* The member has failed and does nothing more. If `forbidden`, its state or its options are
-     * wrong, and it must not be started again with them. */
+     * wrong: do not start it with them again. */
     void (*fail)(void *context, bool forbidden, const char *why);
 
     /* Each of the following may be NULL. */
@@ -140,7 +141,8 @@ struct elect_member_options {
     void (*step)(void *context, unsigned group, const struct elect_input *in,
                  const struct elect_output *out);
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
-    /* With `lost`: the new state file exists. Stop the member, and restart it without `lost`. */
+    /* Is called if `lost` was set, when the new state file exists. Stop the member, and restart it
+     * without `lost`. */
     void (*readmitted)(void *context);
     /* The testament replaces the previous one of its group. The member asks for the term only after
      * this call. */
@@ -163,10 +165,10 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
                        int sockets[ELECT_UV_LINKS], char *why, size_t room);
 
 /* Starts a member. Returns NULL, with the reason in `why`, if it cannot start. `forbidden` is true
- * if its state or its options are wrong, so that another attempt would fail, too. */
+ * if its state or its options are wrong, so that another attempt would also fail. */
 struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
                                         char *why, size_t room);
-/* Stops the member immediately. It sends nothing: the others notice that it is gone. */
+/* Stops the member immediately. It sends nothing; the other members notice its silence. */
 void elect_member_stop(struct elect_member *m);
 
 /* Returns the time on the clock that measures leases: CLOCK_BOOTTIME in microseconds, which
@@ -177,8 +179,8 @@ elect_time elect_uv_now(void);
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
 /* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
- * READY, made by elect_happens() or a similar function with elect_uv_now(). Returns the rule of
- * that step, which tells its outcome. */
+ * READY. Make the event with elect_happens() or a similar function, and with elect_uv_now().
+ * Returns the rule of the step, which tells the outcome. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
 
@@ -189,7 +191,7 @@ void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes
 /* Deposits the testament of the group again, if there is one. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
-/* Return the core's node and configuration of the group, to be read only. */
+/* Return the core's node and configuration of the group. The caller must not change them. */
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);
 const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group);
 
@@ -198,8 +200,8 @@ struct elect_link_info {
     elect_time heard; /* when a packet last arrived on it; ELECT_UNSET: never */
 };
 
-/* Why packets of a peer are rejected: name, text. The reason is only likely, because nothing in
- * such a packet is authentic. */
+/* Why packets of a peer are rejected: name, text. The reason is a guess, because nothing in such a
+ * packet is authentic. */
 #define ELECT_REJECTIONS(X)                                                                        \
     X(NONE, "")                                                                                    \
     X(KEY, "wrong key or other cluster")                                                           \
@@ -217,7 +219,7 @@ enum elect_rejection {
 /* Packets of a peer that were rejected since its last authentic one. */
 struct elect_rejected {
     enum elect_rejection reason; /* NONE: no packets, or too few to know the reason */
-    uint32_t count;              /* how many were rejected among those that were sampled */
+    uint32_t count;              /* how many of the sampled packets were rejected */
     union elect_address from;    /* where the last one came from */
 };
 
@@ -228,20 +230,20 @@ struct elect_peer_info {
     uint8_t links;
     bool session;   /* there is a session between the present lives of both members */
     bool same;      /* it has the same configuration as this member */
-    bool same_keys; /* it accepts all keys that this member accepts; else: */
-    uint8_t lacks;  /* the number of the key that it does not accept */
+    bool same_keys; /* it accepts all keys that this member accepts; if not, */
+    uint8_t lacks;  /* the number of a key that it does not accept */
     uint32_t incarnation;
     elect_time heard; /* when its last packet arrived; ELECT_UNSET: never */
     struct elect_link_info link[ELECT_UV_LINKS];
     struct elect_rejected rejected;
 };
 
-/* Describes the `i`-th of the other members, in the order of the configuration. Returns false if
- * there are not that many, or if the member has stopped. */
+/* Describes the `i`-th other member, in the order of the configuration. Returns false if there are
+ * fewer other members, or if this member has stopped. */
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
-/* Describes the rejected packets of a process that has the key but is not among the members, and
- * stores its id. The tag of these packets is authentic; their content was not read. */
+/* Describes the rejected packets of a process that has the key but is not a member, and stores its
+ * id. The tag of these packets is authentic; their content was not read. */
 struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
 
 struct elect_traffic {
@@ -277,7 +279,8 @@ void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
 /*
  * Rotate keys without a restart: install the new key on all members, use it on all, then remove the
  * old one on all. Each function returns false, with the reason in `why`, if it cannot: a key can be
- * used once every live peer accepts it, and removed when no peer needs it, or with `force`.
+ * used once every live peer accepts it, and removed once no peer needs it; `force` removes it
+ * regardless.
  */
 bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
                               size_t room);
@@ -285,7 +288,7 @@ bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t 
 bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why,
                              size_t room);
 /* Stores in `ids` the members that are down and are not known to accept the key, and returns how
- * many. They cannot come back once this member accepts only that key. */
+ * many. They cannot return once this member accepts only that key. */
 unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
                                 unsigned room);
 /* Stores the ids of the keys that this member accepts, the one in use first. Returns how many. */

@@ -21,17 +21,18 @@
  * back the messages of later steps. A destination may include the sender; the host then delivers
  * the message to the process itself.
  *
- * Under a mandate the host reports ALARM when it is due (elect_alarm). When an office is over or is
- * being handed over, the work that depends on it must stop (elect_must_stop); the host reports
- * STOPPED when it has. Until then the process seeks no other office, and no other process takes its
- * place before its lease is over.
+ * Under a mandate the host reports ALARM at the time that elect_alarm() returns. When an office is
+ * over or is being handed over, the work that depends on it must stop (elect_must_stop); the host
+ * reports STOPPED when the work has stopped. Until then the process seeks no other office, and no
+ * other process takes its place before its lease is over.
  *
  * Rules for the host:
  *  - Messages must be authenticated: `from` is the process that sent the message, and the content
- *    is unchanged. Then P1 to P3 of docs/guarantees.md hold even if messages are lost, late,
+ *    is unchanged. P1 to P3 of docs/guarantees.md then hold even if messages are lost, late,
  *    reordered or replayed, so the host need not detect replays. Only P4 can suffer.
- *  - Messages that a process sends to itself may also be late or lost: its own voter answers by
- *    message like any other voter. If the host loses all of them, the process can never lead.
+ *  - Messages that a process sends to itself may also be late or lost, because its own voter
+ *    answers by message like any other voter. If the host loses all of them, the process can never
+ *    lead.
  *  - The host may pass in any input while a write is pending. It holds back the sends and the
  *    announcement of that step until the write is done. This includes the first write, which
  *    elect_init() requests.
@@ -42,11 +43,13 @@
  *  - After the rule READMITTED the process has a state again, and `persist` asks the host to write
  *    it. The process may continue, or restart from that state; a restart counts as one more start
  *    in its new era.
- *  - If `deposit` is set, the host may give a guardian, which outlives the process, the message
- *    elect_testament() for the new term, before it sends anything. The guardian may send that
- *    message to all other members only after the process has died and all its work has ended.
+ *  - If `deposit` is set, the host may, before it sends anything, give the message
+ *    elect_testament() for the new term to a guardian, which outlives the process. The guardian may
+ *    send that message to all other members only after the process has died and all its work has
+ *    ended.
  *
- * A node is a value: it holds no pointer, copying is assignment, and equal nodes are equal bytes.
+ * A node is a value: it holds no pointer, it is copied by assignment, and equal nodes have equal
+ * bytes.
  *
  * Every process has a number from 0 to 65535, and the live process with the highest number should
  * lead. The library refers to a process by its rank. Without priorities, rank 0 is the lowest
@@ -72,8 +75,8 @@ extern "C" {
 #define ELECT_MAX_SENDS 6         /* sends in one output; a destination is a set */
 #define ELECT_MAX_QUEUE 64        /* messages in the queue of a ring link */
 #define ELECT_MAX_BYTES 1024      /* size of an encoded message, at most: elect_encode() */
-#define ELECT_NOBODY    0xff      /* the rank that stands for no process */
-#define ELECT_UNSET     INT64_MIN /* the time that stands for none; earlier than all others */
+#define ELECT_NOBODY    0xff      /* the rank that means no process */
+#define ELECT_UNSET     INT64_MIN /* means that there is no time; earlier than every time */
 
 typedef uint64_t elect_set;  /* a set of ranks */
 typedef int64_t elect_time;  /* a reading of the process's own clock, in a unit of the host */
@@ -117,12 +120,12 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* which voters co
 #define ELECT_EVENTS(X)                                                                            \
     X(START, "START")     /* host: this process has just started, or recovered */                  \
     X(SUSPECT, "SUSPECT") /* host: the leader has failed, or there is none */                      \
-    X(STOPPED, "STOPPED") /* host: work that depends on an office that ended has stopped */        \
+    X(STOPPED, "STOPPED") /* host: the work that depended on an ended office has stopped */        \
     X(RESIGN, "RESIGN") /* host: hand the office over: see elect_resigns() and elect_ordered() */  \
     X(CHANGE, "CHANGE") /* host: change the membership to that of `message` */                     \
     X(PAUSE, "PAUSE")   /* host: pause elections in the whole cluster */                           \
     X(RESUME, "RESUME") /* host: resume elections */                                               \
-    X(ASIDE, "ASIDE")   /* host: stand aside, so vote but seek no office */                        \
+    X(ASIDE, "ASIDE")   /* host: stand aside: vote, but seek no office */                          \
     X(READY, "READY")   /* host: stand ready to seek an office again, as after a start */          \
     X(ALARM, "alarm")   /* host: the time elect_alarm(node) has come */                            \
     X(ELECTION, "ELECTION")                                                                        \
@@ -164,7 +167,7 @@ enum elect_event {
 #define ELECT_TIMER_BIT(timer) (1u << ((timer)-ELECT_FIRST_TIMER))
 
 /*
- * Why a step did what it did. Every step has exactly one rule, even if it did nothing. The core
+ * The reasons for a step. Every step has exactly one rule, even a step that did nothing. The core
  * never formats text; a program that prints the text replaces %p (the process), %a and %b (the
  * rule's arguments), %h (the processes higher than %p) and %l (the list in the message). Quiet
  * rules are housekeeping.
@@ -351,9 +354,9 @@ enum elect_refusal {
  * majority of the previous ones.
  */
 struct elect_membership {
-    elect_term stamp; /* the term of the leader that made it; 0: it is that of the configuration */
+    elect_term stamp; /* the term of the leader that made it; 0: it comes from the configuration */
     elect_set members, voters; /* the processes that may lead; those that vote */
-    elect_set before; /* the previous voters; the same as `voters` once the change is confirmed */
+    elect_set before; /* the previous voters; equal to `voters` once the change is confirmed */
     uint32_t version;
     uint32_t unused;
 };
@@ -366,7 +369,7 @@ struct elect_config {
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
     bool tell_lower;   /* the bully's initiator sends NOTICE to the lower processes */
-    bool detector;     /* the leader sends heartbeats, and is suspected if they cease */
+    bool detector;     /* the leader sends heartbeats, and is suspected if they stop */
     bool reliable;     /* no message is lost, no process fails: ring hops are not acknowledged */
     uint8_t n;
     uint8_t ring[ELECT_MAX];   /* place on the ring -> rank */
@@ -375,10 +378,10 @@ struct elect_config {
     uint8_t mandate;           /* enum elect_mandate_kind */
     bool stable;               /* an election never disturbs a leader; off: to compare */
     bool preempt;              /* a fitter follower may take the leader's place ... */
-    uint32_t preempt_after;    /* ... once it has been fitter for that long */
+    uint32_t preempt_after;    /* ... once it has been fitter for this long */
     uint32_t decay;            /* how long until the penalties of a process are halved */
     uint32_t digest;           /* hash of the fields that must agree on all members */
-    elect_set members;         /* initially: processes that may lead; they vote, too */
+    elect_set members;         /* initially: processes that may lead; they also vote */
     elect_set voters;          /* initially: members and witnesses; others observe */
     uint32_t version;          /* version of the initial membership */
     uint32_t lease, max_lease; /* D; the longest lease that a voter grants */
@@ -391,7 +394,7 @@ struct elect_config {
 };
 
 /*
- * A message. A field that its type does not use is 0. A field whose meaning depends on the type has
+ * A message. A field that the type does not use is 0. A field whose meaning depends on the type has
  * one name for each meaning; the names in a union share one value.
  */
 struct elect_message {
@@ -409,7 +412,7 @@ struct elect_message {
         uint32_t aside; /* mandate: the sender stands aside */
     };
     uint8_t type;    /* enum elect_event */
-    uint8_t what;    /* ACK, REFUSE: the type of the message that this one answers */
+    uint8_t what;    /* ACK, REFUSE: the type of the message that it answers */
     uint8_t origin;  /* rings: the process whose number or list this is; mandate: the sender */
     uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
@@ -431,14 +434,14 @@ struct elect_message {
     };
     uint32_t certified_by; /* REQUEST, PREVOTE: the incarnation that released the certificate */
     struct elect_membership membership; /* the sender's; not in every message */
-    uint32_t lease; /* REQUEST, PREVOTE: asked for, repeated in answers; REMEMBERS: the longest */
+    uint32_t lease; /* REQUEST, PREVOTE: requested, repeated in answers; REMEMBERS: the longest */
     union {
         uint32_t remaining; /* REFUSE boot, held: how long that reason will last */
         uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this */
     };
 };
 
-/* A ring message in the queue of a link; its round is that of the node. */
+/* A ring message in the queue of a link. Its round is the round of the node. */
 struct elect_hop {
     elect_set set;
     uint8_t type, origin;
@@ -446,25 +449,25 @@ struct elect_hop {
 };
 
 /* An incarnation is an era times ELECT_STARTS, plus the number of starts in that era. Each loss of
- * the state begins a new era. Within an era a process uses no term twice, so the starts of one era
- * must never count into the next. At one start a second, an era lasts for 12 days; there are enough
- * eras for 4,094 losses of the state. */
+ * the state begins a new era. A process uses no term twice within an era, so the starts of one era
+ * must never run into the next era. At one start a second, an era lasts for 12 days; there are
+ * enough eras for 4,094 losses of the state. */
 #define ELECT_STARTS                  (1u << 20)
 #define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
 #define ELECT_LAST_START(incarnation) ((incarnation) % ELECT_STARTS == ELECT_STARTS - 1)
 
 /*
- * The state that must survive a crash. All its arrays and sets use ranks, so it has a meaning only
- * together with the configuration under which it was saved. A host that may start with other
+ * The state that must survive a crash. All its arrays and sets use ranks, so the state is
+ * meaningful only with the configuration under which it was saved. A host that may start with other
  * members or other priorities must also save config.id, and call elect_saved_translate() when it
  * starts.
  *
  * No counter overflows in practice. Terms count to 2^48. A process that is new or has lost its
  * state accepts any term up to 2^47, because it can only believe the others. One message of a
- * faulty member can therefore raise its terms beyond those that the others accept; then it must be
- * readmitted. `pause` counts to 2^32 - 1, which is odd: elections that were paused so often cannot
- * be resumed. The rounds of a ring, and those of a leader within one start (mandate.leader.rounds),
- * wrap at 2^32: at five a second, after 27 years.
+ * faulty member can therefore raise the terms of such a process beyond those that the others
+ * accept; the process must then be readmitted. `pause` counts to 2^32 - 1, which is odd, so
+ * elections that were paused so often cannot be resumed. The rounds of a ring, and those of a
+ * leader within one start (mandate.leader.rounds), wrap at 2^32: after 27 years at five a second.
  */
 struct elect_saved {
     elect_term promised;          /* the largest term that this process has granted */
@@ -473,12 +476,12 @@ struct elect_saved {
     struct elect_membership membership;
     uint32_t met[ELECT_MAX]; /* the latest known incarnation of each; saved by the next write */
     uint32_t longest;        /* D_max: the longest lease that this process has granted */
-    uint32_t incarnation;    /* grows with every start; a new era after the state was lost */
+    uint32_t incarnation;    /* grows with every start; a loss of the state begins a new era */
     uint32_t round;          /* rings: the latest round known */
-    uint32_t pause;          /* odd: elections are paused; the larger one counts */
+    uint32_t pause;          /* odd: elections are paused; the largest count wins */
 };
 
-/* The times of the mandate. They are in one array, so that elect_shift() can move them all. */
+/* The times of the mandate, in one array so that elect_shift() can move them all. */
 enum elect_time_name {
     ELECT_EXPIRES,     /* voter: the end of the latest grant */
     ELECT_GUARD,       /* voter: the end of the guard after a start */
@@ -506,8 +509,8 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* Why a process in office hands over. It leads no more, but it renews its office until its work has
- * stopped. */
+/* Why a process in office hands over. It no longer leads, but it renews its office until its work
+ * has stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
@@ -515,7 +518,7 @@ enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 /* The latest grant of a voter. */
 struct elect_voter {
     elect_term granted;          /* the term of the grant */
-    uint32_t holder_incarnation; /* of the process that holds the grant */
+    uint32_t holder_incarnation; /* the incarnation of the holder */
     uint32_t longest;            /* the longest lease granted since the start */
     uint8_t holder;              /* the process that holds the grant */
     uint8_t unused[7];
@@ -547,13 +550,13 @@ struct elect_leader {
     } round[ELECT_ROUNDS];
     uint32_t rounds;     /* how many rounds it sent in this incarnation, PREVOTEs included */
     uint32_t changed_in; /* the first round with the present membership */
-    bool working;        /* the work must stop and has not: the office is over or handed over */
+    bool working;        /* the office is over or handed over, and the work has not stopped yet */
     uint8_t handing;     /* enum elect_handing */
     uint8_t successor;   /* the process named to take over; ELECT_NOBODY: the heir */
     uint8_t unused[5];
 };
 
-/* The knowledge of a process about the others: the leader, who is reachable, the penalties. */
+/* The view that a process has of the others: who leads, who is reachable, their penalties. */
 struct elect_presence {
     elect_term followed;            /* the term of the latest office that it followed */
     elect_set able;                 /* processes that report that they could win an election */
@@ -563,10 +566,10 @@ struct elect_presence {
     elect_time heard_me[ELECT_MAX]; /* when each last showed that it hears this process */
     uint8_t penalty[ELECT_MAX];     /* the penalties that each reports for itself */
     uint8_t penalties;              /* its own penalties; a member with fewer is fitter */
-    uint8_t follows; /* the leader whose REQUEST it granted, or that it was told of */
-    uint8_t heir;    /* the next leader, as named by the leader */
-    bool told;       /* it knows its leader only from another process */
-    bool restless;   /* it has looked for a leader long enough: wants an election */
+    uint8_t follows; /* the leader whose REQUEST it granted, or of which it was told */
+    uint8_t heir;    /* the next leader, named by the present one */
+    bool told;       /* it knows its leader only by hearsay */
+    bool restless;   /* it has looked for a leader long enough, and wants an election */
     uint8_t unused[3];
 };
 
@@ -595,7 +598,7 @@ struct elect_node {
                             passed on in this round */
     uint8_t me, state, leader; /* ranks; state: enum elect_state */
     uint8_t running;           /* the timers that run: a set of ELECT_TIMER_BIT */
-    uint8_t queued, next;      /* messages in queue[]; the process that queue[0] was sent to */
+    uint8_t queued, next;      /* messages in queue[]; the process to which queue[0] was sent */
     bool mandated;             /* only a mandate makes a leader */
     uint8_t unused[1];
     struct elect_saved saved;
@@ -633,7 +636,7 @@ enum elect_error {
     ELECT_TOO_MANY,
     ELECT_TWICE,
     ELECT_TOO_LONG,
-    ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within it, or `grain` is 0 */
+    ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within the lease, or `grain` is 0 */
     ELECT_RENEWAL_TOO_LONG,  /* more than a third of an office (elect_office_length) */
     ELECT_RENEWAL_TOO_SHORT, /* more rounds would be in flight than a leader remembers */
     ELECT_NO_SUCH_ROLE,    /* no process may lead, a member does not vote, or a voter is unknown */
@@ -647,15 +650,15 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
                                    uint32_t processing_bound);
 
-/* Ranks the processes by priority, then by number. priority[i] is that of the process at place i of
- * the ring. Call it before anything that uses a rank. */
+/* Ranks the processes by priority, then by number. priority[i] is the priority of the process at
+ * place i of the ring. Call this before any function that uses a rank. */
 void elect_config_priorities(struct elect_config *config, const uint8_t *priority);
 
 /*
  * Requires a mandate: a majority must confirm a leader for one `lease` at a time, and the leader
  * renews it every `renewal`. The rates of the clocks may differ from real time by `drift`
- * millionths, and `grain` is their resolution. Set roles, `max_lease`, `preempt` and `decay` before
- * this call, if at all.
+ * millionths, and `grain` is their resolution. If you set roles, `max_lease`, `preempt` or `decay`,
+ * do so before this call.
  *
  * If `max_lease` is 0, it becomes 2 `lease`. Do not reduce it while a lease of the old length may
  * be in force: a member that has lost its state waits only for `max_lease`.
@@ -682,26 +685,27 @@ static inline elect_set elect_everyone(const struct elect_config *config)
     return elect_ranks_below(config->n);
 }
 
-/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. So the office
- * ends, even by the slowest clock, before the lease of any voter ends by the fastest clock. */
+/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. So even by the
+ * slowest clock, the office ends before the lease of any voter ends by the fastest clock. */
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
 /* Returns the shortest office that a lease may allow. */
 int64_t elect_shortest_office(const struct elect_config *config);
 
 /*
  * Starts a process that follows `leader`, or no leader if that is ELECT_NOBODY, and takes no part
- * in an election yet. `saved` is the state that it persisted before it crashed, or NULL if it never
- * ran: with it, the process keeps its promises and takes part in no round twice. Under a mandate
- * `leader` is ignored. A process that has had its last start (ELECT_LAST_START) must be readmitted
- * instead.
+ * in an election yet. `saved` is the state that the process persisted before it crashed, or NULL if
+ * it never ran. With this state, the process keeps its promises and takes part in no round twice.
+ * Under a mandate `leader` is ignored. A process that has had its last start (ELECT_LAST_START)
+ * must be readmitted instead.
  */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
                 struct elect_output *out);
 
 /* Starts a process that ran before and has lost its saved state. It asks the others, waits for the
- * longest lease, and only then votes or leads. Save nothing until `persist` asks for it. `question`
- * identifies its questions and must not have been used before; the date in seconds will do. */
+ * longest lease, and only then votes or leads. Do not save anything until `persist` asks for it.
+ * `question` identifies its questions and must not have been used before; the date in seconds will
+ * do. */
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
                    uint32_t question, elect_time now, struct elect_output *out);
 
@@ -710,18 +714,19 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
 /*
- * Translates saved state to this configuration. It was saved under a configuration in which ranks
- * stood for the `n` numbers in `id` (its config.id). Returns false, with the number in `unknown`,
- * if the saved membership contains a number that this configuration does not have; `unknown` is 0
- * if it contains a rank beyond `n`. Other data about such numbers is dropped. A dropped number must
- * not be used again unless the host keeps its saved.met: a RELEASE of that member from before it
- * lost its state would look valid.
+ * Translates saved state to this configuration. The state was saved under a configuration in which
+ * the ranks stood for the `n` numbers in `id` (its config.id). Returns false, with the number in
+ * `unknown`, if the saved membership contains a number that this configuration does not have;
+ * `unknown` is 0 if it contains a rank beyond `n`. Other data about such numbers is dropped. A
+ * dropped number must not be used again unless the host keeps its saved.met; otherwise a RELEASE
+ * that the member sent before it lost its state would look valid.
  */
 bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
                            struct elect_saved *saved, uint16_t *unknown);
 
-/* Returns the message that a guardian sends in the name of the dead process `rank`: its term is
- * over. `term` is its saved.used at the time of the deposit; `incarnation` is its own. */
+/* Returns the message that a guardian sends in the name of the dead process `rank`, to say that its
+ * term is over. `term` is the saved.used of the process at the time of the deposit; `incarnation`
+ * is its incarnation. */
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
@@ -732,8 +737,8 @@ struct elect_message elect_testament(const struct elect_config *config, uint8_t 
 struct elect_input elect_happens(enum elect_event event, elect_time now);
 /* RESIGN: hand the office over to `successor`, or to the heir if that is ELECT_NOBODY. */
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
-/* RESIGN as an order, which may have been sent from another machine. The process carries it out
- * only in the term that it names, hence at most once, however late or often it arrives. */
+/* RESIGN as an order, which may have been sent from another machine. The process obeys it only in
+ * the term that the order names, hence at most once, however late or often the order arrives. */
 struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
 /* CHANGE: change the processes that may lead and those that vote. */
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
@@ -744,15 +749,15 @@ struct elect_input elect_received(uint8_t from, const struct elect_message *mess
 /* Returns true if the process leads. Call it before every use, with the present time. */
 bool elect_leads(const struct elect_node *node, elect_time now);
 /* Returns true if the process holds an office, so that no other process can lead. A process that
- * resigns leads no more, but holds its office until its work has stopped. */
+ * resigns no longer leads, but holds its office until its work has stopped. */
 bool elect_in_office(const struct elect_node *node, elect_time now);
 /* Returns true if elections are paused. */
 bool elect_paused(const struct elect_node *node);
 /*
- * Returns the processes that stand aside, as far as this one knows, itself included. A process that
- * stands aside votes, and keeps an office that it holds, but seeks none and inherits none. This is
- * not saved: its host must report ASIDE or READY after every start. It has an effect only under a
- * mandate with `stable`.
+ * Returns the processes that stand aside, as far as this process knows, itself included. A process
+ * that stands aside votes, and keeps an office that it holds, but seeks and inherits no other. This
+ * is not saved, so the host must report ASIDE or READY after every start. Standing aside has an
+ * effect only under a mandate with `stable`.
  */
 elect_set elect_aside(const struct elect_node *node);
 /* Returns the process to which a leader would hand over now; ELECT_NOBODY if none could take over,
@@ -761,19 +766,19 @@ uint8_t elect_successor(const struct elect_config *config, const struct elect_no
                         elect_time now);
 /* Returns the term of the office that the process holds, its fencing token; 0 if it holds none. */
 elect_term elect_token(const struct elect_node *node);
-/* Returns when that office ends unless it is renewed, by the process's own clock; ELECT_UNSET if it
- * holds none. */
+/* Returns when that office ends, by the process's own clock, unless it is renewed; ELECT_UNSET if
+ * the process holds no office. */
 elect_time elect_until(const struct elect_node *node);
-/* Returns true if work must stop because its office has ended or is being handed over. When it has
- * stopped, the host reports STOPPED. */
+/* Returns true if work must stop because its office has ended or is being handed over. When the
+ * work has stopped, the host reports STOPPED. */
 bool elect_must_stop(const struct elect_node *node);
 /* Returns when the host must report ALARM; INT64_MAX means never. */
 elect_time elect_alarm(const struct elect_node *node);
-/* Adds `by` to all times of the node: for a host whose clock was set, and to compare nodes. */
+/* Adds `by` to all times of the node, for a host whose clock was set and for comparing nodes. */
 void elect_shift(struct elect_node *node, elect_time by);
 /* Returns the rank of the process with this number; ELECT_NOBODY if there is none. */
 uint8_t elect_rank(const struct elect_config *config, uint32_t id);
-/* Returns true if the algorithm, configured like this, sends messages of that type. */
+/* Returns true if the algorithm, configured in this way, sends messages of that type. */
 bool elect_sends(const struct elect_config *config, enum elect_event message);
 
 const char *elect_algorithm_name(enum elect_algorithm algorithm);
