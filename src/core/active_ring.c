@@ -1,11 +1,11 @@
 /*
  * Election on a ring with an active list: elect(i) messages that carry one number each.
  *
- * A process that notices the leader's failure sends its own number round. The first number that a
- * process sees makes it send its own number, THEN that one; it adds every further number to its
- * active list and passes it on. When its own number comes back, every number ahead of it has been
- * seen: the list is complete, and each process finds the highest by itself. No announcement is
- * needed.
+ * A process that notices the leader's failure sends its own number round. When a process sees its
+ * first number, it sends its own number, THEN passes on the first one. It adds every further number
+ * to its active list and passes that number on, too. When its own number comes back, every number
+ * ahead of it has been seen: the list is complete, and each process finds the highest by itself. No
+ * announcement is needed.
  *
  *            begin, or the first number
  *   NORMAL ------------------------------> ELECTING     ring timer: begin again
@@ -14,8 +14,8 @@
  * Assumed: links keep messages in order (ring_links.c ensures that).
  *
  * Beyond the notes, each with its scenario in test/scenario/active-ring:
- *  1. A process sends its own number first. The other way round, the
- *     initiator's number comes back too early and it elects itself.       notes-order
+ *  1. A process sends its own number first. In the other order, the
+ *     initiator's number returns too early, and it elects itself.         notes-order
  *  2. A number of a round that is over or decided is dropped.             second-election
  *  3. If its number is not back within T_ring, a process begins again.    highest-dies
  */

@@ -3,17 +3,17 @@
  * Transactions on Computers C-31(1), 1982, in the form that textbooks teach.
  *
  * A process that notices the leader's failure asks every higher process. If none answers, it leads;
- * if one does, that one takes over and asks in turn. So the highest live process wins and tells the
- * others. A process that recovers holds an election, too, and takes over if it is the highest:
- * hence the name.
+ * if a higher process answers, that process takes over and asks in turn. So the highest live
+ * process wins and tells the others. A process that recovers also holds an election, and takes over
+ * if it is the highest: hence the name.
  *
  *            begin                    OK
  *   NORMAL --------> ELECTING ------------------> WAITING
  *     ^                 | answer timer: win          | deadline: begin again
  *     +-----------------+------- COORDINATOR --------+
  *
- * Assumed: a question is answered within T, and links lose nothing. If that fails, two processes
- * can lead at the same time, until heartbeats tell them of each other.
+ * Assumed: a question is answered within T, and links lose nothing. If this assumption fails, two
+ * processes can lead at the same time, until heartbeats tell them of each other.
  *
  * Beyond the paper, each with its scenario in test/scenario/bully:
  *  1. An ELECTION starts another one only if none was held in the last 2T.    late-elections

@@ -4,18 +4,18 @@
  *     type, which fields are present (a bit each, in the order of FIELDS), those fields
  *
  * Numbers are written in groups of seven bits, the lowest group first. A field that is 0 is not
- * present. So every message has exactly one encoding, and all other bytes are refused. Members are
- * named by their numbers, because their ranks differ between processes with different
- * configurations. A set is its size, then its lowest number, then the differences between
- * consecutive numbers.
+ * present. Every message therefore has exactly one encoding, and all other bytes are refused.
+ * Members are named by their numbers, because their ranks differ between processes with different
+ * configurations. A set is encoded as its size, then its lowest number, then the differences
+ * between consecutive numbers.
  */
 #include "elect.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* SOME is a set from which processes that are unknown here are dropped: those that the sender has
- * heard. All processes of a SET must be known here. A RANK may be ELECT_NOBODY. */
+/* SOME is a set of processes that the sender has heard; the decoder drops those that it does not
+ * know. All processes of a SET must be known here. A RANK may be ELECT_NOBODY. */
 enum kind { NUMBER, RANK, SOME, SET };
 
 #define FIELDS(X)                                                                                  \
@@ -88,7 +88,7 @@ static bool store(struct elect_message *m, const struct field *f, uint64_t value
 }
 
 /* Replaces the voters by their difference from the members, and the previous voters by their
- * difference from the voters. Usually these differences are empty, and take no bytes. */
+ * difference from the voters. These differences are usually empty, and then take no bytes. */
 static void tell_apart(struct elect_membership *m)
 {
     m->before ^= m->voters;
@@ -112,8 +112,8 @@ static size_t put(uint8_t *bytes, uint64_t value)
     return length;
 }
 
-/* Returns the process of the set with the lowest number: with priorities, the order of the ranks
- * differs from that of the numbers. */
+/* Returns the process of the set that has the lowest number. With priorities, it need not have the
+ * lowest rank. */
 static uint8_t next_in(const struct elect_config *c, elect_set some)
 {
     uint8_t lowest = ELECT_NOBODY;

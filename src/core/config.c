@@ -14,8 +14,8 @@ static void set_duration(struct elect_config *c, enum elect_event timer, uint32_
 
 /*
  * A leader sends a heartbeat every T, and three may be lost. On a ring the highest process may be
- * the last to learn that it leads, up to T_ring after the first one did. It must not be suspected
- * before then.
+ * the last to learn that it leads, up to T_ring after the first process learned it. It must not be
+ * suspected before then.
  */
 static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
@@ -65,10 +65,10 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
 }
 
 /*
- * The answers to a request must arrive before the office that they confirm would end. This can take
- * two rounds of questions, each of which takes T and begins with a write of the candidate. (Two
- * more limits are checked in elect_config_mandate(): three renewals fit into an office, so that two
- * may fail; and a leader must still remember a round when its answers arrive.)
+ * The answers to a request must arrive before the end of the office that they confirm. This can
+ * take two rounds of questions, each of which takes T and begins with a write by the candidate.
+ * (elect_config_mandate() checks two more limits: three renewals must fit into an office, so that
+ * two may fail, and a leader must still remember a round when its answers arrive.)
  */
 int64_t elect_shortest_office(const struct elect_config *config)
 {
@@ -123,8 +123,9 @@ static uint32_t digest_of(const struct elect_config *c)
 }
 
 /*
- * A member must not be considered absent, nor a leader suspected, while two of three renewals
- * arrive: three intervals of the slowest clock, as the fastest clock counts them, rounded up.
+ * A member must not be considered absent, nor a leader suspected, as long as two of every three
+ * renewals arrive. So this is three intervals of the slowest clock, as the fastest clock counts
+ * them, rounded up.
  */
 static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)
 {

@@ -1,12 +1,13 @@
 /*
  * Hand-over: how a living leader is replaced.
  *
- * A leader that resigns leads no more from that moment, but it holds its office, and renews it,
- * until its work has stopped. Then it ends the office and announces the end: RELEASE to all, and
- * HAND to its successor, which asks for a mandate with the released term as its certificate. So the
- * successor cannot begin before the work has stopped, and it need not wait for a lease.
+ * A leader that resigns ceases to lead at that moment, but it holds its office, and renews it,
+ * until its work has stopped. Then it ends the office and announces the end: it sends RELEASE to
+ * all, and HAND to its successor, which asks for a mandate with the released term as its
+ * certificate. So the successor cannot begin before the work has stopped, and it need not wait for
+ * a lease.
  *
- * Preemption is the bully's rule made orderly. A follower that outranks its leader and sees a
+ * Preemption is an orderly form of the bully's rule. A follower that outranks its leader and sees a
  * majority claims the office in its grants. A leader whose configuration allows preemption resigns
  * in its favour.
  *
@@ -22,7 +23,7 @@
  */
 #include "mandate.h"
 
-#define RESIGNATION 8 /* penalties: an operator or a failed check decided that it must not lead */
+#define RESIGNATION 8 /* penalties: an operator or a failed check ruled out this member */
 
 set elect__roll(const struct process *p)
 {
@@ -89,8 +90,8 @@ bool elect__claims(const struct process *p)
     return presence(p)->follows != me(p) && due(p, ELECT_CLAIM);
 }
 
-/* Returns the fittest of the members that may displace the leader. If another one got the office,
- * the fittest would immediately claim it again. */
+/* Returns the fittest of the members that may displace the leader. If any other member got the
+ * office, the fittest would immediately claim it. */
 static number first_claimant(const struct process *p)
 {
     set rest = 0;

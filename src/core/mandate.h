@@ -8,7 +8,7 @@
  *     presence.c    tracks which processes are reachable, so that no election disturbs a leader
  *     membership.c  changes which processes vote
  *
- * The algorithm files know nothing of the mandate.
+ * The algorithm files do not know about the mandate.
  */
 #ifndef ELECT_CORE_MANDATE_H
 #define ELECT_CORE_MANDATE_H
@@ -46,7 +46,7 @@ static inline bool lost_state(const struct process *p)
 /* ---- sets of processes ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
-static inline set voters(const struct process *p) /* present and previous: all of them are asked */
+static inline set voters(const struct process *p) /* present and previous ones */
 {
     return saved(p)->membership.voters | saved(p)->membership.before;
 }
@@ -82,7 +82,7 @@ static inline bool due(const struct process *p, enum elect_time_name name)
 
 static inline void raise_term(term *t, term to) { *t = to > *t ? to : *t; }
 
-/* Sends a message of the mandate, and fills in the fields that all of them carry. */
+/* Sends a message of the mandate, and fills in the fields that all such messages carry. */
 void elect__say(struct process *p, set to, message m);
 
 /* ---- voter.c ---- */
@@ -91,8 +91,8 @@ void elect__upon_request(struct process *p, number c, const message *m);
 void elect__upon_prevote(struct process *p, number c, const message *m);
 void elect__upon_release(struct process *p, number from, const message *m);
 void elect__upon_hand(struct process *p, number from, const message *m);
-/* Asks this process's own voter for a term, which persists it, before the other voters are asked.
- * Returns false if the voter refuses, and stores in `wait` for how long. */
+/* Asks this process's own voter for a term, before the other voters are asked; the voter persists
+ * the term. Returns false if the voter refuses, and stores in `wait` how long it will refuse. */
 bool elect__own_vote(struct process *p, const message *request, uint32_t *wait);
 void elect__end_of_guard(struct process *p);
 
@@ -103,10 +103,10 @@ void elect__nominate(struct process *p);
 void elect__inherit(struct process *p, const message *release);
 /* Returns the voters that granted one of the remembered rounds of the current term. */
 set elect__granted_lately(const struct process *p);
-/* Ends the candidacy and releases its term, if it asked for one. */
+/* Ends the candidacy and releases its term, if the candidate asked for one. */
 void elect__withdraw(struct process *p);
-/* Shortens the wait of a nominee, because another process has released a term: that of an office
- * which this process followed (`office`), or that of a candidacy. */
+/* Shortens the wait of a nominee, because another process has released a term: either the term of
+ * an office that this process followed (`office`), or the term of a candidacy. */
 void elect__may_be_free(struct process *p, bool office);
 void elect__end_office(struct process *p, enum rule why);
 void elect__round(struct process *p); /* sends a round of requests */
@@ -114,7 +114,8 @@ void elect__upon_aye(struct process *p, number from, const message *m);
 void elect__upon_grant(struct process *p, number from, const message *m);
 void elect__upon_refuse(struct process *p, number from, const message *m);
 void elect__alarm(struct process *p);
-/* Ends an office whose time is over, before the step does anything else. Returns true if it did. */
+/* Ends an office whose time is over, before the step does anything else. Returns true if it ended
+ * one. */
 bool elect__at_until(struct process *p);
 /* Follows process `c`, which reports that it leads in term `e`. */
 void elect__follow_office(struct process *p, number c, term e);
@@ -126,7 +127,7 @@ bool elect__gives_way(struct process *p, number c, const message *m);
 /* Resigns in favour of `successor`; if `ordered` is not 0, only in that term. */
 void elect__resign(struct process *p, number successor, term ordered);
 void elect__stopped(struct process *p);
-/* Returns the other processes that this one has heard lately. */
+/* Returns the other processes that this process has heard lately. */
 set elect__roll(const struct process *p);
 /* Returns the next leader; ELECT_NOBODY if no process could take over. */
 number elect__heir(const struct process *p);
@@ -141,7 +142,7 @@ void elect__give_place(struct process *p, number to);
 void elect__change(struct process *p, const struct elect_membership *wanted);
 /* Returns true if candidate `c` uses a wrong membership, or one earlier than that known here. */
 bool elect__counts_wrongly(const struct process *p, number c, const message *m);
-/* Takes over the membership, and persists it, unless it is known here or earlier. */
+/* Adopts the membership, and persists it, unless it is the present one or an earlier one. */
 void elect__adopt(struct process *p, const struct elect_membership *m);
 /* Confirms the latest change, if a majority has granted a round that carried it. */
 void elect__confirm_change(struct process *p, uint32_t round);
@@ -168,9 +169,10 @@ void elect__pause(struct process *p, bool on);
 /* Performs the host's order to stand aside (vote, but seek no office) or to stand ready. */
 void elect__stand_aside(struct process *p, bool aside);
 bool elect__sees_majority(const struct process *p);
-/* Returns the processes whose times are no longer ago than the suspicion time, and this process. */
+/* Returns this process and the processes whose times lie within the suspicion time. */
 set elect__lately(const struct process *p, const elect_time *times);
-/* Returns true if `a` is fitter than `b`: it has fewer penalties, or as many and a higher rank. */
+/* Returns true if `a` is fitter than `b`: it has fewer penalties, or equally many and a higher
+ * rank. */
 bool elect__outranks(const struct process *p, number a, number b);
 /* Returns true if `a` should take the office of `b`. Members halve their penalties at different
  * times, so a difference that the next halving of `b` would remove does not count. */
@@ -180,14 +182,16 @@ void elect__penalize(struct process *p, unsigned penalties);
  * take part, or NULL. */
 bool elect__takes_part(const struct process *p, const message *m);
 void elect__stand_back(struct process *p);
-/* Returns true if this process must not take part in the election that the message `m` or, if that
- * is NULL, a timer belongs to. It then tells the sender of its leader, or stands back. */
+/* Returns true if this process must not take part in the election to which the message `m` belongs
+ * or, if `m` is NULL, a timer. The process then tells the sender which leader it follows, or stands
+ * back. */
 bool elect__keeps_out(struct process *p, number from, const message *m);
-/* Looks for a leader, because none seems to be there. */
+/* Looks for a leader, because there seems to be none. */
 void elect__miss(struct process *p);
-/* Gives a candidate that this voter has granted time to win, before this process elects. */
+/* Gives a candidate that has this voter's grant some time to win, before this process holds an
+ * election. */
 void elect__be_patient(struct process *p);
-/* Performs the events of this file that are due. */
+/* Performs the events of presence.c that are due. */
 void elect__look_on_time(struct process *p);
 /* Begins or ends the search for a leader, at the end of every step. */
 void elect__keep_watch(struct process *p);

@@ -2,27 +2,27 @@
  * Membership: which processes vote and may lead, and how a member that has lost its state returns.
  *
  * A leader changes the membership by one voter at a time. From then on every decision needs two
- * majorities, of the present voters and of the previous ones, until both have granted a round that
- * carries the change. The next change waits for the longest lease.
+ * majorities, one of the present voters and one of the previous voters, until both majorities have
+ * granted a round that carries the change. The next change must wait for the longest lease.
  *
  * Invariants:
- *  1. Memberships are ordered by (stamp, version): by the term of the leader, then by the number of
- *     changes. A voter refuses a candidate whose membership is earlier than its own. When it
- *     grants, it adopts a later one and persists it. So once both majorities know a membership, a
- *     candidate that does not know it cannot win.
+ *  1. Memberships are ordered by (stamp, version), that is, by the term of the leader, then by the
+ *     number of changes. A voter refuses a candidate whose membership is earlier than its own. When
+ *     a voter grants, it adopts a later membership and persists it. So once both majorities know a
+ *     membership, a candidate that does not know it cannot win.
  *  2. Only a leader in office makes a membership, and every new leader puts the stamp of its term
  *     on the membership with which it was elected. A change that did not reach both majorities,
- *     because its leader failed, does no harm: the next leader either knows it and continues it, or
- *     leads with another membership, which is then later. Of two changes to one membership, at most
- *     one is ever confirmed.
+ *     because its leader failed, does no harm: the next leader either knows the change and
+ *     continues it, or leads with another membership, which is then a later one. Of two changes to
+ *     one membership, at most one is ever confirmed.
  *  3. Two memberships that are both in use differ by at most one voter, so that their majorities
  *     intersect. A grant remains valid when the membership changes.
  *
- * A member that has lost its state does not know what it has promised, but the others know all of
- * it that can still matter. If its vote helped to make an office, a majority granted that office,
- * and any n-q+1 other voters include one of that majority. The member asks that many voters, waits
- * until none of its grants can be in force, asks again, and then promises everything that they have
- * promised.
+ * A member that has lost its state does not know what it has promised, but the others know every
+ * promise that can still matter. If the vote of the member helped to make an office, a majority
+ * granted that office, and any n-q+1 other voters include one of that majority. The member asks
+ * that many voters, waits until none of its grants can be in force, asks again, and then promises
+ * everything that those voters have promised.
  */
 #include "mandate.h"
 
@@ -35,7 +35,8 @@ static bool earlier(const struct elect_membership *a, const struct elect_members
     return a->stamp != b->stamp ? a->stamp < b->stamp : a->version < b->version;
 }
 
-/* Returns true if the two are the same, whatever their stamps and whether confirmed or not. */
+/* Returns true if the two memberships are the same, apart from their stamps and whether they are
+ * confirmed. */
 static bool alike(const struct elect_membership *a, const struct elect_membership *b)
 {
     return a->version == b->version && a->members == b->members && a->voters == b->voters;
@@ -61,7 +62,7 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
     p->out->persist = true;
 }
 
-/* Returns the longest lease that may be in force at any voter, as measured by this clock: a voter's
+/* Returns the longest lease that may be in force at any voter, as measured by this clock. A voter's
  * clock may be slow. */
 static elect_time longest_lease(const struct process *p)
 {
@@ -80,7 +81,8 @@ void elect__take_over_members(struct process *p)
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
-/* Adopts a later membership, except in office: if a leader does not know it, it is not confirmed.
+/* Adopts a later membership, except in office: a membership that a leader does not know is not
+ * confirmed.
  */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
@@ -153,7 +155,7 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
                          .term = p->node->mandate.seen,
                          .last_met = saved(p)->met[from],
                          .membership = saved(p)->membership});
-    if (m->incarnation != 0) /* the sender's new incarnation: no other life may use it */
+    if (m->incarnation != 0) /* the sender's new incarnation, which no other life may use */
         p->out->persist = true;
     because(p, REMEMBERS_FOR);
 }
@@ -199,7 +201,7 @@ static void know_enough(struct process *p)
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         because(p, WAITS_IT_OUT);
     } else if (saved(p)->met[me(p)] > saved(p)->incarnation) {
-        ask_again(p); /* a later incarnation is known to another process */
+        ask_again(p); /* another process knows a later incarnation */
     } else {
         readmission(p)->stage = ELECT_NOT_LOST;
         saved(p)->promised = saved(p)->used = p->node->mandate.seen;

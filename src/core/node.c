@@ -1,6 +1,6 @@
 /*
  * A process: elect_step() joins the algorithm, the ring links, the failure detector and the
- * mandate. This file checks every input, once; the code that it calls only asserts.
+ * mandate. This file checks every input once; the code that it calls only asserts.
  */
 #include "detector.h"
 #include "ring_links.h"
@@ -19,8 +19,8 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
 /*
  * Limits for counters in messages. A round, a term or a pause that is ahead by more than MAX_LEAP
  * comes from a faulty process. Without this limit, one message could drive a counter to its end,
- * and no election would be possible any more. A process that is new or has lost its state cannot
- * tell how far the others have counted: it accepts up to half of the counter's range.
+ * after which no election would be possible. A process that is new or has lost its state cannot
+ * tell how far the others have counted, so it accepts up to half of the counter's range.
  */
 #define MAX_LEAP   (1u << 28)
 #define MAX_ROUNDS (UINT32_MAX / 2) /* for rounds and pauses */
@@ -41,7 +41,7 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_PREVOTE && ((a->messages >> type) & 1);
 }
 
-/* Returns true for a message of the mandate; these come last in ELECT_EVENTS. */
+/* Returns true for a message of the mandate. These messages come last in ELECT_EVENTS. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
 static bool tells_members(const message *m)
@@ -69,7 +69,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     term last = elect_term_make(
         farthest(elect_term_counter(p->node->mandate.seen), is_new, MAX_TERMS), ELECT_MAX_ID);
     uint64_t last_pause = farthest(saved(p)->pause, is_new, MAX_ROUNDS);
-    /* `certificate` shares its bytes with `in_the_way`: this checks both */
+    /* `certificate` shares its bytes with `in_the_way`, so this checks both */
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->certificate > last || m->pause > last_pause)
         return false;
@@ -155,7 +155,7 @@ static void take(struct process *p, number from, const message *m)
         p->algorithm->upon(p, &(struct event){.type = m->type, .from = from});
 }
 
-/* Ignores a timer that is not running: the host may report it after it was stopped. */
+/* Ignores a timer that is not running, because the host may report a timer after it was stopped. */
 static void expire(struct process *p, unsigned timer)
 {
     if (!runs(p, timer)) {
@@ -233,7 +233,8 @@ static void react(struct process *p, const struct elect_input *in)
         happen(p, in);
 }
 
-/* Seeks a mandate if the election has newly chosen this process: a majority must still agree. */
+/* Seeks a mandate if this step of the election has chosen this process; a majority must still
+ * agree. */
 static void seek_mandate(struct process *p)
 {
     bool chosen = leads(p), before = candidate(p)->nominated;

@@ -9,11 +9,11 @@
  *
  * Invariants:
  *  1. An office is valid until SENT + D_L of a round that a majority has granted. SENT is read
- *     before any voter sees the request. A voter counts only if it has sent a GRANT for that round;
- *     this includes the candidate's own voter.
- *  2. One incarnation uses a term in one office. A new term is larger than every term that this
- *     process has used, and persisted before any message mentions it. A finished term never leads
- *     again.
+ *     before any voter sees the request. A voter, including the candidate's own, counts only if it
+ *     has sent a GRANT for that round.
+ *  2. Only one incarnation uses a term, and in one office only. A new term is larger than every
+ *     term that this process has used, and is persisted before any message mentions it. No process
+ *     leads again in a finished term.
  *  3. A process sends RELEASE(e) only if it does not lead, its work has stopped, and it will not
  *     use any term up to e again.
  */
@@ -95,7 +95,7 @@ static message request(const struct process *p, term e)
                          candidate(p)->certificate != 0 ? candidate(p)->certified_by : 0};
 }
 
-/* Sends a round of requests. SENT is now: before any voter, including its own, sees the request. */
+/* Sends a round of requests. SENT is read before any voter, including its own, sees the request. */
 void elect__round(struct process *p)
 {
     unsigned i = leader(p)->rounds++ % ELECT_ROUNDS;
@@ -110,9 +110,9 @@ void elect__round(struct process *p)
     elect__say(p, all(p), m);
 }
 
-/* Returns how long a candidate waits for answers. An AYE needs no write, so it arrives within T; 2T
- * allow for different clocks. The wait doubles with every attempt, because T may be configured too
- * short. */
+/* Returns how long a candidate waits for answers. An AYE needs no write, so it arrives within T;
+ * the limit of 2T allows for different clocks. The wait doubles with every attempt, because T may
+ * be configured too short. */
 static elect_time patience(const struct process *p, unsigned candidacy)
 {
     elect_time longest = p->config->lease / 2, some = 2 * (elect_time)p->config->answer_bound;
@@ -172,7 +172,8 @@ void elect__nominate(struct process *p)
     if (in_office(p) || candidate(p)->stage != ELECT_NO_CANDIDATE || leader(p)->working ||
         is_set(p, ELECT_RETRY))
         return;
-    /* If the latest grant of its own voter was released, a PREVOTE could tell it nothing more. */
+    /* If the latest grant of its own voter was released, a PREVOTE would tell the candidate nothing
+     * new. */
     if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)
         confirm(p, CERTIFIED);
     else if (candidate(p)->certificate == 0 && !elect__takes_part(p, NULL))
@@ -204,7 +205,7 @@ set elect__granted_lately(const struct process *p)
     return some;
 }
 
-/* Returns the voters whose answer is known. Those that have granted, or would grant, name no wait.
+/* Returns the voters whose answer is known. Voters that have granted, or would grant, name no wait.
  */
 static set answered(const struct process *p)
 {
@@ -213,8 +214,8 @@ static set answered(const struct process *p)
 }
 
 /* Returns how long it takes until a majority may grant: the q-th smallest of the waits that voters
- * have named, or the largest if fewer than q voters have answered. The majority must include its
- * own voter. */
+ * have named, or the largest if fewer than q voters have answered. The majority must include the
+ * candidate's own voter. */
 static elect_time majority_waits(const struct process *p)
 {
     const uint32_t *wait = candidate(p)->wait;
@@ -231,15 +232,15 @@ static elect_time majority_waits(const struct process *p)
     return best > wait[me(p)] ? best : wait[me(p)];
 }
 
-/* Forgets the refusal of a voter that has granted since. */
+/* Forgets the refusal of a voter that has since granted. */
 static void forget_refusal(struct process *p, number from)
 {
     candidate(p)->refused &= ~only(from);
     candidate(p)->wait[from] = 0;
 }
 
-/* Ends the candidacy: its term will never be used, and RELEASE says so. A leader that asked for a
- * larger term releases nothing, because its office continues. */
+/* Ends the candidacy. Its term will never be used, and the RELEASE says so. A leader that asked for
+ * a larger term releases nothing, because its office continues. */
 void elect__withdraw(struct process *p)
 {
     bool asked = candidate(p)->stage == ELECT_CONFIRMING;
@@ -273,10 +274,10 @@ static void lose(struct process *p, enum rule why)
 }
 
 /*
- * The RELEASE of an office that this process followed ends the wait for its lease. The RELEASE of
- * a candidacy may also free voters, but its owner is about to ask again: a process that waits for a
- * lease then backs off instead, and a running back-off is never shortened. Otherwise two candidates
- * that release at the same time would collide repeatedly.
+ * The RELEASE of an office that this process followed ends the wait for its lease. The RELEASE of a
+ * candidacy may also free voters, but its owner is about to ask again. So a process that waits for
+ * a lease then backs off instead, and a running back-off is never shortened. Otherwise two
+ * candidates that release at the same time would collide repeatedly.
  */
 void elect__may_be_free(struct process *p, bool office)
 {
@@ -378,7 +379,8 @@ void elect__upon_grant(struct process *p, number from, const message *m)
         elect__give_place(p, from);
 }
 
-/* Succeeds itself in a larger term, because a voter has promised one while this term is in force.
+/* Succeeds itself in a larger term, because a voter has promised a larger term while the present
+ * term is in force.
  */
 static void upon_stale(struct process *p, number from, term x)
 {
@@ -395,8 +397,8 @@ static void upon_stale(struct process *p, number from, term x)
     }
 }
 
-/* Gives up the term after a voter has promised a larger one, but not immediately: a refusal needs
- * no write, so it can overtake GRANTs that are still in flight. */
+/* Gives up the term after a voter has promised a larger one, but not immediately, because a refusal
+ * needs no write and can therefore overtake GRANTs that are still in flight. */
 static void wait_for_grants(struct process *p)
 {
     elect_time end = *at(p, ELECT_STANDS) + elect_shortest_office(p->config);
@@ -405,8 +407,8 @@ static void wait_for_grants(struct process *p)
     because(p, COUNTS);
 }
 
-/* CLOSED means that a RELEASE of the term exists, so that even a majority of grants would be void.
- * After STALE a PREVOTE cannot win, and a new one should ask for a larger term. */
+/* CLOSED means that a RELEASE of the term exists, so even a majority of grants would be void. After
+ * STALE a PREVOTE cannot win, and the next PREVOTE should ask for a larger term. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
     bool stale = m->reason == ELECT_REFUSED_STALE, asks = candidate(p)->stage == ELECT_CONFIRMING;
@@ -418,7 +420,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
         (m->remaining < most ? m->remaining : most) +
         (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* waits count from the question */
     if (misfit)
-        elect__learn_members(p, &m->membership); /* the voter may know a later one */
+        elect__learn_members(p, &m->membership); /* the voter may know a later membership */
     if (hopeless || !elect__majority(p, voters(p) & ~candidate(p)->refused))
         lose(p, REFUSED);
     else if (stale)

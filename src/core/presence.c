@@ -1,15 +1,16 @@
 /*
- * Presence: which members are reachable, so that no election disturbs a leader in vain.
+ * Presence: which members are reachable, so that no election disturbs a leader needlessly.
  *
  * A member that misses its leader sends PRESENT to all voters, every R, with the members that it
  * has heard lately. A member that knows a leader answers FOLLOWING, even to messages of elections;
  * any other member answers PRESENT. A member holds an election, or joins one, only if
  *  1. it has asked for T and has not heard of a leader,
- *  2. it sees a majority: it and each of them have heard each other within the suspicion time,
+ *  2. it sees a majority, that is, it and each of them have heard each other within the suspicion
+ *     time,
  *  3. it sees no member with fewer penalties that also sees a majority and wants an election.
  * So the highest process does not block elections if it is cut off from the majority (2), or if it
- * reaches the majority but cannot win (3). A member that cannot hear the leader does not depose it
- * while others hear it (1).
+ * reaches the majority but cannot win (3). A member that cannot hear the leader does not depose
+ * that leader while others hear it (1).
  *
  * Members are ranked by penalties (fewest first), then by the algorithm: priority, then number. A
  * member gets a penalty with every start and with every candidacy that failed although no lease
@@ -20,7 +21,7 @@
  * aside, and cannot win: it holds no election, joins none, withdraws its candidacy, claims no
  * office and inherits none. A leader that is told to stand aside keeps its office, even in a larger
  * term (SUCCEEDS_ITSELF), until its host lets it resign: only the host knows when the work can
- * move. After that office it seeks no other.
+ * move. After that office it seeks no other office.
  *
  * Safety does not depend on anything in this file.
  */
@@ -70,7 +71,7 @@ static bool hears_me(const struct process *p, const message *m)
     }
 }
 
-/* Returns true if `incarnation` in this message is that of the sender. */
+/* Returns true if `incarnation` in this message is the sender's. */
 static bool says_who_it_is(const message *m)
 {
     return m->type != ELECT_AYE && m->type != ELECT_GRANT && m->type != ELECT_REFUSE &&
@@ -78,7 +79,7 @@ static bool says_who_it_is(const message *m)
 }
 
 /* A readmitted member may reuse a term that it requested but never won. Messages about that term
- * from before it lost its state do not count. */
+ * that it sent before it lost its state do not count. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
     return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);
@@ -168,8 +169,8 @@ static bool could_win(const struct process *p)
            elect__sees_majority(p);
 }
 
-/* Returns true if this process has joined the round of a ring, and so must stay until it is over:
- * the processes after it on the ring rely on that. */
+/* Returns true if this process has joined the round of a ring. It must then stay until the round is
+ * over, because the processes after it on the ring rely on it. */
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);
@@ -205,8 +206,8 @@ static void look(struct process *p)
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
 }
 
-/* Returns true if this process leads, or its grant to the leader that it follows is live. Hearsay
- * does not count. */
+/* Returns true if this process leads, or if its grant to its leader is live. Hearsay does not
+ * count. */
 static bool knows_leader(const struct process *p)
 {
     return in_office(p) ||
@@ -334,7 +335,7 @@ void elect__look_on_time(struct process *p)
     if (due(p, ELECT_BEGIN)) {
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
         presence(p)->restless = true;
-        if (presence(p)->told) { /* no process has told it again in time */
+        if (presence(p)->told) { /* no process has repeated the hearsay in time */
             presence(p)->told = false;
             p->node->leader = presence(p)->follows = ELECT_NOBODY;
         }
@@ -368,7 +369,7 @@ void elect__keep_watch(struct process *p)
         presence(p)->restless = false;
     }
     if (!member && (leads(p) || !is(p, NORMAL)))
-        leave_election(p); /* it is not a member any more */
+        leave_election(p); /* it is no longer a member */
     if (!looks || !p->config->stable || !member) {
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         return;

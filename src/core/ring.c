@@ -4,8 +4,8 @@
  *
  * A process that notices the leader's failure sends a list with its own number to its successor.
  * Each process adds itself and passes the list on. When the list is back, every live process is on
- * it: the highest leads, and the list goes round once more to announce this (or is sent to all
- * processes on it: multicast). There may be two lists, as both name the same highest process.
+ * it. The highest leads, and the list goes round once more to announce this (or, with multicast, is
+ * sent to all processes on it). There may be two lists, because both name the same highest process.
  *
  *            begin, or a list passes
  *   NORMAL --------------------------> ELECTING     ring timer: begin again
@@ -22,7 +22,7 @@
 
 enum ring_event {
     ELECTION = ELECT_ELECTION,
-    COORDINATOR = ELECT_COORDINATOR, /* form A: goes round */
+    COORDINATOR = ELECT_COORDINATOR, /* form A: goes round the ring */
     LEADER = ELECT_LEADER,           /* form B: is sent to all processes on the list */
     RING_TIMER = ELECT_RING_TIMER,
 };

@@ -3,23 +3,23 @@
  * order, skip successors that do not answer, and separate the rounds.
  *
  * Invariants:
- *  1. One message at a time is in flight to the successor; the others wait in queue[], in order. So
- *     a link is FIFO whatever the network does. queued == 0 if and only if the hop timer is
+ *  1. One message at a time is in flight to the successor; the others wait in queue[], in order. A
+ *     link is therefore FIFO whatever the network does. queued == 0 if and only if the hop timer is
  *     stopped.
  *  2. Within a round a process passes on each (type, origin) at most once. An acknowledgement can
- *     therefore name the message itself instead of a sequence number, and remains true even if it
- *     is late or duplicated.
+ *     therefore name the message itself instead of a sequence number, and is still true if it
+ *     arrives late or twice.
  *  3. A successor that did not acknowledge within T is `silent`, and is skipped until a message
  *     from it arrives or the next round begins. If all others are silent, the ring is a loop of
  *     one.
  *  4. All of this belongs to the round of the node, which is persisted, so that no process takes
  *     part in a round twice. A message of a higher round opens that round; one of a lower round is
- *     dropped. If the round of the node is decided, the acknowledgement reports it, and a process
- *     that missed the outcome while it was down begins again in a later round. If it is not
- *     decided, the election will reach the sender. If the sender began a later round instead,
- *     elections could chase each other round the ring without end.
+ *     dropped. If the round of the node is decided, the acknowledgement says so, and a process that
+ *     missed the outcome while it was down begins again in a later round. If the round is not
+ *     decided, its election will reach the sender. If the sender began a later round instead,
+ *     elections could chase each other round the ring forever.
  *  5. If no message is lost and no process fails (config->reliable), messages go to the successor
- *     without queue and acknowledgement.
+ *     without a queue or an acknowledgement.
  */
 #include "ring_links.h"
 
@@ -63,8 +63,8 @@ static void transmit(struct process *p)
     start(p, ELECT_HOP_TIMER);
 }
 
-/* Drops queue[0], because it has arrived, or because the queue is full; in that case the ring timer
- * repairs the loss. */
+/* Drops queue[0], because it has arrived or because the queue is full. In the second case the ring
+ * timer repairs the loss. */
 static void drop_first(struct process *p)
 {
     struct elect_node *node = p->node;
@@ -143,8 +143,8 @@ void elect__leave_round(struct process *p)
 
 void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
-/* Acknowledges a message. `seen` is a round that is decided here, for a sender that still holds an
- * election in it or in an earlier one; 0 if there is none to report. */
+/* Acknowledges a message. `seen` reports a round that is decided here to a sender that still holds
+ * an election in that round or an earlier one; 0 if there is no such round. */
 static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
 {
     send(p, ELECT_ACK, only(from));

@@ -1,4 +1,5 @@
-/* The verbs that every algorithm uses: each is one change of the node or one line of the output. */
+/* The verbs that every algorithm uses. Each verb changes one thing in the node or adds one line to
+ * the output. */
 #include "vocabulary.h"
 
 #include <assert.h>
@@ -23,7 +24,7 @@ void send(struct process *p, unsigned type, set to)
     };
 }
 
-/* Of several calls for one timer in a step, the last one counts. */
+/* If a step calls this more than once for a timer, the last call counts. */
 void start(struct process *p, unsigned timer)
 {
     p->node->running |= (uint8_t)ELECT_TIMER_BIT(timer);

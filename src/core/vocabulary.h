@@ -21,12 +21,12 @@ struct process {
     struct elect_node *node;
     struct elect_output *out;
     elect_time now;
-    number about;  /* the process that this step is about: the sender, the suspect, the origin */
+    number about;  /* the process that concerns this step: the sender, the suspect, the origin */
     bool opened;   /* this step opened a round that the process did not know */
     bool newcomer; /* the sender had not been heard lately */
 };
 
-/* A message that has arrived, or a timer that has expired, which has only a type. */
+/* A message that has arrived, or a timer that has expired. A timer has only a type. */
 struct event {
     unsigned type; /* enum elect_event */
     number from;   /* the sender */
@@ -108,7 +108,7 @@ void new_round(struct process *p) PREFIXED(new_round);
 /* Joins the election. The first call in a round starts the ring timer. */
 void become_participant(struct process *p) PREFIXED(become_participant);
 void become_active(struct process *p, number j) PREFIXED(become_active);
-/* Restricts the ring to these processes: messages skip the others. */
+/* Restricts the ring to these processes, so that messages skip the others. */
 void close_ring(struct process *p, set members) PREFIXED(close_ring);
 void forward(struct process *p, unsigned type, number origin) PREFIXED(forward);
 void forward_list(struct process *p, unsigned type, number origin, set list) PREFIXED(forward_list);

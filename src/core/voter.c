@@ -1,12 +1,13 @@
 /*
- * The voter: it makes one promise at a time, and each is on disk before a message mentions it.
+ * The voter makes one promise at a time. Each promise is on disk before a message mentions it.
  *
  * Invariants:
  *  1. `promised` never falls, and no term below it is granted.
  *  2. While a grant is live, only its holder, in the same incarnation, gets another one.
  *  3. Only a RELEASE of its own term, or of a later term of its owner, shortens a grant.
- *  4. The grant itself is lost in a crash. So after a start, for the longest lease ever granted
- *     (the guard), the voter grants only the one term that may be in force: the promised one.
+ *  4. The grant itself is lost in a crash. So during the guard, which lasts for the longest lease
+ *     ever granted, a voter that has started grants only the promised term, because that term may
+ *     be in force.
  */
 #include "mandate.h"
 
@@ -23,7 +24,8 @@ static bool holds_grant(const struct process *p, number c, const message *m)
     return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;
 }
 
-/* Notes that a term is over. Grants to other processes, and of later terms, stay in force. */
+/* Notes that a term is over. Grants to other processes, and grants of later terms, stay in
+ * force. */
 static void close_term(struct process *p, term e)
 {
     number owner = elect__owner(p, e);
@@ -35,7 +37,7 @@ static void close_term(struct process *p, term e)
         *at(p, ELECT_GUARD) = ELECT_UNSET; /* it protects a promise that is now void */
 }
 
-/* Uses the certificate in a request as if the predecessor's RELEASE had arrived here. */
+/* Handles the certificate in a request as if the predecessor's RELEASE had arrived here. */
 static void use_certificate(struct process *p, const message *m)
 {
     number owner = m->certificate != 0 ? elect__owner(p, m->certificate) : ELECT_NOBODY;
@@ -43,8 +45,8 @@ static void use_certificate(struct process *p, const message *m)
         close_term(p, m->certificate);
 }
 
-/* Returns true if the term that is granted already is now asked for by another incarnation of the
- * holder: by a clone, or by the holder after a restart. */
+/* Returns true if another incarnation of the holder asks for the term that is granted already: a
+ * clone, or the holder after a restart. */
 static bool is_clone(const struct process *p, const message *m)
 {
     return grant_is_live(p) && voter(p)->granted == m->term &&
@@ -119,7 +121,8 @@ static void refuse(struct process *p, number c, const message *m, enum elect_ref
 }
 
 /* Promises the term. A larger promise, a longer lease and a new incarnation of the holder are
- * persisted; the incarnation, so that elect__of_a_former_life() recognizes its old messages. */
+ * persisted. The incarnation is needed by elect__of_a_former_life(), to recognize the holder's old
+ * messages. */
 static void grant(struct process *p, number c, const message *m)
 {
     elect_time expires = p->now + m->lease;
@@ -149,7 +152,7 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
     return why == NO_OBJECTION;
 }
 
-/* An observer does not vote. It follows the latest office that it hears of. */
+/* An observer does not vote. It follows the latest office of which it has heard. */
 static void observe(struct process *p, number c, const message *m)
 {
     if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {
@@ -158,7 +161,7 @@ static void observe(struct process *p, number c, const message *m)
     }
     if (m->leading && !in_office(p)) {
         elect__adopt(p, &m->membership);
-        if (!grant_is_live(p)) /* a grant that it made while it was a voter stays */
+        if (!grant_is_live(p)) /* a grant that it made as a voter remains in force */
             voter(p)->granted = m->term;
         raise_term(&p->node->mandate.seen, m->term);
         presence(p)->heir = m->heir;
@@ -188,8 +191,8 @@ static void answer(struct process *p, number c, const message *m)
     because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
-/* Returns true if this process answers the candidate: it is a voter in the candidate's membership,
- * or that membership is wrong, which any process may report. */
+/* Returns true if this process answers the candidate, because it is a voter in the candidate's
+ * membership, or because that membership is wrong, which any process may report. */
 static bool votes(const struct process *p, number c, const message *m)
 {
     return has(m->membership.voters | m->membership.before, me(p)) ||
@@ -232,7 +235,7 @@ static bool ends_followed_office(const struct process *p, number from, const mes
     return e != 0 && elect__owner(p, e) == from && e > saved(p)->closed[from] && e <= m->term;
 }
 
-/* A RELEASE comes from a leader, and names its heir, or from its testament, and names none. After a
+/* A RELEASE from a leader names the leader's heir; a RELEASE from its testament names none. After a
  * testament, the heir that the leader named last asks for a mandate, unless elections are paused.
  * The other members first look for a leader, which gives the heir time. */
 void elect__upon_release(struct process *p, number from, const message *m)
