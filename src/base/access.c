@@ -1,5 +1,5 @@
-/* See access.h. Reads /etc/passwd and /etc/group itself: the name services of the C library would
- * take half a megabyte in a daemon that locks its memory. */
+/* See access.h. Reads /etc/passwd and /etc/group itself, because the name services of the C library
+ * would take half a megabyte in a daemon that locks its memory. */
 #include "access.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static void cut_to_folder(char *path)
         slash[slash == path] = '\0';
 }
 
-/* Shortens the path to the file or folder that denies access: the first folder on the way that
- * this process may not search, or else the target. Returns the access that it denies. */
+/* Shortens the path to the file or folder that denies access: the first folder on the way that this
+ * process may not search, or else the target. Returns the kind of access that it denies. */
 static enum access_wish find_refusal(char *path, enum access_wish wish)
 {
     for (char *at = strchr(path + (path[0] != '\0'), '/'); at != NULL; at = strchr(at + 1, '/')) {
@@ -69,7 +69,7 @@ static const int modes[] = {[ACCESS_READ] = R_OK,
                             [ACCESS_SEARCH] = X_OK,
                             [ACCESS_MAKE] = W_OK | X_OK};
 
-/* Does not suggest a group whose id is 0: a user should not join the group of root. */
+/* Does not suggest a group whose id is 0, because a user should not join the group of root. */
 static void add_help(struct text *t, const struct stat *is, mode_t needed)
 {
     bool owner = (is->st_mode >> 6 & needed) == needed && is->st_uid != geteuid();

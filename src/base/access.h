@@ -4,15 +4,15 @@
 
 #include "text.h"
 
-/* MAKE: create a file at that path, which needs access to its folder. */
+/* MAKE: create a file at that path, which requires access to its folder. */
 enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
 
 /* Returns a text for the error number of a failed access to `path`; the next call overwrites it.
  * For EACCES the text also names the file or folder that denies access, and a user or group that
- * has it. */
+ * has access. */
 const char *access_text(int error, const char *path, enum access_wish wish);
 
-/* Returns such a text for a failed connection to the socket of a daemon. */
+/* Returns a text like that of access_text() for a failed connection to the socket of a daemon. */
 const char *access_socket_text(int error, const char *path);
 
 /* Returns false, with a complaint, if this process lacks permission. Other errors count as success:

@@ -10,9 +10,9 @@ enum exit_status {
     EXIT_NO_DAEMON = 3, /* no daemon answers */
     EXIT_USAGE = 64,    /* as in sysexits.h */
     EXIT_IO = 74,       /* reading or writing failed */
-    EXIT_NOT_NOW = 75,  /* the daemon cannot start now, or has too many clients: try again later */
+    EXIT_NOT_NOW = 75,  /* the daemon cannot start now, or has too many clients; try again later */
     EXIT_CONFIG = 78,   /* the configuration, the key or the state is refused */
-    /* elect run, which otherwise exits with the status of its command */
+    /* statuses of elect run, which otherwise exits with the status of its command */
     EXIT_LOST = 75,        /* this member lost its office */
     EXIT_WAITED = 124,     /* --max-wait has passed */
     EXIT_RUN_FAILED = 125, /* elect run itself failed */

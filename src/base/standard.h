@@ -2,9 +2,9 @@
 #ifndef ELECT_BASE_STANDARD_H
 #define ELECT_BASE_STANDARD_H
 
-/* Opens /dev/null in place of each standard descriptor that was inherited closed. Otherwise the
- * next socket or file to be opened would take its number, and would receive the log or become the
- * standard input of a command. */
+/* Opens /dev/null in place of each standard descriptor that was closed when the process started.
+ * Otherwise the next socket or file that the process opens would take the number of that
+ * descriptor, and would receive the log or become the standard input of a command. */
 void standard_fill(void);
 
 #endif

@@ -54,7 +54,7 @@ void text_clean(char *s)
 /* Returns the length in bytes of the first character of `s`; 0 if it must not be printed. */
 static size_t character_length(const unsigned char *s)
 {
-    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* below: overlong, or C1 */
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* smaller: overlong, or C1 */
     size_t length = s[0] < 0x7f             ? 1
                     : (s[0] & 0xe0) == 0xc0 ? 2
                     : (s[0] & 0xf0) == 0xe0 ? 3

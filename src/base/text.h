@@ -1,9 +1,10 @@
 /*
  * A text buffer of fixed size, filled piece by piece. Text that does not fit is cut off.
  *
- * This is also how libraries report errors: a function that can fail returns false (or NULL, or -1)
- * and adds one line to a `struct text`: which object, what is wrong with it, what to do. The
- * command prints that line after "elect VERB: " and exits with a status from exit.h.
+ * Libraries also report errors in it: a function that can fail returns false (or NULL, or -1) and
+ * adds one line to a `struct text`, which says which object is affected, what is wrong with it and
+ * what to do. The command prints that line after "elect VERB: " and exits with a status from
+ * exit.h.
  */
 #ifndef ELECT_BASE_TEXT_H
 #define ELECT_BASE_TEXT_H
@@ -25,10 +26,10 @@ void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t length);
 void text_add_number(struct text *t, uint64_t value);
 /* Adds a word that a user wrote, in quotes. A question mark replaces each character that is not
- * printable, and a long word is shortened, so that the remedy stays in sight. */
+ * printable, and a long word is shortened, so that the remedy remains visible. */
 void text_add_quoted(struct text *t, const char *word);
-/* Adds the reason. Returns false, so that a caller can fail with it. Inline, so that the compiler
- * knows the result. */
+/* Adds the reason. Returns false, so that a caller can return its result. Inline, so that the
+ * compiler knows the result. */
 static inline bool text_refuse(struct text *t, const char *why)
 {
     text_add(t, why);
@@ -39,16 +40,16 @@ static inline bool text_refuse_number(struct text *t, uint64_t number, const cha
     text_add_number(t, number);
     return text_refuse(t, why);
 }
-/* Adds "where: what" and a remedy. Returns false, so that a caller can fail with it. */
+/* Adds "where: what" and a remedy. Returns false, so that a caller can return its result. */
 bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
 
-/* Replaces every byte that is not printable ASCII by a question mark. */
+/* Replaces every byte that is not printable ASCII with a question mark. */
 void text_clean(char *s);
-/* Replaces by a question mark every byte that is not part of a UTF-8 character, and the control
+/* Replaces with a question mark every byte that is not part of a UTF-8 character, and the control
  * characters DEL and C1, which no output format escapes. */
 void text_clean_utf8(char *s);
-/* Returns how many bytes of `s` fit on a line of that width. The line ends at a blank, if `s` has
- * one there. */
+/* Returns how many bytes of `s` fit on a line of that width. If possible, the line ends at a
+ * blank. */
 size_t text_fits(const char *s, size_t width);
 
 #endif

@@ -32,8 +32,8 @@ static void words_prose(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* Adds the list of a ring, from its head on, in the order of the ring. The head of a malformed
- * message may not be a process. */
+/* Adds the list of a ring in the order of the ring, beginning with its head. The head of a
+ * malformed message may not be a process. */
 static void words_list(const struct words *w, uint8_t head, elect_set set, struct text *t)
 {
     const struct elect_config *c = w->config;
@@ -148,7 +148,7 @@ void words_message(const struct words *w, const struct elect_message *m, struct 
     text_add(t, ")");
 }
 
-/* Under a mandate an election only nominates: its outcome makes no process a leader. */
+/* Under a mandate an election only nominates, so its outcome makes no process a leader. */
 static const char *rule_text(const struct words *w, enum elect_rule_number rule)
 {
     static const struct {

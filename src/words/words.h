@@ -18,8 +18,7 @@ static inline bool words_of_mandate(unsigned type) /* a message of the mandate *
 void words_id(const struct words *w, uint8_t rank, struct text *t);
 void words_ids(const struct words *w, elect_set set, struct text *t);
 void words_message(const struct words *w, const struct elect_message *m, struct text *t);
-/* Like words_message(), but with so much detail that different messages of a mandate read
- * differently. */
+/* Like words_message(), but with enough detail to distinguish any two messages of a mandate. */
 void words_exactly(const struct words *w, const struct elect_message *m, struct text *t);
 /* Adds the rule of a step as "cause -> effect". `about` is the message that caused the step. */
 void words_rule(const struct words *w, uint8_t who, const struct elect_rule *rule,
