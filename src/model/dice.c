@@ -33,8 +33,7 @@ uint64_t dice_throw(struct dice *d)
 
 uint64_t dice_below(struct dice *d, uint64_t bound)
 {
-    uint64_t unfair = -bound % bound,
-             x; /* 2^64 mod bound: x % bound is uniform for the numbers from here on */
+    uint64_t unfair = -bound % bound, x; /* 2^64 mod bound: for larger x, x % bound is uniform */
     do
         x = dice_throw(d);
     while (x < unfair);

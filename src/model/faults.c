@@ -1,7 +1,7 @@
 /*
  * Faults, and the events that a host reports to its process: crashes, recoveries, cuts, stalls,
- * clocks, disks, clones, changes of the membership. world_fault makes one happen now;
- * world_schedule adds one to the list from which world_next takes it at its time.
+ * clocks, disks, clones, changes of the membership. world_fault makes a fault happen now;
+ * world_schedule adds a fault to the list from which world_next takes it when its time comes.
  */
 #include "world_internal.h"
 
@@ -28,8 +28,8 @@ static void cut_one_way(struct world *w, const struct fault *fault)
 
 /* ---- processes and their disks ---- */
 
-/* Messages that have not left the process are lost with it. The dice decide whether a write that
- * was under way has reached the disk. */
+/* Messages that have not left the process are lost in its crash. The dice decide whether a write
+ * that was under way has reached the disk. */
 static void crash(struct world *w, uint8_t rank)
 {
     struct disk *d = &w->disk[rank];
@@ -54,7 +54,7 @@ static void send_testament(struct world *w, uint8_t rank, struct happening *h)
     w->testament[rank] = 0;
 }
 
-/* The process no longer knows what its voter granted, so the record of its grants starts again. */
+/* The process no longer knows what its voter granted, so the record of its grants is cleared. */
 static void readmit(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_output out;
@@ -88,8 +88,8 @@ static void swap_clone(struct world *w, uint8_t rank)
 
 /* ---- input from the host, and state that is set by hand ---- */
 
-/* Tells the process that the time has come. The end of a lease that it granted is the exception: a
- * voter only compares that time with its clock when it receives a request. */
+/* Tells the process that the time has come, except for the end of a lease that it granted: a voter
+ * compares that time with its clock only when it receives a request. */
 static void come_due(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
@@ -107,7 +107,7 @@ static void hear_of(struct world *w, uint8_t rank, elect_term counter)
     *seen = elect_term_make(counter, 0) > *seen ? elect_term_make(counter, 0) : *seen;
 }
 
-/* Nominates the process as if it had won an election, which never took place. Only a scenario or a
+/* Nominates the process as if it had won an election, although there was none. Only a scenario or a
  * test does this. */
 static void win(struct world *w, uint8_t rank, struct happening *h)
 {
@@ -121,7 +121,7 @@ static void win(struct world *w, uint8_t rank, struct happening *h)
     world_alarm(w, rank, h);
 }
 
-/* Tells the leader, because only a leader changes the membership. */
+/* Tells the leader to make the change, because only a leader changes the membership. */
 static void change_members(struct world *w, const struct fault *f, struct happening *h)
 {
     uint8_t leader = world_in_charge(w);
@@ -267,7 +267,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_KINDS: break;
     }
     h->what = HAPPENED_FAULT;
-    if (!world_fault_steps(fault)) /* otherwise the step has set the rank */
+    if (!world_fault_steps(fault)) /* a step sets the rank itself */
         h->rank = fault->rank;
     h->fault = *fault;
 }

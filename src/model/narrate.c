@@ -1,6 +1,6 @@
 /*
- * Tells the story of a world as text: steps, lost messages, faults, and the outcome. Rules and
- * messages have the words of src/words, which the log and the traces of daemons use, too.
+ * Writes the trace of a world as text: steps, lost messages, faults, and the outcome. Rules and
+ * messages use the words of src/words, as do the log and the traces of daemons.
  */
 #include "narrate.h"
 
@@ -63,7 +63,7 @@ static bool is_message(unsigned event)
     return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
 }
 
-/* Returns true for messages that are sent all the time, even when nothing changes. */
+/* Returns true for messages that are sent continually, even when nothing changes. */
 static bool is_housekeeping(const struct elect_message *m)
 {
     return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT || m->type == ELECT_PRESENT ||
@@ -158,8 +158,8 @@ static const char *what_happens(enum fault_kind kind)
     return words[kind];
 }
 
-/* Returns the words before and after the amount of such a fault of a process; NULLs for another
- * fault. */
+/* Returns the words before and after the amount of a fault of a process; NULLs for a fault without
+ * an amount. */
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {

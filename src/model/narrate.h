@@ -1,6 +1,6 @@
 /*
- * Tells the story of a world: a line for every step, with its reason, and a line for every message
- * sent. Messages that are sent all the time, such as heartbeats, are told only where they change
+ * Writes the trace of a world: a line for every step, with its reason, and a line for every message
+ * sent. Messages that are sent continually, such as heartbeats, appear only if they change
  * something, unless `verbose` is set.
  */
 #ifndef ELECT_MODEL_NARRATE_H
@@ -13,13 +13,13 @@
 void narrate_happening(const struct world *w, const struct happening *h, bool verbose,
                        struct text *t);
 
-/* Appends the reason alone: the rule of a step, with the names of its processes. */
+/* Appends only the reason: the rule of a step, with the names of its processes. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
-/* Appends a message with all its fields, so that no two different messages of a mandate read
- * alike. */
+/* Appends a message with all its fields, so that any two different messages of a mandate can be
+ * distinguished. */
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
-/* Returns the name of a time of the mandate in stories and scenario files. */
+/* Returns the name of a time of the mandate, as traces and scenario files use it. */
 const char *narrate_time(enum elect_time_name name);
 
 /* Appends the outcome: the leader, its followers and the costs. */

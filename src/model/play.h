@@ -22,19 +22,20 @@ void play_tell(struct play *p, const struct happening *h);
 void play_suspect(struct play *p, uint8_t rank);
 
 /*
- * Lets time pass through `until`. With WORLD_FOREVER lets it pass until the world is at rest, and
- * judges the world then. With the detector a world is at rest when every part of the cluster has
- * its leader and no election is under way; without it, when nothing is left to happen. Gives up
- * after 200 suspicion timeouts.
+ * Lets time pass through `until`. With WORLD_FOREVER, lets time pass until the world is at rest,
+ * then judges the world. With the detector, a world is at rest when every part of the cluster has
+ * its leader and no election is under way; without the detector, when nothing is left to happen.
+ * Gives up after 200 suspicion timeouts.
  */
 void play_run(struct play *p, uint64_t until);
 
-/* Remembers the world as it is now. Moves that lead back to it can be repeated forever. */
+/* Remembers the present world as the mark. Moves that return to that world can be repeated
+ * forever. */
 void play_mark(struct play *p);
 
-/* Records a violation if the property does not hold now. A property about the future is tested by
- * playing this world on without a listener. If there is a mark, such a property is violated if the
- * world is the same as at the mark (eventually-leader: and has no agreement), because the moves in
+/* Records a violation if the property does not hold now. To test a property about the future, plays
+ * this world on without a listener. If there is a mark, such a property is violated if the world is
+ * the same as at the mark (and, for eventually-leader, has no agreement), because the moves in
  * between can be repeated forever. */
 void play_check(struct play *p, enum property property);
 

@@ -1,5 +1,5 @@
 /*
- * Queries that do not change a world: which processes are up and which lead, whom a process
+ * Queries that do not change a world: which processes are up and which lead, which leader a process
  * follows, whether the cluster has settled, whether two worlds are the same.
  */
 #include "world_internal.h"
@@ -120,7 +120,7 @@ static unsigned place_on_link(const struct world *w, const struct flight *f)
     return place;
 }
 
-/* Returns true if `w` has the same message at the same place of the same link. */
+/* Returns true if `w` has the same message in the same place on the same link. */
 static bool in_flight_too(const struct world *w, const struct flight *f, unsigned place)
 {
     for (uint32_t i = 0; i < w->flights; i++) {

@@ -1,6 +1,7 @@
 /*
- * Parses scenario files line by line into steps, and plays the steps. Every fault of the world is a
- * step, too. setup.c parses settings and faults; scenario_write.c writes all of them.
+ * Parses scenario files line by line into steps, and plays the steps. Every fault of the world is
+ * also a step. setup.c parses settings and faults; scenario_write.c writes settings, faults and
+ * steps.
  */
 #include "scenario.h"
 
@@ -342,8 +343,8 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
 
 /* ---- playing ---- */
 
-/* Returns the oldest message in flight with the type and content of the step or, if the step has no
- * content, the oldest of that type. */
+/* Returns the oldest message in flight with the type and content of the step or, if the step gives
+ * no content, the oldest of its type. */
 static uint32_t find_message(const struct world *w, const struct step *step)
 {
     uint32_t found = WORLD_MAX_FLIGHTS;
@@ -431,7 +432,7 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     return true;
 }
 
-/* Lets one voter after another assent, until the process has what it asks for. */
+/* Lets one voter after another assent, until the process has enough assents. */
 static void play_assent(const struct step *step, struct play *p)
 {
     struct happening h;

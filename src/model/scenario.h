@@ -1,5 +1,6 @@
 /*
- * Scenario files: settings, then steps, one on each line; below ---- the story that they must tell.
+ * Scenario files: settings, then steps, one on each line; below ----, the trace that they must
+ * produce.
  *
  *     # The coordinator of eight has crashed; process 4 is the first to notice.
  *     algorithm bully
@@ -11,7 +12,7 @@
  *     [0] 4 suspects 7 -> 4 begins an election
  *     ...
  *
- * The settings are those of setup.h; a switch is on or off. The steps:
+ * setup.h lists the settings; a switch is on or off. The steps:
  *
  *     suspect ID ...                   these processes notice that the leader has failed
  *     run [until TIME]                 let time pass, until the world is at rest or through TIME
@@ -67,7 +68,7 @@
 #define SCENARIO_MAX_STEPS   4096
 #define SCENARIO_MAX_MESSAGE 128
 
-/* Every fault is a verb, too. */
+/* Every fault is also a verb. */
 #define SCENARIO_VERBS(X)                                                                          \
     X(SUSPECT, "suspect")                                                                          \
     X(RUN, "run")                                                                                  \
@@ -97,7 +98,7 @@ enum scenario_verb {
 #define SCENARIO_REFUSALS "stale", "closed"
 enum scenario_refusal { SCENARIO_STALE, SCENARIO_CLOSED };
 
-#define SCENARIO_STORY "----" /* the line above the story */
+#define SCENARIO_STORY "----" /* the line above the expected trace */
 
 struct step {
     uint8_t verb; /* enum scenario_verb */
@@ -119,7 +120,8 @@ struct scenario {
     size_t expected_offset; /* where the text below it begins */
 };
 
-/* Each returns false with a complaint and the line that it concerns. `text` ends in NUL. */
+/* Each of these functions returns false with a complaint and the number of the line that it
+ * concerns. `text` ends in NUL. */
 bool scenario_parse(struct scenario *s, const char *text, struct text *complaint, unsigned *line);
 bool scenario_play(const struct scenario *s, struct play *p, struct text *complaint,
                    unsigned *line);

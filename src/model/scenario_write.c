@@ -42,7 +42,7 @@ static void add_group(const struct scenario_writer *w, struct text *line, elect_
         add_number(line, w->id[__builtin_ctzll(set)]);
 }
 
-/* Writes ID..ID: a number alone would be read as a count of processes. */
+/* Writes ID..ID, because a number alone would be read as a count of processes. */
 static void add_range_of_one(const struct scenario_writer *w, struct text *line, unsigned rank)
 {
     text_add(line, "..");

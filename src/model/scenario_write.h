@@ -1,6 +1,7 @@
 /*
  * Writes scenario files, line by line, in the syntax that scenario.c reads. A storm, the checker
- * and the recorders of a real cluster all write the histories that they find with these functions.
+ * and the recorders of a real cluster all use these functions to write the histories that they
+ * find.
  */
 #ifndef ELECT_MODEL_SCENARIO_WRITE_H
 #define ELECT_MODEL_SCENARIO_WRITE_H
@@ -26,7 +27,7 @@ void scenario_write_drift(const struct scenario_writer *w, uint32_t millionths);
 void scenario_write_ring(const struct scenario_writer *w, const struct elect_config *c);
 /* Writes a list of processes, or nothing if the set is empty. */
 void scenario_write_set(const struct scenario_writer *w, enum setting setting, elect_set set);
-/* Writes the priorities, by rank, that are not 0, or nothing if all are 0. */
+/* Writes the priorities that are not 0, by rank, or nothing if all are 0. */
 void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *priority,
                                unsigned count);
 

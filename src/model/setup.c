@@ -1,7 +1,7 @@
 /*
  * Parses and checks settings, with one function for each kind of value, and makes a configuration
- * and a world from them. The last part parses faults, which have the same form in scenario files
- * and in options of `elect sim`.
+ * and a world from the settings. The last part parses faults, which have the same form in scenario
+ * files and in options of `elect sim`.
  */
 #include "setup.h"
 
@@ -412,7 +412,7 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
-    /* The textbook does not promise that a live leader that is not the highest is replaced. */
+    /* The textbook does not promise that a higher process replaces a live leader. */
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
@@ -533,7 +533,7 @@ enum setup_form setup_fault_form(enum fault_kind kind)
     return (enum setup_form)forms[kind];
 }
 
-/* The text ends, and the time begins, at `separator`. */
+/* The text ends at `separator`, and the time begins there. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
 {
@@ -559,7 +559,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     case SETUP_PARTS: return fault_parts(c, copy, fault, complaint);
     case SETUP_LEASE: return fault_lease(c, copy, fault, complaint);
     case SETUP_PROCESS:
-    case SETUP_COUNTER: /* scenario.c parses these two itself: only a scenario has them */
+    case SETUP_COUNTER: /* scenario.c parses these two itself, because only a scenario has them */
     case SETUP_TIME: break;
     }
     return fault_rank(c, copy, &fault->rank, complaint);
@@ -575,8 +575,8 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Returns true if the crashes and recoveries of the process still alternate, including those that
- * are scheduled. */
+/* Returns true if the crashes and recoveries of the process, including scheduled ones, still
+ * alternate. */
 static bool keeps_alternating(const struct world *w, const struct fault *fault,
                               struct text *complaint)
 {
@@ -600,8 +600,8 @@ static bool keeps_alternating(const struct world *w, const struct fault *fault,
     return true;
 }
 
-/* Returns true if the process is in a state in which this can happen. A disk is changed only while
- * its process is down; a backup or clone must exist before it is used. */
+/* Returns true if the process is in a state in which this fault can happen. A disk is changed only
+ * while its process is down; a backup or clone must exist before it is used. */
 static bool can_happen(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     elect_set who = (elect_set)1 << fault->rank;
@@ -610,7 +610,7 @@ static bool can_happen(const struct world *w, const struct fault *fault, struct 
     bool up = world_up(w, fault->rank),
          change = fault->kind == FAULT_ADD || fault->kind == FAULT_REMOVE;
     if (fault->time > w->now)
-        return true; /* its state at that time is not known yet */
+        return true; /* the state of the process at that time is not known yet */
     if (change && world_in_charge(w) == ELECT_NOBODY)
         return text_refuse(complaint, "no process leads: only a leader changes the membership");
     if (disk && up)

@@ -1,6 +1,6 @@
 /*
- * The settings with which a world begins. A scenario file and the options of `elect sim` share
- * them: the same words with the same meaning and the same checks.
+ * The settings with which a world begins. Scenario files and the options of `elect sim` use the
+ * same settings, with the same words, the same meaning and the same checks.
  */
 #ifndef ELECT_MODEL_SETUP_H
 #define ELECT_MODEL_SETUP_H
@@ -86,7 +86,7 @@ struct setup {
 
 void setup_init(struct setup *s);
 
-/* Each returns false with a complaint that says what to do. */
+/* Each of these functions returns false with a complaint that says what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
 bool setup_check(const struct setup *s, struct text *complaint); /* for a world and for the lab */
 /* Makes the configuration of a cluster that fits into a world (ELECT_MAX). `seed` determines the

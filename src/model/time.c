@@ -1,7 +1,7 @@
 /*
- * The clock of each process, which runs at its own rate, and the next move in order of time. At
- * equal times faults come first, then messages in the order of sending, then timers in the order in
- * which they were started.
+ * The clocks of the processes, each of which runs at its own rate, and the next move in order of
+ * time. At equal times faults come first, then messages in the order of sending, then timers in the
+ * order in which they were started.
  */
 #include "world_internal.h"
 
@@ -52,8 +52,8 @@ static void consider(const struct world *w, struct alarm *first, struct alarm ot
         *first = other;
 }
 
-/* Timers of the mandate are not in `timer`: the node keeps their times, and receives ALARM at the
- * first of them. */
+/* Timers of the mandate are not in `timer`: the node keeps their times, and receives ALARM when the
+ * first of them comes. */
 static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
 {
     elect_time alarm = elect_alarm(&w->node[rank]);

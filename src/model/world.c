@@ -1,7 +1,7 @@
 /*
  * Performs the steps of processes in a world: calls elect_step, then writes, sends and starts
- * timers, in this order. Also begins a world, and offers the moves with which a scenario or a test
- * makes a process take a step that no message and no timer has caused.
+ * timers, in this order. Also begins a world, and offers moves with which a scenario or a test
+ * makes a process take a step that neither a message nor a timer has caused.
  */
 #include "world_internal.h"
 
@@ -114,7 +114,7 @@ void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_
     world_step(w, rank, &in, h);
 }
 
-/* Delivers an answer to the request that the process has made, as if `from` had sent it. */
+/* Delivers an answer to the present request of the process, as if `from` had sent the answer. */
 static void answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
                    struct happening *h)
 {

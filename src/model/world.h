@@ -12,14 +12,14 @@
 #include "claims.h"
 #include "dice.h"
 
-#define WORLD_MAX_FLIGHTS 16384 /* a message that is sent while as many are in flight is lost */
+#define WORLD_MAX_FLIGHTS 16384 /* a message that is sent while this many are in flight is lost */
 #define WORLD_MAX_FAULTS  512
 #define WORLD_MAX_PARTS   8
 #define WORLD_FOREVER     UINT64_MAX
 
 struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
-    uint32_t loss, duplicate;      /* probability for each copy, in parts of DICE_CERTAIN */
+    uint32_t loss, duplicate;      /* probability for each copy, as a fraction of DICE_CERTAIN */
     uint32_t garble;               /* probability of a damaged copy */
     bool reorder;                  /* otherwise the copies on one link arrive in order */
 };
@@ -96,14 +96,15 @@ struct fault {
     elect_set part[WORLD_MAX_PARTS]; /* FAULT_CUT: no message passes from one part to another */
 };
 
-/* The clock of a process. It shows `base` at the time `since` and runs at `rate` from then on. */
+/* The clock of a process. At the time `since` it shows `base`; from then on it runs at `rate`. */
 struct clock {
     elect_time base;
     uint64_t since;
-    int64_t rate; /* millionths by which it is too fast */
+    int64_t rate; /* how many millionths too fast the clock runs */
 };
 
-/* A write takes time. After a crash before it is done, the disk may hold the former content. */
+/* A write takes time. If the process crashes before the write is done, the disk may still hold the
+ * former content. */
 struct disk {
     struct elect_saved saved, before;
     uint64_t takes, done;
@@ -133,8 +134,8 @@ struct world {
     elect_term latest;               /* the largest token of all offices so far */
     elect_term testament[ELECT_MAX]; /* the term of the testament that its guardian holds */
     unsigned broken;                 /* all violations that claims_note has reported */
-    /* A message was lost, a process crashed, or a move was made by hand: no promise of
-     * agreement. */
+    /* A message was lost, a process crashed, or a move was made by hand, so that agreement is not
+     * promised. */
     bool disturbed;
     uint32_t order;
     struct {
@@ -154,7 +155,7 @@ struct world {
     struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
 };
 
-/* The effect of a move, for the narrator. */
+/* The effect of a move, as narrate.c reports it. */
 enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING };
 
 struct happening {
@@ -209,7 +210,7 @@ bool world_up(const struct world *w, uint8_t rank);
 elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock shows */
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
 bool world_leads(const struct world *w, uint8_t rank);
-/* Returns true while the mandate of the process forbids that another process leads. */
+/* Returns true while the mandate of the process forbids any other process to lead. */
 bool world_in_office(const struct world *w, uint8_t rank);
 uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY during an election */
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
@@ -219,7 +220,7 @@ uint8_t world_in_charge(const struct world *w); /* the process in office, or ELE
 uint8_t world_leader(const struct world *w);    /* the live leader that all live processes follow */
 /* Returns true if each part of the cluster has one leader and no election is under way. */
 bool world_settled(const struct world *w);
-/* Returns true if the worlds are equal, apart from the time and the books. */
+/* Returns true if the worlds are equal, apart from the time and the counts in `books`. */
 bool world_same(const struct world *a, const struct world *b);
 bool world_at_rest(const struct world *w);   /* no message, timer or fault is left */
 uint64_t world_total(const struct world *w); /* messages that elections have sent */
