@@ -1,5 +1,5 @@
-/* See change.h. Looks for the new leader's first step in office, from the end. The former leader,
- * and the end of its office, follow from the steps up to that one. */
+/* See change.h. Searches backwards from the end for the new leader's first step in office. The
+ * steps up to that one tell who the former leader was, and when its office ended. */
 #include "change.h"
 
 #include "../base/json.h"
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define SECOND    1000000
-#define LONG_REST (5 * SECOND) /* a rest this long separates steps that do not belong together */
-#define NEAR      64           /* a step can join one of this many previous lines */
+#define LONG_REST (5 * SECOND) /* after a rest this long, steps do not belong together */
+#define NEAR      64           /* how many previous lines a step may join */
 #define HEAVIEST  9
 
 /* How much a step tells about a change of leader. 0 means 1. */
@@ -64,9 +64,9 @@ static int weight_of(const struct history_step *s)
 
 /* ---- the new leader and the old one ---- */
 
-/* Returns true if the member that the step `s` granted again has recorded that time, but not that
- * it led in that term. A voter cannot tell a candidate that repeats its request from a leader that
- * renews. */
+/* Returns true if the recorder of the member that received the repeated grant in step `s` covers
+ * that time, but does not show that the member led in that term. A voter cannot tell a candidate
+ * that repeats its request from a leader that renews. */
 static bool never_led(const struct history *h, const struct history_step *s)
 {
     bool covered = false;
@@ -81,7 +81,7 @@ static bool never_led(const struct history *h, const struct history_step *s)
 }
 
 /* Returns the member that leads or led according to this step, or "" if the step does not tell.
- * Under a mandate an election only nominates: the process that is followed there need not lead. */
+ * Under a mandate an election only nominates, so the process that it chose need not lead. */
 static const char *leader_in(const struct history *h, const struct history_step *s, uint64_t term)
 {
     if (s->leads > 0)
@@ -101,8 +101,8 @@ static const char *leader_in(const struct history *h, const struct history_step 
     }
 }
 
-/* Returns true if the step is a sign of life of `who`: a voter granted it, a follower heard it, or
- * it recorded that it led. */
+/* Returns true if the step is a sign of life of `who`: a voter granted `who` a lease, a follower
+ * heard it, or `who` itself recorded that it led. */
 static bool is_sign_of(const struct history *h, const struct history_step *s, const char *who)
 {
     bool own = strcmp(h->name[s->member], who) == 0;
@@ -138,8 +138,9 @@ static void find_old(const struct history *h, struct history_change *c)
         c->before = NULL;
 }
 
-/* Looks first for the old leader's own record, even if it is late because the leader stood still;
- * then for the testament from its guardian; then for the end of the office as others heard it. */
+/* Looks first for the old leader's own record, even if the leader recorded the end late because it
+ * stood still; then for the testament from its guardian; then for what others heard of the end of
+ * the office. */
 static void find_end(const struct history *h, struct history_change *c)
 {
     const struct history_step *s, *all = h->step + h->steps;
@@ -167,7 +168,7 @@ static void measure(const struct history *h, struct history_change *c)
         c->measured = true;
         unsigned new = c->takes != NULL ? c->takes->member : 0;
         c->gap = c->at - c->end->over;
-        if (c->end->member != new) /* two clocks are compared */
+        if (c->end->member != new) /* the times come from two clocks */
             c->error = ((c->end->member != 0) + (new != 0)) * h->error;
     } else if (c->sign != NULL && history_mandated(h)) {
         c->measured = true;
@@ -212,7 +213,7 @@ static void add_line(struct history_change *c, const struct history_step *s)
                               .weight = s == c->sign || s->leads != 0 ? HEAVIEST : weight_of(s)};
 }
 
-/* Leaves out the lightest lines until the rest is short enough to be read. */
+/* Leaves out the lightest lines until at most HISTORY_LINES remain. */
 static void shorten(struct history_change *c)
 {
     for (int weight = 1; weight < HEAVIEST && c->lines > HISTORY_LINES; weight++)
@@ -232,9 +233,9 @@ static bool lasts(const struct history *h, const struct history_step *office)
     return true;
 }
 
-/* Returns the latest step in which a leader took office; if an office is not over, the step of that
- * one. Without a mandate several offices may begin at the same time, and clocks do not tell which
- * was later. */
+/* Returns the latest step in which a leader took office, but prefers an office that is not over.
+ * Without a mandate several offices may begin at the same time, and clocks do not tell which was
+ * later. */
 static const struct history_step *last_office(const struct history *h)
 {
     const struct history_step *last = NULL, *open = NULL;

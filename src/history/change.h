@@ -1,17 +1,17 @@
 /* Finds the last change of leader in the flight recorders or, if there is no leader now, how the
- * last one was lost. */
+ * last leader was lost. */
 #ifndef ELECT_HISTORY_CHANGE_H
 #define ELECT_HISTORY_CHANGE_H
 
 #include "collect.h"
 
-#define HISTORY_LINES 12 /* the most lines that are kept of a change */
+#define HISTORY_LINES 12 /* how many lines of a change are kept, at most */
 
 /* The same step of several members, in one line. */
 struct history_line {
     const struct history_step *first;
-    int64_t last;    /* when the last of them took it */
-    unsigned others; /* other members that took it */
+    int64_t last;    /* when the last of these members took the step */
+    unsigned others; /* how many other members took it */
     uint64_t who;    /* set of members */
     int weight;      /* the lightest lines are left out first */
 };
@@ -27,15 +27,15 @@ enum history_ending {
 struct history_change {
     const struct history_step *takes; /* the new leader takes office; NULL: there is no leader */
     const struct history_step *limit; /* the same, or the end of the steps */
-    int64_t at;      /* when it took office; without it, when the daemon was asked */
+    int64_t at;      /* when the new leader took office; without one, when the daemon was asked */
     const char *old; /* the old leader; NULL: there was none */
     const struct history_step *before; /* the old leader took office; NULL: not recorded */
-    const struct history_step *reign;  /* the last step by which the old leader came to lead */
+    const struct history_step *reign;  /* the last step that made the old leader lead */
     const struct history_step *sign;   /* its last sign of life */
     enum history_ending how;
-    const struct history_step *end; /* the record of that */
+    const struct history_step *end; /* the record of the end of its lead */
     bool measured;                  /* the time without a leader is known: */
-    int64_t gap;   /* exact with HISTORY_END_OWN, else the longest possible; below 0: both led */
+    int64_t gap;   /* exact with HISTORY_END_OWN, else an upper bound; below 0: both led */
     int64_t error; /* the largest error of the gap, because clocks differ */
     bool lasts;    /* no record shows the end of the new office */
     unsigned lines, left_out;

@@ -1,5 +1,6 @@
 /* See collect.h. The local daemon passes each request on to the member that it concerns. Every
- * answer contains the clock of that member, which makes the times of all members comparable. */
+ * answer contains the time on that member's clock, so that the times of all members can be
+ * compared. */
 #include "collect.h"
 
 #include "../base/clock.h"
@@ -12,7 +13,7 @@
 #define TRIES 3
 #define FAR   (INT64_MAX / 8) /* a time that no clock shows */
 
-/* Another member may send anything, so its texts are cleaned before they reach a terminal. */
+/* Another member may send anything, so this file cleans its texts before they reach a terminal. */
 static const char *clean_text(const json_t *o, const char *key)
 {
     const char *s = field_text(o, key);
@@ -50,7 +51,7 @@ struct offset {
     int64_t ahead, error;
 };
 
-/* Returns the offset of the member's clock, which the member read between the question and the
+/* Returns the offset of the member's clock. The member read its clock between the question and the
  * answer. */
 static struct offset offset_of(const json_t *page)
 {
@@ -67,7 +68,8 @@ static json_t *ask_pages(const struct history *h, const struct history_daemon *d
                          struct offset *offset, bool *more)
 {
     int64_t left = h->asked + HISTORY_TIME * INT64_C(1000000) - boottime_now();
-    /* Each member gets its share of the remaining time: a slow member costs no other its answer. */
+    /* Each member gets its share of the remaining time, so that a slow member does not cost the
+     * others their answers. */
     int64_t until = boottime_now() + (left > 0 ? left / (h->members - member) : 0);
     json_t *pages = json_array(), *page;
     json_int_t from = -HISTORY_BACK;

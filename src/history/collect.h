@@ -18,12 +18,12 @@ struct history_step {
     unsigned member;
     unsigned rule;            /* enum elect_rule_number or enum history_rule */
     unsigned event;           /* enum elect_event or enum history_event */
-    const char *rule_word;    /* even of a rule that is unknown here */
+    const char *rule_word;    /* set even if the rule is unknown here */
     const char *from, *a, *b; /* names of members */
     const char *because;      /* the rule in words */
     uint64_t term;
     unsigned order; /* order of arrival: several steps of a member may have the same time */
-    int leads;      /* 1: it leads from this step on; -1: it no longer leads, since `over` */
+    int leads;      /* 1: it leads from this step on; -1: it has not led since `over` */
     int64_t over;
 };
 
@@ -42,15 +42,15 @@ struct history {
 };
 
 /* The connection to the local daemon. `ask` takes ownership of the request and returns the answer.
- * Without an answer it returns NULL and an exit status, and adds the reason to `why` unless it has
- * reported it itself. */
+ * Without an answer, `ask` returns NULL and an exit status, and adds the reason to `why` unless it
+ * has already reported the reason itself. */
 struct history_daemon {
     json_t *(*ask)(void *context, json_t *request, int *status, struct text *why);
     void *context;
 };
 
-/* Returns NULL with an exit status if the daemon does not answer, if it has several groups, or if
- * there is no memory. The complaint is empty if `ask` has reported the reason. */
+/* Returns NULL with an exit status if the daemon does not answer, if the daemon has several groups,
+ * or if there is no memory. The complaint is empty if `ask` has reported the reason. */
 struct history *history_collect(const struct history_daemon *d, int *status,
                                 struct text *complaint);
 void history_free(struct history *h);

@@ -41,8 +41,8 @@ static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned 
     add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
 }
 
-/* Adds the offices that a member resigned, as others heard it. Returns when it resigned the last
- * one, or 0. */
+/* Adds the offices that a member resigned, according to what others heard. Returns when it resigned
+ * the last of them, or 0. */
 static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -51,7 +51,7 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool over = r->rule == ELECT_RULE_OFFICE_RELEASED || r->rule == ELECT_RULE_CERTIFIED;
         if (over && is_named(s, r->from, member) && r->at > since && r->at < until &&
-            r->term > term) { /* each of the others recorded it */
+            r->term > term) { /* several other members recorded the same resignation */
             at = r->at;
             term = r->term;
             add_of(s, at, FAULT_RESIGN, member);
@@ -60,8 +60,8 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     return at;
 }
 
-/* Returns when a member was last heard, or must have been heard by the members that missed it. The
- * local daemon also knows when it last heard each member that is silent now. */
+/* Returns when other members last heard this member, or must have heard it before they missed it.
+ * The local daemon also knows when it last heard each member that is silent now. */
 static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -78,7 +78,7 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
 }
 
 /* Adds the end of a life that only other members recorded. A member that resigns and is silent
- * immediately afterwards has ended in good order. */
+ * immediately afterwards was stopped in an orderly way. */
 static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
     int64_t soon = 4 * s->f->delay; /* a testament releases the office, too */
@@ -92,11 +92,12 @@ static void add_end(struct search *s, unsigned member, int64_t since, int64_t un
         add_of(s, end < until ? end : until - HISTORY_MILLISECOND, FAULT_CRASH, member);
 }
 
-/* Adds the crashes and starts of a member: what others heard of it, and its own starts. */
+/* Adds the crashes and starts of a member, from what others heard of it and from its own record of
+ * its starts. */
 static void add_lives(struct search *s, unsigned member)
 {
     const struct history *h = s->h;
-    int64_t began = s->f->began, up = began; /* since when it is up; 0: it is down */
+    int64_t began = s->f->began, up = began; /* since when it has been up; 0: it is down */
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool about = is_named(s, r->a, member) && r->member != member && r->at > began;
         bool starts = r->member == member && r->at > began && r->event == ELECT_START;
@@ -153,8 +154,8 @@ static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from,
     return false;
 }
 
-/* Notes that a member was cut off some time after `from`, and noticed it at `noticed`. Members that
- * it talked with in between, and until `until`, were on its side of the cut. */
+/* Notes that a member was cut off some time after `from`, and noticed that at `noticed`. Members
+ * with which it talked in between, and until `until`, were on its side of the cut. */
 static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {
@@ -198,8 +199,8 @@ static int by_begin(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Adds the cuts. Cuts that overlap count as one: their members were away together, as far as the
- * records show. */
+/* Adds the cuts. Cuts that overlap count as one, because as far as the records show, their members
+ * were away together. */
 static void add_cuts(struct search *s)
 {
     qsort(s->cut, s->cuts, sizeof s->cut[0], by_begin);
@@ -255,8 +256,8 @@ static bool grants(const struct history_step *r)
 }
 
 /* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. It may have
- * heard of the former leader from another member that was also cut off. It soon misses that leader,
- * too, and note_cut then finds that both were on one side. */
+ * heard of the former leader from another member that was also cut off. In that case it soon misses
+ * that leader, too, and note_cut then finds that both were on one side. */
 static int64_t told_again(const struct history *h, const struct history_step *r)
 {
     for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)
@@ -266,8 +267,8 @@ static int64_t told_again(const struct history *h, const struct history_step *r)
     return INT64_MAX;
 }
 
-/* Returns true if there was a leader for some time before and after `at`: then the member that
- * missed it was the one that was away. */
+/* Returns true if there was a leader for some time before and after `at`. If so, it was the member
+ * that missed the leader that was away. */
 static bool is_led(const struct search *s, int64_t at)
 {
     const struct history *h = s->h;
@@ -281,8 +282,8 @@ static bool is_led(const struct search *s, int64_t at)
 }
 
 /* Adds the reason why the member of `r` lost its mandate or its leader although it was alive. A
- * member that stood still gave no sign of life for much longer than it takes to miss a member. A
- * leader that was cut off got grants from its own side until the end. */
+ * member that stood still gave no sign of life for much longer than it takes the others to miss a
+ * member. A leader that was cut off received grants from its own side until the end. */
 static void add_silence(struct search *s, const struct history_step *r)
 {
     const struct history_faults *f = s->f;
@@ -300,8 +301,8 @@ static void add_silence(struct search *s, const struct history_step *r)
 
 /* ---- all together ---- */
 
-/* Returns true if a candidate granted itself the mandate again, which it does when it repeats its
- * request: that does not show that it led. */
+/* Returns true if a candidate granted itself the mandate again. A candidate does so when it repeats
+ * its request, so the grant does not show that it led. */
 static bool is_own_grant(const struct history *h, const struct history_step *r)
 {
     return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;
@@ -326,7 +327,7 @@ static unsigned leader_in(const struct history *h, const struct history_step *r)
     }
 }
 
-/* Finds the first member that is recorded to have taken office or to have led. */
+/* Finds the first member that took office or led according to the records. */
 static bool find_first(const struct history *h, struct history_faults *f)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {

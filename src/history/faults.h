@@ -1,8 +1,8 @@
 /*
  * Infers from the flight recorders what happened to the members. A recorder shows what its member
- * did, not what happened to it. A member that starts again was down before: from the testament of
- * its guardian on, or from the time when others missed it. A member that was alive, but lost its
- * mandate or missed its leader for a while, was cut off or stood still.
+ * did, not what happened to it. A member that starts again was down before, from the time of its
+ * guardian's testament or from the time when others missed it. A member that was alive, but lost
+ * its mandate or missed its leader for a while, was cut off or stood still.
  */
 #ifndef ELECT_HISTORY_FAULTS_H
 #define ELECT_HISTORY_FAULTS_H

@@ -1,6 +1,6 @@
 /* The rules and events of recorded steps as numbers. A recorder writes words, which are translated
- * once, when the record is read. Rules and events of the core keep their numbers; the others of a
- * recorder have the numbers after them. */
+ * once, when the record is read. Rules and events of the core keep their numbers; other rules and
+ * events of a recorder have the numbers after those. */
 #ifndef ELECT_HISTORY_RULE_H
 #define ELECT_HISTORY_RULE_H
 

@@ -1,5 +1,5 @@
-/* See script.h. Events before the first recorded leader are not known: the script begins by making
- * that member the leader. */
+/* See script.h. Events before the first recorded leader are not known, so the script begins by
+ * making that member the leader. */
 #include "script.h"
 
 #include "../base/json.h"
@@ -108,7 +108,7 @@ static bool is_fitter(const struct script *s, unsigned a, unsigned than)
     return can_lead && (more > 0 || (more == 0 && s->id[a] > s->id[than]));
 }
 
-/* Lets the first leader win while the fitter members are down; they start at `calm`. */
+/* Lets the first leader win while the fitter members are down; those start at `calm`. */
 static void write_alone(const struct script *s, elect_set fitter, uint64_t calm)
 {
     scenario_write_set(&s->writer, SETTING_DOWN, fitter);
@@ -131,8 +131,8 @@ static void write_handover(const struct script *s, unsigned best, uint64_t calm)
 
 /* Makes the first leader lead, even if there are fitter members. If the other members are a
  * majority, the fitter ones start only when it leads. Otherwise the fittest member hands over to
- * it, and the rest waits for forty leases, until the penalty of that resignation has decayed.
- * Returns when the rest can happen. */
+ * it, and the rest of the script waits for forty leases, until the penalty of that resignation has
+ * decayed. Returns when the rest of the script can begin. */
 static uint64_t write_first(const struct script *s)
 {
     unsigned best = s->f->first;
