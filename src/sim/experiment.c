@@ -146,8 +146,8 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p)
 
 /*
  * The leader that all processes follow may be dead, and must be suspected. The next election may
- * meet processes that are still busy with an older one, whose timers run out first. A process that
- * the election left out may challenge the announced leader once.
+ * meet processes that are still busy with an older election, whose timers must expire first. A
+ * process that the election left out may challenge the announced leader once.
  */
 uint64_t experiment_bound(const struct elect_config *c)
 {

@@ -1,7 +1,7 @@
 /*
  * An experiment: settings, the processes that begin an election, and faults. It can be played any
- * number of times, each time with the dice of another seed. Run r of many uses seed + r, so that
- * each run can be repeated alone.
+ * number of times, each time with the dice of another seed. When there are many runs, run r uses
+ * seed + r, so that each run can be repeated alone.
  */
 #ifndef ELECT_SIM_EXPERIMENT_H
 #define ELECT_SIM_EXPERIMENT_H
@@ -14,9 +14,9 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* it is played many times; the detector is then on by default if there are faults */
+    bool many; /* played many times; if there are faults, the detector is then on by default */
     struct numbers begin;
-    uint32_t crash_rate; /* in parts of DICE_CERTAIN: crash in the first 4T, recover later */
+    uint32_t crash_rate; /* as a fraction of DICE_CERTAIN: crash in the first 4T, recover later */
     unsigned faults;
     struct {
         enum fault_kind kind;
@@ -26,8 +26,8 @@ struct experiment {
 
 void experiment_init(struct experiment *e);
 
-/* Returns false with a complaint if the experiment is not possible. The other functions require
- * that it is. */
+/* Returns false with a complaint if the experiment is not possible. The other functions require a
+ * possible one. */
 bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 

@@ -1,8 +1,8 @@
 /*
- * The lab: the algorithm files of the core, for millions of processes. This is the second
- * implementation of the vocabulary: 32-bit numbers, ranges instead of bit sets, links that lose
- * nothing. A hop therefore needs no acknowledgement, the ring timer never starts, and nothing is
- * passed on twice. A dead successor is skipped immediately; it is counted as a failed hop, but
+ * The lab runs the algorithm files of the core for millions of processes. It is the second
+ * implementation of the vocabulary, with 32-bit numbers, ranges instead of bit sets, and links that
+ * lose nothing. A hop therefore needs no acknowledgement, the ring timer never starts, and nothing
+ * is passed on twice. A dead successor is skipped immediately; it is counted as a failed hop, but
  * costs no time.
  *
  * Include this, then an algorithm file, then lab_loop.h.

@@ -14,8 +14,8 @@ static void lab_deliver(struct lab *lab, const struct lab_message *m)
     }
 }
 
-/* Runs the timers that are due, in the order in which they were started: of two that are due
- * together the longer one was started first, and it is the later one in the list of timers. */
+/* Runs the timers that are due, in the order in which they were started. If two timers are due at
+ * the same time, the longer one was started first; it comes later in the list of timers. */
 static void lab_alarms(struct lab *lab)
 {
     for (unsigned t = LAB_TIMERS; t-- > 0;) {

@@ -34,7 +34,7 @@ struct lab_alarm {
     uint32_t number;
 };
 
-struct lab_alarms { /* of one duration: the first one started runs out first */
+struct lab_alarms { /* timers of one duration: the first to be started expires first */
     struct lab_alarm *alarm;
     uint32_t head, count, room;
 };
@@ -43,10 +43,10 @@ struct lab {
     struct lab_node *node; /* by place on the ring; bully: by number */
     uint32_t *successor;   /* place -> next live place; NULL if all processes are up */
     uint64_t
-        *last_due; /* per link, with random delays, because links keep the order; otherwise NULL */
+        *last_due; /* by link, with random delays, because links keep the order; otherwise NULL */
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
     struct lab_alarms alarms[LAB_TIMERS];
-    uint64_t (*timers)[LAB_TIMERS]; /* number -> when they run out; 0: not running; bully only */
+    uint64_t (*timers)[LAB_TIMERS]; /* number -> when they expire; 0: not running; bully only */
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     uint32_t slot; /* the bucket of the current time */
@@ -64,7 +64,7 @@ struct lab_result {
     double seconds; /* of the election alone, without the set-up */
 };
 
-/* Reports from time to time how many messages were delivered. */
+/* Reports now and then how many messages were delivered. */
 typedef void lab_progress(uint64_t delivered);
 
 /* Returns false with a complaint if the lab cannot run this experiment. */
@@ -119,8 +119,8 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
                  .to = next, .value = origin, .type = (type - ELECT_FIRST_MESSAGE) & 15});
 }
 
-/* Sends to all numbers from `first` to before `end`, except the sender. If all copies have one
- * delay, they travel as one message. */
+/* Sends to all numbers from `first` up to but not including `end`, except the sender. If all copies
+ * have the same delay, they travel as one message. */
 static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
                             uint32_t end)
 {

@@ -1,4 +1,4 @@
-/* See shrink.h. A trial plays the kept moments of a trace in a world of its own. Moments that the
+/* See shrink.h. A trial plays the kept moments of a trace in a separate world. Moments that the
  * violation does not need are left out, first in large chunks, then one by one. */
 #include "shrink.h"
 
@@ -14,8 +14,8 @@
 
 /* ---- recording ---- */
 
-/* Returns false for the faults that only decide which messages arrive and when: the recorded
- * arrivals show that already. */
+/* Returns false for faults that only decide which messages arrive and when, because the recorded
+ * arrivals already show this. */
 static bool matters(enum fault_kind kind)
 {
     return kind != FAULT_CUT && kind != FAULT_ONE_WAY && kind != FAULT_HEAL &&
@@ -51,9 +51,9 @@ void shrink_free(struct shrink_trace *trace) { free(trace->moment); }
 /* ---- playing the kept moments ---- */
 
 /*
- * The latest messages of one type from one process to another. A message is identified by its age,
- * the number of messages of its kind that were sent after it, because terms and rounds change when
- * earlier moments are left out.
+ * The latest messages of one type from one process to another. Terms and rounds change when earlier
+ * moments are left out, so a message is identified by its age: the number of messages of its kind
+ * that were sent after it.
  */
 struct mail {
     uint32_t count;
@@ -77,7 +77,7 @@ static void clear_post(struct post *p)
             p->mail[i]->count = 0;
 }
 
-/* Drops the messages to the former life of a process: they can no longer arrive. */
+/* Drops the messages to the former life of a process, because they can no longer arrive. */
 static void forget_mail(struct post *p, uint8_t to)
 {
     for (uint8_t from = 0; from < p->n; from++)
@@ -150,8 +150,8 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-/* Returns the property that breaks the promise in this world, or PROPERTY_COUNT if the promise
- * holds. */
+/* Returns the property whose violation breaks the promise in this world, or PROPERTY_COUNT if the
+ * promise holds. */
 static enum property breaks(const struct world *w, enum storm_promise promise)
 {
     static const struct {
@@ -177,7 +177,7 @@ struct trial {
     bool *kept;     /* by moment */
     uint64_t steps; /* of all trials */
     size_t end;     /* the index after the moment that shows the violation */
-    bool first;     /* the whole trace is played: note the ages of messages */
+    bool first;     /* if the whole trace is played: note the ages of messages */
     bool last;      /* the shrunk trace is played: note the messages that have these ages now */
 };
 
@@ -231,7 +231,7 @@ static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
         trace->moment[i].time -= by;
 }
 
-/* Returns true if the promise is still broken without these moments, which are then left out. */
+/* Returns true, and leaves these moments out, if the promise is still broken without them. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
     size_t n = t->trace->count;
@@ -245,7 +245,8 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* Tries to leave out each chunk, first with the time that it took, then without. */
+/* Tries to leave out each chunk, first together with the time that it took, then without that
+ * time. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
     struct shrink_trace *trace = t->trace;

@@ -1,5 +1,5 @@
 /*
- * Shrinks a violation that a storm found: records everything up to the violation, step by step,
+ * Shrinks a violation that a storm found: records everything up to the violation step by step,
  * leaves out the moments that the violation does not need, and writes the rest as a scenario.
  */
 #ifndef ELECT_SIM_SHRINK_H
@@ -33,8 +33,8 @@ struct shrink_trace {
 void shrink_note(void *context, const struct world *w, const struct happening *h);
 void shrink_free(struct shrink_trace *trace);
 
-/* Leaves out as many moments as it can. Returns false if the trace does not show that promise
- * broken. */
+/* Leaves out as many moments as it can. Returns false if the trace does not show that the promise
+ * is broken. */
 bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
                    const volatile int *interrupted);
 

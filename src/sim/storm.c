@@ -1,5 +1,5 @@
-/* See storm.h. All choices of a storm come from its own dice, so its seed is enough to repeat
- * it. */
+/* See storm.h. All choices of a storm come from its own dice, so the seed alone repeats the
+ * storm. */
 #include "storm.h"
 
 #include <string.h>
@@ -16,10 +16,10 @@ struct storm {
     enum storm_beyond beyond;
     uint32_t kinds;              /* the kinds of faults of this seed: set of 1 << storm_fault */
     uint64_t every;              /* ticks between faults, on average */
-    elect_term token[ELECT_MAX]; /* by process: the token that it leads with, or 0 */
+    elect_term token[ELECT_MAX]; /* by process: the token with which it leads, or 0 */
     struct flight heard[REMEMBERED];
     unsigned heards;
-    uint64_t moves; /* counted for each seed: a seed must not depend on the seeds before it */
+    uint64_t moves; /* counted for each seed, so that it does not depend on earlier seeds */
 };
 
 const char *const storm_beyond_words[STORM_BEYONDS] = {"none", "clocks", "disks"};
@@ -90,8 +90,8 @@ static void office_begins(struct storm *s, uint8_t rank)
             broken(s, STORM_P3, rank, other);
 }
 
-/* Judges all claims since the last call. That a token is larger than all tokens before it is part
- * of P2 only while clocks keep their bound. */
+/* Judges all claims since the last call. P2 requires each token to be larger than all earlier
+ * tokens only while clocks keep their bound. */
 static void judge_claims(struct storm *s, uint8_t rank)
 {
     unsigned wrong = s->w->broken;
@@ -144,7 +144,7 @@ static void cut(struct storm *s)
     fault(s, STORM_CUT, &f);
 }
 
-/* Two of three clocks are as wrong as the bound allows, the others less. */
+/* Two of three clocks are as wrong as the bound allows, the others are less wrong. */
 static int64_t rate(struct storm *s)
 {
     int64_t most = s->w->config.drift;
@@ -154,7 +154,7 @@ static int64_t rate(struct storm *s)
     return (int64_t)below(s, 2 * (uint64_t)most + 1) - most;
 }
 
-/* Returns the length of a short stall, or of one that may outlast a lease. */
+/* Returns the length of a stall: a short one, or one that may outlast a lease. */
 static int64_t stall(struct storm *s)
 {
     uint64_t lease = s->w->config.lease;
@@ -186,8 +186,8 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
-/* Tells the leader to hand over to its heir, or to a random process. Sometimes its host tells it to
- * stand aside first, as it does when the work has failed. */
+/* Tells the leader to hand over to its heir, or to a random process. Sometimes the leader's host
+ * first tells the leader to stand aside, as a host does when the work has failed. */
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
@@ -200,8 +200,8 @@ static void resign(struct storm *s)
     fault(s, STORM_RESIGN, &f);
 }
 
-/* Gives an order to resign, mostly to the leader, for its latest term or one of the two before;
- * sometimes twice. */
+/* Gives an order to resign, usually to the leader, for its latest term or one of the two terms
+ * before it; sometimes gives the order twice. */
 static void order(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -214,14 +214,14 @@ static void order(struct storm *s, uint8_t rank)
         fault(s, STORM_ORDER, &f);
 }
 
-/* Returns true while the first write after a readmission is under way: a crash may lose the state
- * again. */
+/* Returns true while the first write after a readmission is under way, when a crash may lose the
+ * state again. */
 static bool may_forget(const struct world *w, uint8_t rank)
 {
     return w->disk[rank].done > w->now && w->disk[rank].before.incarnation == 0;
 }
 
-/* Returns the processes that have no state, or may lose it by a crash now. */
+/* Returns the processes that have no state, or would lose it if they crashed now. */
 static elect_set lost(const struct storm *s)
 {
     elect_set set = 0;
@@ -264,7 +264,7 @@ static void recover(struct storm *s, uint8_t rank)
           &(struct fault){.kind = forgot ? FAULT_READMIT : FAULT_RECOVER, .rank = rank});
 }
 
-/* Returns the error of a clock that runs up to twice as fast, or half as fast, as it should. */
+/* Returns the error of a clock that runs between half and twice as fast as it should. */
 static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
 /* Sends an old message again, however late. */
@@ -325,7 +325,7 @@ static void strike(struct storm *s)
     case STORM_WEATHER: weather(s); return;
     case STORM_LEASE: change_lease(s); return;
     case STORM_REPLAY: replay(s); return;
-    case STORM_GARBLE: return; /* is part of the weather */
+    case STORM_GARBLE: return; /* weather() sets this */
     case STORM_ROLLBACK:
     case STORM_WIPE: /* only the disk of a process that is down can be changed */
         fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
@@ -396,8 +396,8 @@ static bool majority_of(elect_set some, elect_set voters)
     return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
 }
 
-/* Chooses the processes that are up and connected in the calm: usually all, now and then only a
- * majority. The others are cut off, and may be down. */
+/* Chooses the processes that are up and connected in the calm: usually all of them, now and then
+ * only a majority. The others are cut off, and may be down. */
 static elect_set survivors(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config);
@@ -411,7 +411,8 @@ static elect_set survivors(struct storm *s)
     return enough ? chosen : all;
 }
 
-/* Resumes elections where they are paused. Returns true if they were paused anywhere. */
+/* Resumes elections at every process where they are paused. Returns true if there was such a
+ * process. */
 static bool resume(struct storm *s)
 {
     bool paused = false;
@@ -473,7 +474,7 @@ static void calm(struct storm *s)
     mend(s, survivors(s));
     uint64_t began = last_stall(s->w);
     bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
-    if (late && resume(s)) { /* a process heard of a pause only after that */
+    if (late && resume(s)) { /* a process heard of a pause only after elections were resumed */
         began = s->w->now;
         late = pass(s, began + storm_bound(&s->w->config), world_settled);
     }
@@ -497,19 +498,19 @@ static uint64_t round_trip(const struct elect_config *c)
     return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
 }
 
-/* Checks that a leader that all processes follow keeps its office once the effects of the storm are
- * over. */
+/* Checks that once the effects of the storm are over, a leader that all processes follow keeps its
+ * office. */
 static void lull(struct storm *s)
 {
     const struct elect_config *c = &s->w->config;
     uint64_t lease = c->lease;
-    /* A process that may preempt waits until penalties, its own and those of others, are
+    /* A process that may preempt waits until its own penalties and those of others are
      * forgotten. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    /* A pause that was lost with the disks may return with a late message. */
+    /* A pause that was lost with the disks may come back in a late message. */
     if (s->beyond == STORM_DISKS && resume(s))
         return;
     if (token == 0 || token != token_in_force(s))
@@ -518,15 +519,15 @@ static void lull(struct storm *s)
 
 /*
  * The leases and guards of the voters end first. Then the nominated process sends two rounds and
- * writes twice. A candidate may have been refused before, and wait; and other processes may be
- * nominated meanwhile.
+ * writes twice. The candidate may have been refused before, so that it waits, and other processes
+ * may be nominated in the meantime.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {
     const uint64_t million = 1000000;
     uint64_t suspicion = c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     uint64_t by_their_clocks = 10 * (uint64_t)c->lease + 8 * (suspicion + round_trip(c));
-    return by_their_clocks * million / (million - c->drift); /* the clocks may be slow */
+    return by_their_clocks * million / (million - c->drift); /* because the clocks may be slow */
 }
 
 /* Draws the kinds of faults of this seed. */
@@ -540,7 +541,7 @@ static uint32_t draw_kinds(struct storm *s)
         kinds &= ~clocks;
     if (s->beyond != STORM_DISKS)
         kinds &= ~disks;
-    else /* a process that forgets a change of the membership may never agree with the others */
+    else /* a process that forgot a change of the membership may never agree with the others */
         kinds &= ~(1u << STORM_MEMBERS);
     return kinds;
 }

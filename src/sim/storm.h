@@ -1,7 +1,7 @@
 /*
  * A storm over a cluster with a mandate: random faults of many kinds, then calm, again and again.
  * Each seed draws which kinds of faults occur and how often (swarm testing). The promises are
- * checked all the time; each calm also checks that there is a leader again in time.
+ * checked all the time; each calm also checks that there is a leader again within a bound.
  */
 #ifndef ELECT_SIM_STORM_H
 #define ELECT_SIM_STORM_H
@@ -9,7 +9,7 @@
 #include "../model/play.h"
 #include "../model/setup.h"
 
-/* Recoveries and healing, which follow crashes and cuts, are counted too. */
+/* Recoveries and healing, which follow crashes and cuts, are counted, too. */
 #define STORM_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVERY, "recovery")                                                                        \
@@ -56,7 +56,7 @@ enum storm_beyond {
 };
 extern const char *const storm_beyond_words[STORM_BEYONDS];
 
-/* The promises of docs/guarantees.md, each with its violation in words. */
+/* The promises of docs/guarantees.md, each with a text that describes its violation. */
 #define STORM_PROMISES(X)                                                                          \
     X(P1, "P1", "two leaders in one term")                                                         \
     X(P2, "P2", "a token that is not larger than the one before")                                  \
@@ -94,7 +94,7 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
-/* Runs the storms of a seed for so many ticks, and adds them to the report. `play` may have a
+/* Runs the storms of a seed for this many ticks, and adds them to the report. `play` may have a
  * listener. */
 void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
                uint64_t ticks, struct play *play, const volatile int *interrupted,

@@ -34,7 +34,7 @@ static uint64_t between(struct troubled *t, uint64_t least, uint64_t most)
     return least + dice_below(&t->dice, most - least + 1);
 }
 
-/* Lets time pass, and counts changes of leader and the time without one. */
+/* Lets time pass, and counts the changes of leader and the time without a leader. */
 static void pass(struct troubled *t, uint64_t until)
 {
     struct world *w = t->w;
