@@ -1,20 +1,21 @@
 /*
- * Judges the two properties that need all worlds: can agreement be reached from every world, and
+ * Judges the two properties that concern all worlds: can agreement be reached from every world, and
  * does every election end?
  *
- * ends.c marks the worlds from which every history ends, which are most of them. This file takes
- * the others apart into their strongly connected components, without further faults and new
+ * ends.c marks the worlds from which every history ends; most worlds are of this kind. This file
+ * divides the other worlds into strongly connected components, without further faults and new
  * elections (Tarjan 1972, with one number for each world: Pearce 2016). The successors of a
- * component are complete before the component is. One walk therefore tells for every world whether
- * it reaches agreement (some successor does) and whether it ends (all successors do).
+ * component are complete before the component is complete. One walk therefore tells for every world
+ * whether it can reach agreement (some successor can) and whether its histories end (those of all
+ * successors do).
  *
- * A history that does not end can go on forever, but only fair histories count: see struct due. A
- * component with a cycle is a violation if all of the following holds. Inside the component, at
- * least one message is received from every sender whose messages are there in all of its worlds.
- * Every timer that runs in all of its worlds, and may run out in one of them, runs out or is
- * started again inside. Every healing, hearing or missing that is possible in one of them happens
+ * A history that does not end goes on forever, but only fair histories count: see struct due. A
+ * component with a cycle is a violation if all of the following are true. If all its worlds have
+ * messages from a sender, at least one such message is received inside the component. If a timer
+ * runs in all its worlds, and may expire in one of them, the timer expires or is started again
+ * inside. If a healing, a hearing or a missing is possible in one of its worlds, that move happens
  * inside. If such a move only leads out of the component, the worlds where it is possible are
- * avoided, and the rest of the component is taken apart again.
+ * avoided, and the rest of the component is divided again.
  */
 #include "explorer.h"
 
@@ -23,7 +24,7 @@
 
 struct frame {
     uint32_t world, index;
-    uint32_t first, next; /* its successors in `edge`; the next one to be looked at */
+    uint32_t first, next; /* its successors in `edge`; the next successor to be visited */
     bool root, reaches, ends;
     bool again; /* it has an edge to itself */
 };
@@ -63,7 +64,7 @@ struct inside {
     struct whole *g;
     struct due could, did;
     uint8_t runs[SPACE_MAX];  /* by process: timers that run in every world */
-    uint16_t mail[SPACE_MAX]; /* by process: senders whose messages are there in every world */
+    uint16_t mail[SPACE_MAX]; /* by process: senders with messages in every world */
 };
 
 void due_note(struct due *d, const struct move *move)
@@ -82,7 +83,7 @@ void due_note(struct due *d, const struct move *move)
 }
 
 /* Finds the moves that are possible and must happen, but never happen inside. Returns false if
- * there are none. */
+ * there are no such moves. */
 static bool put_off(const struct inside *in, struct due *rest)
 {
     const struct due *a = &in->could, *b = &in->did;
@@ -145,7 +146,7 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
     g->again = true;
 }
 
-/* Returns true if messages are there in every world and never received. */
+/* Returns true if a sender has messages in every world, and none of them is ever received. */
 static bool mail_waits(const struct inside *in)
 {
     for (unsigned k = 0; k < in->g->x->asked->question.config.n; k++)
@@ -220,8 +221,8 @@ static void enter(struct whole *g, uint32_t world)
     f->reaches = quiet && (seen.agreed || seen.highest == ELECT_NOBODY);
 }
 
-/* Completes the component of a root: all worlds on the stack that were found after the root belong
- * to it. */
+/* Completes the component of a root. All worlds on the stack that were found after the root belong
+ * to this component. */
 static void complete(struct whole *g, const struct frame *f)
 {
     uint32_t first = g->depth;

@@ -68,7 +68,7 @@ static uint32_t find(const struct world *w, unsigned from, unsigned to,
     return found;
 }
 
-/* Loses the messages in flight to dead processes or across a cut: the search lost them
+/* Loses the messages in flight to dead processes or across a cut, because the search lost them
  * immediately. */
 static void clear_the_way(struct counterexample *w)
 {
@@ -217,7 +217,7 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
     }
 }
 
-/* Begins the world that plays along with the counterexample. */
+/* Creates the world that plays along with the counterexample. */
 static void begin(struct counterexample *w, const struct question *q)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};

@@ -1,6 +1,6 @@
 /*
- * Writes a counterexample as the steps of a scenario file, which `elect sim` replays step for step.
- * While the steps are written, a world plays along to tell which messages are in flight.
+ * Writes a counterexample as the steps of a scenario file, which `elect sim` replays. While the
+ * steps are written, a world plays them, to tell which messages are in flight.
  */
 #ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
 #define ELECT_VERIFY_COUNTEREXAMPLE_H

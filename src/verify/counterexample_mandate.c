@@ -1,7 +1,8 @@
 /*
  * Counterexamples under a mandate. The search guesses some inputs of a process, and the scenario
- * performs them by hand: times come due, all voters assent. The search leaves out events that can
- * only forbid a step, and the scenario has to spell them out: leases end.
+ * performs them by hand: for example, times come due, and all voters assent. The search leaves out
+ * events whose absence can only forbid a step, such as the end of a lease, and the scenario has to
+ * spell them out.
  */
 #include "counterexample.h"
 
@@ -17,7 +18,7 @@ static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_na
     counterexample_fault(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
-/* With clocks of any kind no grant stands in the way of another one: ends the leases. */
+/* Ends the leases, because with clocks of any kind no grant prevents another. */
 static void write_no_lease(struct counterexample *w, uint8_t rank)
 {
     if (w->space->question.clocks != CLOCKS_ANY)
@@ -28,7 +29,7 @@ static void write_no_lease(struct counterexample *w, uint8_t rank)
         write_due(w, rank, ELECT_GUARD);
 }
 
-/* Lets a leader whose office is over notice that immediately, as in the search. */
+/* Lets a leader immediately notice that its office is over, as in the search. */
 static void write_ends(struct counterexample *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
@@ -41,8 +42,8 @@ static void write_ends(struct counterexample *w)
 /* ---- messages ---- */
 
 /* Returns true if a message belongs to the nth round of its term. The search numbers the rounds of
- * each term from 2 on, the world those of an incarnation. Messages that were delivered are still in
- * flight here, so the earlier rounds can be counted. */
+ * each term from 2 on; the world numbers the rounds of an incarnation. Messages that were delivered
+ * are still in flight here, so the earlier rounds can be counted. */
 static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
 {
     uint64_t earlier = 0; /* set of rounds */
@@ -80,7 +81,7 @@ static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
     return WORLD_MAX_FLIGHTS;
 }
 
-/* Delivers a copy, and keeps the message in flight, because it may arrive again. */
+/* Delivers a copy of the message, which stays in flight because it may arrive again. */
 static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
                            const struct elect_message *m)
 {
@@ -164,7 +165,8 @@ static void write_resignation(struct counterexample *w, const struct move *m)
                          &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
-/* Changes the membership. The step names only the process, because the world knows the leader. */
+/* Changes the membership. The step names only the added or removed process, because the world knows
+ * the leader. */
 static void write_change(struct counterexample *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
@@ -193,7 +195,7 @@ static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name n
            waits(w, rank, name);
 }
 
-/* Lets the clocks advance. Clocks of voters are faster, so leases and guards end that ended in the
+/* Advances the clocks. The clocks of voters run faster, so the same leases and guards end as in the
  * search. */
 static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {

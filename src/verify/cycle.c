@@ -1,13 +1,13 @@
 /*
  * Finds a continuation of a bad world that shows the violation.
  *
- * For an election that never ends: a closed walk inside the component that can go on forever, in
- * which every move happens that must happen. Every timer that may run out does so on the way, is
- * started again, or is not running somewhere. Messages of every sender are received, or there are
- * none somewhere. Every healing, hearing or missing that is possible happens.
+ * If an election never ends, this is a closed walk inside the component that can go on forever.
+ * Every move that must happen occurs on the walk: every timer that may expire does so, is started
+ * again, or does not run in some world; from every sender a message is received, or some world has
+ * none; every healing, hearing or missing that is possible happens.
  *
- * If no agreement is possible in any future: one of these futures, until it is at rest or returns
- * to an earlier world.
+ * If no future reaches agreement, it is one of these futures, up to a world at rest or to the
+ * return to an earlier world.
  */
 #include "explorer.h"
 
@@ -19,16 +19,16 @@ struct walk {
     const uint32_t *number; /* by world: its component */
     uint32_t component;
     struct due done; /* the moves that have happened, or need not happen */
-    /* The search for the next such move: from where each world was reached, and the worlds to be
-     * visited. */
+    /* The search for the next such move: the world from which each world was reached, and the
+     * worlds to visit. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
-    bool found, any; /* true: any new move is a goal; false: the way home */
+    bool found, any; /* true: any new move is a goal; false: the start is the goal */
 };
 
 #define UNSEEN UINT32_MAX
 
-/* Adds to `d` a move, and the moves that need not happen in the world that it leads to. */
+/* Adds to `d` a move, and the moves that need not happen in the world to which it leads. */
 static void add(const struct walk *w, const struct move *move, const struct row *to, struct due *d)
 {
     due_note(d, move);
@@ -70,7 +70,8 @@ static bool append(struct explorer *x, uint32_t world)
     return true;
 }
 
-/* Appends the worlds on the way from `start`, each reached from the one before, then the goal. */
+/* Appends the worlds on the way from `start`, each reached from the previous world, then the
+ * goal. */
 static bool append_way(struct walk *w, uint32_t start)
 {
     uint32_t length = 0;

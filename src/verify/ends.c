@@ -2,10 +2,11 @@
  * Finds the worlds from which every history ends, without further faults and new elections.
  *
  * Each thread walks depth first. A world ends if all of its successors end. It does not end if a
- * successor does not end or is on the current path, which is a cycle. So every world that the walk
- * leaves is judged for good, and its mark spares the other threads the same walk. Two threads may
- * judge the same world; they find the same. The worlds are taken from the last level to the first,
- * because the successors of a world are on the next level most of the time, and marked already.
+ * successor does not end, or if a successor is on the current path, because that is a cycle. So the
+ * judgement of every world that the walk leaves is final, and its mark spares the other threads the
+ * same walk. If two threads judge the same world, they come to the same result. The worlds are
+ * taken from the last level to the first, because the successors of a world are usually on the next
+ * level, and therefore already marked.
  */
 #include "explorer.h"
 
@@ -21,7 +22,7 @@ struct step {
 struct walk {
     struct worker *worker;
     struct explorer *x;
-    unsigned char *way; /* a bit for each world: it is on the current path */
+    unsigned char *way; /* a bit for each world, set while it is on the current path */
     struct step *step;
     uint32_t *edge;
     uint32_t steps, step_room, edges, edge_room;
@@ -106,7 +107,7 @@ static void walk_from(struct walk *w, uint32_t world)
             leave(w);
             continue;
         }
-        uint32_t to = w->edge[s->next]; /* it is looked at again when its walk is over */
+        uint32_t to = w->edge[s->next]; /* visited again when its own walk is over */
         unsigned mark = mark_of(w, to);
         if (mark == 0 && !on_the_way(w, to)) {
             enter(w, to);
@@ -118,8 +119,8 @@ static void walk_from(struct walk *w, uint32_t world)
     }
 }
 
-/* Takes the last worlds that no thread has taken yet, of any owner. Returns false if there are no
- * more. */
+/* Takes the last worlds, of any owner, that no thread has taken yet. Returns false if there are
+ * none left. */
 static bool take_last(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                       uint32_t *to)
 {

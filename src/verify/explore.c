@@ -1,4 +1,4 @@
-/* The search: explores breadth first, level by level, and judges every world that it finds. */
+/* The search explores breadth first, level by level, and judges every world that it finds. */
 #include "explorer.h"
 
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void post(void *worker, const struct move *move, const struct row *row)
     explorer_note(w, row);
 }
 
-/* Takes the next worlds of this level, of any owner. Returns false if there are no more. */
+/* Takes the next worlds of this level, of any owner. Returns false if there are none left. */
 static bool next_chunk(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                        uint32_t *to)
 {
@@ -248,7 +248,7 @@ static void go_on(struct explorer *x)
 }
 
 /* Returns true if a thread has worlds for which the store has no room. All threads must then help
- * to move its content to a larger table. */
+ * to move the content of the store to a larger table. */
 static bool make_room(struct explorer *x)
 {
     uint64_t waiting = 0;
@@ -284,8 +284,8 @@ static void search(struct worker *w)
 
 /* ---- threads ---- */
 
-/* The first function of each thread. Threads wait at the gate until all of them have been started
- * or one could not be. */
+/* The first function of each thread. Threads wait at the gate until all of them have been started,
+ * or until one could not be started. */
 static void *come(void *worker)
 {
     struct worker *w = worker;
@@ -461,8 +461,8 @@ void explore_free(struct space *space, struct outcome_of_exploration *out)
     space_free(space);
 }
 
-/* Several threads find one of the shortest bad histories by chance, but one thread always finds the
- * same. So one thread searches again, up to that depth. */
+/* Which of the shortest bad histories several threads find depends on chance, but a single thread
+ * always finds the same one. So one thread searches again, up to that depth. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out)
 {

@@ -1,5 +1,5 @@
-/* Explores every possible history of a small cluster, breadth first, so that it finds a shortest
- * bad history. */
+/* Explores every possible history of a small cluster, breadth first, so that the first bad history
+ * that it finds is a shortest one. */
 #ifndef ELECT_VERIFY_EXPLORE_H
 #define ELECT_VERIFY_EXPLORE_H
 
@@ -38,10 +38,10 @@ struct outcome_of_exploration {
     double seconds;
     enum property worst; /* the property that the history violates, if any */
     unsigned moves;
-    unsigned after;    /* how many of them follow the bad world, to show the violation */
-    unsigned loop;     /* how many of them, at the end, can be repeated forever */
+    unsigned after;    /* how many moves follow the bad world, to show the violation */
+    unsigned loop;     /* how many moves, at the end, can be repeated forever */
     struct move *move; /* the shortest bad history */
-    struct row *row;   /* its worlds: moves + 1 of them */
+    struct row *row;   /* its worlds, one more than its moves */
 };
 
 /* Returns false if there is not enough memory to begin. `space` remains valid for the caller, which

@@ -6,7 +6,7 @@
 #include "explore.h"
 #include "store.h"
 
-#define EXPLORER_CHUNK 256 /* worlds that a thread expands before their successors are put away */
+#define EXPLORER_CHUNK 256 /* worlds that a thread expands before it stores their successors */
 
 struct explorer;
 
@@ -21,7 +21,7 @@ struct worker {
     unsigned char *way;           /* a bit for each world, for mark_ends */
     uint32_t *level;              /* where each level begins among the worlds of this thread */
     uint32_t level_end;           /* where the level that is being expanded ends */
-    STORE_APART atomic_uint next; /* the next of these worlds, for any thread to expand */
+    STORE_APART atomic_uint next; /* the next of these worlds to be expanded, by any thread */
 };
 
 struct explorer {
@@ -47,12 +47,12 @@ struct explorer {
     atomic_bool cyclic;      /* a world has MARK_CYCLES */
 };
 
-/* Findings about one world, without further faults and new elections. */
+/* Findings about one world, assuming no further faults or new elections. */
 enum mark {
     MARK_REACHES = 1, /* it can lead to agreement, or to rest without live processes */
     MARK_ENDS = 2,    /* every history from here ends */
     MARK_CYCLES = 4,  /* some history from here can go on forever */
-    MARK_AVOIDED = 8  /* left out when its component is taken apart again */
+    MARK_AVOIDED = 8  /* left out when its component is divided again */
 };
 
 struct observation {
@@ -63,34 +63,34 @@ struct observation {
 
 /* Runs `work` in every thread. Returns false if the threads could not be started. */
 bool explorer_together(struct explorer *x, void (*work)(struct worker *w));
-/* Notes a successor that the worker will look up or store. Returns false and sets a bound if there
- * is no memory. */
+/* Records a successor, which the worker will later look up or store. Returns false and sets a bound
+ * if there is no memory. */
 bool explorer_note(struct worker *w, const struct row *row);
 void explorer_give_up(struct explorer *x, enum bound why);
 
 unsigned explorer_depth(const struct explorer *x, uint32_t world); /* moves from the first world */
 struct observation explorer_look(const struct space *s, const struct row *row);
-/* Returns true if no process has begun an election and none can fail: there is no election to
- * judge. */
+/* Returns true if no process has begun an election and none can fail, so that there is no election
+ * to judge. */
 static inline bool explorer_untouched(const struct space *s, const struct row *row)
 {
     return row->begun == 0 && !s->watched;
 }
 bool explorer_interrupted(const struct explorer *x);
-/* Returns where the worlds of a level end among those of this owner. */
+/* Returns where the worlds of a level end among the worlds of this owner. */
 uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned owner);
 
 /* Judges eventually-leader and termination when all worlds are known. Returns false and sets a
  * bound if it could not finish. */
 bool judge_whole(struct explorer *x);
-/* Marks every world with MARK_ENDS, and with MARK_REACHES if that holds, or else with MARK_CYCLES.
+/* Marks every world with MARK_ENDS, and with MARK_REACHES if it applies, or else with MARK_CYCLES.
  * Returns false and sets a bound if it could not finish. `worlds` is more than the largest number
  * of a world. */
 bool mark_ends(struct explorer *x, size_t worlds);
 
 /*
- * Both put the worlds that follow a bad world into x->after. They return false if memory or time
- * ran out.
+ * The next two functions put the worlds that follow a bad world into x->after. They return false if
+ * memory or time ran out.
  *
  * find_lasso starts at a world that can go on forever, and returns to it; `number` maps each world
  * to its component.
@@ -101,9 +101,9 @@ bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint3
 bool find_dead_end(struct explorer *x, uint32_t world);
 
 /* The moves that must happen in a fair history that goes on forever; unfair histories do not count.
- * A timer that runs, and may run out now and then, must run out unless it is started again. A
- * message must arrive. A move that is possible again and again must happen: a cut heals, a leader
- * is heard or missed. */
+ * A timer that runs, and may expire now and then, must expire unless it is started again. A message
+ * must arrive. A move that is possible again and again must happen: a cut heals, a leader is heard
+ * or missed. */
 struct due {
     uint8_t timer[SPACE_MAX]; /* by process: set of ELECT_TIMER_BIT */
     uint16_t mail[SPACE_MAX]; /* by process: the senders of its messages */

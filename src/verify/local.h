@@ -8,7 +8,8 @@
 struct local {
     struct elect_node node;
     uint64_t up;
-    /* Only under a mandate. Without one, all that a node saves is on its disk immediately. */
+    /* Used only under a mandate. Without a mandate, everything that a node saves is on its disk
+     * immediately. */
     struct elect_saved disk;
     struct claims claims;
     uint64_t broken; /* violations of its claims */
@@ -16,13 +17,13 @@ struct local {
 
 /* ---- mandate.c ---- */
 
-/* Performs what happens to a process under a mandate. Returns false if its terms are beyond the
- * bounds. */
+/* Performs an event of a process under a mandate. Returns false if the terms of the process exceed
+ * the bounds. */
 bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
                   struct local *l, struct elect_output *out);
 void mandate_settle(const struct question *q, struct local *l);
-/* Returns true if this message can no longer have an effect on the process, or has none while
- * `other` is in the mailbox. */
+/* Returns true if this message can no longer affect the process, or cannot affect it while `other`
+ * is in the mailbox. */
 bool mandate_is_dead(const struct local *l, const struct elect_message *m,
                      const struct elect_message *other);
 

@@ -1,30 +1,31 @@
 /*
- * The mandate in the search.
+ * How the search models a mandate.
  *
  * The network is a set: REQUESTs, GRANTs and RELEASEs that were ever sent may arrive at any time,
  * any number of times, or never. All other messages are guessed: at any time a process may win an
- * election, or receive answers that a majority would grant (PREVOTE), that a larger term was
- * promised, or that its own term is over (REFUSE). A restart forgets all that is not on the disk.
+ * election, or may be told that a majority would grant (PREVOTE), that a voter has promised a
+ * larger term, or that its own term is over (REFUSE). A restart forgets everything that is not on
+ * the disk.
  *
- * The time is always 0, and other times are relative to it. With clocks of any kind, no lease or
- * guard prevents a step, and an office may end at any moment. With clocks within the bound, time
- * passes for all processes in ticks. The times on which safety rests (a lease, a guard, an office,
- * when a round was sent) end by the clock. The times on which only progress rests (when to renew,
- * to give up, to try again) may come at any moment.
+ * The present time is always 0, and other times are relative to it. With clocks of any kind, no
+ * lease or guard prevents a step, and an office may end at any moment. With clocks within the
+ * bound, time passes for all processes in ticks. The times on which safety depends (a lease, a
+ * guard, an office, the time at which a round was sent) end by the clock. The times on which only
+ * progress depends (when to renew, to give up, to try again) may come at any moment.
  *
  * Differences that cannot matter are removed, so that there are fewer worlds:
- *  1. State that can only forbid a step is left out: that a term is closed, and that an office or
- *     a guard is over when no process has looked at it.
- *  2. Because the network remembers, a process need not: the GRANTs of a round are counted all
- *     together, each of them twice, or not at all. GRANTs of a term that is neither the latest nor
- *     in force are dropped. So are RELEASEs before the latest of their owner, which has all of
- *     their effects.
- *  3. A certificate is a RELEASE that comes with a request, and is modelled as a RELEASE. So is a
- *     HAND.
+ *  1. State that can only forbid a step is left out, such as that a term is closed, or that an
+ *     office or a guard is over although no process has looked at it.
+ *  2. Because the network remembers messages, a process need not remember them: the GRANTs of a
+ *     round are counted all together, each of them twice, or not at all. GRANTs of a term that is
+ *     neither the latest nor in force are dropped. RELEASEs before the latest one of their owner
+ *     are also dropped, because the latest has all of their effects.
+ *  3. A certificate is a RELEASE that comes with a request; both a certificate and a HAND are
+ *     modelled as a RELEASE.
  *
  * The search therefore does not check the code that guesses replace: how a voter answers a PREVOTE,
  * what a candidate does with a refusal, which leader a process follows. Nor does it check leases of
- * different lengths, or clocks between two ticks. Unit tests and storms do that.
+ * different lengths, or clocks between two ticks. Unit tests and storms check these.
  */
 #include "local.h"
 
@@ -35,9 +36,9 @@
 #define SOME_TIME 1 /* a time that may come at any moment */
 
 /*
- * Rounds of a term have the numbers 2, 3 ...: the first number belongs to the prevote. If a term
- * succeeds another one within one office, its rounds continue with the next numbers, so that both
- * are remembered.
+ * Rounds of a term have the numbers 2, 3 ..., because the first number belongs to the prevote. If a
+ * term succeeds another term within one office, its rounds continue with the next numbers, so that
+ * the rounds of both terms are remembered.
  */
 #define FIRST_ROUND 2
 
@@ -58,7 +59,7 @@ static bool is_lost(const struct question *q, const struct elect_mandate *m, uin
     return first != UINT32_MAX && round >= first + q->max_rounds;
 }
 
-/* ---- equal values for states with the same future ---- */
+/* ---- one value for all states with the same future ---- */
 
 static bool at_any_moment(const struct question *q, enum elect_time_name name)
 {
@@ -89,18 +90,18 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
             *t = NOW;
     }
     for (unsigned i = ELECT_SENT; i < ELECT_TIMES;
-         i++) { /* more than a lease ago makes no difference */
+         i++) { /* a time more than a lease ago makes no difference */
         elect_time lease = q->config.lease;
         if (m->time[i] != ELECT_UNSET && m->time[i] < -lease)
             m->time[i] = -lease;
     }
 }
 
-/* Clears state that is not used again, or that the network has anyway. */
+/* Clears state that is not used again, or that the network remembers anyway. */
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
-    m->candidate.asked = m->seen = 0; /* the terms that it may know of are guessed: see hear_of */
+    m->candidate.asked = m->seen = 0; /* the terms of which it may know are guessed: see hear_of */
     m->candidate.attempts = 0;
     m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
@@ -135,7 +136,7 @@ static void settle_election(struct elect_node *node)
     node->mandate.presence.heir = ELECT_NOBODY;
 }
 
-/* Clears which processes it has heard, and its view of them. */
+/* Clears the processes that it has heard, and its view of them. */
 static void settle_presence(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
@@ -181,8 +182,8 @@ void mandate_settle(const struct question *q, struct local *l)
 
 /* ---- what happens ---- */
 
-/* Loses the first round of an office. If the membership may change, this round is always lost: that
- * can happen anyway, and it leaves a round within the bound for the news of the change. */
+/* Loses the first round of an office. If the membership may change, this round is always lost. Such
+ * a loss can happen anyway, and it leaves a round within the bound for the news of the change. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
     unsigned last = --m->leader.rounds % ELECT_ROUNDS;
@@ -289,7 +290,7 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
     assent(q, l, out);
 }
 
-/* Tells a leader that a voter has promised a larger term, or that its own term is over. */
+/* Tells a leader that a voter has promised a larger term, or that the leader's own term is over. */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {
@@ -298,7 +299,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
         return;
     if (why == ELECT_REFUSED_STALE &&
         (l->node.mandate.leader.term != token || l->node.mandate.leader.handing))
-        return; /* it knows that already, or it makes no difference */
+        return; /* the leader knows that already, or it makes no difference */
     if (why == ELECT_REFUSED_STALE)
         l->node.mandate.leader.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
@@ -358,8 +359,8 @@ static void count_grants(const struct question *q, struct local *l, const struct
             l->node.mandate.leader.round[i].voters &= ~(elect_set)voters;
 }
 
-/* Advances the clocks. A leader has a slow clock, and a voter has a fast one, even in one process:
- * this allows everything that clocks within the bound allow. */
+/* Advances the clocks. A leader has a slow clock and a voter has a fast one, even in one process.
+ * This allows everything that clocks within the bound allow. */
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)

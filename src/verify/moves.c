@@ -24,7 +24,7 @@ static bool leads(const struct expander *e, unsigned i)
 }
 
 /* Replaces the seat of process i, and puts its messages into the mailboxes of the receivers that
- * are up and not cut off. */
+ * are up and not cut off from it. */
 static void apply(struct space *s, unsigned up, struct row *next, unsigned i,
                   const struct change *o)
 {
@@ -94,8 +94,8 @@ static bool unheard(const struct expander *e, unsigned i)
            (leader == ELECT_NOBODY || !e->seat[leader]->up || cut_between(e->row, i, leader));
 }
 
-/* Makes the move in which i hears the heartbeat of j. Returns false if j does not lead, i cannot
- * hear it, or nothing changes. */
+/* Makes the move in which i hears the heartbeat of j. Returns false if j does not lead, if i cannot
+ * hear j, or if nothing changes. */
 static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
     if (j == i || !leads(e, j) || cut_between(e->row, i, j))
@@ -110,8 +110,9 @@ static bool hear(const struct expander *e, unsigned i, unsigned j)
     return true;
 }
 
-/* A process that cannot hear its leader suspects it; a process that does not follow a leader that
- * it can hear is told of it. Returns true if there is such a move. */
+/* Makes the moves of the failure detector: a process that cannot hear its leader suspects that
+ * leader, and a process that can hear a leader but does not follow it is told of it. Returns true
+ * if there is such a move. */
 static bool watch(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
@@ -210,8 +211,8 @@ static void faults(const struct expander *e)
 
 /* ---- all of them ---- */
 
-/* Returns the timers that may run out: all of them or, with late timeouts, the shortest class that
- * runs if no message is in flight, otherwise none. */
+/* Returns the timers that may expire: all of them or, with late timeouts, the shortest running
+ * class if no message is in flight, otherwise none. */
 static unsigned allowed_timers(const struct question *q, unsigned running, bool in_flight)
 {
     if (q->any_timeouts)
@@ -220,11 +221,11 @@ static unsigned allowed_timers(const struct question *q, unsigned running, bool 
 }
 
 /*
- * Makes the moves of one process that has mail. On a ring where nothing fails this is enough: what
- * a process does is independent of what the others do meanwhile, because its mail comes from one
- * neighbour, in order, and no other process decides whether it may begin. All processes must read
- * their mail before the world is at rest. The lowest one is followed, because that leaves the
- * fewest worlds.
+ * Makes the moves of one process that has mail. On a ring where nothing fails, this is enough: what
+ * a process does is independent of what the others do in the meantime, because its mail comes from
+ * one neighbour, in order, and no other process decides whether it may begin an election. All
+ * processes must read their mail before the world is at rest. The lowest process with mail is
+ * chosen, because this leaves the fewest worlds.
  */
 static void follow_one(const struct expander *e, unsigned full)
 {

@@ -142,8 +142,8 @@ static uint32_t intern_mail(struct space *s, const struct mail *mail)
     return table_intern(&s->mailboxes, mail->letter, mail->count * sizeof *mail->letter);
 }
 
-/* Inserts a message after the others of its sender, or before them; without order on the links,
- * sorted by message. Under a mandate a mailbox is a set: see mandate.c. */
+/* Inserts a message after the other messages of its sender, or before them; if links do not keep
+ * the order, sorts them by message. Under a mandate a mailbox is a set: see mandate.c. */
 static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, bool in_front)
 {
     struct mail mail;
@@ -290,7 +290,7 @@ static const struct change *step(struct space *s, uint32_t local, uint32_t what)
     return add_change(s, &s->steps, key, &o);
 }
 
-/* Returns the mailbox without the messages that can no longer have an effect. Only under a
+/* Returns the mailbox without the messages that can no longer have an effect. Used only under a
  * mandate. */
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox)
 {
@@ -413,7 +413,7 @@ static bool same_round(struct space *s, const struct elect_message *grant, uint3
 }
 
 /* Computes the effect of a message under a mandate. All GRANTs of a round are counted with the
- * first of them: returns false for the others. */
+ * first of them, so this returns false for the others. */
 static bool deliver_letter(struct space *s, const struct seat *seat, const struct mail *mail,
                            unsigned k, struct change *o)
 {
@@ -486,7 +486,7 @@ static void textbook_deliveries(struct draft *d)
     }
 }
 
-/* Another thread may compute the same deliveries meanwhile; the result is the same. */
+/* Another thread may compute the same deliveries at the same time; the result is the same. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t number)
 {
     struct seat *seat = &s->seats[number / SPACE_PAGE][number % SPACE_PAGE];

@@ -1,9 +1,9 @@
 /*
  * The space of all histories, with worlds of a few dozen bytes. A world is a row of numbers: for
- * every process the number of its seat (its node, whether it is up, and its mailbox), then what is
- * left of the budget for faults. Distinct local values, mailboxes, messages and seats are kept
- * once, in tables. Because elect_step is pure, its result for a local value and an input is worked
- * out once, and so is the effect of an event on a seat. All threads share these results.
+ * every process the number of its seat (its node, whether it is up, and its mailbox), then the
+ * remaining budget for faults. Distinct local values, mailboxes, messages and seats are kept once,
+ * in tables. Because elect_step is pure, its result for a local value and an input is computed
+ * once, and so is the effect of an event on a seat. All threads share these results.
  *
  * Worlds are compared by these numbers, so the comparison is exact.
  */
@@ -37,8 +37,8 @@ struct question {
     struct budget budget;
     elect_set mortal;  /* processes that may crash */
     bool reorder;      /* messages on a link may overtake each other */
-    bool any_timeouts; /* timers may run out at any moment, not only when all is quiet */
-    bool reduce;       /* follow one process at a time where the order does not matter */
+    bool any_timeouts; /* timers may expire at any moment, not only when no message is in flight */
+    bool reduce;       /* follow one process at a time if the order does not matter */
     /* Only under a mandate. */
     enum clocks clocks;
     uint8_t slow, fast;            /* ticks that slow and fast clocks advance in one move */
@@ -59,7 +59,7 @@ struct row {
     struct budget left;
 };
 
-/* A process with its mailbox, and the facts about it that need no look into the node. */
+/* A process with its mailbox, and copies of the facts about it that are often needed. */
 struct seat {
     uint32_t local, mailbox;
     uint16_t senders; /* senders of the messages in the mailbox */
@@ -73,7 +73,7 @@ enum move_kind {
     MOVE_BEGIN,
     MOVE_DELIVER,
     MOVE_TIMEOUT,
-    MOVE_SUSPECT, /* the leader that it follows cannot be heard */
+    MOVE_SUSPECT, /* the process cannot hear the leader that it follows */
     MOVE_HEAR,    /* a heartbeat of the leader `from` */
     MOVE_LOSE,
     MOVE_DUPLICATE,
@@ -127,7 +127,7 @@ static inline size_t change_size(const struct change *o)
     return offsetof(struct change, send) + o->sends * sizeof o->send[0];
 }
 
-/* Changes one after the other; change_next leads from one to the next. */
+/* Changes, stored one after the other; change_next moves from one to the next. */
 struct deliveries {
     unsigned count;
     struct change first[];
@@ -142,7 +142,7 @@ static inline const struct change *change_next(const struct change *o)
 struct space {
     struct question question;
     bool watched;         /* faults are possible, so leaders are watched */
-    pthread_mutex_t lock; /* held by a thread that adds a seat */
+    pthread_mutex_t lock; /* held by the thread that adds a seat */
     struct table locals, messages, mailboxes;
     struct memo seat_numbers;     /* local value and mailbox -> seat */
     struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
@@ -156,7 +156,7 @@ struct space {
 };
 
 void space_init(struct space *s, const struct question *q, struct row *first);
-void space_settle(struct space *s); /* while no other thread uses the space */
+void space_settle(struct space *s); /* call it while no other thread uses the space */
 void space_free(struct space *s);
 size_t space_bytes(const struct space *s);
 
@@ -185,10 +185,10 @@ enum happening_kind {
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
 /* Returns the effects of all messages that can be received now: the first of each sender or, with
- * reordering, each different one. Under a mandate, returns all that can happen except restarts and
- * ticks. */
+ * reordering, every distinct message. Under a mandate, returns all that can happen except restarts
+ * and ticks. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
-/* Puts a message after the others of its sender. Returns the new seat. */
+/* Puts a message after the other messages of its sender. Returns the new seat. */
 uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);
 /* Returns the heartbeat that this leader would send. */
 uint32_t space_heartbeat(struct space *s, uint32_t seat, unsigned leader);
@@ -211,7 +211,7 @@ struct expansion {
 struct expansion space_expand(struct space *s, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
-/* Does this under a mandate. */
+/* Does the same under a mandate. */
 void mandate_expand(struct space *s, const struct row *row, space_visit *visit, void *context);
 
 /* Process i begins an election. */

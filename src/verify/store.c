@@ -33,7 +33,7 @@ static void unpack(const struct store *s, const unsigned char *from, struct row 
     memset(row, 0, sizeof *row);
     for (unsigned i = 0; i < s->n; i++, from += s->width) {
         uint32_t seat;
-        memcpy(&seat, from, sizeof seat); /* the rest after the last seat is never shorter */
+        memcpy(&seat, from, sizeof seat); /* the rest of the row is at least as long */
         row->seat[i] = le32toh(seat) & mask;
     }
     memcpy(&row->begun, from, s->budget ? TAIL : sizeof row->begun);
@@ -182,7 +182,7 @@ static bool is_there(const struct store *s, uint64_t slot, uint32_t fragment,
            memcmp(item_of(s, (uint32_t)slot - 1) + sizeof(uint32_t), packed, packed_size(s)) == 0;
 }
 
-/* Adds a world to the shelves of an owner. Returns false if it was there. */
+/* Adds a world to the shelves of an owner. Returns false if the world was there already. */
 static bool put(struct store *s, unsigned owner, const struct arrival *a)
 {
     struct shelves *h = &s->shelves[owner];
@@ -269,8 +269,8 @@ static void widen_shelf(const struct store *wider, const struct store *s, unsign
     *shelf = new;
 }
 
-/* Rewrites all worlds with wider seats. Returns false if the memory is not permitted. It must not
- * stop halfway, because then half of the worlds would be unreadable. */
+/* Rewrites all worlds with wider seats. Returns false if the limit does not permit the memory. The
+ * function must not stop halfway, because half of the worlds would then be unreadable. */
 static bool widen(struct store *s)
 {
     struct store narrow = *s;

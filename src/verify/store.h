@@ -1,7 +1,7 @@
 /*
- * Keeps worlds: each once, as bytes, with the world from which it was first reached. Threads add
- * worlds in parallel: each writes to its own shelves, and a world counts from the moment at which
- * its number stands in the table that all threads share.
+ * Keeps each world once, as bytes, with the world from which it was first reached. Threads add
+ * worlds in parallel: each thread writes to its own shelves, and a world counts from the moment at
+ * which its number is in the table that all threads share.
  */
 #ifndef ELECT_VERIFY_STORE_H
 #define ELECT_VERIFY_STORE_H
@@ -29,7 +29,7 @@ struct shelves {
 
 struct store {
     unsigned n, owners, width; /* width: bytes of a seat: 2, later 3 or 4 */
-    bool budget;               /* there is a budget, which is then part of a world */
+    bool budget;               /* there is a budget, which is part of each world */
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_OWNERS];
     _Atomic uint64_t *slot, *old; /* a slot: upper half of the hash, then number + 1 */
@@ -49,7 +49,7 @@ uint64_t store_hash(const struct store *s, const struct row *row);
 
 enum store_answer {
     STORE_TOOK,
-    STORE_HALT, /* nothing was added: first there must be more slots, or wider seats */
+    STORE_HALT, /* nothing was added, because more slots or wider seats are needed first */
     STORE_NO_MEMORY
 };
 /* Adds worlds. New worlds get numbers of this owner, which is a thread. */
@@ -58,8 +58,8 @@ enum store_answer store_take(struct store *s, unsigned owner, const struct arriv
 
 /* ---- while all threads are halted ---- */
 
-/* Makes room for `more` worlds with this many seats. One thread calls it; then all threads call
- * store_move, each for its part, and one calls store_moved. */
+/* Makes room for `more` worlds with this many seats. One thread calls this; then all threads call
+ * store_move, each for its part, and one thread calls store_moved. */
 bool store_prepare(struct store *s, uint64_t more, uint32_t seats);
 void store_move(struct store *s, unsigned part);
 void store_moved(struct store *s);
@@ -74,7 +74,7 @@ void store_row(const struct store *s, uint32_t world, struct row *row);
 uint32_t store_parent(const struct store *s, uint32_t world); /* the first is its own parent */
 bool store_find(const struct store *s, const struct row *row, uint32_t *world);
 bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world);
-/* Prefetch a world that will be looked up soon: first its slot, then the world that the slot
+/* These prefetch a world that will be looked up soon: first its slot, then the world that the slot
  * names. */
 void store_fetch(const struct store *s, uint64_t hash);
 void store_fetch_world(const struct store *s, uint64_t hash);

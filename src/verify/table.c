@@ -91,7 +91,7 @@ void memo_init(struct memo *m)
     atomic_store(&m->slots, new_memo_slots(m, 1024));
 }
 
-/* Writes the value before the key: a thread that sees the key reads the value. */
+/* Writes the value before the key, because a thread that sees the key reads the value. */
 static void fill(struct memo_slot *slot, uint64_t key, uint64_t value)
 {
     slot->value = value;

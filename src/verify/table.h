@@ -1,8 +1,8 @@
 /*
  * Tables and memos that all threads of the search share. A table holds every value once, under a
  * number; a memo holds results that were computed before. Readers take no lock. A writer takes the
- * lock of its table; if two threads add the same, the first one wins. The values of a
- * table never move.
+ * lock of its table; if two threads add the same value, the first one wins. The values of a table
+ * never move.
  */
 #ifndef ELECT_VERIFY_TABLE_H
 #define ELECT_VERIFY_TABLE_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns `memory`, or ends the program if it is NULL: tables are small compared to the worlds,
+/* Returns `memory`, or ends the program if it is NULL. Tables are small compared to the worlds,
  * whose memory is counted. The exit status is that of a search that has reached a bound. */
 void *table_must(void *memory);
 
@@ -52,7 +52,7 @@ struct memo {
 };
 
 void memo_init(struct memo *m);
-/* Adds a value, and returns it; if there is one already, returns that one. */
+/* Adds a value and returns it; if the key has a value already, returns that value. */
 uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value);
 void memo_settle(struct memo *m); /* while no other thread reads */
 void memo_free(struct memo *m);
