@@ -1,5 +1,5 @@
-/* Tests candidates: what they ask, how long they wait, and what they do when they lose. Each test
- * corresponds to one sentence of the comments in office.c. */
+/* Tests candidates: what they ask for, how long they wait, and what they do when they lose. Each
+ * test corresponds to one sentence of the comments in office.c. */
 #include "mandate.h"
 
 static void a_nominee_asks_before_it_raises_a_term(void **state)
@@ -77,7 +77,8 @@ static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* When another candidacy is over, its voters are free, but its owner may ask again, too. */
+/* When another candidacy is over, its voters are free, but the other candidate may also ask
+ * again. */
 static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(void **state)
 {
     struct voter *v = candidate(3);
@@ -87,7 +88,7 @@ static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(voi
     no.remaining = 40;
     hears(v, 0, no);
     hears(v, 1, no);
-    releases(v, 2, term(1, 2)); /* its own RELEASE ends no wait */
+    releases(v, 2, term(1, 2)); /* its own RELEASE does not end the wait */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     releases(v, 1, term(1, 1));
     elect_time retry = elect_alarm(&v->a.node);
@@ -186,7 +187,7 @@ static void a_released_candidacy_never_takes_office(void **state)
     }
 }
 
-/* A RELEASE of the term exists, which may serve another candidate as its certificate. */
+/* A RELEASE of the term exists, and another candidate may use it as a certificate. */
 static void a_closed_term_ends_its_candidacy_at_once(void **state)
 {
     struct voter *v = candidate(5);

@@ -120,7 +120,7 @@ void is_quiet(int64_t since, int64_t pause)
     assert_true(!is_readable || now() >= since + pause);
 }
 
-/* A question was asked and is not answered yet. */
+/* A question was asked and has not been answered yet. */
 void question_is_under_way(void)
 {
     asks(0, ELECT_CLIENT_LATE);

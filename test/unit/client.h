@@ -1,5 +1,5 @@
-/* A daemon that the test controls: it answers between two calls of a client that do not wait. Used
- * by the tests of the client: client_answers.c, client_life.c. */
+/* A daemon that the test controls. It answers between two calls of a client that do not wait.
+ * client_answers.c and client_life.c use it. */
 #ifndef ELECT_TEST_CLIENT_H
 #define ELECT_TEST_CLIENT_H
 
@@ -19,8 +19,8 @@
 #define MS         1000          /* microseconds */
 #define LEASE      (600000 * MS) /* of this daemon: no promise ends while a busy machine waits */
 #define RENEWAL    (LEASE / 4)
-#define SILENCE    (1000 * MS) /* after which the client repeats a question, and */
-#define RETRY      (200 * MS) /* after which it looks for a daemon again: see src/client/client.c */
+#define SILENCE    (1000 * MS) /* the client repeats a question after this time, and */
+#define RETRY      (200 * MS) /* looks for a daemon again after this one: see src/client/client.c */
 #define FOREVER    120000     /* milliseconds, for events that take one second at most */
 #define OTHER_USER 12345
 
@@ -49,8 +49,8 @@ void daemon_tells(int64_t left);
 /* The client. */
 void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
-void is_quiet(int64_t since, int64_t pause); /* not readable, unless the pause is over by now */
-void question_is_under_way(void);            /* it was asked, and is not answered yet */
+void is_quiet(int64_t since, int64_t pause); /* not readable, unless the pause is already over */
+void question_is_under_way(void);            /* asked, and not answered yet */
 void is_told(int64_t left);                  /* a question that is answered */
 
 int enter(void **state);

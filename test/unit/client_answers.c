@@ -43,7 +43,7 @@ static void a_member_that_does_not_lead_has_no_token(void **state)
     assert_int_equal(answer.deadline, 0);
     assert_int_equal(elect_client_left(&answer), 0);
     assert_string_equal(answer.leader, "b");
-    assert_false(readable_within(20)); /* there is nothing to do until there are news */
+    assert_false(readable_within(20)); /* there is nothing to do until there is news */
     answer.deadline = INT64_MAX;
     assert_false(elect_client_valid(&answer));
 }
@@ -57,7 +57,7 @@ static void a_deadline_passes_by_itself(void **state)
     while (before = now(), elect_client_valid(&answer))
         assert_true(before < answer.deadline);
     assert_true(now() >= answer.deadline);
-    assert_true(answer.leads); /* therefore `leads` alone means nothing */
+    assert_true(answer.leads); /* so `leads` alone proves nothing */
     assert_int_equal(elect_client_left(&answer), 0);
 }
 
@@ -182,7 +182,7 @@ static void an_unanswered_question_is_repeated(void **state)
     assert_false(answer.leads);
 }
 
-/* The same within one call: a lost answer costs a second, not the whole patience. */
+/* Repeats it even within one call, so that a lost answer costs a second, not the whole patience. */
 static void an_unanswered_question_is_repeated_in_one_call(void **state)
 {
     (void)state;
@@ -311,8 +311,8 @@ static void endless_news_do_not_block_a_call(void **state)
     assert_true(now() - begin < FOREVER * MS);
 }
 
-/* A call that must not wait reads a bounded number of packets. The answer comes after more than
- * that. */
+/* A call that must not wait reads a bounded number of packets. Here the answer comes after more
+ * packets than that. */
 static void a_call_reads_a_bounded_number_of_packets(void **state)
 {
     int room = 1 << 22;

@@ -92,7 +92,7 @@ static void a_client_finds_a_daemon_that_comes_back(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* The client did not notice the restart, neither while it asked nor before. */
+/* The client did not notice the restart, neither before it asked nor while it asked. */
 static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
 {
     (void)state;
@@ -126,14 +126,14 @@ static void a_process_that_hangs_up_immediately_is_not_a_daemon(void **state)
     munmap((void *)connections, sizeof *connections);
 }
 
-/* The child has a copy of the connection. The epoll must not report that copy for good. */
+/* The child has a copy of the connection. The epoll must not go on reporting that copy. */
 static void forked_children_do_not_disturb_a_client(void **state)
 {
     int status;
     (void)state;
     is_told(LEASE);
     if (in_a_child()) {
-        daemon_ends(); /* it keeps nothing of the daemon */
+        daemon_ends(); /* the child keeps nothing of the daemon */
         raise(SIGSTOP);
     }
     assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
@@ -144,7 +144,7 @@ static void forked_children_do_not_disturb_a_client(void **state)
     is_quiet(begin, RETRY);
 }
 
-/* A client that may wait does so until there is room in the queue. */
+/* A client that is allowed to wait does so until there is room in the queue. */
 static void a_client_waits_while_the_queue_of_the_daemon_is_full(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PATH};
@@ -179,7 +179,7 @@ static void a_client_reports_that_its_work_has_stopped(void **state)
     assert_false(readable_within(0));
 }
 
-/* The answer was on its way when the daemon was told that it is void. */
+/* The answer was on its way when the client told the daemon that it is void. */
 static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     struct talk told = packet(TALK_TOLD, LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
-    assert_true(readable_within(0)); /* because no answer is awaited any more */
+    assert_true(readable_within(0)); /* because the client no longer waits for an answer */
     send_packet(told);
     asks(0, ELECT_CLIENT_LATE);
     assert_false(answer.leads);
@@ -198,7 +198,7 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* Even if they follow each other immediately. */
+/* This holds even for questions that follow each other immediately. */
 static void no_two_questions_have_the_same_stamp(void **state)
 {
     int64_t before = 0;
@@ -290,7 +290,8 @@ static void resigning_works_with_a_new_daemon_and_fails_without_one(void **state
     resigns(1000 * MS, ELECT_CLIENT_NO_DAEMON);
 }
 
-/* The daemon does not read. At some point its queue is full; then no call may wait for good. */
+/* The daemon does not read, so at some point its queue is full. Even then, no call may wait
+ * forever. */
 static void a_full_queue_does_not_block_a_call(void **state)
 {
     unsigned said = 0;
@@ -322,7 +323,7 @@ static void refused_questions_say_why(void **state)
     asks(0, ELECT_CLIENT_REFUSED);
     assert_string_equal(elect_client_why(client), PATH ": no such group: main");
     is_quiet(heard.stamp, SILENCE);
-    assert_true(readable_within(FOREVER)); /* the group may be created */
+    assert_true(readable_within(FOREVER)); /* because the group may have been created */
 }
 
 /* ---- opening ---- */
@@ -439,7 +440,7 @@ static void a_lack_of_descriptors_is_reported(void **state)
         error = elect_client_open(&many[opened++], PATH, "main");
     assert_int_equal(error, ELECT_CLIENT_SYSTEM);
     assert_null(many[--opened]);
-    int last = dup(0); /* one may be left */
+    int last = dup(0); /* one descriptor may be left */
     asks(0, ELECT_CLIENT_SYSTEM);
     assert_string_equal(elect_client_why(client), PATH ": Too many open files");
     if (last >= 0)
@@ -447,7 +448,7 @@ static void a_lack_of_descriptors_is_reported(void **state)
     while (opened > 0)
         elect_client_close(many[--opened]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    asks(0, ELECT_CLIENT_LATE); /* the client continues when there are descriptors */
+    asks(0, ELECT_CLIENT_LATE); /* the client continues when descriptors are free again */
 }
 
 static void every_error_has_its_text(void **state)

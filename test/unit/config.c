@@ -64,7 +64,7 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
-/* A member that is heard once in a suspicion time must not look down in between. */
+/* A member that is heard once in a suspicion time must not appear to be down in between. */
 static void a_link_may_be_silent_between_renewals(void **state)
 {
     static const char *const profiles[] = {"fast", "lan", "wan"};

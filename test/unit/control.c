@@ -1,5 +1,5 @@
-/* Tests the control sockets: a turn of the loop does a bounded amount of work for clients, a user
- * who connects as fast as possible leaves places for others, and each client is answered or
+/* Tests the control sockets. A turn of the loop does a bounded amount of work for clients, a user
+ * who connects as fast as possible cannot take all places, and each client is answered or
  * refused. */
 #include "../support.h"
 
@@ -163,7 +163,8 @@ static void there_is_room_again(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A request is handled when all of it has arrived, even if the client has shut down its sending. */
+/* A request is handled once all of it has arrived, even if the client has shut down its sending
+ * side. */
 static void a_request_in_pieces_is_answered(void **state)
 {
     struct place *p = *state;
@@ -192,7 +193,7 @@ static void a_client_that_has_asked_waits_for_its_turn(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* Watchers stay connected, and are counted apart. */
+/* Watchers stay connected, and are counted separately. */
 static void watchers_are_counted_apart(void **state)
 {
     struct place *p = *state;
@@ -208,8 +209,8 @@ static void watchers_are_counted_apart(void **state)
     assert_false(control_watch(p->control.clients));
 }
 
-/* A line that is longer than the kernel's buffer arrives whole, and a watcher that does not read is
- * disconnected. */
+/* A line that is longer than the kernel's buffer arrives complete, and a watcher that does not read
+ * is disconnected. */
 static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
 {
     struct place *p = *state;
@@ -232,8 +233,8 @@ static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
     assert_int_equal(0, accepted(p));
 }
 
-/* A child that was just forked, such as a hook parent, has the descriptors of all clients for a
- * moment. A client that is disconnected meanwhile is freed, and must cause no further event. */
+/* A child that was just forked, such as a hook parent, briefly has the descriptors of all clients.
+ * A client that is disconnected during that time is freed, and must not cause another event. */
 static void a_disconnected_client_is_forgotten(void **state)
 {
     struct place *p = *state;

@@ -8,7 +8,7 @@ static uint64_t bytes_from(struct dice *d, unsigned bits)
     return dice_below(d, (uint64_t)1 << bits);
 }
 
-/* Returns a random message: mostly a plausible one. */
+/* Returns a random message, usually a plausible one. */
 static struct elect_input random_input(struct dice *d, unsigned n)
 {
     struct elect_input in = {.event = (uint8_t)dice_below(d, ELECT_EVENT_COUNT + 1),
@@ -212,8 +212,8 @@ static void equal_histories_give_equal_bytes(void **state)
     }
 }
 
-/* The queue of a ring link is bounded. When it is full it drops the oldest message, a loss which
- * the ring timer repairs. */
+/* The queue of a ring link is bounded. When it is full it drops the oldest message, and the ring
+ * timer repairs the loss. */
 static void a_full_queue_drops_the_oldest(void **state)
 {
     struct actor a;

@@ -99,7 +99,7 @@ static void work_that_is_told_late(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
-    deadline_stop(&d, 1900 * MS); /* the process that told it was late itself */
+    deadline_stop(&d, 1900 * MS); /* the process that gave the order was itself late */
     assert_int_equal(deadline_kill(&d), 1950 * MS);
     assert_int_equal(deadline_guard(&d), 1975 * MS);
 }
@@ -110,7 +110,7 @@ static void an_office_that_is_handed_over(void **state)
     (void)state;
     deadline_stop(&d, 1100 * MS);
     assert_false(deadline_may_start(&d, 1100 * MS));
-    assert_int_equal(deadline_kill(&d), 1629 * MS); /* the whole grace, and no more */
+    assert_int_equal(deadline_kill(&d), 1629 * MS); /* exactly the whole grace */
     assert_int_equal(deadline_guard(&d), 1654 * MS);
     d.until = 1500 * MS;
     assert_int_equal(deadline_kill(&d), 1450 * MS);
@@ -223,7 +223,7 @@ static void all_descendants_stop_and_continue(void **state)
     const struct tree t = {0};
     (void)state;
     tree_stop(&t);
-    while (state_of(child) != 'T' || state_of(below) != 'T') /* once they have a processor */
+    while (state_of(child) != 'T' || state_of(below) != 'T') /* once they have run */
         sched_yield();
     tree_continue(&t);
     assert_int_not_equal(state_of(child), 'T');
@@ -233,7 +233,7 @@ static void all_descendants_stop_and_continue(void **state)
     assert_int_equal(r.count, 2);
 }
 
-/* The test leaves a foreign process group in its session alone, even if a descendant has joined
+/* The killer leaves a foreign process group in its session alone, even if a descendant has joined
  * that group. */
 static void foreign_groups_survive(void **state)
 {
@@ -269,7 +269,7 @@ static void foreign_groups_survive(void **state)
     int status;
     assert_int_equal(waitpid(killer, &status, 0), killer);
     assert_int_equal(status, 0);
-    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0); /* it lives */
+    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0); /* it is still alive */
     tree_kill(&t, count, &r);
     close(ends[0]);
     close(ends[1]);

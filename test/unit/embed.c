@@ -16,7 +16,7 @@ static void an_office_has_a_token_and_an_end_and_its_work_must_stop(void **state
     struct elect_input in = elect_resigns(ELECT_NOBODY, v->now);
     elect_step(&resigns.a.config, &resigns.a.node, &in, &resigns.a.out);
     assert_true(elect_must_stop(&resigns.a.node));
-    assert_int_equal(elect_token(&resigns.a.node), term(1, 2)); /* it still holds the office */
+    assert_int_equal(elect_token(&resigns.a.node), term(1, 2)); /* it still holds its office */
     v->now += OFFICE;
     happens(v, ELECT_ALARM);
     assert_int_equal(elect_token(&v->a.node), 0);

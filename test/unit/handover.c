@@ -94,7 +94,7 @@ static void a_leader_that_resigns_renews_until_its_work_stops(void **state)
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* the highest that answered */
     assert_false(elect_in_office(&v->a.node, v->now));
     grants_again(v, 0, 0, false);
-    grants_again(v, 1, 0, false); /* a late grant of its last round */
+    grants_again(v, 1, 0, false); /* a late grant for its last round */
     assert_false(elect_in_office(&v->a.node, v->now));
     assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
@@ -292,7 +292,7 @@ static void after_a_testament_the_heir_asks_and_the_others_wait(void **state)
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
-    asks(&other, 0, term(2, 0)); /* it grants a candidate, and gives it time */
+    asks(&other, 0, term(2, 0)); /* it grants a candidate, and gives that candidate time */
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
     happens(&paused, ELECT_PAUSE);
     releases(&paused, 2, term(1, 2)); /* the heir asks for no mandate */
@@ -375,7 +375,7 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     v->now += 1;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && m.claims);
-    lower.a.node.mandate.presence.penalties = 1; /* then it does not outrank its leader */
+    lower.a.node.mandate.presence.penalties = 1; /* so it does not outrank its leader */
     lower.now += 10;
     leads_for(&lower, 1, term(1, 1), 0);
     lower.now += 50;
@@ -472,7 +472,7 @@ static void a_member_that_is_told_of_a_leader_waits_and_asks_again(void **state)
     assert_rule(&again.a, TOLD_AGAIN);
     says_present(v, 1, SET(0));
     v->now += T;
-    happens(v, ELECT_ALARM); /* no process tells it any more */
+    happens(v, ELECT_ALARM); /* no process repeats the hearsay */
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     assert_int_equal(v->a.node.state, ELECT_ELECTING);
     struct voter over = again;
@@ -522,7 +522,7 @@ static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_ELECTION, NULL));
-    hears(v, 0, m); /* 0 is fitter, and wants an election, but comes too late */
+    hears(v, 0, m); /* 0 is fitter and wants an election, but is too late */
     struct voter later = *v;
     struct elect_message own = {.type = ELECT_ELECTION, .round = 1};
     struct elect_input back = elect_received(1, &own, v->now);
@@ -752,7 +752,7 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_rule(&v->a, LEARNS);
     struct voter longer = *v, often = *v;
     m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS -
-                    1; /* it has lost its state before, in the last era but one */
+                    1; /* it has lost its state before, in the second-to-last era */
     hears(&often, 2, m);
     assert_rule(&often.a, WAITS_IT_OUT);
     m.incarnation++; /* no era is left after this one */
@@ -761,14 +761,14 @@ static void a_lost_member_learns_from_others_alone(void **state)
     m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
-    v->now += 2 * LEASE - 1; /* until every grant that it may have made is over */
+    v->now += 2 * LEASE - 1; /* until every grant that it may have given is over */
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_FORGOT, NULL));
     v->now += 1;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_FORGOT, &question));
     assert_int_equal(question.incarnation, ELECT_STARTS); /* a new era */
-    hears(v, 1, m);                                       /* an answer to the first question */
+    hears(v, 1, m);                                       /* a late answer to the first question */
     assert_rule(&v->a, NOTHING);
     m.round = question.round;
     m.incarnation =

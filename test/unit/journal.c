@@ -1,5 +1,5 @@
 /* Tests the log and the history while local users cause very many entries, and the limits on how
- * often they may act. */
+ * often these users may act. */
 #include "../support.h"
 
 #include "../../src/daemon/journal.h"
@@ -130,7 +130,7 @@ static void only_the_same_is_a_repetition(void **state)
     assert_int_equal(60, shown);
 }
 
-/* The repetitions of one user do not hide the run of another user. */
+/* Repeated entries of one user do not hide the run of another user. */
 static void each_user_is_shown(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void each_user_is_shown(void **state)
     assert_int_equal(3 * JOURNAL_SHOWN, shown);
 }
 
-/* The count of an entry that is replaced is not lost. */
+/* When an entry is replaced, its count is not lost. */
 static void a_full_ring_sums_up(void **state)
 {
     char text[JOURNAL_TEXT];
@@ -184,7 +184,7 @@ static void a_burst_then_one_after_another(void **state)
     assert_true(pace_next(&p, 7, 1, now) > now);
 }
 
-/* A user may have several bursts in a row, but its rate in the long run is the same. */
+/* A user may have several bursts in a row, but the user's long-term rate stays the same. */
 static void bursts_of_several_groups(void **state)
 {
     struct pace p = {0};

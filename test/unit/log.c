@@ -1,5 +1,5 @@
-/* Tests the destination and the form of a line of the log: a stream, systemd's journal, a reader
- * that is too slow; and the output of hooks. */
+/* Tests the destination and the form of a log line: a stream, systemd's journal, a reader that is
+ * too slow. Also tests the output of hooks. */
 #include "../support.h"
 
 #include "../../src/daemon/hook_output.h"
@@ -49,7 +49,7 @@ static void end(void)
     unsetenv("JOURNAL_STREAM");
 }
 
-/* Returns all that was printed. */
+/* Returns everything that was printed. */
 static const char *printed(void)
 {
     ssize_t length = read(stream, got, ROOM - 1);
@@ -57,7 +57,7 @@ static const char *printed(void)
     return got;
 }
 
-/* Restores standard error after a failed test, and prints what the test has printed. */
+/* Restores standard error after a failed test, and prints the output of that test. */
 static int restore(void **state)
 {
     (void)state;

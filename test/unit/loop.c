@@ -82,11 +82,11 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     (void)state;
     turn(3);
     assert_int_equal(c.rings, 0);
-    alarm_set(&c.clock, elect_uv_now()); /* a time that is over */
+    alarm_set(&c.clock, elect_uv_now()); /* a time that has passed */
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 1);
-    assert_false(is_readable(c.clock.fd, 0)); /* otherwise the loop would turn without end */
+    assert_false(is_readable(c.clock.fd, 0)); /* otherwise the loop would never sleep */
     c.again = elect_uv_now() + LONG;
     alarm_set(&c.clock, elect_uv_now() + 1000);
     assert_true(is_readable(c.clock.fd, -1));
@@ -110,13 +110,13 @@ static void sets_the_clock(uv_poll_t *poll, int status, int events)
     uv_poll_stop(poll);
 }
 
-/* libuv has both events from one epoll_wait(), so the second one is out of date. */
+/* libuv gets both events from one epoll_wait(), so the second event is out of date. */
 static void a_clock_that_was_set_again_meanwhile_does_not_ring(void **state)
 {
     (void)state;
     uv_poll_start(&c.poll, UV_READABLE, sets_the_clock);
     turn(1);
-    assert_int_equal(write(c.ends[1], "", 1), 1); /* ready first, so that libuv reports it first */
+    assert_int_equal(write(c.ends[1], "", 1), 1); /* ready first, so libuv reports it first */
     alarm_set(&c.clock, elect_uv_now());
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
@@ -346,7 +346,7 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     for (unsigned i = 0; i < 3; i++) {
         say_from(d.away, d.home); /* the attacker's packet always comes first */
         assert_true(is_at(&d.at_home));
-        wait(suspicion); /* even if nothing is heard for so long */
+        wait(suspicion); /* even if nothing is heard for this long */
     }
     elect_time heard = link_to_it().heard;
     for (unsigned i = 0; i < 2; i++) {
@@ -361,14 +361,14 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
-    assert_true(is_at(&d.at_away)); /* for long, it was heard only at its new address */
+    assert_true(is_at(&d.at_away)); /* for a long time, it was heard only at its new address */
     heard = link_to_it().heard;
     wait(1);
     say_from(d.away, -1);
     assert_true(link_to_it().heard > heard);
 }
 
-/* Returns at which sockets the next packet to the peer arrives. */
+/* Returns the sockets at which the next packet to the peer arrives. */
 #define HOME 1
 #define AWAY 2
 

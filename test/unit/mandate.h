@@ -46,7 +46,7 @@ static inline void hears(struct voter *v, uint8_t from, struct elect_message m)
 {
     m.origin = from;
     if ((m.type == ELECT_REQUEST || m.type == ELECT_PREVOTE) && m.membership.voters == 0) {
-        m.membership = v->a.node.saved.membership; /* if the test gives none */
+        m.membership = v->a.node.saved.membership; /* unless the test sets a membership */
         m.membership.stamp = m.leading ? m.term : m.membership.stamp;
     }
     struct elect_input in = elect_received(from, &m, v->now);

@@ -1,7 +1,7 @@
 /* Three members in one process, on real sockets, files and clocks. Times are printed, but decide
  * only when to give up (LIMIT in the environment, in seconds). A case whose leader must stay in
  * office has a lease that is long enough for a busy machine; a case that waits for the end of a
- * lease has a shorter one and accepts any leader. */
+ * lease has a shorter lease and accepts any leader. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -45,7 +45,7 @@ static struct {
         unsigned turns;   /* of the loop, since the last renewal */
         elect_term ended; /* the previous office */
         unsigned why;     /* the rule of the step that ended it */
-        bool stood_still; /* not renewed, because this process hardly ran */
+        bool stood_still; /* set if it was not renewed because this process hardly ran */
     } office[MEMBERS];    /* of group 0 */
     struct {
         unsigned count;
@@ -58,7 +58,7 @@ static struct {
 
 static unsigned index_of(void *context) { return (unsigned)(uintptr_t)context; }
 
-/* Returns how many members claim to lead. More than one may do so only after a theft: a member
+/* Returns how many members claim to lead. More than one may claim this only after a theft: a member
  * whose testament was stolen leads in that term until it learns of its successor. */
 static unsigned leaders(unsigned group)
 {
@@ -106,7 +106,7 @@ static bool gives_up(void)
 
 static void wake(uv_timer_t *timer) { (void)timer; }
 
-/* Waits until done() is true. Nothing happens between its last call and the return. */
+/* Waits until done() is true. Nothing happens between the last call of done() and the return. */
 static elect_time wait_for(bool (*done)(void))
 {
     bool is_done = false;
@@ -128,8 +128,8 @@ static void readmitted(void *context)
     c.readmitted = true;
 }
 
-/* In a process that runs normally, a lease has several thousand turns, and a renewal needs about
- * five. */
+/* In a process that runs normally, the loop makes several thousand turns during a lease, and a
+ * renewal needs about five. */
 static void note_office(unsigned i, const struct elect_output *out)
 {
     const struct elect_node *node = c.member[i] != NULL ? elect_member_node(c.member[i], 0) : NULL;
@@ -273,8 +273,8 @@ static bool is_six_here(void)
     return is_here;
 }
 
-/* The first network is 127.0.0.1; the second one is ::1, where it exists. All members must know all
- * addresses before the first one starts. */
+/* The first network is 127.0.0.1; the second is ::1, if the machine has it. All members must know
+ * all addresses before the first one starts. */
 static void choose_ports(void)
 {
     bool six = is_six_here();
@@ -464,7 +464,7 @@ static uint64_t packets(void)
 }
 
 /* The offices began at different times. A single renewal needs eight packets: to two members and
- * back, on two networks. On a slow machine more renewals share a packet, not fewer. */
+ * back, on two networks. On a slow machine, packets carry more renewals, not fewer. */
 static void renewals_of_all_groups_go_together(void **state)
 {
     (void)state;
@@ -503,8 +503,8 @@ static void groups_with_the_same_mark_are_refused(void **state)
 
 static bool is_readmitted(void) { return c.readmitted; }
 
-/* A member that has lost its state must not promise anything twice: the other members tell it what
- * it promised. */
+/* A member that has lost its state must not make conflicting promises, so the other members tell it
+ * what it promised. */
 static void a_member_without_its_state_is_readmitted(void **state)
 {
     char why[256];
@@ -541,7 +541,7 @@ static struct {
     size_t length;
 } asked;
 
-/* If a slow machine costs a session, a note may get lost: then it is sent again. */
+/* If a slow machine loses a session, a note may get lost; the test then sends it again. */
 static bool is_answered(void)
 {
     if (c.note[0].was[asked.last])
@@ -581,7 +581,7 @@ static void notes_go_from_host_to_host(void **state)
     assert_int_equal(c.note[1].count, 0);
 }
 
-/* A member that has lost its state can only ask what others remember. */
+/* A member that has lost its state can only ask the others what they remember. */
 static void notes_of_a_member_without_its_state_are_ignored(void **state)
 {
     (void)state;
@@ -651,7 +651,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
     assert_true(was_left_alone(token)); /* the same office as before */
 }
 
-/* Its address is the one that its packets come from. */
+/* The address of this member is the one from which its packets come. */
 static void a_member_may_be_anywhere(void **state)
 {
     (void)state;
@@ -751,7 +751,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
-    c.groups = 1; /* of a second group the lease would have to pass */
+    c.groups = 1; /* with a second group, its lease would have to pass */
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);
     wait_for(all_agree);
@@ -764,7 +764,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     printf("another one after %.1f ms (lease 8000)\n", (double)wait_for(another_leads) / 1000);
     assert_true(c.releases > 0);
     wait_for(all_agree);
-    /* The testament is sent again when the member lives again: nothing happens. */
+    /* The testament is sent again when the member is alive again, and nothing happens. */
     elect_term token = c.highest[0];
     for (unsigned l = 0; l < 2; l++)
         close(sockets[the_one][l]);
@@ -786,8 +786,9 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
  * leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
-/* Usually the heir is the successor. If the whole process stood still, no member has heard another
- * one lately: there is no heir, the members hold an election, and the author may win it. */
+/* Usually the heir is the successor. But if the whole process stood still, no member has heard
+ * another member lately. Then there is no heir, the members hold an election, and the author of the
+ * testament may win it. */
 static void a_stolen_testament_deposes_its_author(void **state)
 {
     int sockets[2];
@@ -796,7 +797,7 @@ static void a_stolen_testament_deposes_its_author(void **state)
     for (unsigned i = 0; i < MEMBERS - 1; i++)
         start(i);
     wait_for(all_agree);
-    while ((the_one = leader()) != MEMBERS - 1) { /* another one may have been faster */
+    while ((the_one = leader()) != MEMBERS - 1) { /* another member may have been faster */
         struct elect_input in =
             elect_resigns(elect_rank(&c.group[0].config, c.peer[MEMBERS - 1].id), elect_uv_now());
         elect_member_tell(c.member[the_one], 0, &in);

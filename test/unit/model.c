@@ -146,7 +146,7 @@ static void events_at_equal_times_have_an_order(void **state)
     assert_string_equal(order.bytes, "fault message timer ");
 }
 
-/* The heap returns the messages by their time of arrival. */
+/* The heap returns the messages in the order of their arrival times. */
 static void links_keep_the_order_unless_reorder_is_on(void **state)
 {
     static struct world w;
@@ -480,12 +480,12 @@ static void the_violated_property_is_named(void **state)
     assert_true(property_broken_at_rest(&p.world, &v));
     assert_string_equal(property_name(v.property), "no-stuck-participant");
     p.world.node[1].state = ELECT_NORMAL;
-    p.world.disturbed = true; /* then nothing is promised */
+    p.world.disturbed = true; /* so that nothing is promised */
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
-/* A seed must not depend on the seeds that were played before it: otherwise --replay would play
- * another storm. */
+/* A seed must not depend on the seeds that were played before it, or --replay would play another
+ * storm. */
 static void a_seed_determines_the_storms(void **state)
 {
     static struct play play;

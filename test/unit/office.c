@@ -1,5 +1,5 @@
-/* Tests candidates and leaders: what they ask, how long they lead, and when they must stop. Each
- * test corresponds to one sentence of docs/guarantees.md or of the comments in office.c. */
+/* Tests candidates and leaders: what they ask for, how long they lead, and when they must stop.
+ * Each test corresponds to one sentence of docs/guarantees.md or of the comments in office.c. */
 #include "mandate.h"
 
 static void a_majority_counts_voters_not_grants(void **state)
@@ -10,7 +10,7 @@ static void a_majority_counts_voters_not_grants(void **state)
         grants(v, 0);
     grants(v, 1);
     assert_false(elect_leads(&v->a.node, v->now));
-    grants(v, 4); /* its own voter counts once */
+    grants(v, 4); /* its own voter counts only once */
     assert_true(elect_leads(&v->a.node, v->now));
 }
 
@@ -121,7 +121,7 @@ static void at_its_end_an_office_is_over_whatever_the_event(void **state)
     assert_int_equal(v->a.node.mandate.leader.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
     assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
-    late = request(token);               /* a late message of its own round */
+    late = request(token);               /* a late request of its own round */
     late.leading = 1;
     hears(v, 2, late);
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
@@ -202,7 +202,7 @@ static void a_certificate_makes_a_prevote_unnecessary(void **state)
     m.leading = 1;
     hears(v, 1, m);
     releases(v, 1, term(1, 1));
-    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* the highest wins at once */
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* the highest wins immediately */
     for (unsigned i = 0; i < v->a.out.sends; i++)
         if (v->a.out.send[i].message.type == ELECT_REQUEST)
             assert_int_equal(v->a.out.send[i].message.certificate, term(1, 1));
@@ -382,7 +382,7 @@ static void a_term_that_was_used_is_never_used_again(void **state)
 {
     struct voter *v = begin(3, 2);
     (void)state;
-    v->a.node.saved.used = term(7, 2); /* its own voter has promised less */
+    v->a.node.saved.used = term(7, 2); /* its own voter has promised a smaller term */
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
     assert_int_equal(v->a.node.mandate.candidate.asked, term(8, 2));
@@ -432,8 +432,8 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
     assert_int_equal(writes, 0);
 }
 
-/* 0 of three is a candidate. One voter refuses for a long time, the other has promised a larger
- * term. In either order, a majority may grant the next attempt. */
+/* Process 0 of three is a candidate. One voter refuses for a long time, and the other has promised
+ * a larger term. In either order of the answers, a majority may grant the next attempt. */
 static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 {
     (void)state;
@@ -453,8 +453,8 @@ static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
     }
 }
 
-/* One of three is silent, and the other refuses. It is asked again when its refusal ends, which is
- * counted from its answer, not from the end of the candidacy. */
+/* Of the two other voters, one is silent and the other refuses. The candidate asks again when the
+ * refusal ends, counted from the answer, not from the end of the candidacy. */
 static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -474,8 +474,8 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
-/* The checker clears the time at which a candidacy began, so that equal situations are equal bytes.
- * Then the refusal counts in full. */
+/* The checker clears the time at which a candidacy began, so that equal situations have equal
+ * bytes. The refusal then counts in full. */
 static void a_candidate_without_a_start_waits_for_the_whole_refusal(void **state)
 {
     struct voter *v = begin(3, 0);

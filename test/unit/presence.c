@@ -129,7 +129,7 @@ static void a_new_member_believes_a_large_counter(void **state)
     asks(v, 2, term(FAR, 2));
     assert_granted(v);
     releases(v, 2, term(FAR, 2));
-    asks(v, 1, term(2 * FAR + 1, 1)); /* after that, it is not new any more */
+    asks(v, 1, term(2 * FAR + 1, 1)); /* after that, it is no longer new */
     assert_rule(&v->a, MALFORMED);
     struct voter *other = begin(3, 0);
     asks(other, 2, (elect_term)1 << 63 | 20); /* beyond half of the counter's range */

@@ -286,7 +286,7 @@ static bool a_stranger_is_sampled(void)
 }
 
 /* The filter that stops a flood is removed after a second. This holds even if a sample is received
- * after that second and ahead of the member's alarm. */
+ * after that second but before the member's alarm. */
 static void samples_are_taken_again_after_a_flood(void **state)
 {
     int known = socket(AF_INET, SOCK_DGRAM, 0), strange = socket(AF_INET, SOCK_DGRAM, 0);

@@ -272,12 +272,12 @@ static void removed_members_stay_while_there_is_room(void **state)
     for (uint16_t i = 0; i < SESSION_PEERS; i++)
         s->peer[i] = (struct state_peer){.id = i, .known = {.sequence = 100u + (i + 44u) % 64}};
     s->peer[7].known.sequence = 0; /* it is configured */
-    s->group[3].member[0].id = 20; /* the lowest sequence, but it votes */
+    s->group[3].member[0].id = 20; /* it has the lowest sequence, but it votes */
     assert_null(saved_begin(s, id, 3));
     assert_int_equal(s->peers, SESSION_PEERS);
     assert_false(knows(s, 1000) || knows(s, 21));
     assert_true(knows(s, 1001) && knows(s, 7) && knows(s, 20) && knows(s, 22));
-    assert_int_equal(s->peer[21].known.sequence, 0); /* nothing is known of 1001 */
+    assert_int_equal(s->peer[21].known.sequence, 0); /* nothing is known about 1001 */
     assert_null(saved_begin(s, id, 3));
     assert_true(knows(s, 22));
     for (uint16_t i = 1; i < SESSION_PEERS; i++)

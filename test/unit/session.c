@@ -9,7 +9,7 @@ static void three_packets_make_a_session(void **state)
     assert_int_equal(p->packets, 3 + 2);
     assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
     assert_false(greet(p, 0));
-    p->now += SECOND; /* nothing was heard for the suspicion time */
+    p->now += SECOND; /* nothing was heard for a suspicion time */
     assert_true(greet(p, 0));
     assert_true(talk(p, 0) && talk(p, 1));
 }
@@ -39,7 +39,7 @@ static void a_packet_is_accepted_once_and_in_any_order(void **state)
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
-/* Followers send each other nothing else: a HELLO with the nonce, and an answer. */
+/* Followers send each other only a HELLO with the nonce, and an answer. */
 static void two_packets_renew_a_session(void **state)
 {
     struct pair *p = acquainted();
@@ -129,7 +129,7 @@ static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    p->s[0].sequence = 9; /* it wrote its state */
+    p->s[0].sequence = 9; /* it has written its state */
     assert_true(talk(p, 0));
     begin(p, 0, 2, 5); /* it comes back with an earlier state */
     p->now += SECOND;
@@ -207,7 +207,7 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
     sessions_take(&p->s[1], p->now, 0, word, size, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     assert_true(talk(p, 0));
-    begin_lost(p, 0); /* both began at the same time: which one is later? */
+    begin_lost(p, 0); /* both began at the same time, so neither is known to be later */
     p->now += SECOND;
     greet(p, 0);
     assert_false(talk(p, 0));
@@ -278,7 +278,7 @@ static void keys_have_no_order(void **state)
 {
     struct pair *p = with_two_keys();
     (void)state;
-    for (uint8_t round = 0; round < 6; round++) { /* forth and back */
+    for (uint8_t round = 0; round < 6; round++) { /* back and forth */
         sessions_use(&p->s[0], round & 1);
         sessions_use(&p->s[1], round & 1);
         for (unsigned i = 0; i < 4; i++) {
@@ -509,7 +509,7 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     assert_memory_not_equal(one, two, SEAL_KEY);
 }
 
-/* Even if the HELLOs are not authentic. */
+/* This holds even if the HELLOs are not authentic. */
 static void hellos_get_a_bounded_part_of_a_turn(void **state)
 {
     struct pair *p = acquainted();
@@ -604,7 +604,7 @@ static void a_repeated_former_life_is_reported_once_a_second(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* An end that answers under a key does not yet use it. */
+/* An end that only answers under a key does not use that key yet. */
 static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
 {
     struct pair *p = acquainted();
@@ -619,7 +619,7 @@ static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now));
 }
 
-/* A repeated HELLO is answered, but not each time. */
+/* A repeated HELLO is answered, but not every time. */
 static void answers_have_a_budget(void **state)
 {
     struct pair *p = acquainted();

@@ -16,7 +16,7 @@ static enum session_news forge(struct pair *p, uint64_t counter)
 
 static uint64_t highest_taken(const struct pair *p) { return p->s[1].peer[0].now.with[0].top; }
 
-/* Runs at most four rounds until member 1 hears member 0: DATA that is missed leads to a HELLO. */
+/* Runs up to four rounds until member 1 hears member 0. Missed DATA leads to a HELLO. */
 static bool is_heard_again(struct pair *p)
 {
     bool hears = false;
@@ -111,7 +111,7 @@ static void no_forged_hello_leaves_a_pair_deaf(void **state)
         deliver(p, 1, before, length);
         for (unsigned times = 0; times < 3; times++)
             forge_hello(p, p->s[0].peer[0].now.hellos + (number > 0 ? number : 1), taken, top);
-        sessions_configure(&p->s[0], 5, SECOND); /* of which the other end must hear */
+        sessions_configure(&p->s[0], 5, SECOND); /* about which the other end must hear */
         sessions_configure(&p->s[1], 6, SECOND);
         assert_true(recovers(p));
         assert_true(talk(p, 0) && talk(p, 1));

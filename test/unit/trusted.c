@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OTHER_USER  12345 /* neither root nor, hopefully, the user that runs this test */
+#define OTHER_USER  12345 /* neither root nor, presumably, the user that runs this test */
 #define FOREIGN     66    /* the exit status of a program that belongs to another user */
 #define RACE        10000
 #define LONG_ENOUGH 60 /* seconds for a race that should take one second */
@@ -94,7 +94,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    if (swapper > 0) { /* a failed test has left it */
+    if (swapper > 0) { /* a failed test has left it running */
         kill(swapper, SIGKILL);
         waitpid(swapper, NULL, 0);
     }
@@ -349,8 +349,8 @@ static void scripts_have_an_interpreter(void **state)
 
 /* ---- which program is executed ---- */
 
-/* The main function of this program when it is executed as a hook: its exit status tells if its
- * file belongs to this user. */
+/* The main function of this program when it is executed as a hook. Its exit status tells whether
+ * its file belongs to this user. */
 static int be_a_program(void)
 {
     struct stat is;
@@ -451,7 +451,8 @@ static void copy_self(const char *name)
     write_file(at(name), bytes, (size_t)length, 0755);
 }
 
-/* Makes files and folders of this user and of another one, and links to those of the other one. */
+/* Makes files and folders of this user and of another user, and links to those of the other
+ * user. */
 static void make_both(void)
 {
     make_folder("mine", 0755);
@@ -525,7 +526,7 @@ static void no_file_behind_a_link_to_a_folder(void **state)
     race("mine", "linked");
 }
 
-/* Shows that the races above are races: a process that checks the path before it opens it is
+/* Shows that the races above are real: a process that checks the path before it opens the file is
  * caught. */
 static void looking_first_would_be_caught(void **state)
 {

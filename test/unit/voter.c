@@ -183,7 +183,7 @@ static void after_a_start_the_longest_lease_is_waited_for(void **state)
     assert_int_equal(answer(v)->remaining, 1);
     asks(v, 2, term(2, 2)); /* a later term of the same owner is refused, too */
     assert_refused(v, BOOT);
-    asks(v, 2, term(1, 2)); /* only the promised term, which may be in force, is granted */
+    asks(v, 2, term(1, 2)); /* it grants only the promised term, which may be in force */
     assert_granted(v);
     v->now += 3 * LEASE;
     happens(v, ELECT_ALARM);
@@ -263,7 +263,7 @@ static void a_certificate_frees_the_voter(void **state)
     m.membership.version = 0;
     struct voter certified = *v;
     m.certified_by = 4;
-    hears(v, 2, m); /* from before 1 lost its state: it may use the term again since */
+    hears(v, 2, m); /* sent before 1 lost its state; it may use the term again now */
     assert_refused(v, HELD);
     m.certified_by = ELECT_STARTS + 2; /* a mere restart does not void the certificate */
     hears(&certified, 2, m);
