@@ -2,23 +2,23 @@
  * Tests the mandate against an adversary. Every message may arrive at any time, any number of times
  * or never. Any process may believe at any time that it is elected. Processes crash and restart,
  * with or without their saved state, and leave testaments. Leaders resign and change the voters.
- * There is no simulated network, no election, and no time but ticks of the clocks.
+ * There is no simulated network, no election, and no time except the ticks of the clocks.
  *
  *     test_adversary any|bounded|thefts|groups [HISTORIES [FIRST]]
  *
  * any: clocks tick at any rate. No token is used twice, and no voter grants a smaller term (P1,
  * P2).
  *
- * bounded: no clock is ever more than a tick ahead of another. Then, too, no two processes lead at
- * the same time, and every later token is larger (P3).
+ * bounded: no clock is ever more than a tick ahead of another. With such clocks it also holds that
+ * no two processes lead at the same time, and that every later token is larger (P3).
  *
  * thefts: bounded or groups, and testaments of living members are stolen and sent. A member whose
  * testament was sent may lead in that term until it learns of its successor, so that both lead at
- * the same time. No other two members do, and all later offices obey the rules.
+ * the same time. No other two members lead at the same time, and all later offices obey the rules.
  *
  * groups: all clocks are the same. Each move belongs to a random set of processes, and all messages
- * between them arrive immediately: a process stands and gets all answers, a leader renews, changes
- * the voters, or resigns. So parts of a cluster get far ahead of each other.
+ * between them arrive immediately: a process becomes a candidate and gets all answers, or a leader
+ * renews, changes the voters, or resigns. So parts of a cluster get far ahead of each other.
  */
 #include "../../src/model/claims.h"
 #include "../../src/model/dice.h"
@@ -78,8 +78,8 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
     }
 }
 
-/* Returns true if the office relies on grants that a stolen testament ended. An office that is
- * prolonged in a later term has grants of its own; but after the lease was made shorter, the longer
+/* Returns true if the office relies on grants that a stolen testament ended. An office that
+ * continues in a later term has grants of its own, but after the lease was made shorter, the longer
  * grants of the stolen term may still count. */
 static bool is_stolen(const struct history *h, uint8_t i)
 {
@@ -126,7 +126,7 @@ static void step(struct history *h, uint8_t i, struct elect_input in)
     judge(h, i, before, &out);
 }
 
-/* Nominates a process: this is the only effect of elections that matters here. */
+/* Nominates a process, which is the only effect of elections that matters here. */
 static void nominate(struct history *h, uint8_t i)
 {
     struct elect_node *node = &h->node[i];
@@ -169,8 +169,8 @@ static void readmit(struct history *h, uint8_t i)
     elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
 
-/* Deletes the state of a process, unless another one has lost its state: enough others must
- * remember. */
+/* Deletes the state of a process, unless another process has lost its state, because enough others
+ * must remember. */
 static void lose_state(struct history *h, uint8_t i)
 {
     for (uint8_t j = 0; j < h->config.n; j++)
@@ -228,7 +228,7 @@ static void restart(struct history *h, uint8_t i)
     perform(h, i, &out);
 }
 
-/* Changes the membership at every leader. */
+/* Lets every leader change the membership. */
 static void change_somewhere(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -268,7 +268,7 @@ static void move(struct history *h)
 
 /* ---- groups ---- */
 
-/* Delivers all messages between members of the group, and those that they cause. */
+/* Delivers all messages between members of the group, and the messages that these cause. */
 static void settle(struct history *h, elect_set group, unsigned from)
 {
     for (unsigned k = from; k < h->letters && h->broken == NULL; k++) {
@@ -293,7 +293,8 @@ static void hurry(struct history *h, uint8_t i)
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
-/* Makes a leader succeed itself: its own voter answers that it has promised a larger term. */
+/* Makes a leader succeed itself, by letting its own voter answer that it has promised a larger
+ * term. */
 static void succeed_itself(struct history *h, uint8_t i)
 {
     struct elect_mandate *m = &h->node[i].mandate;
@@ -318,7 +319,8 @@ static void tell_members(struct history *h, uint8_t from, uint8_t to)
         step(h, to, elect_received(from, &m, 0));
 }
 
-/* Keeps the process in office, with this group, until it may change the membership again. */
+/* Keeps the process in office, with the grants of this group, until it may change the membership
+ * again. */
 static void lead_on(struct history *h, uint8_t i, elect_set group)
 {
     const elect_time *time = h->node[i].mandate.time;
@@ -391,7 +393,7 @@ static void play(struct history *h, uint64_t seed)
     h->changing = seed % 5 < 2;
     h->steady = seed % 2 == 0;
     h->config.stable =
-        seed % 3 == 0 && !groups; /* processes then send PRESENT, too, and learn of changes */
+        seed % 3 == 0 && !groups; /* processes then also send PRESENT, and learn of changes */
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
     for (uint8_t i = 0; i < n; i++)

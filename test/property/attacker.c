@@ -1,7 +1,7 @@
 /*
- * Tests the sessions against an attacker that has every packet ever sent. It delays, drops,
- * repeats, changes and reflects packets, across restarts, restored snapshots and clones, while
- * members install, use, remove and reinstall keys in any order. It checks that
+ * Tests the sessions against an attacker that has a copy of every packet ever sent. It delays,
+ * drops, repeats, changes and reflects packets, across restarts, restored snapshots and clones,
+ * while members install, use, remove and reinstall keys in any order. It checks that
  *  - a member accepts a message once, if its sender sent it to this life of the member, and never
  *    from an earlier state of the sender once a later one is known,
  *  - a repeated packet never shows that a link works,
@@ -51,7 +51,7 @@ struct life {
     uint8_t boot[SESSION_BOOT];
 };
 
-/* The key ids of a member, by slot; 0 if a slot is empty. They survive a restart. */
+/* The key ids of a member, by slot, with 0 for an empty slot. They survive a restart. */
 struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
@@ -81,7 +81,7 @@ static struct {
         uint32_t life;
         unsigned link;
         uint8_t salt[SEAL_SALT];
-    } shown[SHOWN]; /* packets that showed a life that a link works */
+    } shown[SHOWN]; /* packets that showed some life that a link works */
     unsigned showings;
     struct letter pool[POOL];
     unsigned letters, delivered, hellos;
@@ -213,7 +213,7 @@ static void send_packet(const uint8_t *bytes, size_t length)
 
 static uint8_t slot_of(unsigned i, const uint8_t *bytes) { return bytes[5] != w.ring[i].id[0]; }
 
-/* Sends a word to j; if `lost`, to a process with the number of j that has lost its state. */
+/* Sends a word to j or, if `lost`, to a process with j's number that has lost its state. */
 static void say(unsigned i, unsigned j, bool lost)
 {
     size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *) =
@@ -245,8 +245,8 @@ static void remember(unsigned i, unsigned j, bool at_once)
         w.node[i].sequence = ++w.disk[i].sequence;
 }
 
-/* Returns true if the life began with an older state than the known one. In a new era, the sequence
- * numbers begin again. */
+/* Returns true if the life began with an older state than the known life did. In a new era, the
+ * sequence numbers begin again. */
 static bool is_older(const struct life *life, const struct session_memory *knew)
 {
     uint32_t era = ELECT_ERA(life->incarnation), known = ELECT_ERA(knew->incarnation);
@@ -279,7 +279,7 @@ static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_even
     w.got++;
 }
 
-/* Checks that a session is with a life that did not end before this life began. */
+/* Checks that the other end of a session is a life that did not end before this life began. */
 static void check_peer(unsigned i, const struct session_memory *knows)
 {
     for (unsigned k = 1; k < w.life_count; k++)
@@ -381,7 +381,7 @@ static bool can_speak(unsigned i, unsigned j)
     return sessions_seal(&w.node[i], peer_index(i, j), (const uint8_t *)"", 0, out) > 0;
 }
 
-/* Restarts a lost member in an era that no other has met, if it can ask all others. */
+/* Restarts a lost member in an era that no other member has met, if it can ask all others. */
 static void come_back(unsigned i)
 {
     for (unsigned j = 0; j < MEMBERS; j++)
@@ -446,7 +446,8 @@ static void give(unsigned i, uint8_t id, uint8_t keep)
     add_key(i, slot, id);
 }
 
-/* Gives all members a common key, which they use; or two common keys, of which each uses either. */
+/* Gives all members a common key, which they use, or two common keys, of which each member uses
+ * one. */
 static void agree_on_keys(void)
 {
     uint8_t first = (uint8_t)(1 + below(KEYS)), second = (uint8_t)(1 + first % KEYS);
@@ -524,7 +525,7 @@ static void calm(void)
             }
     pass(20, true);
     w.hellos = 0;
-    pass(100, true); /* five seconds: on each of six ways, a HELLO and its answer twice a second */
+    pass(100, true); /* five seconds: on each of six paths, a HELLO and its answer twice a second */
     bool all = are_honest(0, 1) && are_honest(1, 2);
     if (all && w.hellos > (one_key ? 0 : 5 * MEMBERS * (MEMBERS - 1) * 2 * 2))
         wrong("more HELLOs than needed");

@@ -2,7 +2,7 @@
  * Runs the real store over a simulated disk that may fail at every call. A kill leaves the page
  * cache intact. After a power failure, every sector that was not synced may have its old content,
  * its new content, or garbage. Some slots cannot be read, for one life or forever. No acknowledged
- * write may be lost, and the file must open whenever it can be read.
+ * write may be lost, and the store must open the file whenever the file can be read.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/store.h"
@@ -84,7 +84,7 @@ static void die(void)
         if (disk.dirty[i]) {
             if (below(2) == 0)
                 flush(i);
-            if (below(8) == 0) /* the power failed while it was written */
+            if (below(8) == 0) /* the power failed while this sector was written */
                 disk.durable[i * SECTOR + below(SECTOR)] ^= 1;
             memcpy(disk.cache + i * SECTOR, disk.durable + i * SECTOR, SECTOR);
             disk.dirty[i] = false;
@@ -93,8 +93,8 @@ static void die(void)
 
 static const struct store_file file = {disk_read, disk_write, disk_sync, NULL};
 
-/* Opens the store and writes larger and larger promises until the disk fails. Returns what is
- * wrong, or NULL. */
+/* Opens the store and writes ever larger promises until the disk fails. Returns a description of
+ * any violation, or NULL. */
 static const char *live(struct store *s, struct state *state, uint64_t *tried, uint64_t *told)
 {
     enum store_error error = store_open(s, &file, state);

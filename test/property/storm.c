@@ -1,8 +1,8 @@
 /*
- * A storm, then calm: 20,000 random schedules for each algorithm, with loss, duplication,
+ * A storm, then calm. There are 20,000 random schedules for each algorithm, with loss, duplication,
  * reordering, crashes, recoveries and partitions. Some processes are down from the beginning, and
- * some stay down. In the calm, all live processes must agree on the highest of them, within a
- * bound.
+ * some stay down. In the calm, all live processes must agree on the highest of them within a time
+ * limit.
  *
  *     test_storm ALGORITHM [SCHEDULES [FIRST]]
  *

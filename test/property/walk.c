@@ -1,7 +1,7 @@
 /*
- * A walk makes moves in random order, independent of any clock. Messages are delivered out of
- * order, lost and duplicated, timers fire early and late, processes crash and recover. Then the
- * faults end, time passes normally, and all live processes must agree on the highest.
+ * A walk makes moves in random order, independent of any clock: messages are delivered out of
+ * order, lost and duplicated, timers fire early and late, and processes crash and recover. Then the
+ * faults end, time passes normally, and all live processes must agree on the highest of them.
  *
  *     test_walk ALGORITHM [WALKS [FIRST]]
  */
