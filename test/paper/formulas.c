@@ -29,7 +29,8 @@ static void bully_one_initiator(void **state)
             must_agree_on(w, n - 1);
             assert_int_equal(world_total(w), c * c + n - 2);
             assert_int_equal(w->books.delivered, c * (c - 1) + n - 2);
-            /* over by begin + 2T for any n, even if the old leader is alive and delays vary */
+            /* the election is over by begin + 2T for any n, even if the old leader is alive and
+             * delays vary */
             assert_true(w->changed <= 2 * w->config.answer_bound);
             for (unsigned seed = 1; seed <= 5; seed++) {
                 w = hold_format("processes 1..%u begin %u delay 1..9 seed %u", 4 * n, i, seed);
@@ -41,7 +42,7 @@ static void bully_one_initiator(void **state)
 }
 
 /* The initiator i tells the i-1 lower processes, with i-1 more messages. A lower process that
- * notices later begins no election; without the option each of them would. */
+ * notices later begins no election; without the option, each lower process would begin one. */
 static void bully_tells_lower(void **state)
 {
     (void)state;
@@ -59,8 +60,8 @@ static void bully_tells_lower(void **state)
     }
 }
 
-/* All begin at the same time: each of the n-1 has begun before a NOTICE arrives, and sends one to
- * every lower process. */
+/* All begin at the same time: each of the n-1 processes has begun before a NOTICE arrives, and
+ * sends a NOTICE to every lower process. */
 static void bully_tells_lower_all_at_once(void **state)
 {
     (void)state;
@@ -86,7 +87,8 @@ static void bully_mean_over_initiators(void **state)
     }
 }
 
-/* If all begin, it costs as much as if the lowest begins: n*n-n-1 sent, n(n-2) delivered. */
+/* If all begin, the election costs as much as if the lowest begins: n*n-n-1 messages are sent and
+ * n(n-2) are delivered. */
 static void bully_all_at_once(void **state)
 {
     (void)state;
@@ -98,9 +100,9 @@ static void bully_all_at_once(void **state)
     }
 }
 
-/* Any set of processes that contains the highest is dead. Let L be the live processes j >= i. There
- * is one ELECTION for each configured process above each process of L, |L|(|L|-1)/2 OKs, and one
- * COORDINATOR for each configured process below the winner. */
+/* The dead processes are any set that contains the highest. Let L be the live processes j >= i.
+ * There is one ELECTION for each configured process above each process of L, |L|(|L|-1)/2 OKs, and
+ * one COORDINATOR for each configured process below the winner. */
 static void bully_dead_sets(void **state)
 {
     struct dice dice;
@@ -134,7 +136,8 @@ static void bully_dead_sets(void **state)
 
 /* ---- rings ---- */
 
-/* With k initiators and N live processes of n, there are 2kN messages; multicast, k(2N-1). */
+/* With k initiators and N live processes of n, there are 2kN messages or, with multicast,
+ * k(2N-1). */
 static void list_ring(void **state)
 {
     (void)state;
@@ -308,8 +311,8 @@ static void chang_roberts_mean_sampled(void **state)
 /* ---- recovery ---- */
 
 /* Any process crashes and recovers at any time, and all processes agree in the end. The bully and
- * the active ring need the detector for that, because there a process that comes back during an
- * election may miss its outcome. */
+ * the active ring need the detector for this, because a process that recovers during one of their
+ * elections may miss the outcome. */
 static void a_recovery_at_any_time(void **state)
 {
     const char *const algorithms[] = {"ring", "ring form multicast", "chang-roberts",
@@ -377,7 +380,7 @@ static void lab_equals_world(void **state)
         uint64_t everyone = ~(uint64_t)0 >> (64 - n);
         uint64_t live = dice_throw(&dice) & everyone;
         bool all = dice_below(&dice, 2) == 0;
-        if (trial % 3 > 0) /* few are dead, or none */
+        if (trial % 3 > 0) /* few processes are dead, or none */
             live |= dice_throw(&dice) | dice_throw(&dice) | (trial % 3 == 1 ? everyone : 0);
         live &= everyone;
         if (live == 0)

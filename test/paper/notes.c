@@ -1,6 +1,7 @@
 /*
- * The rules of the lecture notes: one test for each sentence, and one for each gap in them that had
- * to be closed. Each test steps a single process. Ranks are 0 ... n-1, numbers are 0, 10, 20, ...
+ * The rules of the lecture notes: one test for each sentence, and one for each gap in the rules
+ * that had to be closed. Each test drives a single process step by step. Ranks are 0 ... n-1,
+ * numbers are 0, 10, 20, ...
  */
 #include "../support.h"
 
@@ -419,7 +420,7 @@ static void of_two_outcomes_in_a_round_the_higher_counts(void **state)
     actor_hears(&a, 3, listed(ELECT_COORDINATOR, 2, SET(0) | SET(2), 1));
     assert_rule(&a, OUTRANKED);
     assert_int_equal(a.node.leader, 3);
-    assert_int_equal(a.node.queued, 2); /* passed on all the same */
+    assert_int_equal(a.node.queued, 2); /* passed on nevertheless */
 }
 
 static void a_process_that_is_behind_begins_again_in_a_later_round(void **state)
