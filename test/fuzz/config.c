@@ -1,4 +1,4 @@
-/* Parses any bytes as a configuration file. */
+/* Parses arbitrary bytes as a configuration file. */
 #include "../../src/daemon/config.h"
 
 #include <assert.h>

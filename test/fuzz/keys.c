@@ -1,4 +1,4 @@
-/* Parses any bytes as a key file. */
+/* Parses arbitrary bytes as a key file. */
 #include "../../src/daemon/keys.h"
 
 #include <assert.h>

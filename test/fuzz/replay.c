@@ -1,4 +1,5 @@
-/* Passes every file of a folder to the target once, without the fuzzer, for the tests. */
+/* Passes each file of a folder to the fuzz target once, so that tests can run it without a
+ * fuzzer. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static int replay(const char *path)
     }
     size_t length = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
-    uint8_t *exact = malloc(length + 1); /* a sanitizer sees reads beyond it */
+    uint8_t *exact = malloc(length + 1); /* a sanitizer then detects reads beyond the end */
     for (size_t k = 0; exact != NULL && k < length; k++)
         exact[k] = bytes[k];
     LLVMFuzzerTestOneInput(exact, length);

@@ -227,7 +227,7 @@ static void begin(void)
     d.name[1] = "b";
     d.words = (struct words){.config = &d.elect, .name = d.name};
     recorder_begin(&d.recorder);
-    for (unsigned i = 0; i < 40; i++) { /* entries that requests can ask for */
+    for (unsigned i = 0; i < 40; i++) { /* entries for which requests can ask */
         const struct elect_message said = {.type = ELECT_GRANT, .term = 65538, .round = i};
         struct elect_input in = elect_received(1, &said, i);
         struct elect_output out = {.rule = {ELECT_RULE_TAKES_OFFICE, 1, ELECT_NOBODY}};
@@ -236,7 +236,7 @@ static void begin(void)
     }
 }
 
-/* Passes on a note of another member: a question, an order, or an answer that a client waits for.
+/* Passes on a note of another member: a question, an order, or an answer for which a client waits.
  */
 static void note(const uint8_t *bytes, size_t length)
 {
@@ -259,7 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         d.control.clients = &client;
         answer_request(&d, &client, request);
         d.control.clients = NULL;
-        /* each request has one answer, which may have to wait for another member */
+        /* each request has one answer, which may depend on another member */
         assert(client.waits ? answers == 0 : answers == 1 || client.watches);
     }
     json_decref(request);

@@ -1,4 +1,4 @@
-/* Receives any packet, and any content that a member with the key could send. */
+/* Receives arbitrary packets, and any content that a member with the key could send. */
 #include "../../src/runtime/session.h"
 
 #include <assert.h>

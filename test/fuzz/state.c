@@ -1,4 +1,4 @@
-/* Opens any bytes as a slot of the state file, with a correct checksum. */
+/* Opens arbitrary bytes as a slot of the state file, with a correct checksum. */
 #include "../../src/runtime/store.c"
 
 #include <sodium.h>

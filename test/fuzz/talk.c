@@ -1,5 +1,6 @@
-/* Sends any messages of several runs and clients on a run socket, while leadership changes and the
- * guardian may not answer. The member and the guardian are stand-ins; the sockets are real. */
+/* Sends arbitrary messages from several runs and clients to a run socket, while leadership changes
+ * and the guardian may not answer. The member and the guardian are stand-ins; the sockets are
+ * real. */
 #include "../../src/daemon/run_socket.c"
 
 #include <assert.h>
@@ -81,7 +82,7 @@ void work_turn(struct work *w, unsigned group)
 struct elect_rule work_resign(struct work *w, unsigned group)
 {
     assert(group < config.groups);
-    assert(w->group[group].holder == NULL && now >= w->group[group].last); /* nothing works */
+    assert(w->group[group].holder == NULL && now >= w->group[group].last); /* no work runs */
     return (struct elect_rule){leads ? ELECT_RULE_RESIGNS : ELECT_RULE_HAS_NO_OFFICE, 0, 0};
 }
 
