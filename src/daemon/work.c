@@ -12,9 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MILLISECOND 1000
-#define READY_PERIOD                                                                               \
-    1000000 /* microseconds: in each, the member changes to standing ready at most once */
+#define MILLISECOND  1000
+#define READY_PERIOD 1000000 /* microseconds between two changes to standing ready, at least */
 
 /* ---- the guardian ---- */
 

@@ -1,7 +1,7 @@
 /*
- * Parses scenario files line by line into steps, and plays the steps. Every fault of the world is
- * also a step. setup.c parses settings and faults; scenario_write.c writes settings, faults and
- * steps.
+ * Parses scenario files line by line into steps, and plays the steps. Every fault that a world can
+ * have is also a step. setup.c parses settings and faults; scenario_write.c writes settings, faults
+ * and steps.
  */
 #include "scenario.h"
 

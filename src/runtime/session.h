@@ -130,11 +130,11 @@ struct session_peer {
         uint8_t heard[SEAL_NONCE]; /* the newest nonce, perhaps a recorded one; zeros: none */
         uint32_t tag_mine, tag_none;
     } hello[SESSION_KEYS];
-    uint64_t numbered;   /* the number of the last HELLO that was sent to it */
-    uint64_t next_hello; /* when the next one is due */
-    uint32_t patience;   /* how long to wait after that one */
-    bool plainly;        /* the last HELLO echoed no nonce, so that the next one does */
-    uint64_t owed; /* the HELLO that it must accept to know the present keys; 0: it knows them */
+    uint64_t numbered;    /* the number of the last HELLO that was sent to it */
+    uint64_t next_hello;  /* when the next one is due */
+    uint32_t patience;    /* how long to wait after that one */
+    bool plainly;         /* the last HELLO echoed no nonce, so that the next one does */
+    uint64_t owed;        /* the HELLO that tells it the present keys; 0: it knows them */
     uint64_t answered[3]; /* when a lower, an equal and a higher incarnation was answered */
     uint64_t rejected;
     uint32_t digest, keys[SESSION_KEYS]; /* of its configuration; marks of the keys it accepts */

@@ -63,8 +63,8 @@ struct observation {
 
 /* Runs `work` in every thread. Returns false if the threads could not be started. */
 bool explorer_together(struct explorer *x, void (*work)(struct worker *w));
-/* Records a successor, which the worker will later look up or store. Returns false and sets a bound
- * if there is no memory. */
+/* Records a successor, which the worker will later look up or store. Returns false if memory
+ * runs out, which counts as a bound that was reached. */
 bool explorer_note(struct worker *w, const struct row *row);
 void explorer_give_up(struct explorer *x, enum bound why);
 

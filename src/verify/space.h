@@ -147,7 +147,7 @@ struct space {
     struct memo seat_numbers;     /* local value and mailbox -> seat */
     struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
     struct memo steps;            /* local value and input -> the effect of elect_step */
-    struct memo changes;          /* seat and event -> its change */
+    struct memo changes;          /* maps a seat and an event to the change that results */
     struct memo appends;          /* seat and message -> seat */
     struct memo heartbeats;       /* local value of a leader -> message */
     struct arena arena;           /* changes */

@@ -602,7 +602,7 @@ def embed(_):
             return found
 
         def works(but=None):
-            """Waits until a program works with a larger token than any of program `but`, which has ended; returns the number of
+            """Waits until a program works with a larger token than any that was given to program `but`, which has ended; returns the number of
             the program."""
             above = max(tokens()[but]) if but else 0
             return wait("a program works", lambda: max(((t, n) for n, all_of_it in tokens().items() for t in all_of_it if t > above),

@@ -360,7 +360,7 @@ def parted(function):
 
 
 def sides_of(script):
-    """Returns the two sets of numbers of each cut."""
+    """Returns for each cut the two sets of member numbers that it separates."""
     return [frozenset(frozenset(map(int, side.split())) for side in line[4:].split(" at ")[0].split("/"))
             for line in script.splitlines() if line.startswith("cut ")]
 

@@ -182,7 +182,7 @@ static void an_unanswered_question_is_repeated(void **state)
     assert_false(answer.leads);
 }
 
-/* Repeats it even within one call, so that a lost answer costs a second, not the whole patience. */
+/* Repeats it even within one call, so that a lost answer costs a second, not the whole timeout. */
 static void an_unanswered_question_is_repeated_in_one_call(void **state)
 {
     (void)state;

@@ -140,7 +140,7 @@ class LocalCluster:
         return self.leader()
 
     def elect(self, name, *words):
-        """Runs a verb, and again while a busy daemon closes the connection unanswered."""
+        """Runs a verb, and repeats it as long as a busy daemon closes the connection without an answer."""
         return answered(*words, "-c", self.conf, "--id", name)
 
     def elect_briefly(self, name, *words):
