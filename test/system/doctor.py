@@ -291,18 +291,24 @@ def answers_without_findings(_):
             server.join()
 
 
+def with_own_keys(p):
+    """Starts all members, each with a key file of its own, and returns their configurations."""
+    confs = {}
+    for n in p.names:
+        folder = p.folder / f"of-{n}"
+        folder.mkdir()
+        shutil.copy(p.folder / "key", folder / "key")
+        confs[n] = folder / "elect.conf"
+        confs[n].write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
+        p.start(n, conf=confs[n])
+    return confs
+
+
 @case
 def rotation(_):
     """The old key was removed on a only: doctor on the other members advises removing it there, too."""
     with LocalCluster(times=QUICK) as p:
-        confs = {}
-        for n in "abc":  # each has a key file of its own
-            folder = p.folder / f"of-{n}"
-            folder.mkdir()
-            shutil.copy(p.folder / "key", folder / "key")
-            confs[n] = folder / "elect.conf"
-            confs[n].write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
-            p.start(n, conf=confs[n])
+        confs = with_own_keys(p)
         p.leader()
         new = p.folder / "new"
         expect("new", run("key", "new", new, "-c", confs["a"]), 0)
@@ -342,14 +348,7 @@ def open_to_others(_):
 def locked_out(_):
     """c is down, and removing its only key would lock it out."""
     with LocalCluster(names="abc", times=QUICK) as p:
-        confs = {}
-        for n in "abc":  # each member has a key file of its own
-            folder = p.folder / f"of-{n}"
-            folder.mkdir()
-            shutil.copy(p.folder / "key", folder / "key")
-            confs[n] = folder / "elect.conf"
-            confs[n].write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
-            p.start(n, conf=confs[n])
+        confs = with_own_keys(p)
         p.leader()
         p.kill("c")
         new = p.folder / "new"
