@@ -258,8 +258,8 @@ void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_tim
         c->first = last;
 }
 
-/* Finds a clock whose rate differs too much. A second leader is ruled out only while no two clocks
- * differ in rate by more than rho. */
+/* Finds a clock whose rate differs too much. A second leader is ruled out only while each clock is
+ * right within rho. Two clocks that differ by more than rho may both be, but no member can tell. */
 static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_info *p)
 {
     const struct clock_rate *c = &d->doctor.peer[i].clock;

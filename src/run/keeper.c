@@ -399,9 +399,9 @@ static bool restarts(const struct keeper *k)
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
-    int survived =
-        atomic_load(&k->page->ending); /* HUP or QUIT; TERM and INT prevent the restart */
-    atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
+    int survived = atomic_load(&k->page->ending);
+    if (survived == SIGHUP || survived == SIGQUIT) /* TERM and INT may arrive at this moment */
+        atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
     if (k->job->terminal) /* while no command runs, the keys must reach A */
         tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     health_end(&k->health);

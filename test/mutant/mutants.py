@@ -273,6 +273,8 @@ MUTANTS = {
         "daemon/run_queue.c", "    yield_if_unhealthy(w, group);\n", "    (void)yield_if_unhealthy;\n", "work unhealthy-while-another-works"),
     "a signal that the command survived excuses its failure": (
         "run/outcome.c", "(number != 0 && status == EXIT_SIGNAL + number)", "number != 0", "run signals-that-a-command-survives"),
+    "a signal that the command survived prevents its next start": (
+        "run/keeper.c", "        atomic_compare_exchange_strong(&k->page->ending, &survived, 0);\n", "        ;\n", "run signals-that-a-command-survives"),
     "a run is started again in the term that is over": (
         "run/keeper.c", "    k->job->go.term = atomic_load(&k->page->term);\n", "", "run restarts-of-a-frozen-run"),
     "the keys of a terminal are lost between two starts": (

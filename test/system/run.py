@@ -496,6 +496,20 @@ def signals_that_a_command_survives(_):
             wait("the command runs", pathlib.Path(f"{ready}2").exists)
             r.signal(signal.SIGHUP)
             holds("the command was terminated", r.end() == 129 and last_empty(f).flags == 0, r.process.returncode, last_empty(f))
+        for name in heard, end:
+            name.unlink()
+        starts = f.folder / "starts"
+        with Run(f, "--on-exit", "restart", "--", "sh", "-c", f"echo >>{starts}; {survives}") as r:
+            wait("the command runs", starts.exists)
+            wait("the signal reaches the command", lambda: heard.exists() or r.signal(signal.SIGHUP))
+            end.touch()
+
+            def started_again():
+                holds("the run goes on", r.process.poll() is None)
+                return len(starts.read_text()) == 2
+            wait("the command is started again", started_again)
+            r.signal(signal.SIGTERM)
+            r.end()
 
 
 @case
