@@ -255,7 +255,7 @@ enum elect_event {
     X(REFUSES_BOOT, ELECT_LOUD, "%p has just started and may have granted before -> it refuses")   \
     X(REFUSES_CLOSED, ELECT_LOUD, "that term is over -> %p refuses")                               \
     X(REFUSES_STALE, ELECT_LOUD, "%p has granted a larger term -> it refuses")                     \
-    X(REFUSES_HELD, ELECT_LOUD, "%p has granted %b a lease that still runs -> %p refuses")         \
+    X(REFUSES_HELD, ELECT_LOUD, "%p has granted %b a lease that still runs -> %p refuses %a")      \
     X(TERM_IS_OVER, ELECT_LOUD, "%a has released this term -> %p notes that it is over")           \
     X(OFFICE_RELEASED, ELECT_LOUD, "%a has released its term -> %p looks for a leader")            \
     /* the mandate: presence */                                                                    \
@@ -279,8 +279,8 @@ enum elect_event {
     /* the mandate: candidates and leaders */                                                      \
     X(PREVOTES, ELECT_LOUD, "%p is nominated -> it asks whether a majority would grant")           \
     X(CONFIRMS, ELECT_LOUD, "a majority would grant -> %p asks for a mandate")                     \
-    X(CERTIFIED, ELECT_LOUD, "%p's predecessor has released its term -> %p asks for a mandate")    \
-    X(TAKES_OFFICE, ELECT_LOUD, "a majority has granted -> %p leads")                              \
+    X(CERTIFIED, ELECT_LOUD, "%a has released its term -> %p asks for a mandate")                  \
+    X(TAKES_OFFICE, ELECT_LOUD, "a majority of the voters granted the mandate -> %p leads")        \
     X(COUNTS, ELECT_QUIET, "no majority yet")                                                      \
     X(ANSWERED_TOO_LATE, ELECT_QUIET, "%p no longer waits for this answer")                        \
     X(FORMER_LIFE, ELECT_LOUD, "%a has lost its state since it sent this -> %p ignores it")        \
@@ -297,9 +297,8 @@ enum elect_event {
     X(RELEASES, ELECT_LOUD, "the work of %p has stopped -> %p releases its terms")                 \
     /* the mandate: handing over */                                                                \
     X(RESIGNS, ELECT_LOUD, "%p resigns -> it renews its lease until its work has stopped")         \
-    X(GIVES_PLACE, ELECT_LOUD,                                                                     \
-      "%a is fitter and asks for the office -> %p resigns and stops its work")                     \
-    X(HANDS_OVER, ELECT_LOUD, "the work of %p has stopped -> %p hands its office to %b")           \
+    X(GIVES_PLACE, ELECT_LOUD, "%a is fitter and asks to lead -> %p resigns and stops its work")   \
+    X(HANDS_OVER, ELECT_LOUD, "the work of %p has stopped -> %p hands over to %b")                 \
     X(RESIGNS_ALREADY, ELECT_LOUD, "%p is already resigning -> it does nothing")                   \
     X(HAS_NO_OFFICE, ELECT_LOUD, "%p does not lead -> it does nothing")                            \
     X(OTHER_TERM, ELECT_LOUD, "the order names another term -> %p keeps its office")               \

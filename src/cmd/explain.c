@@ -88,8 +88,17 @@ static void print_head(const struct history *h, const struct history_change *c)
         printf("Before that, %s led for %.1f s.\n", c->old,
                (double)(c->end->over - c->before->at) / 1e6);
     else
-        printf("Before that, %s led.\n", c->old);
+        printf("Before that, %s led; when it began is not recorded.\n", c->old);
     putchar('\n');
+}
+
+/* Adds that the old leader still led in the last step before the change that shows it. */
+static void add_sign(const struct history *h, const struct history_change *c, struct text *t)
+{
+    text_add(t, c->old);
+    text_add(t, " still leads (recorded by ");
+    text_add(t, h->name[c->sign->member]);
+    text_add(t, ")");
 }
 
 static void print_line(const struct history *h, const struct history_change *c,
@@ -103,9 +112,10 @@ static void print_line(const struct history *h, const struct history_change *c,
         text_add(&t, h->name[s->member]);
         text_add(&t, " learns: ");
     }
-    text_add(&t, s == c->sign ? "the last sign of life of " : s->because);
     if (s == c->sign)
-        text_add(&t, c->old);
+        add_sign(h, c, &t);
+    else
+        text_add(&t, s->because);
     if (l->others > 0) {
         text_add(&t, l->others == 1 ? "; so does " : "; so do ");
         add_names(h, l->who & ~((uint64_t)1 << s->member), &t);
@@ -120,8 +130,12 @@ static void print_end(const struct history *h, const struct history_change *c)
 {
     if (c->old == NULL)
         return;
+    const char *effect = c->end != NULL ? strstr(c->end->because, " -> ") : NULL;
     if (c->how == HISTORY_END_OWN)
-        printf("%s stopped: %s.\n", c->old, c->end->because);
+        printf(
+            "Why %s stopped leading: %.*s.\n", c->old,
+            (int)(effect != NULL ? effect - c->end->because : (ptrdiff_t)strlen(c->end->because)),
+            c->end->because);
     else if (c->how == HISTORY_END_GUARDIAN)
         printf("%s died (reported by its guardian).\n", c->old);
     else if (c->how == HISTORY_END_RELEASED)

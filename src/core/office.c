@@ -166,6 +166,13 @@ static void confirm(struct process *p, enum rule why)
     because(p, why);
 }
 
+/* Asks for a mandate with the certificate that it has from the owner of the released term. */
+static void confirm_certified(struct process *p)
+{
+    p->about = elect__owner(p, candidate(p)->certificate);
+    confirm(p, CERTIFIED);
+}
+
 void elect__nominate(struct process *p)
 {
     candidate(p)->nominated = true;
@@ -175,7 +182,7 @@ void elect__nominate(struct process *p)
     /* If the latest grant of its own voter was released, a PREVOTE would tell the candidate nothing
      * new. */
     if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)
-        confirm(p, CERTIFIED);
+        confirm_certified(p);
     else if (candidate(p)->certificate == 0 && !elect__takes_part(p, NULL))
         elect__stand_back(p);
     else

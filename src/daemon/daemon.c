@@ -92,12 +92,13 @@ static void announced(void *context, const struct elect_news *news)
     work_turn(&d->work, news->group);
 }
 
-/* Writes "WHAT in term N", or only WHAT if the term is 0. */
-static void add_term(char text[JOURNAL_TEXT], const char *what, elect_term term)
+/* Writes "SUBJECT VERB OBJECT in term N". Omits the object if it is "", and the term if it is 0. */
+static void write_event(char text[JOURNAL_TEXT], const char *subject, const char *verb,
+                        const char *object, elect_term term)
 {
     char number[ELECT_TERM_TEXT];
-    snprintf(text, JOURNAL_TEXT, "%.*s%s%s", JOURNAL_NAME + 32, what, term != 0 ? " in term " : "",
-             term != 0 ? elect_term_text(term, number) : "");
+    snprintf(text, JOURNAL_TEXT, "%s %s%s%s%s%s", subject, verb, *object != '\0' ? " " : "", object,
+             term != 0 ? " in term " : "", term != 0 ? elect_term_text(term, number) : "");
 }
 
 /* Must be called while the state of the group still shows the term of the office that is over. */
@@ -105,7 +106,7 @@ static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
     char text[JOURNAL_TEXT];
-    add_term(text, "stopped leading", w->news.term);
+    write_event(text, d->me->name, "stopped leading", "", w->news.term);
     daemon_note(
         d, &(struct journal_note){.event = JOURNAL_STOPPED_LEADING,
                                   .group = (int)group,
@@ -120,13 +121,19 @@ static void log_leader(struct daemon *d, unsigned group, const struct elect_news
     const struct elect_news *news = &w->news, *other = news->known ? news : before;
     const char *peer =
         other->known && !other->leads ? config_name(&d->config, other->leader) : NULL;
-    char text[JOURNAL_TEXT], what[JOURNAL_NAME + 32];
-    const char *verb = news->leads    ? "became leader"
-                       : news->known  ? "follows "
-                       : peer != NULL ? "lost its leader "
-                                      : "has no leader";
-    snprintf(what, sizeof what, "%s%s", verb, peer != NULL ? peer : "");
-    add_term(text, what, news->known ? news->term : 0);
+    char text[JOURNAL_TEXT];
+    bool learned = news->known && before->known && news->leader == before->leader;
+    char leads[STORE_NAME + 16];
+    snprintf(leads, sizeof leads, "%s leads", peer != NULL ? peer : "");
+    if (learned && before->term == 0 && peer != NULL)
+        write_event(text, d->me->name, "learned that", leads, news->term);
+    else
+        write_event(text, d->me->name,
+                    news->leads    ? "became leader"
+                    : news->known  ? "follows"
+                    : peer != NULL ? "lost its leader"
+                                   : "has no leader",
+                    peer != NULL ? peer : "", news->known ? news->term : 0);
     daemon_note(d, &(struct journal_note){.event = news->leads   ? JOURNAL_LEADS
                                                    : news->known ? JOURNAL_FOLLOWS
                                                                  : JOURNAL_NO_LEADER,
@@ -208,8 +215,11 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
 {
     struct daemon *d = context;
     struct text t;
+    const char *why = out->rule.number == ELECT_RULE_RESIGNS ? d->work.resigns_because : NULL;
     recorder_step(&d->recorder, group, in, out,
                   d->member != NULL ? elect_member_node(d->member, group) : NULL);
+    if (why != NULL)
+        recorder_explain(&d->recorder, group, why);
     if (d->member != NULL &&
         elect_paused(elect_member_node(d->member, group)) != d->group[group].paused) {
         char text[JOURNAL_TEXT];
@@ -228,14 +238,20 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     if (!out->announced || d->member == NULL)
         return;
     snprintf(d->group[group].cause, sizeof d->group[group].cause, "%.*s", JOURNAL_TEXT - 1,
-             t.bytes);
+             why != NULL ? why : t.bytes);
+}
+
+/* Returns the index of a member in the configuration. */
+static unsigned index_of(const struct daemon *d, uint16_t id)
+{
+    return (unsigned)(config_member_with(&d->config, id) - d->config.member);
 }
 
 /* Returns true if the same refusal of a peer was logged less than a minute ago. Without this check,
  * a peer, or an attacker who repeats its packets, could fill the log. */
 static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
 {
-    unsigned i = (unsigned)(config_member_with(&d->config, id) - d->config.member);
+    unsigned i = index_of(d, id);
     bool refused = news != ELECT_PEER_OPENED && news != ELECT_PEER_DIFFERS;
     bool repeated = refused && d->refused[i].tick != 0 && d->refused[i].news == news &&
                     d->ticks + 1 - d->refused[i].tick < 60;
@@ -256,6 +272,8 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
     const char *cause = strstr(what, ": "); /* the cause follows the colon */
+    if (news == ELECT_PEER_OPENED)
+        d->is_silent[index_of(d, id)] = false;
     char text[JOURNAL_TEXT];
     if (is_repeated(d, id, news))
         return;
@@ -279,13 +297,14 @@ static void end(struct daemon *d, int status)
 static void failed(void *context, bool forbidden, const char *why)
 {
     struct daemon *d = context;
-    char cause[JOURNAL_TEXT];
+    char cause[JOURNAL_TEXT], text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "%s stops", d->me->name);
     snprintf(cause, sizeof cause, "%s%s", why,
              forbidden ? "; move the state file away, then run elect readmit" : "");
     daemon_note(d, &(struct journal_note){.event = JOURNAL_STOPPED,
                                           .level = LEVEL_ERROR,
                                           .group = -1,
-                                          .text = "stops",
+                                          .text = text,
                                           .cause = cause});
     end(d, forbidden ? EXIT_CONFIG : EXIT_IO);
 }
@@ -325,25 +344,63 @@ static void deposited(void *context, const struct elect_testament *testament)
 
 /* ---- every second ---- */
 
+static void log_link(struct daemon *d, const char *name, unsigned link, bool up)
+{
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "link %u to %s is %s", link + 1, name, up ? "up" : "down");
+    daemon_note(d, &(struct journal_note){.event = JOURNAL_LINK,
+                                          .level = up ? 0 : LEVEL_WARNING,
+                                          .group = -1,
+                                          .text = text,
+                                          .peer = name});
+}
+
+/* A member that dies or is cut off says nothing, so only its silence on all links shows it. */
+static void log_silence(struct daemon *d, uint16_t id)
+{
+    const char *name = config_name(&d->config, id);
+    d->is_silent[index_of(d, id)] = true;
+    char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "member %s is down or cut off", name);
+    snprintf(cause, sizeof cause, "%s heard nothing from it for %.3g s", d->me->name,
+             (double)config_link_silence(&d->elect) / 1e6);
+    daemon_note(
+        d, &(struct journal_note){
+               .event = JOURNAL_MEMBER, .group = -1, .text = text, .cause = cause, .peer = name});
+}
+
+static void log_return(struct daemon *d, uint16_t id)
+{
+    const char *name = config_name(&d->config, id);
+    d->is_silent[index_of(d, id)] = false;
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "member %s is heard again", name);
+    daemon_note(
+        d,
+        &(struct journal_note){
+            .event = JOURNAL_MEMBER, .level = LEVEL_INFO, .group = -1, .text = text, .peer = name});
+}
+
 static void look_at_links(struct daemon *d)
 {
     struct elect_peer_info p;
     elect_time since = elect_uv_now() - config_link_silence(&d->elect);
-    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
+    for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++) {
+        const char *name = config_name(&d->config, p.id);
+        bool was_up = false, is_up = false;
         for (unsigned link = 0; link < p.links; link++) {
             bool up = p.link[link].heard != ELECT_UNSET && p.link[link].heard > since;
-            const char *name = config_name(&d->config, p.id);
-            char text[JOURNAL_TEXT];
-            if (up == d->link_up[i][link])
-                continue;
+            was_up = was_up || d->link_up[i][link];
+            is_up = is_up || up;
+            if (up != d->link_up[i][link])
+                log_link(d, name, link, up);
             d->link_up[i][link] = up;
-            snprintf(text, sizeof text, "link %u to %s is %s", link + 1, name, up ? "up" : "down");
-            daemon_note(d, &(struct journal_note){.event = JOURNAL_LINK,
-                                                  .level = up ? 0 : LEVEL_WARNING,
-                                                  .group = -1,
-                                                  .text = text,
-                                                  .peer = name});
         }
+        if (was_up && !is_up)
+            log_silence(d, p.id);
+        else if (is_up && d->is_silent[index_of(d, p.id)])
+            log_return(d, p.id);
+    }
 }
 
 static void ticks(uv_timer_t *timer)
@@ -404,16 +461,19 @@ static void stop(struct daemon *d, enum level level, const char *why)
     if (d->stopping)
         return;
     d->stopping = true;
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "%s shuts down", d->me->name);
     daemon_note(
-        d,
-        &(struct journal_note){
-            .event = JOURNAL_STOPPED, .level = level, .group = -1, .text = "stops", .cause = why});
+        d, &(struct journal_note){
+               .event = JOURNAL_STOPPED, .level = level, .group = -1, .text = text, .cause = why});
     service_say("STOPPING=1");
     d->work.leaves = true;
+    char shutting_down[JOURNAL_TEXT];
+    snprintf(shutting_down, sizeof shutting_down, "it is shutting down: %s", why);
     for (unsigned i = 0; i < d->config.groups; i++) {
         work_turn(&d->work, i);
         if (d->work.group[i].office)
-            work_resign(&d->work, i);
+            work_resign(&d->work, i, shutting_down);
     }
     uv_timer_start(&d->tick, leaves, 0, 1);
 }

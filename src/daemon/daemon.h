@@ -65,6 +65,7 @@ struct daemon {
     sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member */
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
+    bool is_silent[SESSION_PEERS]; /* the log says that it is down or cut off */
     struct {
         unsigned tick;
         enum elect_peer_news news;

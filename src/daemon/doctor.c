@@ -10,7 +10,7 @@
 
 #define MILLISECOND  1000
 #define SECOND       1000000
-#define LASTS        3   /* evaluations after which a finding is logged, or counts as cleared */
+#define LASTS        3   /* evaluations after which a finding is logged, or counts as resolved */
 #define HOOKS_EVERY  60  /* ticks between two checks of the hook files */
 #define ASK_EVERY    10  /* ticks between two questions to a peer */
 #define FEW_SYNCS    10  /* with fewer writes the disk is not judged */
@@ -510,7 +510,7 @@ void doctor_tick(struct daemon *d)
         if (s->missed < LASTS && (s->logged || s->missed == 0))
             continue;
         size_t length = name_finding(text, sizeof text, s->area, s->group, s->object);
-        snprintf(text + length, sizeof text - length, "cleared");
+        snprintf(text + length, sizeof text - length, "resolved");
         if (s->logged)
             note_finding(d, LEVEL_NOTICE, s->group, s->object, text);
         *s = r->memory[--r->seen];

@@ -1,7 +1,7 @@
 /*
  * Finds what is wrong with this member and its cluster, and what to do: `elect doctor`. Findings
  * are evaluated every second. Each is logged when it has lasted for some seconds, and again when it
- * is cleared; the status contains the worst one.
+ * is resolved; the status contains the worst one.
  */
 #ifndef ELECT_DAEMON_DOCTOR_H
 #define ELECT_DAEMON_DOCTOR_H

@@ -175,12 +175,12 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     case HOOK_PRE_LEADER:
         log_outcome(w, group, hook, outcome, ": this member declines the office");
         fail(&g->hooks);
-        work_resign(w, group);
+        work_resign(w, group, "pre-leader failed");
         break;
     case HOOK_ON_LEADER:
         log_outcome(w, group, hook, outcome, ": this member resigns");
         fail(&g->hooks);
-        work_resign(w, group);
+        work_resign(w, group, "on-leader failed");
         break;
     case HOOK_ON_FOLLOWER:
         log_outcome(w, group, hook, outcome, ": the other members wait until the lease is over");

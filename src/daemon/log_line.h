@@ -4,7 +4,7 @@
  *
  *     JSON     the object                           elect daemon -o json
  *     pairs    level=notice group=main text="..."   elect daemon
- *     prose    main: became leader in term 1.2 (cause)  elect history, elect watch, journald
+ *     prose    main: b became leader in term 1.2 (cause)  elect history, elect watch, journald
  */
 #ifndef ELECT_DAEMON_LOG_LINE_H
 #define ELECT_DAEMON_LOG_LINE_H

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MILLISECOND 1000
-#define SILENCE     3500 /* milliseconds without an outcome from another member */
+#define MILLISECOND   1000
+#define ORDER_MESSAGE 192
+#define SILENCE       3500 /* milliseconds without an outcome from another member */
 
 static const char *const outcome_words[] = {
 #define X(name, word, text) word,
@@ -32,7 +33,7 @@ static enum order_outcome outcome_of(const struct elect_rule *rule)
     }
 }
 
-static enum order_outcome carry_out(struct daemon *d, const struct order *o)
+static enum order_outcome carry_out(struct daemon *d, const struct order *o, const char *from)
 {
     const struct elect_node *node = elect_member_node(d->member, o->group);
     elect_time now = elect_uv_now();
@@ -44,37 +45,70 @@ static enum order_outcome carry_out(struct daemon *d, const struct order *o)
         elect_successor(elect_member_config(d->member, o->group), node, now) == ELECT_NOBODY)
         return ORDER_NO_SUCCESSOR;
     struct elect_input in = elect_ordered(to, o->term, now);
-    struct elect_rule rule = elect_member_tell(d->member, o->group, &in);
+    char why[JOURNAL_TEXT];
+    snprintf(why, sizeof why, "uid %u on %.63s ordered it to %s%.63s", (unsigned)o->uid,
+             from != NULL ? from : d->me->name, o->successor != NULL ? "hand over to " : "resign",
+             o->successor != NULL ? o->successor->name : "");
+    struct elect_rule rule = work_tell(&d->work, o->group, &in, why);
     return outcome_of(&rule);
+}
+
+/* Writes the message of an outcome, with the name of the successor. */
+static void write_outcome(const struct order *o, enum order_outcome outcome,
+                          char text[ORDER_MESSAGE])
+{
+    const char *message = outcome_texts[outcome], *mark = strstr(message, "%s");
+    const char *name = o->successor != NULL ? o->successor->name : "the successor";
+    if (mark == NULL)
+        snprintf(text, ORDER_MESSAGE, "%s", message);
+    else
+        snprintf(text, ORDER_MESSAGE, "%.*s%s%s", (int)(mark - message), message, name, mark + 2);
 }
 
 /* ---- the log: which user gave an order, and its outcome ---- */
 
-static void audit(struct daemon *d, const struct order *o, const char *from, const char *what)
+/* Logs "MEMBER DID order a-17: resign from term 1.3". The number of an order begins with the member
+ * that received it from a user, so that it is unique in the cluster. `from` is that member; NULL
+ * means this one. */
+static void audit(struct daemon *d, const struct order *o, const char *from, const char *member,
+                  const char *did, const char *cause)
 {
-    char text[2 * JOURNAL_TEXT], term[ELECT_TERM_TEXT];
+    char text[2 * JOURNAL_TEXT], what[JOURNAL_TEXT], by[80], term[ELECT_TERM_TEXT];
     const char *to = o->leader != d->me->peer.id ? config_name(&d->config, o->leader) : NULL;
-    snprintf(text, sizeof text, "order to %s%s%s in term %s %s (order %llu, uid %u, pid %d%s%s)",
-             o->successor != NULL ? "hand over to " : "resign",
-             o->successor != NULL ? o->successor->name : "", o->force ? " with --force" : "",
-             elect_term_text(o->term, term), what, (unsigned long long)o->number, (unsigned)o->uid,
-             (int)o->pid, from != NULL ? ", from " : "", from != NULL ? from : "");
+    snprintf(by, sizeof by, "by uid %u, pid %d, on %.32s", (unsigned)o->uid, (int)o->pid,
+             from != NULL ? from : d->me->name);
+    elect_term_text(o->term, term);
+    if (o->successor != NULL)
+        snprintf(what, sizeof what, "hand over term %s to %s", term, o->successor->name);
+    else
+        snprintf(what, sizeof what, "resign from term %s%s", term, o->force ? " with --force" : "");
+    snprintf(text, sizeof text, "%s %s order %s-%llu: %s", member, did,
+             from != NULL ? from : d->me->name, (unsigned long long)o->number, what);
     daemon_note(d, &(struct journal_note){.event = JOURNAL_ADMIN,
                                           .group = (int)o->group,
                                           .text = text,
+                                          .cause = cause != NULL ? cause : by,
                                           .peer = from != NULL ? from : to});
+}
+
+static void audit_refusal(struct daemon *d, const struct order *o, const char *from,
+                          enum order_outcome outcome)
+{
+    char why[JOURNAL_TEXT], text[ORDER_MESSAGE];
+    const char *leader = config_name(&d->config, o->leader);
+    write_outcome(o, outcome, text);
+    snprintf(why, sizeof why, "%s %s", leader, text);
+    audit(d, o, from, leader, "refused", why);
 }
 
 /* Carries out an order that a client of this member gave (`from` is NULL), or that member `from`
  * sent. */
 static enum order_outcome execute(struct daemon *d, const struct order *o, const char *from)
 {
-    char what[80];
-    audit(d, o, from, "received");
-    enum order_outcome outcome = carry_out(d, o);
-    snprintf(what, sizeof what, "refused: %s", outcome_words[outcome]);
+    audit(d, o, from, d->me->name, "received", NULL);
+    enum order_outcome outcome = carry_out(d, o, from);
     if (outcome != ORDER_ACCEPTED)
-        audit(d, o, from, what);
+        audit_refusal(d, o, from, outcome);
     return outcome;
 }
 
@@ -121,15 +155,19 @@ static void await_leader(struct daemon *d, struct order *o)
 
 static void learn_outcome(struct daemon *d, struct order *o, enum order_outcome outcome)
 {
-    char what[80];
-    snprintf(what, sizeof what, "%s%s",
-             outcome == ORDER_ACCEPTED ? "" : "refused: ", outcome_words[outcome]);
-    if (o->leader != d->me->peer.id)
-        audit(d, o, NULL, what);
-    if (outcome == ORDER_ACCEPTED)
+    const char *leader = config_name(&d->config, o->leader);
+    bool sent = o->leader != d->me->peer.id;
+    char why[ORDER_MESSAGE];
+    if (outcome == ORDER_ACCEPTED) {
+        if (sent)
+            audit(d, o, NULL, leader, "accepted", NULL);
         await_leader(d, o);
-    else
-        refuse(d, o, outcome_texts[outcome]);
+        return;
+    }
+    if (sent)
+        audit_refusal(d, o, NULL, outcome);
+    write_outcome(o, outcome, why);
+    refuse(d, o, why);
 }
 
 void order_news(struct daemon *d, const struct elect_news *news)
@@ -307,8 +345,8 @@ void order_give(struct daemon *d, struct control_client *client, unsigned group,
             learn_outcome(d, o, outcome);
         return;
     }
-    char what[STORE_NAME + 16];
-    snprintf(what, sizeof what, "sent to %s", config_name(&d->config, leader));
-    audit(d, o, NULL, what);
+    char did[STORE_NAME + 24];
+    snprintf(did, sizeof did, "sent %s", config_name(&d->config, leader));
+    audit(d, o, NULL, d->me->name, did, NULL);
     send_order(d, o);
 }

@@ -24,16 +24,16 @@
 struct control_client;
 struct daemon;
 
-/* name, word on the wire, message to the user, after the name of the leader */
+/* name, word on the wire, message to the user after the name of the leader; %s is the successor */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(ACCEPTED, "accepted", "accepts the order")                                                   \
     X(NO_GROUP, "no-group", "does not have that group in its configuration: see elect doctor")     \
     X(NO_OFFICE, "no-office", "no longer leads: repeat the command")                               \
     X(OTHER_TERM, "other-term", "leads in another term now: repeat the command")                   \
     X(HANDING_OVER, "handing-over", "is handing over already")                                     \
-    X(NOT_HEARD, "not-heard", "has not heard from the successor lately: see elect doctor")         \
-    X(ASIDE, "aside", "refuses, because the successor stands aside: see elect status there")       \
-    X(CANNOT_LEAD, "cannot-lead", "refuses, because the successor may not lead: see its role")     \
+    X(NOT_HEARD, "not-heard", "has not heard from %s lately: see elect doctor")                    \
+    X(ASIDE, "aside", "refuses, because %s stands aside: see elect status there")                  \
+    X(CANNOT_LEAD, "cannot-lead", "refuses, because %s may not lead: see its role")                \
     X(NO_SUCCESSOR, "no-successor", "sees no member that could take over (--force: resign anyway)")
 
 enum order_outcome {

@@ -4,6 +4,7 @@
 
 #include "elect-uv.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void recorder_begin(struct recorder *r)
@@ -93,6 +94,43 @@ void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now
     add(&r->loud, &heard);
 }
 
+void recorder_explain(struct recorder *r, unsigned group, const char *why)
+{
+    const struct record *last = &r->loud.entry[(r->loud.count - 1) % r->loud.room];
+    struct recorder_reason *to = &r->reason[r->reasons++ % RECORDER_REASONS];
+    to->at = last->at;
+    to->group = (uint8_t)group;
+    snprintf(to->why, sizeof to->why, "%s", why);
+    text_clean(to->why); /* snprintf may have cut it in the middle of a character */
+}
+
+/* Returns why a member resigned in this step; NULL if that is not known any more. */
+static const char *reason_of(const struct recorder *r, const struct record *e)
+{
+    for (unsigned i = 0; i < RECORDER_REASONS && i < r->reasons; i++)
+        if (e->rule.number == ELECT_RULE_RESIGNS && r->reason[i].at == e->at &&
+            r->reason[i].group == e->group)
+            return r->reason[i].why;
+    return NULL;
+}
+
+/* Adds "b resigns (WHY) -> EFFECT". */
+static void add_rule(const struct words *words, uint8_t me, const struct record *e, const char *why,
+                     struct text *t)
+{
+    const struct elect_message about = {.origin = e->origin, .list = e->set};
+    words_rule(words, me, &e->rule, &about, t);
+    const char *effect = why != NULL ? words_cut_effect(t) : NULL;
+    if (effect == NULL)
+        return;
+    char rest[TEXT_MAX];
+    snprintf(rest, sizeof rest, "%s", effect);
+    text_add(t, " (");
+    text_add(t, why);
+    text_add(t, ") -> ");
+    text_add(t, rest);
+}
+
 static bool is_message(const struct record *e)
 {
     return e->kind != RECORD_HEARD && e->event >= ELECT_FIRST_MESSAGE &&
@@ -145,10 +183,9 @@ static void add_news(const struct words *words, const struct record *e, struct t
     text_add(t, peer_news[e->reason].text);
 }
 
-static json_t *entry_json(const struct record *e, const struct words *words, uint8_t me,
-                          elect_time now)
+static json_t *entry_json(const struct recorder *r, const struct record *e,
+                          const struct words *words, uint8_t me, elect_time now)
 {
-    const struct elect_message about = {.origin = e->origin, .list = e->set};
     struct text t;
     json_t *o = json_pack(
         "{s:I, s:I, s:s}", "at_us", (json_int_t)e->at, "ago_us", (json_int_t)(now - e->at), "event",
@@ -168,7 +205,7 @@ static json_t *entry_json(const struct record *e, const struct words *words, uin
     if (e->kind == RECORD_HEARD)
         add_news(words, e, &t);
     else
-        words_rule(words, me, &e->rule, &about, &t);
+        add_rule(words, me, e, reason_of(r, e), &t);
     json_object_set_new(o, "rule", json_string(rule_of(e)));
     if (e->change != RECORD_NO_CHANGE)
         json_object_set_new(o, "leads", json_boolean(e->change == RECORD_LEADS));
@@ -211,7 +248,7 @@ json_t *recorder_json(const struct recorder *r, const struct words *words, uint8
         const struct record *e = &reel->entry[i % reel->room];
         if (!is_of(e, q->group) || e->at < q->since)
             continue;
-        json_t *entry = entry_json(e, words, me, now);
+        json_t *entry = entry_json(r, e, words, me, now);
         bytes += json_dumpb(entry, NULL, 0, JSON_COMPACT) + 1;
         if (bytes > q->bytes && json_array_size(all) > 0) {
             json_decref(entry);

@@ -9,6 +9,8 @@
 
 #define RECORDER_ENTRIES 6144
 #define RECORDER_LOUD    1024
+#define RECORDER_REASONS 32
+#define RECORDER_REASON  160
 
 enum record_kind { RECORD_STEP, RECORD_SENT, RECORD_HEARD };
 enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_STOPPED_LEADING };
@@ -40,6 +42,12 @@ struct recorder {
         bool leads;
         elect_time until; /* the end of the office unless it is renewed */
     } led[64];
+    unsigned reasons; /* that were ever added */
+    struct recorder_reason {
+        elect_time at;
+        uint8_t group;
+        char why[RECORDER_REASON];
+    } reason[RECORDER_REASONS]; /* of the last resignations, which rules cannot tell */
 };
 
 void recorder_begin(struct recorder *r);
@@ -48,6 +56,8 @@ void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now
 /* Records a step. `node` is the state after the step; NULL while the member starts. */
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,
                    const struct elect_output *out, const struct elect_node *node);
+/* Adds to the step that was just recorded why it happened. */
+void recorder_explain(struct recorder *r, unsigned group, const char *why);
 
 /* Selects entries. */
 struct recorder_question {

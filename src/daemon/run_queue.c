@@ -114,6 +114,8 @@ void run_queue_yield(struct run_connection *c, bool failed, const char *why)
     struct group_work *g = &w->group[c->group];
     elect_time now = elect_uv_now();
     run_connection_log(c, LEVEL_NOTICE, "hands leadership over", why);
+    snprintf(g->yields_because, sizeof g->yields_because, "elect run (pid %d) hands over: %.*s",
+             (int)c->who.pid, TALK_WHY, why);
     run_queue_take_turns(c, c->group, pace_resign(&g->pace, c->who.uid, now));
     if (failed)
         back_off(c, c->stage == RUN_HOLDS ? now - c->began : 0);
@@ -133,7 +135,7 @@ const char *run_queue_why_aside(const struct work *w, unsigned group)
 {
     bool has_run = w->group[group].holder != NULL || run_queue_waiting(w, group) > 0;
     if (w->leaves)
-        return "it stops";
+        return "it is shutting down";
     if (run_queue_backs_off(w, group) > 0)
         return "its work failed here";
     if (has_run && !has_healthy(w, group))
@@ -196,7 +198,7 @@ void run_queue_resign(struct work *w, unsigned group)
         return;
     }
     g->yields = false;
-    work_resign(w, group);
+    work_resign(w, group, g->yields_because);
 }
 
 /* ---- waiting ---- */

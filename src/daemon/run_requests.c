@@ -135,7 +135,10 @@ static void resign(struct run_connection *c, unsigned group)
 {
     struct work *w = c->work;
     struct text why;
-    struct elect_rule rule = work_resign(w, group);
+    char asked[JOURNAL_TEXT];
+    snprintf(asked, sizeof asked, "a client asked it to resign: uid %u, pid %d",
+             (unsigned)c->who.uid, (int)c->who.pid);
+    struct elect_rule rule = work_resign(w, group, asked);
     text_clear(&why);
     if (rule.number != ELECT_RULE_RESIGNS && rule.number != ELECT_RULE_RESIGNS_ALREADY)
         words_rule(w->words, elect_rank(w->words->config, w->me->peer.id), &rule,

@@ -9,6 +9,7 @@
 #include "run_socket.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -168,10 +169,19 @@ void work_changed(struct work *w, unsigned group, bool another_leader)
 
 /* ---- an office and its end ---- */
 
-struct elect_rule work_resign(struct work *w, unsigned group)
+struct elect_rule work_tell(struct work *w, unsigned group, const struct elect_input *in,
+                            const char *why)
+{
+    w->resigns_because = why;
+    struct elect_rule rule = elect_member_tell(w->member, group, in);
+    w->resigns_because = NULL;
+    return rule;
+}
+
+struct elect_rule work_resign(struct work *w, unsigned group, const char *why)
 {
     struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now());
-    return elect_member_tell(w->member, group, &in);
+    return work_tell(w, group, &in, why);
 }
 
 void work_news(struct work *w, const struct elect_news *news)
@@ -234,11 +244,13 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
     if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) ||
         (node->saved.membership.members >> me & 1) == 0)
         return; /* not logged for a member that never leads */
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "%s %s", w->me->name,
+             why != NULL ? "stands aside" : "stands ready to lead again");
     w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
                                                      .level = LEVEL_NOTICE,
                                                      .group = (int)group,
-                                                     .text = why != NULL ? "stands aside"
-                                                                         : "stands ready again",
+                                                     .text = text,
                                                      .cause = why});
 }
 

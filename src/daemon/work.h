@@ -47,7 +47,8 @@ struct group_work {
     elect_time until; /* end of its latest office */
     elect_time last;  /* until then work that did not report its end may go on */
     struct run_connection *holder; /* the run that works; NULL: none */
-    bool yields;      /* the member hands over as soon as no process of the last run can be alive */
+    bool yields; /* the member hands over as soon as no process of the last run can be alive */
+    char yields_because[JOURNAL_TEXT];
     elect_time ready; /* the member does not stand ready again before this */
     bool is_void;     /* the group has no testament, because a connection of it has `voids` */
     struct group_hooks hooks;
@@ -80,6 +81,7 @@ struct work {
     struct elect_member *member; /* NULL: it has not started yet, or has stopped */
     bool over;                   /* the daemon ends: no work is started any more */
     bool leaves;                 /* the member hands over and then ends: it seeks no office */
+    const char *resigns_because; /* during a step that may make the member resign; or NULL */
 
     struct guard guard; /* channel -1: the guardian is dead */
     uv_poll_t guard_poll;
@@ -121,8 +123,11 @@ bool work_has_testament(const struct work *w, unsigned group);
 void work_turn(struct work *w, unsigned group);
 /* Lets work_turn() be called for all groups at this time, or earlier. */
 void work_wake(struct work *w, elect_time when);
-/* Asks the member to hand over. */
-struct elect_rule work_resign(struct work *w, unsigned group);
+/* Makes the member hand over, unless it does so already. `why` is logged as the cause. */
+struct elect_rule work_resign(struct work *w, unsigned group, const char *why);
+/* The same for any input that may make the member resign. */
+struct elect_rule work_tell(struct work *w, unsigned group, const struct elect_input *in,
+                            const char *why);
 /* Sends a note, with a descriptor unless `fd` is -1. Returns false if the guardian is dead, or
  * cannot receive the note now. */
 bool work_tell_guardian(struct work *w, const struct guard_note *note, int fd);

@@ -68,6 +68,13 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     return (struct elect_news){.group = group, .known = true, .leader = 2, .term = 65538};
 }
 
+struct elect_rule work_tell(struct work *w, unsigned group, const struct elect_input *in,
+                            const char *why)
+{
+    assert(strlen(why) < JOURNAL_TEXT);
+    return elect_member_tell(w->member, group, in);
+}
+
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in)
 {

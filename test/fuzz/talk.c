@@ -79,9 +79,10 @@ void work_turn(struct work *w, unsigned group)
     run_queue_turn(w, group);
 }
 
-struct elect_rule work_resign(struct work *w, unsigned group)
+struct elect_rule work_resign(struct work *w, unsigned group, const char *why)
 {
     assert(group < config.groups);
+    assert(why != NULL && memchr(why, 0, JOURNAL_TEXT) != NULL);
     assert(w->group[group].holder == NULL && now >= w->group[group].last); /* no work runs */
     return (struct elect_rule){leads ? ELECT_RULE_RESIGNS : ELECT_RULE_HAS_NO_OFFICE, 0, 0};
 }

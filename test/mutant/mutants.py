@@ -229,7 +229,7 @@ MUTANTS = {
         "office.c", "p->now + (waits == 0 ? back_off(p) : rest > 1 ? rest : 1);", "p->now + back_off(p);",
         "unit a lost candidacy is released and tried again later"),
     "no PREVOTE is sent": (
-        "office.c", "    if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)\n        confirm(p, CERTIFIED);", "    if (true)\n        confirm(p, CERTIFIED);",
+        "office.c", "    if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)\n        confirm_certified(p);", "    if (true)\n        confirm_certified(p);",
         "unit a nominee asks before it raises a term"),
     "an office outlives its lease": (
         "office.c", "    bool over = in_office(p) && !before(p, ELECT_UNTIL);", "    bool over = false;",
@@ -389,7 +389,7 @@ MUTANTS = {
     "an office is handed over before the work has stopped": (
         "handover.c", "    because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
         "    elect__stopped(p);\n    because(p, how == ELECT_RESIGNING ? RESIGNS : GIVES_PLACE);",
-        "scenario mandate/released-before-the-work-stopped: hands its office"),
+        "scenario mandate/released-before-the-work-stopped: hands over to"),
     "an office continues after its hand-over": (
         "handover.c", "        elect__end_office(p, HANDS_OVER);\n", "        ;\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --hand-over"),
@@ -927,7 +927,7 @@ MUTANTS = {
     "an office is reported before pre-leader agrees": (
         "daemon/work.c", "    if (news.leads && !g->agreed)\n", "    if (g == NULL)\n", "hooks while-pre-leader-runs"),
     "a member whose hook declines leads": (
-        "daemon/hooks.c", "        log_outcome(w, group, hook, outcome, \": this member declines the office\");\n        fail(&g->hooks);\n        work_resign(w, group);\n",
+        "daemon/hooks.c", "        log_outcome(w, group, hook, outcome, \": this member declines the office\");\n        fail(&g->hooks);\n        work_resign(w, group, \"pre-leader failed\");\n",
         "        log_outcome(w, group, hook, outcome, \": this member declines the office\");\n        g->agreed = true;\n", "hooks declines"),
     "members that decline do not back off": (
         "daemon/hooks.c", "h->failures > 1;", "false;", "hooks all-decline"),

@@ -150,7 +150,7 @@ def keys(_):
     """Each key does what its description says, and the screen shows it."""
     with Theatre(rows=200) as t:  # enough rows for all entries, even after some extra elections
         t.shows(r"elect demo: 5 processes, bully, mandate majority", r"(\d) leads in term \d+\.\1", r"lease \[#+ *\] \d\.\d\d s",
-                r"\[\*\d\*\]", r"a majority has granted")
+                r"\[\*\d\*\]", r"a majority of the voters granted")
         first = t.leader()
         t.press(first, "k")
         t.shows(rf"kill -9 of {first}: its guardian", rf">{first} is dead", rf"x{first}x")
@@ -356,7 +356,7 @@ def in_a_pipe(_):
                 out, err = p.communicate(timeout=2 * LIMIT)
             holds("exit", p.returncode == 0 and not err, p.returncode, err, out)
             for word in ("All processes start.", "is lost: kill -9", "crashes: kill -9", "It starts again.", "The network is partitioned",
-                         "a majority has granted", "two led at once, for", "never"):
+                         "a majority of the voters granted", "two led at once, for", "never"):
                 holds("no", word in out, repr(word), out)
             heard += by_guardian_or_lease(out)
             holds("no line is too long", max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len))

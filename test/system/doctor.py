@@ -103,7 +103,7 @@ def unknown_here(_):
         wait("a reports d", lambda: found(p, "a", "packets", address, "unknown address; the sender has the key, and its id is 4"))
         wait("the log reports d", lambda: f"packets {address}: packets from {address} are rejected" in p.log("a"))
         p.kill("d")
-        wait("the log reports that it is cleared", lambda: f"packets {address}: cleared" in p.log("a"))
+        wait("the log reports that it is resolved", lambda: f"packets {address}: resolved" in p.log("a"))
 
 
 @case
@@ -152,7 +152,7 @@ def one_of_three(_):
         worst = json.loads(p.elect("a", "status", "-o", "json").stdout)["worst"]
         holds("worst", worst["severity"] == "broken" and worst["do"], worst)
         p.start("b", "c")
-        wait("the log reports that it is cleared", lambda: "main: quorum: cleared" in p.log("a"))
+        wait("the log reports that it is resolved", lambda: "main: quorum: resolved" in p.log("a"))
 
 
 @case

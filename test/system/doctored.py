@@ -19,7 +19,7 @@ def claims(member, token, start, end, left=300, every=5):
 
 
 def leads(term):
-    return {"event": "leads", "text": "leads", "cause": "a majority has granted", "term": term}
+    return {"event": "leads", "text": "leads", "cause": "a majority of the voters granted the mandate", "term": term}
 
 
 def stopped_leading(cause="its lease has run out"):

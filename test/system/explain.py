@@ -259,7 +259,7 @@ def leader_machine_is_lost(_):
         misses = max(s["at_us"] for s in steps if s.get("rule") == "MISSES" and s["at_us"] < takes)
         renewed = max(s["at_us"] for s in steps if s.get("rule") == "GRANTS_AGAIN" and s["at_us"] < misses)
         holds("the time without a leader", LEASE / 2 < said["nobody_led_ms"] <= (takes - renewed) / 1000 + 1, said, takes, renewed)
-        expect("text", p.elect(new, "explain"), 0, out=("hears nothing from", "the last sign of life", "did not report that it stopped"))
+        expect("text", p.elect(new, "explain"), 0, out=("hears nothing from", "still leads (recorded by", "did not report that it stopped"))
         holds("replayed", f"crash {p.number(old)} at " in replays(p, new, new))
 
 
@@ -276,7 +276,7 @@ def leader_resigns(_):
         holds("transfer reports whether the named member leads", done.returncode == 0 or new != to, done.returncode, done.stderr)
         said = explained(p, old)
         holds("the leaders", (said["leader"], said["before"], said["term"]) == (new, old, term), said)
-        holds("the reason", "resigns" in said.get("stopped", "") and said["exactly"], said)
+        holds("the reason", f"{old} resigns (uid {os.getuid()} on {old} ordered it to hand over to {to}) -> " in said.get("stopped", "") and said["exactly"], said)
         holds("the steps", {"RESIGNS", "TAKES_OFFICE"} <= set(rules(said)) and said["nobody_led_ms"] >= 0, said)
         script = replays(p, old, new)
         if new == to:
@@ -506,7 +506,7 @@ def no_majority_is_left(_):
         wait("the leader stops", lambda: knows_no_leader(p, old))
         said = explain(p, old)
         holds("the last leader", (said.get("leader"), said.get("before"), said.get("known_by"), said.get("exactly")) == (None, old, "itself", True), said)
-        expect("text", p.elect(old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"{old} stopped: ", "No leader has been known for"))
+        expect("text", p.elect(old, "explain"), 0, out=("group main: no leader is known.", f"{old} led last, for ", f"Why {old} stopped leading: ", "No leader has been known for"))
     with members() as p:
         old, _term = begin(p)
         left, lost = [n for n in p.names if n != old]

@@ -181,9 +181,9 @@ def guardian_killed(_):
                 holds("the end of the lease was not awaited", seen[0] < until, seen[0] - until)
             wait("the member has ended", lambda: is_dead(member))
             wait("the next daemon runs", lambda: "starts, incarnation 2" in p.log(p.first))
-            holds("the member handed over", "stops (its guardian is dead)" in p.log(p.first) and not p.testament_came(), p.log(p.first))
+            holds("the member handed over", "shuts down (its guardian is dead)" in p.log(p.first) and not p.testament_came(), p.log(p.first))
             raw = (p.folder / f"{p.first}.log").read_text()
-            holds("it is logged as an error", re.search(r"level=error text=stops cause=\"its guardian is dead\"", raw), raw)
+            holds("it is logged as an error", re.search(r"level=error text=\"[a-z] shuts down\" cause=\"its guardian is dead\"", raw), raw)
             p.leader()
         finally:
             end(member)
@@ -446,7 +446,7 @@ def resigns(_):
             look = p.lookout()
             admin = subprocess.Popen([sys.argv[1], "resign", "-c", str(p.conf), "--id", p.first], stdout=subprocess.PIPE, text=True)
             said = t.until_hears("STOP")
-            holds("the work is told to stop", said and "resigns" in said.why, said)
+            holds("the work is told to stop", said and "ordered it to resign" in said.why, said)
             end = clock() + MIDDLE_LEASE + 1_000_000
             while clock() < end:  # longer than a lease
                 holds("the lease is renewed", t.ask() > t.asked)

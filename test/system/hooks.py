@@ -580,7 +580,7 @@ def change(p):
 
 def changes_seen(p, name):
     """Counts how often the member logged that it leads, follows another member, or knows no leader."""
-    return len(re.findall(r"main: (?:became leader|follows|has no leader|lost its leader|stopped leading)", p.log(name)))
+    return len(re.findall(r"main: [a-z] (?:became leader|follows|has no leader|lost its leader|stopped leading)", p.log(name)))
 
 
 @case

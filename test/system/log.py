@@ -18,9 +18,9 @@ from lib.checks import NotHere, expect, holds, need_root  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.log_lines import parse, prose, written  # noqa: E402
-from lib.processes import die_with_parent, libc, member_of, wait  # noqa: E402
+from lib.processes import die_with_parent, libc, member_of, signal_both, wait  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
-from lib.times import STEADY_TIMES  # noqa: E402
+from lib.times import STEADY_TIMES, TIMES  # noqa: E402
 
 KEYS = {"time", "level", "group", "text", "cause", "event", "peer", "leader", "term", "member", "at_us", "repeated"}
 LEVELS = ["error", "warning", "notice", "info", "debug"]
@@ -80,18 +80,40 @@ def key_values(_):
                 holds("the same line", parse(line) and written(parse(line)) == line, line)
             holds("the member of each entry", all(entry["member"] == name for entry in p.entries(name)))
             for entry in p.entries(name, "follows"):
-                holds("the leader that it follows", entry["peer"] == entry["leader"] and entry["text"] == f"follows {entry['peer']} in term {entry['term']}"
+                holds("the leader that it follows", entry["peer"] == entry["leader"] and entry["text"] in
+                      (f"{name} follows {entry['peer']} in term {entry['term']}", f"{name} learned that {entry['peer']} leads in term {entry['term']}")
                       and entry["cause"] and entry["level"] == "notice", entry)
         office = p.entries(leader, "leads")[0]
-        holds("the beginning of the office", office["text"] == f"became leader in term {office['term']}" and office["cause"], office)
+        holds("the beginning of the office", office["text"] == f"{leader} became leader in term {office['term']}" and office["cause"], office)
         over = p.entries(leader, "stopped-leading")[0]
-        holds("the end of the office", (over["term"], over["text"]) == (office["term"], f"stopped leading in term {office['term']}") and over["cause"].startswith(leader), over)
+        holds("the end of the office", (over["term"], over["text"]) == (office["term"], f"{leader} stopped leading in term {office['term']}") and "ordered it to" in over["cause"], over)
         outputs = p.entries(leader, "hook-output")
         holds("the output of the hook is unchanged", {"level": "info", "group": "main", "text": STRANGE, "hook": "on-leader", "term": office["term"]}.items()
               <= outputs[0].items(), outputs)
         holds("standard error of the hook is logged, too", outputs[1]["text"] == "by on-leader" and outputs[1]["pid"] == outputs[0]["pid"], outputs)
         refused = [entry for entry in p.entries(leader, "admin") if entry["text"] == "reload refused"]
         holds("the reason of the refusal", len(refused) == 1 and refused[0]["level"] == "error" and "the priority of a member" in refused[0]["cause"], refused)
+
+
+@case
+def silent_member(_):
+    """A member that is not heard on any link is reported, and so is its return. A leader that is told to end says why it
+    stopped leading."""
+    with LocalCluster("abc", times=TIMES) as p:
+        leader, _ = p.begin()
+        silent, other = (name for name in p.names if name != leader)
+        wait("all members hear each other", lambda: all(p.log(name).count(" is up") >= 4 for name in p.names))
+        down = f"member {silent} is down or cut off ({other} heard nothing from it for "
+        signal_both(p.daemons[silent], signal.SIGSTOP)
+        try:
+            wait("the silence is logged", lambda: down in p.log(other))
+        finally:
+            signal_both(p.daemons[silent], signal.SIGCONT)
+        wait("the return is logged", lambda: f"member {silent} is heard again" in p.log(other).split(down)[-1])
+        leader, _ = p.leader()
+        p.daemons[leader].send_signal(signal.SIGTERM)
+        wait("it stops leading", lambda: f"{leader} stopped leading in term" in p.log(leader).split("shuts down")[-1])
+        holds("with the reason", "(it is shutting down: received SIGTERM)" in p.log(leader), p.log(leader))
 
 
 @case
@@ -286,7 +308,7 @@ def systemd_journal(_):
         leads = found["leads"]
         term = leads["ELECT_TERM"]
         holds("an office", leads == {
-            "MESSAGE": f"main: became leader in term {term} ({leads['ELECT_CAUSE']})", "PRIORITY": "5", "SYSLOG_IDENTIFIER": "elect", "ELECT_GROUP": "main",
+            "MESSAGE": f"main: a became leader in term {term} ({leads['ELECT_CAUSE']})", "PRIORITY": "5", "SYSLOG_IDENTIFIER": "elect", "ELECT_GROUP": "main",
             "ELECT_EVENT": "leads", "ELECT_CAUSE": leads["ELECT_CAUSE"], "ELECT_LEADER": "a", "ELECT_TERM": term, "ELECT_MEMBER": "a"}, leads)
         output = found["hook-output"]
         holds("a hook", output["PRIORITY"] == "6" and output["MESSAGE"].startswith("main: on-") and int(output["ELECT_PID"]) > 0, output)

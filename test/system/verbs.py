@@ -106,7 +106,7 @@ def status_and_history(_):
         expect("members", p.elect(leader, "members"), 0, lines=6)
         h = json.loads(expect("history", p.elect(leader, "history", "-o", "json"), 0).stdout)
         holds("history", [e for e in h if e["event"] == "leads" and e["term"] == term] and h[0]["event"] == "started", h)
-        expect("history", p.elect(other, "history"), 0, out=f"main: follows {leader} in term")
+        expect("history", p.elect(other, "history"), 0, out=f"main: {other} follows {leader} in term")
         steps = json.loads(expect("messages", p.elect(leader, "history", "--messages", "--last", "600", "-o", "json"), 0).stdout)
         holds("messages", any(x["event"] == "GRANT" and "because" in x for x in steps), steps[:5])
         expect("messages", p.elect(leader, "history", "--messages"), 0, out="ms ago")
@@ -465,7 +465,7 @@ def terminated(_):
             holds("the daemon's exit status", p.daemons[leader].wait(LIMIT) == 0)
             new = p.leader(other_than=leader)
             holds("a later term", new[1] > term)
-            holds("the log reports the hand-over", re.search(r". hands its office to . \(the work of . has stopped\)", p.log(leader)), p.log(leader))
+            holds("the log reports the hand-over", re.search(r". hands over to . \(the work of . has stopped\)", p.log(leader)), p.log(leader))
             holds("the end of the lease was not awaited", "hears nothing from" not in p.log(new[0]), p.log(new[0]))
             holds("the sockets are removed", not glob.glob(p.socket(leader, "*")[:-1] + "[!t]*[!e]") or
                   not os.path.exists(p.socket(leader)), glob.glob(p.socket(leader)[:-6] + "*"))

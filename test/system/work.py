@@ -345,7 +345,7 @@ def unhealthy_before_it_starts(_):
             holds("the log has the reason", "hands leadership over (its health check exited with status 4: no disk" in log, log)
             holds("one hand-over, and no start", len(backed_off(log)) == 1 and not started.exists(), log)
             holds("no work runs", not p.known(leader)["work"]["running"], p.known(leader))
-            holds("the member stands aside", "main: stands aside (no elect run here is healthy)" in log, log)
+            holds("the member stands aside", "stands aside (no elect run here is healthy)" in log, log)
         finally:
             run.kill()
             run.communicate()
@@ -408,7 +408,7 @@ def only_with_a_runner(_):
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
         for name in p.names:
-            wait("the member stands aside", lambda: "main: stands aside (no elect run is connected here)" in p.log(name))
+            wait("the member stands aside", lambda: f"main: {name} stands aside (no elect run is connected here)" in p.log(name))
             wait("status reports it", lambda: all(text in p.elect(name, "status").stdout for text in (
                 "no member can be elected, because none has a run", "none; this member stands aside")))
         wait("elect doctor reports it", lambda: "no member has a healthy elect run (lead-only-with-runner = yes), so none may lead"
@@ -423,15 +423,15 @@ def only_with_a_runner(_):
             holds("the member with a run leads", p.leader()[0] == "a", p.log("a"))
             before = p.log("c").count("stands aside")
             with running(p, "c"):
-                wait("c stands ready", lambda: "stands ready again" in p.log("c"))
+                wait("c stands ready", lambda: "stands ready to lead again" in p.log("c"))
             wait("c stands aside again", lambda: p.log("c").count("stands aside") > before)
             holds("the leader is the same", p.known("c").get("leader") == "a", p.log("c"))
             holds("no other member ever led", not any("c leads" in p.log(n) for n in p.names))
-            before = p.log("c").count("stands ready again")
+            before = p.log("c").count("stands ready to lead again")
             p.edit("lead-only-with-runner = yes", "lead-only-with-runner = no")
             for name in p.names:
                 expect("reload", p.elect(name, "reload"), 0, out="lead-only-with-runner")
-            wait("c needs no run any more", lambda: p.log("c").count("stands ready again") > before)
+            wait("c needs no run any more", lambda: p.log("c").count("stands ready to lead again") > before)
 
 
 @case

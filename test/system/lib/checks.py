@@ -81,7 +81,7 @@ def is_late(done):
     """Returns True if slow members did not complete a hand-over as requested, which the refusal of the command shows."""
     return done.returncode == 1 and any(text in done.stderr for text in (
         "did not hand over to ", "leads again, in term", "no other member leads yet", "does not answer", "no longer leads",
-        "leads in another term now", "is handing over already", "has not heard from the successor", "no leader is known",
+        "leads in another term now", "is handing over already", "has not heard from", "no leader is known",
         "sees no member that could take over"))
 
 
