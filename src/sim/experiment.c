@@ -60,7 +60,8 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
     return true;
 }
 
-/* Faults at time 0 come first, so a process that crashes then cannot begin an election. */
+/* Faults at time 0 happen before the first election, so a process that crashes at time 0 cannot
+ * begin one. */
 static bool check_alive(const struct experiment *e, const struct world *w, struct text *complaint)
 {
     for (uint32_t i = 0; i < w->fault_count; i++) {
@@ -73,7 +74,7 @@ static bool check_alive(const struct experiment *e, const struct world *w, struc
 
 bool experiment_check(struct experiment *e, struct text *complaint)
 {
-    static struct world w; /* too large for a stack */
+    static struct world w; /* this world is too large for the stack */
     struct elect_config config;
     e->setup.random_faults = e->crash_rate > 0 || (e->many && e->faults > 0);
     if (e->setup.reliable && (e->faults > 0 || e->crash_rate > 0)) {
@@ -137,17 +138,17 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p)
     bool fine = setup_config(&e->setup, seed, &config, &complaint);
     setup_world(&e->setup, &config, seed, &p->world);
     fine = fine && schedule_named(e, &p->world, &complaint);
-    assert(fine); /* experiment_check has checked the experiment */
+    assert(fine); /* experiment_check accepted this experiment */
     schedule_random(e, &p->world);
-    play_run(p, 0); /* faults at time 0 come before elections that begin then */
+    play_run(p, 0); /* faults at time 0 happen before the elections of time 0 */
     begin_as_asked(e, p);
     play_run(p, WORLD_FOREVER);
 }
 
 /*
- * The leader that all processes follow may be dead, and must be suspected. The next election may
- * meet processes that are still busy with an older election, whose timers must expire first. A
- * process that the election left out may challenge the announced leader once.
+ * The bound allows for the worst case. The processes may follow a leader that has crashed, and must
+ * first suspect it. Some processes may still wait in an older election until its timers expire. A
+ * process that took no part in the new election may challenge the announced leader once.
  */
 uint64_t experiment_bound(const struct elect_config *c)
 {

@@ -1,7 +1,7 @@
 /*
- * An experiment: settings, the processes that begin an election, and faults. It can be played any
- * number of times, each time with the dice of another seed. When there are many runs, run r uses
- * seed + r, so that each run can be repeated alone.
+ * An experiment consists of settings, the processes that begin an election, and faults. An
+ * experiment can be played any number of times, each time with a different seed for its random
+ * numbers. When there are many runs, run r uses seed + r, so that each run can be repeated alone.
  */
 #ifndef ELECT_SIM_EXPERIMENT_H
 #define ELECT_SIM_EXPERIMENT_H
@@ -14,9 +14,10 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* played many times; if there are faults, the detector is then on by default */
+    bool many; /* there are many runs: faults then turn the failure detector on by default */
     struct numbers begin;
-    uint32_t crash_rate; /* as a fraction of DICE_CERTAIN: crash in the first 4T, recover later */
+    /* probability, out of DICE_CERTAIN, that a process crashes in the first 4T and recovers */
+    uint32_t crash_rate;
     unsigned faults;
     struct {
         enum fault_kind kind;
@@ -26,13 +27,13 @@ struct experiment {
 
 void experiment_init(struct experiment *e);
 
-/* Returns false with a complaint if the experiment is not possible. The other functions require a
- * possible one. */
+/* Returns false with a complaint if the settings contradict each other. The other functions accept
+ * only an experiment that passed this check. */
 bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 
-/* Returns the time after the last fault within which all live processes agree on a leader, if
- * nothing is lost. */
+/* Returns the longest time that all live processes need after the last fault to agree on a leader,
+ * provided that no message is lost. */
 uint64_t experiment_bound(const struct elect_config *c);
 
 /* Minimum, maximum and sum of a number over many runs. */

@@ -1,11 +1,11 @@
 /*
- * The lab runs the algorithm files of the core for millions of processes. It is the second
- * implementation of the vocabulary, with 32-bit numbers, ranges instead of bit sets, and links that
- * lose nothing. A hop therefore needs no acknowledgement, the ring timer never starts, and nothing
- * is passed on twice. A dead successor is skipped immediately; it is counted as a failed hop, but
- * costs no time.
+ * The lab runs the algorithm files of the core for millions of processes. This file is the second
+ * implementation of the vocabulary. It uses 32-bit numbers, and ranges instead of bit sets. Links
+ * never lose a message, so a hop needs no acknowledgement, the ring timer never starts, and no
+ * message is passed on twice. A successor that is down is skipped immediately, which counts as a
+ * failed hop but takes no time.
  *
- * Include this, then an algorithm file, then lab_loop.h.
+ * Include lab.h first, then an algorithm file, then lab_loop.h.
  */
 #ifndef ELECT_CORE_VOCABULARY_H
 #define ELECT_CORE_VOCABULARY_H /* replaces core/vocabulary.h */

@@ -1,5 +1,5 @@
-/* The bully for millions of processes: the core's own file, compiled against the vocabulary of the
- * lab. The order of the includes matters. */
+/* Compiles the core's bully algorithm with the vocabulary of the lab, for millions of processes.
+ * The order of the includes matters. */
 #include "lab.h"
 #include "../core/bully.c"
 #include "lab_loop.h"

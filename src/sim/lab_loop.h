@@ -1,4 +1,5 @@
-/* The clock of the lab, for the algorithm file that was included before this file. */
+/* Delivers messages and fires timers in the order of time. Include this file after an algorithm
+ * file. */
 
 static void lab_deliver(struct lab *lab, const struct lab_message *m)
 {
@@ -14,8 +15,9 @@ static void lab_deliver(struct lab *lab, const struct lab_message *m)
     }
 }
 
-/* Runs the timers that are due, in the order in which they were started. If two timers are due at
- * the same time, the longer one was started first; it comes later in the list of timers. */
+/* Fires the timers that are due, in the order in which they were started. Of two timers that are
+ * due at the same time, the longer one was started earlier. The loop runs backwards because the
+ * longer timer has the larger index. */
 static void lab_alarms(struct lab *lab)
 {
     for (unsigned t = LAB_TIMERS; t-- > 0;) {

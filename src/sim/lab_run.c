@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define MAX_CHANG_ROBERTS 16000000u
-#define MAX_BULLY         8192u /* memory and time grow with the number of pairs */
+#define MAX_BULLY         8192u /* memory and time grow with the number of pairs of processes */
 
 static bool check_size(const struct setup *s, struct text *complaint)
 {
@@ -118,8 +118,8 @@ static uint32_t id_of(const struct numbers *sorted, uint32_t rank)
 
 /* ---- setting up ---- */
 
-/* Numbers the nodes, which are in the order of the ring or (bully) of their numbers. Fills `place`
- * with the number of the process at each place. */
+/* Gives each node its number. On a ring, nodes are stored by place; for the bully, by number. Fills
+ * `place` with the number of the process at each place. */
 static void seat(struct lab *lab, const struct setup *s, const struct numbers *sorted,
                  uint64_t seed, uint32_t *place)
 {
@@ -185,9 +185,10 @@ static struct lab *set_up(const struct experiment *e, const struct numbers *sort
     return lab;
 }
 
-/* Fills `place` with the processes that begin, in the given order, as places on the ring (bully:
- * numbers), and returns how many. On entry `place` has the number of the process at each place. The
- * result fits because no process begins twice. */
+/* Fills `place` with the processes that begin an election, in the given order, and returns their
+ * count. A process is given by its place on the ring or, for the bully, by its number. On entry,
+ * `place` has the number of the process at each place. The result fits because each process begins
+ * at most once. */
 static uint32_t choose_named(const struct lab *lab, const struct experiment *e,
                              const struct numbers *sorted, uint32_t *place)
 {

@@ -6,7 +6,7 @@
 #include "experiment.h"
 
 #define LAB_NOBODY    UINT32_MAX
-#define LAB_DOWN      3 /* a state besides NORMAL, ELECTING and WAITING */
+#define LAB_DOWN      3 /* a fourth state, after NORMAL, ELECTING and WAITING */
 #define LAB_MAX_DELAY 1000
 #define LAB_TIMERS    2 /* ANSWER, DEADLINE */
 
@@ -14,12 +14,13 @@ struct lab_node {
     uint32_t number, leader;
     uint8_t state;
     bool decided;
-    bool hopped; /* it knows which successors are dead */
+    bool hopped; /* its failed hops have been counted */
 };
 
 struct lab_message {
-    uint32_t to;                  /* a place on the ring; bully: the first of the receivers */
-    uint32_t value;               /* the origin on a ring; bully: the end of the receivers */
+    uint32_t to; /* the receiver's place on the ring; bully: the first receiver */
+    /* the origin on a ring; bully: the number after the last receiver */
+    uint32_t value;
     uint32_t from : 28, type : 4; /* type: counted from ELECT_FIRST_MESSAGE */
 };
 
@@ -34,7 +35,7 @@ struct lab_alarm {
     uint32_t number;
 };
 
-struct lab_alarms { /* timers of one duration: the first to be started expires first */
+struct lab_alarms { /* timers of one duration, so the timer that was started first expires first */
     struct lab_alarm *alarm;
     uint32_t head, count, room;
 };
@@ -42,11 +43,11 @@ struct lab_alarms { /* timers of one duration: the first to be started expires f
 struct lab {
     struct lab_node *node; /* by place on the ring; bully: by number */
     uint32_t *successor;   /* place -> next live place; NULL if all processes are up */
-    uint64_t
-        *last_due; /* by link, with random delays, because links keep the order; otherwise NULL */
+    /* by link: when its latest message arrives, to keep the order; NULL if delays are constant */
+    uint64_t *last_due;
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
     struct lab_alarms alarms[LAB_TIMERS];
-    uint64_t (*timers)[LAB_TIMERS]; /* number -> when they expire; 0: not running; bully only */
+    uint64_t (*timers)[LAB_TIMERS]; /* number -> expiry times; 0: not running; bully only */
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     uint32_t slot; /* the bucket of the current time */
@@ -64,7 +65,7 @@ struct lab_result {
     double seconds; /* of the election alone, without the set-up */
 };
 
-/* Reports now and then how many messages were delivered. */
+/* Called from time to time with the number of messages that were delivered. */
 typedef void lab_progress(uint64_t delivered);
 
 /* Returns false with a complaint if the lab cannot run this experiment. */
@@ -72,7 +73,7 @@ bool lab_check(const struct experiment *e, struct text *complaint);
 bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
              struct lab_result *result, struct text *complaint);
 
-/* The elections themselves: one translation unit per algorithm file. */
+/* Run one election. Each algorithm file has its own translation unit. */
 void lab_bully(struct lab *lab, const uint32_t *begins, uint32_t count, lab_progress *progress);
 void lab_chang_roberts(struct lab *lab, const uint32_t *begins, uint32_t count,
                        lab_progress *progress);
@@ -83,7 +84,7 @@ bool lab_grow(struct lab *lab, void **items, uint32_t *room, size_t size);
 
 static inline void lab_post(struct lab *lab, uint64_t due, struct lab_message m)
 {
-    uint32_t slot = lab->slot + (uint32_t)(due - lab->now); /* a division would cost more */
+    uint32_t slot = lab->slot + (uint32_t)(due - lab->now); /* avoids a division, which is slow */
     struct lab_bucket *b = &lab->bucket[slot < lab->buckets ? slot : slot - lab->buckets];
     if (b->count == b->room && !lab_grow(lab, (void **)&b->message, &b->room, sizeof m))
         return;
@@ -119,8 +120,8 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
                  .to = next, .value = origin, .type = (type - ELECT_FIRST_MESSAGE) & 15});
 }
 
-/* Sends to all numbers from `first` up to but not including `end`, except the sender. If all copies
- * have the same delay, they travel as one message. */
+/* Sends to all numbers from `first` up to but not including `end`, except to the sender. If delays
+ * are constant, a single message stands for all copies. */
 static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
                             uint32_t end)
 {

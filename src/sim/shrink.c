@@ -1,5 +1,5 @@
 /* See shrink.h. A trial plays the kept moments of a trace in a separate world. Moments that the
- * violation does not need are left out, first in large chunks, then one by one. */
+ * violation does not need are left out in large chunks first, and then one by one. */
 #include "shrink.h"
 
 #include "../base/output.h"
@@ -14,8 +14,8 @@
 
 /* ---- recording ---- */
 
-/* Returns false for faults that only decide which messages arrive and when, because the recorded
- * arrivals already show this. */
+/* Returns false for faults that only affect which messages arrive and when, because the trace
+ * records every arrival. */
 static bool matters(enum fault_kind kind)
 {
     return kind != FAULT_CUT && kind != FAULT_ONE_WAY && kind != FAULT_HEAL &&
@@ -52,8 +52,8 @@ void shrink_free(struct shrink_trace *trace) { free(trace->moment); }
 
 /*
  * The latest messages of one type from one process to another. Terms and rounds change when earlier
- * moments are left out, so a message is identified by its age: the number of messages of its kind
- * that were sent after it.
+ * moments are left out, so a message is identified by its age. The age is the number of messages
+ * that the same sender sent later, with the same type and to the same receiver.
  */
 struct mail {
     uint32_t count;
@@ -62,7 +62,7 @@ struct mail {
 
 struct post {
     unsigned n, remembers;
-    struct mail **mail; /* by sender, receiver and type; NULL: none was sent yet */
+    struct mail **mail; /* by sender, receiver and type; NULL until the first message is sent */
 };
 
 static struct mail **mail_of(const struct post *p, uint8_t from, uint8_t to, unsigned type)
@@ -77,7 +77,8 @@ static void clear_post(struct post *p)
             p->mail[i]->count = 0;
 }
 
-/* Drops the messages to the former life of a process, because they can no longer arrive. */
+/* Drops the messages that were sent to a process before its readmission, because they can no longer
+ * arrive. */
 static void forget_mail(struct post *p, uint8_t to)
 {
     for (uint8_t from = 0; from < p->n; from++)
@@ -107,7 +108,7 @@ static const struct elect_message *by_age(const struct post *p, const struct mom
     return &mail->last[(mail->count - 1 - m->age) % p->remembers];
 }
 
-/* Returns the age of the message of a moment. */
+/* Returns the age of the message that arrived at this moment. */
 static uint32_t age_of(const struct post *p, const struct moment *m)
 {
     struct moment known = *m;
@@ -118,7 +119,7 @@ static uint32_t age_of(const struct post *p, const struct moment *m)
     return known.age;
 }
 
-/* Lets a moment happen. Returns false if it cannot happen in this world. */
+/* Repeats a recorded moment in a world. Returns false if the moment is impossible in that world. */
 static bool happen(struct world *w, const struct post *post, const struct moment *m,
                    struct happening *h)
 {
@@ -150,8 +151,8 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-/* Returns the property whose violation breaks the promise in this world, or PROPERTY_COUNT if the
- * promise holds. */
+/* Returns the violated property if the promise is broken in this world, and otherwise
+ * PROPERTY_COUNT. */
 static enum property breaks(const struct world *w, enum storm_promise promise)
 {
     static const struct {
@@ -177,8 +178,8 @@ struct trial {
     bool *kept;     /* by moment */
     uint64_t steps; /* of all trials */
     size_t end;     /* the index after the moment that shows the violation */
-    bool first;     /* if the whole trace is played: note the ages of messages */
-    bool last;      /* the shrunk trace is played: note the messages that have these ages now */
+    bool first;     /* the complete trace is played: record the age of each message */
+    bool last;      /* the shrunk trace is played: record the message that now has each age */
 };
 
 static void note_message(struct trial *t, struct moment *m)
@@ -192,8 +193,8 @@ static void note_message(struct trial *t, struct moment *m)
         m->input.message = *message;
 }
 
-/* Plays the kept moments in order, each at its time, and drops the moments that cannot happen.
- * Returns true if the promise is broken. */
+/* Plays each kept moment at its time, and drops the moments that are no longer possible. Returns
+ * true if the promise is broken. */
 static bool try(struct trial *t)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};
@@ -224,14 +225,15 @@ static bool try(struct trial *t)
 
 /* ---- leaving out ---- */
 
-/* Moves the moments from `from` on to an earlier time. */
+/* Moves all moments with an index of at least `from` to an earlier time. */
 static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 {
     for (size_t i = from; i < trace->count; i++)
         trace->moment[i].time -= by;
 }
 
-/* Returns true, and leaves these moments out, if the promise is still broken without them. */
+/* Drops the moments from `at` up to `end` if the promise is still broken without them. Returns true
+ * if they were dropped. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
     size_t n = t->trace->count;
@@ -245,8 +247,8 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* Tries to leave out each chunk, first together with the time that it took, then without that
- * time. */
+/* Tries to leave out each chunk. The first try also moves all later moments to an earlier time, by
+ * the duration of the chunk. The second try keeps their times. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
     struct shrink_trace *trace = t->trace;
@@ -284,8 +286,8 @@ static void leave_out_all(struct trial *t, bool *before, size_t chunk,
     keep_only(t->trace, t->kept);
 }
 
-/* Plays the shrunk trace with `from` as time 0, as it will be written. Returns true if the promise
- * is still broken. */
+/* Plays the shrunk trace with `from` as time 0, exactly as the scenario will contain it. Returns
+ * true if the promise is still broken. */
 static bool try_last(struct trial *t, uint64_t from)
 {
     t->last = true;
@@ -307,8 +309,7 @@ static bool shrink(struct trial *t, bool *before, const volatile int *interrupte
     t->first = false;
     memset(t->kept + t->end, 0, trace->count - t->end);
     keep_only(trace, t->kept);
-    for (size_t more = trace->count + 1;
-         more > trace->count;) { /* until nothing more can be left out */
+    for (size_t more = trace->count + 1; more > trace->count;) {
         more = trace->count;
         for (size_t chunk = (trace->count + 1) / 2; chunk > 0; chunk /= 2)
             leave_out_all(t, before, chunk, interrupted);
@@ -366,7 +367,8 @@ static bool same_message(const struct moment *a, const struct moment *b)
            memcmp(&a->input.message, &b->input.message, sizeof a->input.message) == 0;
 }
 
-/* Writes a delivery. A message that arrives again later is duplicated first. */
+/* Writes a delivery. If the same message arrives again later, this function duplicates the message
+ * first. */
 static void write_message(const struct scenario_writer *w, const struct shrink_trace *trace,
                           size_t i, const struct world *world)
 {

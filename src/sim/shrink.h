@@ -1,6 +1,7 @@
 /*
- * Shrinks a violation that a storm found: records everything up to the violation step by step,
- * leaves out the moments that the violation does not need, and writes the rest as a scenario.
+ * Shrinks a violation that a storm found. First, every step and fault up to the violation is
+ * recorded. Then moments that the violation does not need are left out. The remaining moments are
+ * written as a scenario.
  */
 #ifndef ELECT_SIM_SHRINK_H
 #define ELECT_SIM_SHRINK_H
@@ -9,17 +10,17 @@
 
 #include <stdio.h>
 
-/* One thing that happened: a step of a process, or a fault. */
+/* A step of a process, or a fault, with its time. */
 struct moment {
     uint64_t time;
     bool is_fault;
     uint8_t rank;
-    struct elect_input input; /* of a step */
-    uint32_t age;             /* of the message: how many of its kind were sent after it */
+    struct elect_input input; /* for a step */
+    uint32_t age;             /* for a message: the number of later messages of the same kind */
     struct fault fault;
 };
 
-/* Everything that happened in a storm up to the violation. */
+/* All steps and faults of a storm up to the violation. */
 struct shrink_trace {
     struct elect_config config;
     uint64_t seed;
@@ -29,12 +30,12 @@ struct shrink_trace {
     enum property broken; /* the property that the shrunk trace violates */
 };
 
-/* Adds what happened to a trace. This is a listener of a play; its context is the trace. */
+/* Adds a step or fault to the trace that `context` points to. A play calls this listener. */
 void shrink_note(void *context, const struct world *w, const struct happening *h);
 void shrink_free(struct shrink_trace *trace);
 
-/* Leaves out as many moments as it can. Returns false if the trace does not show that the promise
- * is broken. */
+/* Removes as many moments as possible from the trace. Returns false if the trace does not show that
+ * the promise is broken. */
 bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
                    const volatile int *interrupted);
 

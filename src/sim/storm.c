@@ -1,13 +1,14 @@
-/* See storm.h. All choices of a storm come from its own dice, so the seed alone repeats the
- * storm. */
+/* See storm.h. A storm draws all random numbers from its own generator, so the same seed always
+ * gives the same storm. */
 #include "storm.h"
 
 #include <string.h>
 
-#define REMEMBERED 64 /* messages that may be replayed */
+#define REMEMBERED 64 /* how many messages are kept for a replay */
 
 struct storm {
-    const struct elect_config *config; /* without faults: a storm may change the lease */
+    /* as configured, whereas faults may change the lease in `w` */
+    const struct elect_config *config;
     struct play *play;
     struct world *w;
     struct dice dice;
@@ -19,7 +20,8 @@ struct storm {
     elect_term token[ELECT_MAX]; /* by process: the token with which it leads, or 0 */
     struct flight heard[REMEMBERED];
     unsigned heards;
-    uint64_t moves; /* counted for each seed, so that it does not depend on earlier seeds */
+    /* counted from 0 for each seed, so that a storm does not depend on earlier seeds */
+    uint64_t moves;
 };
 
 const char *const storm_beyond_words[STORM_BEYONDS] = {"none", "clocks", "disks"};
@@ -81,7 +83,8 @@ static void broken(struct storm *s, enum storm_promise promise, uint8_t who, uin
     r->violations++;
 }
 
-/* Two offices can overlap only from the moment when one of them begins. */
+/* It is enough to check for overlapping offices whenever an office begins, because every overlap
+ * starts with the beginning of an office. */
 static void office_begins(struct storm *s, uint8_t rank)
 {
     s->report->offices++;
@@ -90,8 +93,8 @@ static void office_begins(struct storm *s, uint8_t rank)
             broken(s, STORM_P3, rank, other);
 }
 
-/* Judges all claims since the last call. P2 requires each token to be larger than all earlier
- * tokens only while clocks keep their bound. */
+/* Judges all claims since the previous call. P2 requires each token to be larger than all earlier
+ * tokens only if no clock exceeds its bound. */
 static void judge_claims(struct storm *s, uint8_t rank)
 {
     unsigned wrong = s->w->broken;
@@ -139,12 +142,13 @@ static void cut(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config), side = some(s);
     struct fault f = {.kind = FAULT_CUT, .parts = 2, .part = {side, all & ~side}};
-    if (below(s, 3) == 0) /* a bridge: one process may reach both sides */
+    if (below(s, 3) == 0) /* one process may still reach both sides of the cut */
         f.part[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
     fault(s, STORM_CUT, &f);
 }
 
-/* Two of three clocks are as wrong as the bound allows, the others are less wrong. */
+/* Returns a random clock error. Two thirds of the errors are the largest that the bound allows; the
+ * others are smaller. */
 static int64_t rate(struct storm *s)
 {
     int64_t most = s->w->config.drift;
@@ -186,8 +190,8 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
-/* Tells the leader to hand over to its heir, or to a random process. Sometimes the leader's host
- * first tells the leader to stand aside, as a host does when the work has failed. */
+/* Tells the leader to hand over to its heir or to a random process. Sometimes the leader is first
+ * told to stand aside, as its host would do after a run has failed. */
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
@@ -200,8 +204,8 @@ static void resign(struct storm *s)
     fault(s, STORM_RESIGN, &f);
 }
 
-/* Gives an order to resign, usually to the leader, for its latest term or one of the two terms
- * before it; sometimes gives the order twice. */
+/* Orders a process, usually the leader, to resign its latest term or one of the two terms before
+ * it. Sometimes the order is repeated. */
 static void order(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -214,14 +218,15 @@ static void order(struct storm *s, uint8_t rank)
         fault(s, STORM_ORDER, &f);
 }
 
-/* Returns true while the first write after a readmission is under way, when a crash may lose the
- * state again. */
+/* Returns true while the first write after a readmission is in progress, because a crash at that
+ * moment may lose the state again. */
 static bool may_forget(const struct world *w, uint8_t rank)
 {
     return w->disk[rank].done > w->now && w->disk[rank].before.incarnation == 0;
 }
 
-/* Returns the processes that have no state, or would lose it if they crashed now. */
+/* Returns the processes that have no state, and those that would lose their state if they crashed
+ * now. */
 static elect_set lost(const struct storm *s)
 {
     elect_set set = 0;
@@ -230,8 +235,8 @@ static elect_set lost(const struct storm *s)
     return set;
 }
 
-/* Adds or removes a voter. At least three voters remain, so that the loss of one can be
- * tolerated. */
+/* Adds or removes a voter. At least three voters remain, so that the cluster tolerates the loss of
+ * one voter. */
 static void change_members(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -244,8 +249,8 @@ static void change_members(struct storm *s, uint8_t rank)
               &(struct fault){.kind = votes ? FAULT_REMOVE : FAULT_ADD, .rank = rank});
 }
 
-/* Crashes a process and wipes its disk. Within the assumptions of a mandate, only one process at a
- * time has no state, and it starts with a readmission. */
+/* Crashes a process and wipes its disk. A mandate assumes that only one process at a time is
+ * without its state, and that this process is readmitted when it starts. */
 static void lose_state(struct storm *s, uint8_t rank)
 {
     if (lost(s) != 0)
@@ -258,7 +263,7 @@ static void recover(struct storm *s, uint8_t rank)
 {
     bool forgot = world_forgot(s->w, rank) && s->beyond != STORM_DISKS;
     for (unsigned i = 0; i < REMEMBERED && forgot; i++)
-        if (s->heard[i].to == rank) /* its sessions ended with its former life */
+        if (s->heard[i].to == rank) /* its sessions ended when its process ended */
             s->heard[i] = (struct flight){0};
     fault(s, STORM_RECOVERY,
           &(struct fault){.kind = forgot ? FAULT_READMIT : FAULT_RECOVER, .rank = rank});
@@ -267,19 +272,19 @@ static void recover(struct storm *s, uint8_t rank)
 /* Returns the error of a clock that runs between half and twice as fast as it should. */
 static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
-/* Sends an old message again, however late. */
+/* Sends an old message again, regardless of its age. */
 static void replay(struct storm *s)
 {
     if (s->heards == 0)
         return;
     const struct flight *f = &s->heard[below(s, s->heards < REMEMBERED ? s->heards : REMEMBERED)];
     if (f->message.type == 0)
-        return; /* removed by recover */
+        return; /* recover() has removed this message */
     world_inject(s->w, f);
     s->report->fault[STORM_REPLAY]++;
 }
 
-/* The faults of the world that need only a process and perhaps an amount. */
+/* Faults that need only a process and, for some of them, an amount. */
 static const uint8_t plain_faults[STORM_FAULT_COUNT] = {
     [STORM_CRASH] = FAULT_CRASH,   [STORM_TESTAMENT] = FAULT_TESTAMENT, [STORM_HEAL] = FAULT_HEAL,
     [STORM_STALL] = FAULT_STALL,   [STORM_RATE] = FAULT_RATE,           [STORM_DISK] = FAULT_DISK,
@@ -327,7 +332,7 @@ static void strike(struct storm *s)
     case STORM_REPLAY: replay(s); return;
     case STORM_GARBLE: return; /* weather() sets this */
     case STORM_ROLLBACK:
-    case STORM_WIPE: /* only the disk of a process that is down can be changed */
+    case STORM_WIPE: /* the disk can only be changed while its process is down */
         fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
         break;
     case STORM_CRASH:
@@ -355,8 +360,8 @@ static void remember(struct storm *s)
         s->heard[s->heards++ % REMEMBERED] = s->w->flight[0];
 }
 
-/* Lets time pass. Returns true if `until` was reached, false if `done` returned true before
- * that. */
+/* Runs the world. Returns true when it reaches the time `until`, or false as soon as `done` returns
+ * true. */
 static bool pass(struct storm *s, uint64_t until, bool (*done)(const struct world *w))
 {
     struct happening h;
@@ -396,8 +401,8 @@ static bool majority_of(elect_set some, elect_set voters)
     return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
 }
 
-/* Chooses the processes that are up and connected in the calm: usually all of them, now and then
- * only a majority. The others are cut off, and may be down. */
+/* Chooses the processes that are up and connected in the calm. Usually these are all processes, and
+ * sometimes only a majority. The remaining processes are cut off, and may be down. */
 static elect_set survivors(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config);
@@ -411,8 +416,8 @@ static elect_set survivors(struct storm *s)
     return enough ? chosen : all;
 }
 
-/* Resumes elections at every process where they are paused. Returns true if there was such a
- * process. */
+/* Resumes elections at every process where they are paused. Returns true if elections were paused
+ * anywhere. */
 static bool resume(struct storm *s)
 {
     bool paused = false;
@@ -425,8 +430,8 @@ static bool resume(struct storm *s)
     return paused;
 }
 
-/* P4 promises a leader only while a member that may lead stands ready. If no chosen member with its
- * state does so, tells all chosen members to stand ready. */
+/* P4 promises a leader only while a member that may lead stands ready. If every chosen member with
+ * its state stands aside, this function tells all chosen members to stand ready. */
 static void stand_ready(struct storm *s, elect_set chosen)
 {
     elect_set ready = chosen & ~lost(s);
@@ -440,8 +445,8 @@ static void stand_ready(struct storm *s, elect_set chosen)
               &(struct fault){.kind = FAULT_READY, .rank = (uint8_t)__builtin_ctzll(rest)});
 }
 
-/* Ends all faults for the chosen processes, except that clocks stay as wrong as the bound
- * allows. */
+/* Ends all faults for the chosen processes. Their clocks may still be wrong, but only within the
+ * bound. */
 static void mend(struct storm *s, elect_set chosen)
 {
     fault(s, STORM_HEAL, &(struct fault){.kind = FAULT_HEAL});
@@ -449,7 +454,7 @@ static void mend(struct storm *s, elect_set chosen)
     s->w->stopping = 0;
     if (s->w->config.lease != s->config->lease)
         fault(s, STORM_LEASE, &(struct fault){.kind = FAULT_LEASE, .amount = s->config->lease});
-    s->w->config = *s->config; /* restores a renewal that was not rounded */
+    s->w->config = *s->config; /* restores the exact renewal: changes of the lease round it */
     s->w->cloned = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
         if (s->w->disk[rank].takes > 0)
@@ -474,7 +479,7 @@ static void calm(struct storm *s)
     mend(s, survivors(s));
     uint64_t began = last_stall(s->w);
     bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
-    if (late && resume(s)) { /* a process heard of a pause only after elections were resumed */
+    if (late && resume(s)) { /* a pause reached a process after elections were resumed */
         began = s->w->now;
         late = pass(s, began + storm_bound(&s->w->config), world_settled);
     }
@@ -492,25 +497,23 @@ static elect_term token_in_force(const struct storm *s)
     return 0;
 }
 
-/* Returns how long an election may travel around a ring; 0 for the bully. */
+/* Returns how long an election may take to go around a ring; 0 for the bully. */
 static uint64_t round_trip(const struct elect_config *c)
 {
     return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
 }
 
-/* Checks that once the effects of the storm are over, a leader that all processes follow keeps its
- * office. */
+/* Checks that a leader keeps its office once the effects of the storm have ended. */
 static void lull(struct storm *s)
 {
     const struct elect_config *c = &s->w->config;
     uint64_t lease = c->lease;
-    /* A process that may preempt waits until its own penalties and those of others are
-     * forgotten. */
+    /* A process that may preempt first waits until all penalties have decayed. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    /* A pause that was lost with the disks may come back in a late message. */
+    /* A late message may bring back a pause that all disks have lost. */
     if (s->beyond == STORM_DISKS && resume(s))
         return;
     if (token == 0 || token != token_in_force(s))
@@ -518,19 +521,19 @@ static void lull(struct storm *s)
 }
 
 /*
- * The leases and guards of the voters end first. Then the nominated process sends two rounds and
- * writes twice. The candidate may have been refused before, so that it waits, and other processes
- * may be nominated in the meantime.
+ * The bound allows for the leases and guards of the voters, which must end first, and then for two
+ * rounds and two disk writes of the nominated process. It also allows for a wait of a candidate
+ * that was refused, and for other nominations during this wait.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {
     const uint64_t million = 1000000;
     uint64_t suspicion = c->duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     uint64_t by_their_clocks = 10 * (uint64_t)c->lease + 8 * (suspicion + round_trip(c));
-    return by_their_clocks * million / (million - c->drift); /* because the clocks may be slow */
+    return by_their_clocks * million / (million - c->drift); /* clocks may be slow */
 }
 
-/* Draws the kinds of faults of this seed. */
+/* Chooses at random which kinds of faults occur with this seed. */
 static uint32_t draw_kinds(struct storm *s)
 {
     static const uint32_t clocks = 1u << STORM_FREEZE | 1u << STORM_SKEW | 1u << STORM_JUMP;
@@ -541,7 +544,7 @@ static uint32_t draw_kinds(struct storm *s)
         kinds &= ~clocks;
     if (s->beyond != STORM_DISKS)
         kinds &= ~disks;
-    else /* a process that forgot a change of the membership may never agree with the others */
+    else /* a process that lost a change of the membership may never agree with the others */
         kinds &= ~(1u << STORM_MEMBERS);
     return kinds;
 }
@@ -561,7 +564,7 @@ void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t 
     dice_seed(&s.dice, seed, DICE_CRASH);
     s.kinds = draw_kinds(&s);
     world_init(s.w, c, &fine, seed, ELECT_NOBODY);
-    for (uint8_t rank = 0; rank < c->n; rank++) { /* clocks begin with arbitrary values */
+    for (uint8_t rank = 0; rank < c->n; rank++) { /* each clock starts at a random time */
         elect_time says = (elect_time)below(&s, 1000 * lease);
         world_set_clock(s.w, rank, says, 0);
         elect_shift(&s.w->node[rank], says);

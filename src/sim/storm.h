@@ -1,7 +1,7 @@
 /*
- * A storm over a cluster with a mandate: random faults of many kinds, then calm, again and again.
- * Each seed draws which kinds of faults occur and how often (swarm testing). The promises are
- * checked all the time; each calm also checks that there is a leader again within a bound.
+ * Runs storms over a cluster with a mandate: phases of random faults alternate with phases of calm.
+ * The seed determines which kinds of faults occur and how often (swarm testing). The promises are
+ * checked after every step. Each calm also checks that a leader takes office within a bound.
  */
 #ifndef ELECT_SIM_STORM_H
 #define ELECT_SIM_STORM_H
@@ -9,7 +9,7 @@
 #include "../model/play.h"
 #include "../model/setup.h"
 
-/* Recoveries and healing, which follow crashes and cuts, are counted, too. */
+/* The list contains recoveries and healing, so that the report counts them like faults. */
 #define STORM_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVERY, "recovery")                                                                        \
@@ -49,9 +49,10 @@ enum storm_fault {
 /* Faults beyond the assumptions of a mandate, and the promises that survive them. */
 enum storm_beyond {
     STORM_WITHIN,
-    STORM_CLOCKS, /* beyond the bound, frozen or jumping: P1, P2 without the order of tokens, P4
-                     and P5 survive */
-    STORM_DISKS,  /* rolled back, lost or cloned: P4 survives */
+    /* clocks that exceed the bound, freeze or jump: P1, P4, P5 and, except for the order of tokens,
+     * P2 survive */
+    STORM_CLOCKS,
+    STORM_DISKS, /* disks that are rolled back, wiped or cloned: only P4 survives */
     STORM_BEYONDS
 };
 extern const char *const storm_beyond_words[STORM_BEYONDS];
@@ -85,7 +86,8 @@ struct storm_report {
     uint64_t fault[STORM_FAULT_COUNT];
     unsigned violations;
     struct storm_violation violation[STORM_MAX_VIOLATIONS];
-    uint64_t lost[STORM_PROMISE_COUNT]; /* violations of promises that need not survive */
+    /* violations of promises that need not survive these faults */
+    uint64_t lost[STORM_PROMISE_COUNT];
 };
 
 const char *storm_fault_name(enum storm_fault f);
@@ -94,13 +96,13 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
-/* Runs the storms of a seed for this many ticks, and adds them to the report. `play` may have a
- * listener. */
+/* Runs the storms of a seed for this many ticks, and adds their results to the report. `play` may
+ * have a listener. */
 void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
                uint64_t ticks, struct play *play, const volatile int *interrupted,
                struct storm_report *report);
 
-/* Returns the time after the end of all faults within which there is a leader again. */
+/* Returns the longest time from the end of all faults until a leader is in office. */
 uint64_t storm_bound(const struct elect_config *c);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * A trouble can last for days: one kind of fault occurs again and again, in a cluster whose leader
- * also crashes now and then. The report shows how often the leader changes and how long there is no
- * leader, with and without the rules of presence.c.
+ * A trouble is one kind of fault that recurs for days, in a cluster whose leader also crashes from
+ * time to time. The report shows how often the leader changes and how long there is no leader, with
+ * and without the rules of presence.c.
  */
 #ifndef ELECT_SIM_TROUBLE_H
 #define ELECT_SIM_TROUBLE_H
 
 #include "../model/world.h"
 
-/* name, title, meaning; "the highest" is the process that the bully algorithm elects */
+/* Each entry has a name, a title and a meaning; "the highest" is the process that the bully
+ * elects. */
 #define TROUBLE_LIST(X)                                                                            \
     X(FLAPPING, "flapping preemption",                                                             \
       "the highest process crashes, recovers and preempts the leader")                             \
