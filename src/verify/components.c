@@ -2,20 +2,20 @@
  * Judges the two properties that concern all worlds: can agreement be reached from every world, and
  * does every election end?
  *
- * ends.c marks the worlds from which every history ends; most worlds are of this kind. This file
- * divides the other worlds into strongly connected components, without further faults and new
- * elections (Tarjan 1972, with one number for each world: Pearce 2016). The successors of a
- * component are complete before the component is complete. One walk therefore tells for every world
- * whether it can reach agreement (some successor can) and whether its histories end (those of all
- * successors do).
+ * In most worlds every history ends, and ends.c marks these worlds. This file divides the other
+ * worlds into strongly connected components, and assumes no further faults or new elections. The
+ * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). It
+ * completes a component after all components to which it leads. A single walk therefore answers two
+ * questions for every world. The world can reach agreement if one of its successors can. Its
+ * histories end if the histories of all its successors end.
  *
- * A history that does not end goes on forever, but only fair histories count: see struct due. A
- * component with a cycle is a violation if all of the following are true. If all its worlds have
- * messages from a sender, at least one such message is received inside the component. If a timer
- * runs in all its worlds, and may expire in one of them, the timer expires or is started again
- * inside. If a healing, a hearing or a missing is possible in one of its worlds, that move happens
- * inside. If such a move only leads out of the component, the worlds where it is possible are
- * avoided, and the rest of the component is divided again.
+ * An endless history is a violation only if the history is fair: see struct due. A component with a
+ * cycle is a violation if its moves between worlds of the component meet three conditions. First,
+ * if all its worlds have messages from one sender to a process, one of these messages is received.
+ * Second, if a timer runs in all its worlds and may expire in one of them, the timer expires or is
+ * started again. Third, if a cut can heal in one of its worlds, or a leader can be heard or
+ * suspected, that move happens. If such a move only leads out of the component, the search avoids
+ * the worlds where the move is possible, and divides the rest of the component again.
  */
 #include "explorer.h"
 
@@ -24,18 +24,18 @@
 
 struct frame {
     uint32_t world, index;
-    uint32_t first, next; /* its successors in `edge`; the next successor to be visited */
+    uint32_t first, next; /* indices in `edge`: its first successor, and the next one to visit */
     bool root, reaches, ends;
     bool again; /* it has an edge to itself */
 };
 
 struct whole {
     struct explorer *x;
-    uint32_t *number; /* 0: not seen; up to `index`: on the path; above `component`: complete */
+    uint32_t *number; /* 0: not visited; up to `index`: on the path; above `component`: complete */
     uint32_t index, component;
     uint32_t *stack; /* worlds whose component is not complete */
     uint32_t depth;
-    uint32_t *edge; /* successors of the worlds on the current path */
+    uint32_t *edge; /* successors of all worlds on the current path */
     uint32_t edges, room;
     struct frame *frame;
     uint32_t frames, frame_room;
@@ -63,8 +63,9 @@ static bool gone(const struct whole *g, uint32_t world)
 struct inside {
     struct whole *g;
     struct due could, did;
-    uint8_t runs[SPACE_MAX];  /* by process: timers that run in every world */
-    uint16_t mail[SPACE_MAX]; /* by process: senders with messages in every world */
+    uint8_t runs[SPACE_MAX]; /* by process: timers that run in every world of the component */
+    /* by process: senders whose messages wait in every world of the component */
+    uint16_t mail[SPACE_MAX];
 };
 
 void due_note(struct due *d, const struct move *move)
@@ -82,7 +83,7 @@ void due_note(struct due *d, const struct move *move)
         d->heal = 1;
 }
 
-/* Finds the moves that are possible and must happen, but never happen inside. Returns false if
+/* Finds the moves that fairness requires and that never stay inside the component. Returns false if
  * there are no such moves. */
 static bool put_off(const struct inside *in, struct due *rest)
 {
@@ -133,7 +134,7 @@ static void look_for(void *escape, const struct move *move, const struct row *ro
     e->possible = e->possible || meet(&here, e->due);
 }
 
-/* Avoids the worlds where one of these moves is possible. */
+/* Marks the worlds where one of these moves is possible, so that the next division avoids them. */
 static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const struct due *due)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -146,7 +147,8 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
     g->again = true;
 }
 
-/* Returns true if a sender has messages in every world, and none of them is ever received. */
+/* Returns true if messages of one sender wait in every world of the component, and none of them is
+ * received inside the component. */
 static bool mail_waits(const struct inside *in)
 {
     for (unsigned k = 0; k < in->g->x->asked->question.config.n; k++)
@@ -221,8 +223,8 @@ static void enter(struct whole *g, uint32_t world)
     f->reaches = quiet && (seen.agreed || seen.highest == ELECT_NOBODY);
 }
 
-/* Completes the component of a root. All worlds on the stack that were found after the root belong
- * to this component. */
+/* Completes the component whose first world is the root `f`. The worlds that were found after the
+ * root and are still on the stack belong to this component. */
 static void complete(struct whole *g, const struct frame *f)
 {
     uint32_t first = g->depth;
@@ -233,8 +235,8 @@ static void complete(struct whole *g, const struct frame *f)
         g->number[g->stack[i]] = g->component;
         g->x->mark[g->stack[i]] |= (unsigned char)(f->reaches * MARK_REACHES | f->ends * MARK_ENDS);
     }
-    bool cycle =
-        g->depth - first > 1 || f->again; /* most worlds lead to a cycle but are not part of one */
+    /* Most worlds that lead to a cycle are not part of it. */
+    bool cycle = g->depth - first > 1 || f->again;
     if (cycle && goes_on(g, g->stack + first, g->depth - first))
         for (uint32_t i = first; i < g->depth; i++)
             if (!g->found || g->stack[i] < g->bad) {
@@ -265,7 +267,7 @@ static void leave(struct whole *g)
     }
 }
 
-/* Follows an edge to a world that needs no visit. */
+/* Follows an edge to a world that was visited before or needs no visit. */
 static void follow(const struct whole *g, struct frame *f, uint32_t to)
 {
     bool complete = g->number[to] > g->component || gone(g, to);
@@ -298,7 +300,7 @@ static void walk_from(struct whole *g, uint32_t world)
     }
 }
 
-/* Returns false if memory ran out or the search was interrupted. */
+/* Visits all worlds. Returns false if memory ran out or the search was interrupted. */
 static bool take_apart(struct whole *g)
 {
     const struct store *s = &g->x->store;

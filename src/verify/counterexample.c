@@ -1,4 +1,5 @@
-/* Counterexamples of elections without a mandate, and the settings of all counterexamples. */
+/* Writes counterexamples of elections without a mandate, and the settings of all
+ * counterexamples. */
 #include "counterexample.h"
 
 #include "../base/output.h"
@@ -68,8 +69,8 @@ static uint32_t find(const struct world *w, unsigned from, unsigned to,
     return found;
 }
 
-/* Loses the messages in flight to dead processes or across a cut, because the search lost them
- * immediately. */
+/* Removes the messages in flight to processes that are down or across a cut, because the search
+ * loses such messages immediately. */
 static void clear_the_way(struct counterexample *w)
 {
     struct happening h;
@@ -95,7 +96,7 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
     uint32_t flight = find(&w->world, m->from, m->process, &message);
     write_message(w, verbs[m->kind], m->from, m->process, &message);
     if (flight == WORLD_MAX_FLIGHTS)
-        return; /* the replay will report it */
+        return; /* the replay will report the missing message */
     if (m->kind == MOVE_DELIVER)
         world_deliver(&w->world, flight, &h);
     else if (m->kind == MOVE_LOSE)
@@ -104,7 +105,8 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
         world_duplicate(&w->world, flight);
 }
 
-/* Delivers the leader's heartbeat to one process, and loses the heartbeats to the others. */
+/* Delivers the leader's heartbeat to one process, and loses its heartbeats to all other
+ * processes. */
 static void write_hear(struct counterexample *w, const struct move *m)
 {
     struct happening h;
@@ -166,7 +168,7 @@ static void write_move(struct counterexample *w, struct space *s, const struct m
     case MOVE_TESTAMENT:
     case MOVE_RESIGN:
     case MOVE_CHANGE:
-    case MOVE_TICK: return; /* only under a mandate */
+    case MOVE_TICK: return; /* these moves exist only under a mandate */
     }
     clear_the_way(w);
 }
@@ -217,7 +219,7 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
     }
 }
 
-/* Creates the world that plays along with the counterexample. */
+/* Creates the world that plays each step while it is written. */
 static void begin(struct counterexample *w, const struct question *q)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};

@@ -1,6 +1,6 @@
 /*
- * Writes a counterexample as the steps of a scenario file, which `elect sim` replays. While the
- * steps are written, a world plays them, to tell which messages are in flight.
+ * Writes a counterexample as a scenario file, which `elect sim` replays. A world plays each step
+ * while it is written, because the writer needs the messages that are in flight.
  */
 #ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
 #define ELECT_VERIFY_COUNTEREXAMPLE_H
@@ -19,7 +19,7 @@ struct counterexample {
     struct world world;
 };
 
-/* Writes a fault and lets it happen. */
+/* Writes a fault and applies it to the world. */
 void counterexample_fault(struct counterexample *c, const struct fault *f);
 
 void counterexample_mandate_settings(const struct counterexample *c);

@@ -1,8 +1,8 @@
 /*
- * Counterexamples under a mandate. The search guesses some inputs of a process, and the scenario
- * performs them by hand: for example, times come due, and all voters assent. The search leaves out
- * events whose absence can only forbid a step, such as the end of a lease, and the scenario has to
- * spell them out.
+ * Writes counterexamples under a mandate. The search guesses some inputs of a process; for example,
+ * it assumes that all voters agree to grant, or that a time has come. The scenario forces these
+ * inputs. The search also leaves out some events that only make further steps possible, such as the
+ * end of a lease. The scenario must contain these events.
  */
 #include "counterexample.h"
 
@@ -18,7 +18,8 @@ static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_na
     counterexample_fault(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
-/* Ends the leases, because with clocks of any kind no grant prevents another. */
+/* Ends the lease and the guard of a voter if clocks may be arbitrarily wrong, because the search
+ * then lets a voter grant at any time. */
 static void write_no_lease(struct counterexample *w, uint8_t rank)
 {
     if (w->space->question.clocks != CLOCKS_ANY)
@@ -29,7 +30,7 @@ static void write_no_lease(struct counterexample *w, uint8_t rank)
         write_due(w, rank, ELECT_GUARD);
 }
 
-/* Lets a leader immediately notice that its office is over, as in the search. */
+/* Makes each leader notice the end of its office immediately, as the search does. */
 static void write_ends(struct counterexample *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
@@ -42,11 +43,11 @@ static void write_ends(struct counterexample *w)
 /* ---- messages ---- */
 
 /* Returns true if a message belongs to the nth round of its term. The search numbers the rounds of
- * each term from 2 on; the world numbers the rounds of an incarnation. Messages that were delivered
- * are still in flight here, so the earlier rounds can be counted. */
+ * each term from 2, but the world numbers all rounds of an incarnation. The earlier rounds of the
+ * term can be counted, because this world keeps copies of delivered messages in flight. */
 static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
 {
-    uint64_t earlier = 0; /* set of rounds */
+    uint64_t earlier = 0; /* the set of earlier rounds */
     for (uint32_t i = 0; i < w->flights; i++) {
         const struct elect_message *other = &w->flight[i].message;
         if (other->type == m->type && other->term == m->term &&
@@ -60,12 +61,12 @@ static unsigned nth_round(const struct counterexample *w, const struct elect_mes
 {
     unsigned rounds = w->space->question.max_rounds;
     unsigned nth = m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
-    bool lost = w->space->question.max_changes > 0 &&
-                nth > 0; /* the search always loses the first round of an office */
+    /* If changes are possible, the search loses the first round of each office. */
+    bool lost = w->space->question.max_changes > 0 && nth > 0;
     return nth + lost;
 }
 
-/* Returns the message in flight that corresponds to this message of the search. */
+/* Returns the message in flight that corresponds to the message `m` of the search. */
 static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
@@ -81,7 +82,7 @@ static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
     return WORLD_MAX_FLIGHTS;
 }
 
-/* Delivers a copy of the message, which stays in flight because it may arrive again. */
+/* Delivers a copy of the message. The original stays in flight because it may arrive again. */
 static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
                            const struct elect_message *m)
 {
@@ -94,7 +95,7 @@ static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
     scenario_write_message(&w->writer, VERB_DUPLICATE, from, to, t.bytes);
     scenario_write_message(&w->writer, VERB_DELIVER, from, to, t.bytes);
     if (flight == WORLD_MAX_FLIGHTS)
-        return; /* the replay will report it */
+        return; /* the replay will report the missing message */
     world_duplicate(&w->world, flight);
     world_deliver(&w->world, flight, &h);
 }
@@ -165,8 +166,8 @@ static void write_resignation(struct counterexample *w, const struct move *m)
                          &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
-/* Changes the membership. The step names only the added or removed process, because the world knows
- * the leader. */
+/* Changes the membership. The step contains only the process that is added or removed, because the
+ * replay finds the leader itself. */
 static void write_change(struct counterexample *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
@@ -195,8 +196,8 @@ static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name n
            waits(w, rank, name);
 }
 
-/* Advances the clocks. The clocks of voters run faster, so the same leases and guards end as in the
- * search. */
+/* Advances all clocks by one slow tick. In the search the clocks of voters run faster, so this
+ * function also ends the leases and guards that ended there. */
 static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {
     uint32_t slow = w->space->question.slow;

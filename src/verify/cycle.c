@@ -1,13 +1,14 @@
 /*
- * Finds a continuation of a bad world that shows the violation.
+ * Continues the history from a bad world until the violation is visible.
  *
- * If an election never ends, this is a closed walk inside the component that can go on forever.
- * Every move that must happen occurs on the walk: every timer that may expire does so, is started
- * again, or does not run in some world; from every sender a message is received, or some world has
- * none; every healing, hearing or missing that is possible happens.
+ * If an election never ends, the continuation is a closed walk inside a component that can go on
+ * forever. The walk is fair. A timer that may expire does expire on the walk, or is started again,
+ * or does not run in one of its worlds. A message from each sender is received, or one of the
+ * worlds has no message from that sender. If a cut can heal, or a leader can be heard or suspected,
+ * this happens on the walk.
  *
- * If no future reaches agreement, it is one of these futures, up to a world at rest or to the
- * return to an earlier world.
+ * If no future of the bad world reaches agreement, the continuation is one of these futures. It
+ * stops at a world where no more moves are possible, or when it returns to an earlier world.
  */
 #include "explorer.h"
 
@@ -18,17 +19,18 @@ struct walk {
     struct explorer *x;
     const uint32_t *number; /* by world: its component */
     uint32_t component;
-    struct due done; /* the moves that have happened, or need not happen */
-    /* The search for the next such move: the world from which each world was reached, and the
-     * worlds to visit. */
+    struct due done; /* the moves that happened on the walk, and those that need not happen */
+    /* The search for the next move that must happen. `from` has the previous world of each world,
+     * and `queue` has the worlds to visit. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
-    bool found, any; /* true: any new move is a goal; false: the start is the goal */
+    /* true: the goal is any move that is not in `done`; false: the goal is `home` */
+    bool found, any;
 };
 
 #define UNSEEN UINT32_MAX
 
-/* Adds to `d` a move, and the moves that need not happen in the world to which it leads. */
+/* Adds a move to `d`, together with all moves that need not happen in the world `to`. */
 static void add(const struct walk *w, const struct move *move, const struct row *to, struct due *d)
 {
     due_note(d, move);
@@ -60,7 +62,7 @@ static void try(void *walk, const struct move *move, const struct row *row)
 
 static bool append(struct explorer *x, uint32_t world)
 {
-    if ((x->afters & (x->afters + 1)) == 0) { /* the array is full at 1, 3, 7 ... */
+    if ((x->afters & (x->afters + 1)) == 0) { /* the array is full with 0, 1, 3, 7 ... items */
         uint32_t *after = realloc(x->after, (2 * x->afters + 2) * sizeof *after);
         if (after == NULL)
             return false;
@@ -70,20 +72,20 @@ static bool append(struct explorer *x, uint32_t world)
     return true;
 }
 
-/* Appends the worlds on the way from `start`, each reached from the previous world, then the
- * goal. */
+/* Appends the worlds between `start` and the goal in the order of the walk, and then the goal. */
 static bool append_way(struct walk *w, uint32_t start)
 {
     uint32_t length = 0;
     for (uint32_t world = w->here; world != start; world = w->from[world])
-        w->queue[length++] = world; /* the search is over, so the queue is free */
+        w->queue[length++] = world; /* the search has ended, so the queue can be reused */
     while (length > 0)
         if (!append(w->x, w->queue[--length]))
             return false;
     return append(w->x, w->goal);
 }
 
-/* Walks to the next goal. Returns false if there is none, or if the search was interrupted. */
+/* Walks to the next goal. Returns false if no goal can be reached, or if the search was
+ * interrupted. */
 static bool go(struct walk *w, size_t worlds)
 {
     struct explorer *x = w->x;
@@ -148,7 +150,7 @@ bool find_dead_end(struct explorer *x, uint32_t world)
         s.found = false;
         space_expand(x->space, &row, false, take_first, &s);
         if (!s.found)
-            return true; /* at rest */
+            return true; /* no more moves are possible */
         if (!append(x, s.to))
             return false;
         for (uint32_t i = 0; i + 1 < x->afters; i++)

@@ -1,12 +1,12 @@
 /*
- * Finds the worlds from which every history ends, without further faults and new elections.
+ * Finds the worlds from which every history ends, if there are no further faults or new elections.
  *
- * Each thread walks depth first. A world ends if all of its successors end. It does not end if a
- * successor does not end, or if a successor is on the current path, because that is a cycle. So the
- * judgement of every world that the walk leaves is final, and its mark spares the other threads the
- * same walk. If two threads judge the same world, they come to the same result. The worlds are
- * taken from the last level to the first, because the successors of a world are usually on the next
- * level, and therefore already marked.
+ * Each thread searches depth first. A world ends if all of its successors end. A world does not end
+ * if one of its successors does not end, or if a successor is on the current path, which means that
+ * there is a cycle. When the search leaves a world, the result for this world is final. The world
+ * is then marked, so that other threads need not visit it. Two threads that judge the same world
+ * come to the same result. The search goes from the last level to the first, because most
+ * successors of a world are on the next level and have been marked already.
  */
 #include "explorer.h"
 
@@ -15,7 +15,7 @@
 
 struct step {
     uint32_t world;
-    uint32_t first, next; /* its successors in `edge`; the next one to be looked at */
+    uint32_t first, next; /* indices in `edge`: its first successor, and the next one to visit */
     bool reaches, cycles;
 };
 
@@ -107,7 +107,7 @@ static void walk_from(struct walk *w, uint32_t world)
             leave(w);
             continue;
         }
-        uint32_t to = w->edge[s->next]; /* visited again when its own walk is over */
+        uint32_t to = w->edge[s->next]; /* looked at again when this successor has been judged */
         unsigned mark = mark_of(w, to);
         if (mark == 0 && !on_the_way(w, to)) {
             enter(w, to);
@@ -119,8 +119,8 @@ static void walk_from(struct walk *w, uint32_t world)
     }
 }
 
-/* Takes the last worlds, of any owner, that no thread has taken yet. Returns false if there are
- * none left. */
+/* Takes the last worlds that no thread has taken yet, first those of this thread and then those of
+ * the others. Returns false when all worlds have been taken. */
 static bool take_last(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                       uint32_t *to)
 {

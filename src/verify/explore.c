@@ -119,7 +119,8 @@ static void post(void *worker, const struct move *move, const struct row *row)
     explorer_note(w, row);
 }
 
-/* Takes the next worlds of this level, of any owner. Returns false if there are none left. */
+/* Takes the next worlds of this level, first those of this thread and then those of the others.
+ * Returns false when all worlds of the level have been taken. */
 static bool next_chunk(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                        uint32_t *to)
 {
@@ -184,7 +185,7 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned o
                                  : x->store.shelves[owner].count;
 }
 
-/* Begins the next level, which consists of the worlds that are not yet expanded. */
+/* Begins the next level, which consists of all worlds that have not been expanded yet. */
 static bool begin_level(struct explorer *x)
 {
     if (x->levels == x->level_room) {
@@ -228,7 +229,8 @@ static void end_level(struct explorer *x)
     x->depth += !empty;
 }
 
-/* Ends the level, or the search, if it is done. One thread runs this while the others wait. */
+/* Ends the level if all its worlds have been expanded, and ends the search if it is finished. One
+ * thread calls this function while the other threads wait. */
 static void go_on(struct explorer *x)
 {
     bool level_done = true;
@@ -248,7 +250,7 @@ static void go_on(struct explorer *x)
 }
 
 /* Returns true if a thread has worlds for which the store has no room. All threads must then help
- * to move the content of the store to a larger table. */
+ * to move the store to a larger table. */
 static bool make_room(struct explorer *x)
 {
     uint64_t waiting = 0;
@@ -284,8 +286,8 @@ static void search(struct worker *w)
 
 /* ---- threads ---- */
 
-/* The first function of each thread. Threads wait at the gate until all of them have been started,
- * or until one could not be started. */
+/* The main function of each thread. A thread waits at the gate until all threads have started, or
+ * until the start of one of them has failed. */
 static void *come(void *worker)
 {
     struct worker *w = worker;
@@ -394,7 +396,8 @@ static double seconds_now(void)
 static bool start(struct explorer *x)
 {
     const struct question *q = &x->asked->question;
-    bool budget = !budget_is_none(&q->budget); /* otherwise only `begun` or `late` differs */
+    /* without a budget, worlds differ only in `begun` or `late` */
+    bool budget = !budget_is_none(&q->budget);
     struct arrival first = {0};
     if (!store_init(&x->store, q->config.n, budget, x->threads, x->asked->max_memory))
         return false;
@@ -461,8 +464,9 @@ void explore_free(struct space *space, struct outcome_of_exploration *out)
     space_free(space);
 }
 
-/* Which of the shortest bad histories several threads find depends on chance, but a single thread
- * always finds the same one. So one thread searches again, up to that depth. */
+/* If several threads search, the shortest bad history that they find depends on their timing. A
+ * single thread always finds the same history, so it repeats the search if a property was
+ * violated. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out)
 {
@@ -476,7 +480,7 @@ bool explore_all(const struct exploration *e, struct space *space,
         *space = *again;
         second.seconds += out->seconds;
         *out = second;
-    } else if (again != NULL) { /* stopped before it found the violation: keep the first history */
+    } else if (again != NULL) { /* the second search was stopped too early */
         explore_free(again, &second);
     }
     free(again);

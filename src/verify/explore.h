@@ -1,5 +1,5 @@
-/* Explores every possible history of a small cluster, breadth first, so that the first bad history
- * that it finds is a shortest one. */
+/* Explores every possible history of a small cluster. The search is breadth first, so the first bad
+ * history that it finds is also the shortest. */
 #ifndef ELECT_VERIFY_EXPLORE_H
 #define ELECT_VERIFY_EXPLORE_H
 
@@ -17,8 +17,8 @@ struct exploration {
     size_t max_memory;
     unsigned threads;
     const volatile int *interrupted;
-    /* Reports the progress from time to time; may be NULL. `total` is 0 until all worlds are found
-     * and are being judged. */
+    /* Called from time to time to report the progress; may be NULL. `total` is 0 until the search
+     * has found all worlds and begins to judge them. */
     void (*progress)(uint64_t worlds, uint64_t total, unsigned depth);
 };
 
@@ -38,10 +38,10 @@ struct outcome_of_exploration {
     double seconds;
     enum property worst; /* the property that the history violates, if any */
     unsigned moves;
-    unsigned after;    /* how many moves follow the bad world, to show the violation */
-    unsigned loop;     /* how many moves, at the end, can be repeated forever */
+    unsigned after;    /* the number of moves after the bad world that show the violation */
+    unsigned loop;     /* the number of moves at the end that can repeat forever */
     struct move *move; /* the shortest bad history */
-    struct row *row;   /* its worlds, one more than its moves */
+    struct row *row;   /* the worlds of that history, one more than its moves */
 };
 
 /* Returns false if there is not enough memory to begin. `space` remains valid for the caller, which

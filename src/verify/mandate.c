@@ -1,31 +1,32 @@
 /*
  * How the search models a mandate.
  *
- * The network is a set: REQUESTs, GRANTs and RELEASEs that were ever sent may arrive at any time,
- * any number of times, or never. All other messages are guessed: at any time a process may win an
- * election, or may be told that a majority would grant (PREVOTE), that a voter has promised a
- * larger term, or that its own term is over (REFUSE). A restart forgets everything that is not on
- * the disk.
+ * The network is a set. REQUESTs, GRANTs and RELEASEs that were ever sent may arrive at any time,
+ * any number of times, or never. The search guesses all other messages. At any time a process may
+ * win an election, or may learn from answers to its PREVOTE that a majority would grant. At any
+ * time a process may also receive a REFUSE, because a voter has promised a larger term or because
+ * its own term is over. In a restart, a process loses everything that is not on its disk.
  *
- * The present time is always 0, and other times are relative to it. With clocks of any kind, no
- * lease or guard prevents a step, and an office may end at any moment. With clocks within the
- * bound, time passes for all processes in ticks. The times on which safety depends (a lease, a
- * guard, an office, the time at which a round was sent) end by the clock. The times on which only
- * progress depends (when to renew, to give up, to try again) may come at any moment.
+ * The current time is always 0, and all other times are relative to it. If clocks may be
+ * arbitrarily wrong, no lease or guard prevents a step, and an office may end at any moment. If
+ * clocks keep their bound, time passes for all processes in ticks. Safety depends on the times of
+ * leases, guards, offices and sent rounds, and these times follow the clock. Only progress depends
+ * on the times at which a process renews, gives up or retries, and these times may come at any
+ * moment.
  *
- * Differences that cannot matter are removed, so that there are fewer worlds:
- *  1. State that can only forbid a step is left out, such as that a term is closed, or that an
- *     office or a guard is over although no process has looked at it.
- *  2. Because the network remembers messages, a process need not remember them: the GRANTs of a
- *     round are counted all together, each of them twice, or not at all. GRANTs of a term that is
- *     neither the latest nor in force are dropped. RELEASEs before the latest one of their owner
- *     are also dropped, because the latest has all of their effects.
- *  3. A certificate is a RELEASE that comes with a request; both a certificate and a HAND are
- *     modelled as a RELEASE.
+ * To reduce the number of worlds, the search removes differences that have no effect:
+ *  1. State that can only forbid a step is left out. For example, closed terms are not recorded,
+ *     and an office or a guard ends immediately, before its process acts again.
+ *  2. The network keeps all messages, so a process need not remember them. The GRANTs of a round
+ *     are counted all together, each of them twice, or not at all. GRANTs of a term that is neither
+ *     the latest nor in force are dropped. Of the RELEASEs of one process, only the latest is kept,
+ *     because it includes the effects of the earlier ones.
+ *  3. A certificate is a RELEASE inside a request, so certificates are not modelled separately. A
+ *     HAND is treated like a RELEASE.
  *
- * The search therefore does not check the code that guesses replace: how a voter answers a PREVOTE,
- * what a candidate does with a refusal, which leader a process follows. Nor does it check leases of
- * different lengths, or clocks between two ticks. Unit tests and storms check these.
+ * The search does not check the code that these guesses replace: how a voter answers a PREVOTE, how
+ * a candidate handles a refusal, and which leader a process follows. It also does not check leases
+ * of different lengths, or times between two ticks. Unit tests and storms cover these cases.
  */
 #include "local.h"
 
@@ -33,12 +34,12 @@
 #include <string.h>
 
 #define NOW       0
-#define SOME_TIME 1 /* a time that may come at any moment */
+#define SOME_TIME 1 /* stands for a time that may come at any moment */
 
 /*
- * Rounds of a term have the numbers 2, 3 ..., because the first number belongs to the prevote. If a
- * term succeeds another term within one office, its rounds continue with the next numbers, so that
- * the rounds of both terms are remembered.
+ * The rounds of a term have the numbers 2, 3 and so on, because the prevote has number 1. If a new
+ * term follows another term within one office, the numbers continue, so that the process can keep
+ * the rounds of both terms.
  */
 #define FIRST_ROUND 2
 
@@ -52,7 +53,8 @@ static uint32_t first_round(const struct elect_mandate *m)
     return first;
 }
 
-/* Returns true for a round beyond the bound, which does not arrive. */
+/* Returns true if the number of a round exceeds the bound, in which case the round never
+ * arrives. */
 static bool is_lost(const struct question *q, const struct elect_mandate *m, uint32_t round)
 {
     uint32_t first = first_round(m);
@@ -67,7 +69,8 @@ static bool at_any_moment(const struct question *q, enum elect_time_name name)
            name == ELECT_RETRY;
 }
 
-/* Returns true for times that matter only for progress or rank, and that the search never uses. */
+/* Returns true for times that the search ignores, because they affect only progress or the choice
+ * of a leader. */
 static bool is_forgotten(enum elect_time_name name)
 {
     return name >= ELECT_LOOK && name <= ELECT_STANDS;
@@ -83,37 +86,38 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
             continue;
         bool forbids = i == ELECT_EXPIRES || i == ELECT_GUARD;
         if (forbids && (*t <= NOW || q->clocks == CLOCKS_ANY))
-            *t = ELECT_UNSET; /* a lease that is over has no effect */
+            *t = ELECT_UNSET; /* a lease or guard that has ended has no effect */
         else if (at_any_moment(q, (enum elect_time_name)i))
             *t = SOME_TIME;
         else if (*t < NOW)
             *t = NOW;
     }
-    for (unsigned i = ELECT_SENT; i < ELECT_TIMES;
-         i++) { /* a time more than a lease ago makes no difference */
+    /* All times more than a lease ago have the same effect. */
+    for (unsigned i = ELECT_SENT; i < ELECT_TIMES; i++) {
         elect_time lease = q->config.lease;
         if (m->time[i] != ELECT_UNSET && m->time[i] < -lease)
             m->time[i] = -lease;
     }
 }
 
-/* Clears state that is not used again, or that the network remembers anyway. */
+/* Clears state that is never used again, and state that the messages in the network contain. */
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
-    m->candidate.asked = m->seen = 0; /* the terms of which it may know are guessed: see hear_of */
+    m->candidate.asked = m->seen = 0; /* the search guesses the known terms: see hear_of */
     m->candidate.attempts = 0;
     m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
-    if (m->candidate.stage ==
-        ELECT_PREVOTING) { /* it may ask again, and be answered, at any time */
+    /* A prevote may be repeated and answered at any time. */
+    if (m->candidate.stage == ELECT_PREVOTING) {
         m->candidate.stage = ELECT_NO_CANDIDATE;
         m->time[ELECT_GIVE_UP] = ELECT_UNSET;
     }
     if (!m->leader.handing)
         m->leader.successor = ELECT_NOBODY;
+    /* Rounds of the next term are distinguished by their term, not by their number. */
     if (m->candidate.stage == ELECT_NO_CANDIDATE && m->leader.token == 0)
-        m->leader.rounds = 0; /* rounds of the next term are distinguished by their term */
+        m->leader.rounds = 0;
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
         m->voter.holder = ELECT_NOBODY;
         m->voter.holder_incarnation = 0;
@@ -121,7 +125,8 @@ static void settle_candidacy(struct elect_mandate *m)
     }
 }
 
-/* Clears the state of the election, which may be at any point at any time. */
+/* Clears the state of the election, because the search may let any process win an election at any
+ * time. */
 static void settle_election(struct elect_node *node)
 {
     node->state = ELECT_NORMAL;
@@ -136,7 +141,7 @@ static void settle_election(struct elect_node *node)
     node->mandate.presence.heir = ELECT_NOBODY;
 }
 
-/* Clears the processes that it has heard, and its view of them. */
+/* Clears what the process has heard from others: their presence, penalties and readiness. */
 static void settle_presence(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
@@ -149,7 +154,7 @@ static void settle_presence(struct elect_node *node)
         m->leader.changed_in = 0;
 }
 
-/* Removes rounds beyond the bound, which are lost. */
+/* Removes rounds that exceed the bound, and rounds of earlier terms. */
 static void settle_rounds(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_ROUNDS; i++) {
@@ -172,8 +177,9 @@ void mandate_settle(const struct question *q, struct local *l)
     settle_presence(&l->node);
     settle_times(q, &l->node.mandate);
     settle_candidacy(&l->node.mandate);
+    /* If the process has no restarts left, its disk is never read again. */
     if (l->node.saved.incarnation > q->budget.crashes)
-        memset(&l->disk, 0, sizeof l->disk); /* the disk will not be read again */
+        memset(&l->disk, 0, sizeof l->disk);
     settle_rounds(q, &l->node.mandate);
     memset(l->node.saved.closed, 0, sizeof l->node.saved.closed);
     memset(l->disk.closed, 0, sizeof l->disk.closed);
@@ -182,8 +188,8 @@ void mandate_settle(const struct question *q, struct local *l)
 
 /* ---- what happens ---- */
 
-/* Loses the first round of an office. If the membership may change, this round is always lost. Such
- * a loss can happen anyway, and it leaves a round within the bound for the news of the change. */
+/* Loses the first round of an office, if the membership may change. Any round may be lost in a real
+ * network. If the first one is always lost, a later round within the bound can carry the change. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
     unsigned last = --m->leader.rounds % ELECT_ROUNDS;
@@ -211,7 +217,8 @@ static void take(const struct question *q, struct local *l, const struct elect_i
             m->type != ELECT_HAND)
             continue;
         assert(all->sends < ELECT_MAX_SENDS);
-        m->leading = m->leading && q->max_changes > 0; /* otherwise no voter uses it */
+        /* voters use `leading` only if the membership may change */
+        m->leading = m->leading && q->max_changes > 0;
         m->certificate = 0;
         m->roll = 0;
         m->heir = ELECT_NOBODY;
@@ -239,11 +246,11 @@ static void restart(const struct question *q, struct local *l, bool testament,
             .message = elect_testament(&q->config, l->node.me, saved.used, saved.incarnation)};
     struct elect_output ignored;
     elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
-    l->disk = l->node.saved; /* the new incarnation */
+    l->disk = l->node.saved; /* the new incarnation is on the disk */
     happen(q, l, ELECT_START, out);
 }
 
-/* Delivers an answer to its current request. */
+/* Delivers an answer to the current request of this process. */
 static void answer(const struct question *q, struct local *l, uint8_t from, struct elect_message m,
                    struct elect_output *out)
 {
@@ -253,7 +260,7 @@ static void answer(const struct question *q, struct local *l, uint8_t from, stru
     take(q, l, &in, out);
 }
 
-/* Lets all voters say that they would grant. */
+/* Makes all voters answer the prevote with an AYE. */
 static void assent(const struct question *q, struct local *l, struct elect_output *out)
 {
     for (uint8_t from = 0; from < q->config.n; from++)
@@ -266,7 +273,7 @@ static void assent(const struct question *q, struct local *l, struct elect_outpu
                    out);
 }
 
-/* Lets the process know of a term with that counter. */
+/* Makes sure that the process has seen a term with this counter. */
 static void hear_of(struct local *l, unsigned counter)
 {
     elect_term e = elect_term_make(counter, 0);
@@ -274,8 +281,8 @@ static void hear_of(struct local *l, unsigned counter)
         l->node.mandate.seen = e;
 }
 
-/* Lets the process win an election, because no higher process exists or answers, and lets a
- * majority agree to grant a term above `counter`. */
+/* Makes the process win an election as if no higher process answered, and makes all voters agree to
+ * grant a term above `counter`. */
 static void win_election(const struct question *q, struct local *l, unsigned counter,
                          struct elect_output *out)
 {
@@ -290,7 +297,8 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
     assent(q, l, out);
 }
 
-/* Tells a leader that a voter has promised a larger term, or that the leader's own term is over. */
+/* Sends a REFUSE to a leader, because a voter has promised a larger term or because the leader's
+ * own term is over. */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {
@@ -299,7 +307,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
         return;
     if (why == ELECT_REFUSED_STALE &&
         (l->node.mandate.leader.term != token || l->node.mandate.leader.handing))
-        return; /* the leader knows that already, or it makes no difference */
+        return; /* the leader has already begun a new term or a hand-over */
     if (why == ELECT_REFUSED_STALE)
         l->node.mandate.leader.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
@@ -342,7 +350,7 @@ static void come_due(const struct question *q, struct local *l, enum elect_time_
         happen(q, l, ELECT_ALARM, out);
 }
 
-/* Counts the GRANTs of these voters, each twice. */
+/* Counts two GRANTs from each of these voters. */
 static void count_grants(const struct question *q, struct local *l, const struct elect_message *m,
                          unsigned voters, struct elect_output *out)
 {
@@ -353,14 +361,15 @@ static void count_grants(const struct question *q, struct local *l, const struct
         if (voters >> grant.origin & 1)
             take(q, l, &in, out);
     }
-    for (unsigned i = 0; i < ELECT_ROUNDS; i++) /* the same GRANTs will be counted again */
+    /* forget the voters, because the same GRANTs may arrive again */
+    for (unsigned i = 0; i < ELECT_ROUNDS; i++)
         if (l->node.mandate.leader.round[i].number == m->round &&
             l->node.mandate.leader.round[i].term == m->term)
             l->node.mandate.leader.round[i].voters &= ~(elect_set)voters;
 }
 
-/* Advances the clocks. A leader has a slow clock and a voter has a fast one, even in one process.
- * This allows everything that clocks within the bound allow. */
+/* Advances the clocks. The times of a leader follow a slow clock and those of a voter a fast clock,
+ * even in one process. This covers the worst case of clocks that keep their bound. */
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)

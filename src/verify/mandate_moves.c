@@ -1,4 +1,4 @@
-/* All moves of a world under a mandate: see mandate.c. */
+/* Finds all moves of a world under a mandate; see mandate.c. */
 #include "space.h"
 
 struct expander {
@@ -8,7 +8,8 @@ struct expander {
     void *context;
 };
 
-/* Returns true if an office begins with a token that is not the largest so far. */
+/* Returns true if process i has begun an office with a token that is smaller than the token of
+ * another process. */
 static bool begins_late(const struct expander *e, const struct row *next, unsigned i)
 {
     uint32_t taken = space_seat(e->s, next->seat[i])->taken;
@@ -55,7 +56,8 @@ static void move_alone(const struct expander *e, uint8_t i)
     }
 }
 
-/* Restarts the process, with or without a testament, which may arrive at any time or never. */
+/* Restarts the process, with or without a testament. A testament may arrive at any time or
+ * never. */
 static void restart(const struct expander *e, uint8_t i, bool testament)
 {
     struct row next = *e->row;
@@ -67,7 +69,7 @@ static void restart(const struct expander *e, uint8_t i, bool testament)
           &next);
 }
 
-/* Lets time pass for all processes. */
+/* Advances the clocks of all processes by one tick. */
 static void tick(const struct expander *e)
 {
     struct row next = *e->row;

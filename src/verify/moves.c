@@ -1,4 +1,4 @@
-/* All moves of a world without a mandate: what can happen next, and to which world it leads. */
+/* Finds all moves of a world without a mandate, and the worlds to which they lead. */
 #include "space.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static bool leads(const struct expander *e, unsigned i)
     return s->up && s->state == ELECT_NORMAL && s->leader == i;
 }
 
-/* Replaces the seat of process i, and puts its messages into the mailboxes of the receivers that
- * are up and not cut off from it. */
+/* Replaces the seat of process i, and delivers its messages to the mailboxes of all receivers that
+ * are up and on the same side of the cut. */
 static void apply(struct space *s, unsigned up, struct row *next, unsigned i,
                   const struct change *o)
 {
@@ -94,8 +94,8 @@ static bool unheard(const struct expander *e, unsigned i)
            (leader == ELECT_NOBODY || !e->seat[leader]->up || cut_between(e->row, i, leader));
 }
 
-/* Makes the move in which i hears the heartbeat of j. Returns false if j does not lead, if i cannot
- * hear j, or if nothing changes. */
+/* Makes the move in which process i receives a heartbeat from process j. Returns false if j does
+ * not lead, if a cut is between them, or if the heartbeat has no effect. */
 static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
     if (j == i || !leads(e, j) || cut_between(e->row, i, j))
@@ -110,9 +110,9 @@ static bool hear(const struct expander *e, unsigned i, unsigned j)
     return true;
 }
 
-/* Makes the moves of the failure detector: a process that cannot hear its leader suspects that
- * leader, and a process that can hear a leader but does not follow it is told of it. Returns true
- * if there is such a move. */
+/* Makes the moves of the failure detector. A process that cannot hear its leader suspects the
+ * leader, and a process that can hear a leader receives its heartbeat. Returns true if there is
+ * such a move. */
 static bool watch(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
@@ -163,7 +163,7 @@ static void mishap(const struct expander *e, unsigned i, struct move move, uint3
     --*(move.kind == MOVE_LOSE ? &next.left.losses : &next.left.duplicates);
     move.from = o->from;
     move.message = o->message;
-    if (o->from != i) /* a message to oneself is never lost */
+    if (o->from != i) /* a message from a process to itself is never lost */
         e->visit(e->context, &move, &next);
 }
 
@@ -183,8 +183,8 @@ static void lose_and_duplicate(const struct expander *e, unsigned i)
 static void cut(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
-    for (unsigned side = 1; side < 1u << (n - 1);
-         side++) { /* the highest process is on the other side */
+    /* `side` never contains the highest process, because each cut needs to be tried only once. */
+    for (unsigned side = 1; side < 1u << (n - 1); side++) {
         struct row next = *e->row;
         next.cut = (uint16_t)side;
         next.left.cuts--;
@@ -209,10 +209,10 @@ static void faults(const struct expander *e)
         cut(e);
 }
 
-/* ---- all of them ---- */
+/* ---- all moves ---- */
 
-/* Returns the timers that may expire: all of them or, with late timeouts, the shortest running
- * class if no message is in flight, otherwise none. */
+/* Returns the timers that may expire. If timeouts may come at any moment, these are all timers.
+ * Otherwise, only the shortest running timers may expire, and only if no message is in flight. */
 static unsigned allowed_timers(const struct question *q, unsigned running, bool in_flight)
 {
     if (q->any_timeouts)
@@ -221,11 +221,11 @@ static unsigned allowed_timers(const struct question *q, unsigned running, bool 
 }
 
 /*
- * Makes the moves of one process that has mail. On a ring where nothing fails, this is enough: what
- * a process does is independent of what the others do in the meantime, because its mail comes from
- * one neighbour, in order, and no other process decides whether it may begin an election. All
- * processes must read their mail before the world is at rest. The lowest process with mail is
- * chosen, because this leaves the fewest worlds.
+ * Makes only the moves of one process that has mail. This is enough on a ring without failures,
+ * because the order in which processes read their mail does not matter there. The mail of a process
+ * comes from one neighbour in a fixed order, and whether the process may begin an election does not
+ * depend on other processes. The lowest process with mail is chosen, because this choice gives the
+ * fewest worlds.
  */
 static void follow_one(const struct expander *e, unsigned full)
 {

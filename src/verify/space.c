@@ -6,8 +6,8 @@
 
 #define EMPTY SPACE_NO_MAIL
 
-#define MAX_LETTERS  256        /* messages in a mailbox */
-#define MAX_MESSAGES (1u << 20) /* different messages: see HAPPENS_VOTES */
+#define MAX_LETTERS  256        /* the largest number of messages in a mailbox */
+#define MAX_MESSAGES (1u << 20) /* HAPPENS_VOTES has 20 bits for the number of a message */
 
 /* ---- local values, mailboxes, seats ---- */
 
@@ -106,7 +106,8 @@ static uint32_t add_seat(struct space *s, uint32_t local, uint32_t mailbox, uint
 {
     struct seat seat = describe(s, local, mailbox);
     pthread_mutex_lock(&s->lock);
-    const uint64_t *known = memo_find(&s->seat_numbers, key); /* another thread may have added it */
+    /* another thread may have added the seat */
+    const uint64_t *known = memo_find(&s->seat_numbers, key);
     uint32_t index =
         (uint32_t)(known != NULL ? *known : memo_add(&s->seat_numbers, key, new_seat(s, &seat)));
     pthread_mutex_unlock(&s->lock);
@@ -142,8 +143,9 @@ static uint32_t intern_mail(struct space *s, const struct mail *mail)
     return table_intern(&s->mailboxes, mail->letter, mail->count * sizeof *mail->letter);
 }
 
-/* Inserts a message after the other messages of its sender, or before them; if links do not keep
- * the order, sorts them by message. Under a mandate a mailbox is a set: see mandate.c. */
+/* Inserts a message after or before the other messages of its sender. If links do not keep the
+ * order, the messages of a sender are sorted instead. Under a mandate a mailbox is a set: see
+ * mandate.c. */
 static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, bool in_front)
 {
     struct mail mail;
@@ -153,7 +155,8 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
         s->full = true;
         return mailbox;
     }
-    in_front = in_front && !s->question.reorder; /* without order no message is first */
+    /* if links do not keep the order, no message comes first */
+    in_front = in_front && !s->question.reorder;
     while (at < mail.count &&
            (mail.letter[at].from < letter.from ||
             (mail.letter[at].from == letter.from && !in_front &&
@@ -167,8 +170,8 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
     return intern_mail(s, &mail);
 }
 
-/* Takes the k-th message that can be received; `rest` is the mailbox without it. Returns false if
- * there is none. */
+/* Takes the k-th message that can be received, and sets `rest` to the mailbox without this message.
+ * Returns false if fewer messages can be received. */
 static bool take(struct space *s, uint32_t mailbox, unsigned k, struct letter *letter,
                  uint32_t *rest)
 {
@@ -206,9 +209,9 @@ static uint32_t without_strangers(struct space *s, uint32_t mailbox, unsigned me
     return intern_mail(s, &mail);
 }
 
-/* ---- steps of the core, each computed once ---- */
+/* ---- steps of the core, each of which is computed once ---- */
 
-/* Leaves only what was persisted. */
+/* Crashes a process, which keeps only its saved state. */
 static void die(struct local *l)
 {
     struct elect_node dead = {.me = l->node.me, .leader = ELECT_NOBODY, .saved = l->node.saved};
@@ -290,8 +293,8 @@ static const struct change *step(struct space *s, uint32_t local, uint32_t what)
     return add_change(s, &s->steps, key, &o);
 }
 
-/* Returns the mailbox without the messages that can no longer have an effect. Used only under a
- * mandate. */
+/* Returns the mailbox without the messages that can no longer have an effect. This function is used
+ * only under a mandate. */
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox)
 {
     const struct local *l = table_value(&s->locals, local, &(size_t){0});
@@ -377,10 +380,10 @@ const struct change *space_change(struct space *s, uint32_t seat, uint32_t what)
 
 /* ---- all events that are possible next ---- */
 
-/* Deliveries while they are being collected. */
+/* A list of deliveries that is being built. */
 struct draft {
     struct space *s;
-    uint32_t number; /* number of the seat */
+    uint32_t number; /* the number of the seat */
     struct deliveries *to;
     size_t used, room;
 };
@@ -397,14 +400,14 @@ static void draft(struct draft *d, const struct change *o)
     d->to->count++;
 }
 
-/* Adds a change, unless it changes nothing or exceeds the bounds. */
+/* Adds a change, unless the change has no effect or exceeds the bounds. */
 static void draft_change(struct draft *d, const struct change *o)
 {
     if (!o->beyond && (o->becomes != d->number || o->sends > 0))
         draft(d, o);
 }
 
-/* Returns true if the message is a GRANT of the same round, of any voter. */
+/* Returns true if the message is a GRANT of the same round as `grant`, from any voter. */
 static bool same_round(struct space *s, const struct elect_message *grant, uint32_t message)
 {
     struct elect_message m = *message_at(s, message);
@@ -412,8 +415,8 @@ static bool same_round(struct space *s, const struct elect_message *grant, uint3
     return memcmp(&m, grant, sizeof m) == 0;
 }
 
-/* Computes the effect of a message under a mandate. All GRANTs of a round are counted with the
- * first of them, so this returns false for the others. */
+/* Computes the effect of a message under a mandate. The first GRANT of a round stands for all
+ * GRANTs of that round, so the function returns false for the others. */
 static bool deliver_letter(struct space *s, const struct seat *seat, const struct mail *mail,
                            unsigned k, struct change *o)
 {
@@ -486,7 +489,7 @@ static void textbook_deliveries(struct draft *d)
     }
 }
 
-/* Another thread may compute the same deliveries at the same time; the result is the same. */
+/* Two threads may compute the same deliveries at the same time, but both get the same result. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t number)
 {
     struct seat *seat = &s->seats[number / SPACE_PAGE][number % SPACE_PAGE];

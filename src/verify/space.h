@@ -1,11 +1,12 @@
 /*
- * The space of all histories, with worlds of a few dozen bytes. A world is a row of numbers: for
- * every process the number of its seat (its node, whether it is up, and its mailbox), then the
- * remaining budget for faults. Distinct local values, mailboxes, messages and seats are kept once,
- * in tables. Because elect_step is pure, its result for a local value and an input is computed
- * once, and so is the effect of an event on a seat. All threads share these results.
+ * The space of all histories. A world takes only a few dozen bytes, because it is a row of numbers:
+ * one seat number for each process, and the remaining budget for faults. A seat consists of a node,
+ * its mailbox, and whether the node is up. Tables hold each distinct local value, mailbox, message
+ * and seat once. elect_step is a pure function, so its result for a local value and an input is
+ * computed only once. The same is true of the effect of an event on a seat. All threads share these
+ * results.
  *
- * Worlds are compared by these numbers, so the comparison is exact.
+ * Two worlds are equal if all their numbers are equal, so the comparison is exact.
  */
 #ifndef ELECT_VERIFY_SPACE_H
 #define ELECT_VERIFY_SPACE_H
@@ -29,42 +30,44 @@ static inline bool budget_is_none(const struct budget *b)
 
 struct question {
     struct elect_config config;
-    uint8_t leader; /* the process that all follow at first, or ELECT_NOBODY */
+    uint8_t leader; /* the process that all processes follow at first, or ELECT_NOBODY */
     elect_set down; /* processes that are down at first */
     enum begin_mode begin;
-    uint8_t beginners; /* BEGIN_LISTED: in this order */
+    uint8_t beginners; /* BEGIN_LISTED: number of entries in `beginner` */
     uint8_t beginner[SPACE_MAX];
     struct budget budget;
     elect_set mortal;  /* processes that may crash */
     bool reorder;      /* messages on a link may overtake each other */
-    bool any_timeouts; /* timers may expire at any moment, not only when no message is in flight */
-    bool reduce;       /* follow one process at a time if the order does not matter */
-    /* Only under a mandate. */
+    bool any_timeouts; /* timers may expire even while messages are in flight */
+    bool reduce;       /* move only one process at a time if the order has no effect */
+    /* The remaining fields are used only under a mandate. */
     enum clocks clocks;
-    uint8_t slow, fast;            /* ticks that slow and fast clocks advance in one move */
-    uint32_t max_term, max_rounds; /* largest counter of a term; rounds of a term that arrive */
-    uint32_t max_changes;          /* largest version of the membership */
-    bool hand_over;                /* leaders may resign */
+    uint8_t slow, fast; /* by how much slow and fast clocks advance in one move */
+    /* largest counter of a term; number of rounds per term that may arrive */
+    uint32_t max_term, max_rounds;
+    uint32_t max_changes; /* largest version of the membership */
+    bool hand_over;       /* leaders may resign */
 };
 
-/* A world, unpacked. Rows are compared as bytes: there is no padding, and unused entries are 0. */
+/* A world in unpacked form. Rows are compared byte by byte, so there is no padding and unused
+ * entries are 0. */
 struct row {
     uint32_t seat[SPACE_MAX];
     union {
         uint16_t begun; /* processes that have begun an election */
-        uint16_t late;  /* mandate: an office began with a token that was not the largest */
+        uint16_t late;  /* mandate: an office has begun with a token that was not the largest */
     };
     uint16_t cut;    /* one side of the cut; 0: no cut */
     uint16_t joined; /* processes that were down at first and have started */
     struct budget left;
 };
 
-/* A process with its mailbox, and copies of the facts about it that are often needed. */
+/* A process with its mailbox. The other fields are copies of values that are often needed. */
 struct seat {
     uint32_t local, mailbox;
     uint16_t senders; /* senders of the messages in the mailbox */
     uint8_t up, state, leader, running;
-    uint8_t leads, broken; /* mandate: it is in office now; violations of its claims */
+    uint8_t leads, broken; /* mandate: whether it is in office; violations by its claims */
     uint32_t taken;        /* mandate: its largest token, as 32 bits */
     _Atomic(const struct deliveries *) deliveries; /* NULL: not computed yet */
 };
@@ -83,11 +86,11 @@ enum move_kind {
     MOVE_HEAL,
     /* under a mandate */
     MOVE_GRANTS, /* GRANTs of a round from all voters in `cut` */
-    MOVE_WIN,    /* it wins an election and knows of the counter `timer` */
+    MOVE_WIN,    /* it wins an election after it has seen the counter `timer` */
     MOVE_STALE,
     MOVE_CLOSED,
     MOVE_STOPPED,
-    MOVE_DUE, /* a time has come: `timer` is its elect_time_name */
+    MOVE_DUE, /* the time with the elect_time_name `timer` has come */
     MOVE_RESTART,
     MOVE_TESTAMENT, /* a restart, with a testament */
     MOVE_RESIGN,    /* it resigns and hands over to `timer` */
@@ -103,7 +106,7 @@ struct move {
 };
 
 #define SPACE_PAGE    4096 /* seats */
-#define SPACE_NO_MAIL 0    /* the empty mailbox is the first one in its table */
+#define SPACE_NO_MAIL 0    /* the empty mailbox is the first in its table */
 
 /* The effect of an event on a local value or a seat. */
 struct change {
@@ -114,20 +117,20 @@ struct change {
     uint8_t voters, argument; /* mandate: voters whose GRANTs were counted; a time or a term */
     uint8_t started;          /* timers that were started */
     uint8_t sends;
-    bool beyond; /* it would exceed the bounds, so it does not happen */
+    bool beyond; /* the change exceeds the bounds and is not made */
     struct {
         uint16_t to;
         uint32_t message;
     } send[ELECT_MAX_SENDS];
 };
 
-/* Returns the size of a change with only the sends that it has. */
+/* Returns the size of a change, counting only the used entries of `send`. */
 static inline size_t change_size(const struct change *o)
 {
     return offsetof(struct change, send) + o->sends * sizeof o->send[0];
 }
 
-/* Changes, stored one after the other; change_next moves from one to the next. */
+/* Changes of different sizes, stored one after the other; change_next finds the next one. */
 struct deliveries {
     unsigned count;
     struct change first[];
@@ -141,8 +144,8 @@ static inline const struct change *change_next(const struct change *o)
 /* Tables that all threads share. */
 struct space {
     struct question question;
-    bool watched;         /* faults are possible, so leaders are watched */
-    pthread_mutex_t lock; /* held by the thread that adds a seat */
+    bool watched;         /* faults are possible, so processes watch their leader */
+    pthread_mutex_t lock; /* held while a thread adds a seat */
     struct table locals, messages, mailboxes;
     struct memo seat_numbers;     /* local value and mailbox -> seat */
     struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
@@ -156,7 +159,7 @@ struct space {
 };
 
 void space_init(struct space *s, const struct question *q, struct row *first);
-void space_settle(struct space *s); /* call it while no other thread uses the space */
+void space_settle(struct space *s); /* call this while no other thread uses the space */
 void space_free(struct space *s);
 size_t space_bytes(const struct space *s);
 
@@ -169,7 +172,7 @@ enum happening_kind {
     HAPPENS_LOSS,   /* the k-th message that could be received is lost */
     HAPPENS_COPY,   /* the k-th message arrives twice */
     HAPPENS_CUT,    /* messages in flight across the cut are lost */
-    HAPPENS_GRANTS, /* from here on only under a mandate: see mandate.c */
+    HAPPENS_GRANTS, /* this kind and all later ones exist only under a mandate: see mandate.c */
     HAPPENS_WIN,
     HAPPENS_STALE,
     HAPPENS_CLOSED,
@@ -184,11 +187,11 @@ enum happening_kind {
 #define HAPPENS_VOTES(message, voters) HAPPENS_WITH(GRANTS, (message) << 8 | (voters))
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
-/* Returns the effects of all messages that can be received now: the first of each sender or, with
- * reordering, every distinct message. Under a mandate, returns all that can happen except restarts
- * and ticks. */
+/* Returns the effects of all messages that can be received now. These are the first message of each
+ * sender or, with reordering, every distinct message. Under a mandate, the result contains all
+ * events except restarts and ticks. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
-/* Puts a message after the other messages of its sender. Returns the new seat. */
+/* Adds a message after the other messages of its sender, and returns the new seat. */
 uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);
 /* Returns the heartbeat that this leader would send. */
 uint32_t space_heartbeat(struct space *s, uint32_t seat, unsigned leader);
@@ -200,21 +203,21 @@ static inline const struct seat *space_seat(const struct space *s, uint32_t seat
 
 /* ---- moves of a world ---- */
 
-/* Called for every world to which one move leads. */
+/* Called for every world that one move can reach. */
 typedef void space_visit(void *context, const struct move *move, const struct row *row);
 
 struct expansion {
-    bool quiet; /* only new elections and faults are left */
+    bool quiet; /* the only possible moves are new elections and faults */
 };
-/* Visits the worlds to which one move leads. With `faults`, also makes new elections, and moves
- * that spend the budget. */
+/* Visits the worlds that one move can reach. If `faults` is true, the moves include new elections,
+ * and faults that use up the budget. */
 struct expansion space_expand(struct space *s, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 
-/* Does the same under a mandate. */
+/* Visits the worlds that one move can reach under a mandate. */
 void mandate_expand(struct space *s, const struct row *row, space_visit *visit, void *context);
 
-/* Process i begins an election. */
+/* Makes process i begin an election. */
 void space_begin(struct space *s, struct row *row, unsigned i);
 
 void space_node(struct space *s, uint32_t seat, struct elect_node *node);

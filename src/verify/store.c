@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHELF   32768                      /* worlds */
-#define SHELVES ((UINT32_MAX - 1) / SHELF) /* of all owners: a world's number has 32 bits */
+#define SHELF 32768 /* worlds */
+/* limit for all owners, because the number of a world has 32 bits */
+#define SHELVES ((UINT32_MAX - 1) / SHELF)
 #define TAIL    (3 * sizeof(uint16_t) + sizeof(struct budget))
 #define WIDEST  (SPACE_MAX * sizeof(uint32_t) + TAIL + sizeof(uint32_t))
 
-/* ---- packed worlds: seats of `width` bytes, low byte first, then the rest of the row ---- */
+/* ---- packed worlds: each seat in `width` bytes, low byte first, then the rest of the row ---- */
 
 static size_t packed_size(const struct store *s)
 {
@@ -33,7 +34,8 @@ static void unpack(const struct store *s, const unsigned char *from, struct row 
     memset(row, 0, sizeof *row);
     for (unsigned i = 0; i < s->n; i++, from += s->width) {
         uint32_t seat;
-        memcpy(&seat, from, sizeof seat); /* the rest of the row is at least as long */
+        /* At the last seat, this reads bytes from the rest of the row, which is long enough. */
+        memcpy(&seat, from, sizeof seat);
         row->seat[i] = le32toh(seat) & mask;
     }
     memcpy(&row->begun, from, s->budget ? TAIL : sizeof row->begun);
@@ -144,7 +146,7 @@ uint64_t store_count(const struct store *s)
 
 static size_t item_size(const struct store *s) { return sizeof(uint32_t) + packed_size(s); }
 
-/* Includes the excess bytes of the last seat: see pack. */
+/* Returns the size of a shelf, including the excess bytes that pack writes after the last seat. */
 static size_t shelf_size(const struct store *s) { return SHELF * item_size(s) + sizeof(uint32_t); }
 
 static unsigned char *item(const struct store *s, unsigned owner, uint32_t index)
@@ -182,7 +184,8 @@ static bool is_there(const struct store *s, uint64_t slot, uint32_t fragment,
            memcmp(item_of(s, (uint32_t)slot - 1) + sizeof(uint32_t), packed, packed_size(s)) == 0;
 }
 
-/* Adds a world to the shelves of an owner. Returns false if the world was there already. */
+/* Adds a world to the shelves of an owner. Returns false if the store already contains this
+ * world. */
 static bool put(struct store *s, unsigned owner, const struct arrival *a)
 {
     struct shelves *h = &s->shelves[owner];
@@ -269,8 +272,8 @@ static void widen_shelf(const struct store *wider, const struct store *s, unsign
     *shelf = new;
 }
 
-/* Rewrites all worlds with wider seats. Returns false if the limit does not permit the memory. The
- * function must not stop halfway, because half of the worlds would then be unreadable. */
+/* Rewrites all worlds with wider seats. Returns false if this would exceed the memory limit. The
+ * function must not stop halfway, because a part of the worlds would then be unreadable. */
 static bool widen(struct store *s)
 {
     struct store narrow = *s;

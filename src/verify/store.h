@@ -1,7 +1,7 @@
 /*
- * Keeps each world once, as bytes, with the world from which it was first reached. Threads add
- * worlds in parallel: each thread writes to its own shelves, and a world counts from the moment at
- * which its number is in the table that all threads share.
+ * Stores each world once, in packed form, with the world from which it was first reached. Threads
+ * add worlds in parallel. Each thread writes to its own shelves, and then publishes the number of
+ * the new world in a table that all threads share.
  */
 #ifndef ELECT_VERIFY_STORE_H
 #define ELECT_VERIFY_STORE_H
@@ -12,10 +12,10 @@
 
 #define STORE_MAX_OWNERS 8
 
-/* Keeps data that one thread writes all the time out of the cache lines that the others read. */
+/* Separates data that one thread writes frequently from cache lines that other threads read. */
 #define STORE_APART _Alignas(128)
 
-/* A world that is to be added. */
+/* A world that a thread wants to add. */
 struct arrival {
     uint64_t hash;
     uint32_t parent;
@@ -23,19 +23,19 @@ struct arrival {
 };
 
 struct shelves {
-    STORE_APART unsigned char **shelf; /* never moves, because other threads read it */
-    uint32_t count, full;              /* number of worlds; number of shelves */
+    STORE_APART unsigned char **shelf; /* this array never moves, because other threads read it */
+    uint32_t count, full;              /* number of worlds; number of shelves that are in use */
 };
 
 struct store {
-    unsigned n, owners, width; /* width: bytes of a seat: 2, later 3 or 4 */
-    bool budget;               /* there is a budget, which is part of each world */
+    unsigned n, owners, width; /* width: bytes per seat, at first 2, later 3 or 4 */
+    bool budget;               /* each world contains a budget */
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_OWNERS];
-    _Atomic uint64_t *slot, *old; /* a slot: upper half of the hash, then number + 1 */
+    _Atomic uint64_t *slot, *old; /* a slot has half of the hash, then the number + 1 */
     uint64_t slots, olds;
     STORE_APART atomic_size_t bytes;
-    STORE_APART atomic_uint_fast64_t promised; /* slots that are taken or reserved */
+    STORE_APART atomic_uint_fast64_t promised; /* number of slots that are in use or reserved */
 };
 
 /* Returns false if there is not enough memory. */
@@ -49,17 +49,17 @@ uint64_t store_hash(const struct store *s, const struct row *row);
 
 enum store_answer {
     STORE_TOOK,
-    STORE_HALT, /* nothing was added, because more slots or wider seats are needed first */
+    STORE_HALT, /* nothing was added: call store_prepare first, for more slots or wider seats */
     STORE_NO_MEMORY
 };
-/* Adds worlds. New worlds get numbers of this owner, which is a thread. */
+/* Adds worlds. Each thread is an owner, and new worlds get numbers of this owner. */
 enum store_answer store_take(struct store *s, unsigned owner, const struct arrival *arrivals,
                              size_t count);
 
 /* ---- while all threads are halted ---- */
 
-/* Makes room for `more` worlds with this many seats. One thread calls this; then all threads call
- * store_move, each for its part, and one thread calls store_moved. */
+/* Makes room for `more` worlds and for seat numbers below `seats`. One thread calls store_prepare.
+ * Then each thread calls store_move for its part, and at the end one thread calls store_moved. */
 bool store_prepare(struct store *s, uint64_t more, uint32_t seats);
 void store_move(struct store *s, unsigned part);
 void store_moved(struct store *s);
@@ -71,16 +71,17 @@ static inline uint32_t store_number(const struct store *s, unsigned owner, uint3
     return index * s->owners + owner;
 }
 void store_row(const struct store *s, uint32_t world, struct row *row);
-uint32_t store_parent(const struct store *s, uint32_t world); /* the first is its own parent */
+/* the first world is its own parent */
+uint32_t store_parent(const struct store *s, uint32_t world);
 bool store_find(const struct store *s, const struct row *row, uint32_t *world);
 bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world);
-/* These prefetch a world that will be looked up soon: first its slot, then the world that the slot
- * names. */
+/* These functions prefetch a world that will be looked up soon: store_fetch its slot, and then
+ * store_fetch_world the world in that slot. */
 void store_fetch(const struct store *s, uint64_t hash);
 void store_fetch_world(const struct store *s, uint64_t hash);
 
-/* Reallocates memory, and counts it. Returns false if there is no memory, or if the limit does not
- * permit it. */
+/* Reallocates memory and counts its size. Returns false if there is no memory, or if the limit
+ * would be exceeded. */
 bool store_grow(struct store *s, void **memory, size_t old, size_t wanted);
 
 #endif

@@ -28,7 +28,7 @@ void pages_free(void *pages, size_t size) { munmap(pages, size); }
 
 /* ---- arenas ---- */
 
-#define CHUNK (1u << 16) /* bytes of a chunk, unless a value needs more */
+#define CHUNK (1u << 16) /* the size of a chunk in bytes, unless a value is larger */
 
 struct arena_chunk {
     struct arena_chunk *older;
@@ -91,7 +91,8 @@ void memo_init(struct memo *m)
     atomic_store(&m->slots, new_memo_slots(m, 1024));
 }
 
-/* Writes the value before the key, because a thread that sees the key reads the value. */
+/* Writes the value before the key, because another thread may read the value as soon as it sees the
+ * key. */
 static void fill(struct memo_slot *slot, uint64_t key, uint64_t value)
 {
     slot->value = value;
@@ -156,9 +157,10 @@ void memo_free(struct memo *m)
 /* ---- tables ---- */
 
 struct table_slots {
-    struct table_slots *outgrown; /* other threads may still read these: kept until table_settle */
-    uint32_t mask;                /* slots - 1 */
-    atomic_uint slot[];           /* number + 1; 0: free */
+    /* kept until table_settle, because other threads may still read them */
+    struct table_slots *outgrown;
+    uint32_t mask;      /* slots - 1 */
+    atomic_uint slot[]; /* number + 1; 0: free */
 };
 
 static size_t slots_size(uint32_t slots)
@@ -196,7 +198,7 @@ static uint64_t hash_bytes(const void *bytes, size_t length)
     return table_mix(h, word);
 }
 
-/* Returns the slot of this value, or the free slot where it belongs. */
+/* Returns the slot of this value or, if the value is new, the free slot for it. */
 static atomic_uint *slot_of(const struct table *t, struct table_slots *slots, uint64_t hash,
                             const void *value, size_t length, uint32_t *there)
 {

@@ -1,8 +1,8 @@
 /*
- * Tables and memos that all threads of the search share. A table holds every value once, under a
- * number; a memo holds results that were computed before. Readers take no lock. A writer takes the
- * lock of its table; if two threads add the same value, the first one wins. The values of a table
- * never move.
+ * Tables and memos that all threads of the search share. A table holds every value once and gives
+ * it a number. A memo holds results that were computed before. Readers take no lock, and a writer
+ * takes the lock of its table. If two threads add the same value, the first thread wins. The values
+ * of a table never move in memory.
  */
 #ifndef ELECT_VERIFY_TABLE_H
 #define ELECT_VERIFY_TABLE_H
@@ -12,11 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns `memory`, or ends the program if it is NULL. Tables are small compared to the worlds,
- * whose memory is counted. The exit status is that of a search that has reached a bound. */
+/* Returns `memory`, or ends the program if `memory` is NULL. The exit status is that of a search
+ * that has reached a bound. Ending the program is acceptable, because tables are small compared to
+ * the worlds, and the memory of worlds is limited. */
 void *table_must(void *memory);
 
-/* Returns zeroed memory for random access, in large pages to save page tables, or NULL. */
+/* Returns zeroed memory, or NULL. The memory uses large pages, because random access would
+ * otherwise need many page tables. */
 void *pages_new(size_t size);
 void pages_free(void *pages, size_t size);
 
@@ -36,8 +38,9 @@ void arena_free(struct arena *a);
 /* ---- memos: from one number to another ---- */
 
 struct memo_slots {
-    struct memo_slots *outgrown; /* other threads may still read these: kept until memo_settle */
-    uint64_t mask;               /* slots - 1 */
+    /* kept until memo_settle, because other threads may still read them */
+    struct memo_slots *outgrown;
+    uint64_t mask; /* slots - 1 */
     struct memo_slot {
         _Atomic uint64_t key; /* the key + 1; 0: free */
         uint64_t value;
@@ -52,9 +55,9 @@ struct memo {
 };
 
 void memo_init(struct memo *m);
-/* Adds a value and returns it; if the key has a value already, returns that value. */
+/* Adds a value and returns it. If the key already has a value, the function returns that value. */
 uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value);
-void memo_settle(struct memo *m); /* while no other thread reads */
+void memo_settle(struct memo *m); /* call this while no other thread reads */
 void memo_free(struct memo *m);
 
 static inline uint64_t table_mix(uint64_t h, uint64_t x)
@@ -63,7 +66,7 @@ static inline uint64_t table_mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-/* Returns the slot of this key, or the free slot where it belongs. */
+/* Returns the slot of this key or, if the key is new, the free slot for it. */
 static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, uint64_t *there)
 {
     for (uint64_t at = table_mix(0, key) >> 20 & t->mask;; at = (at + 1) & t->mask) {
@@ -73,7 +76,7 @@ static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, ui
     }
 }
 
-/* Returns a pointer to the value, or NULL if there is none. */
+/* Returns a pointer to the value, or NULL if the key has no value. */
 static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 {
     uint64_t there;
@@ -84,8 +87,7 @@ static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 
 /* ---- tables: every value once ---- */
 
-#define TABLE_FIRST                                                                                \
-    1024u /* entries of the first page; each page has twice as many as the one before */
+#define TABLE_FIRST 1024u /* entries of the first page; every further page has twice as many */
 #define TABLE_PAGES 22
 
 struct table {
@@ -102,7 +104,7 @@ struct table {
 
 void table_init(struct table *t);
 uint32_t table_intern(struct table *t, const void *value, size_t length);
-void table_settle(struct table *t); /* while no other thread reads */
+void table_settle(struct table *t); /* call this while no other thread reads */
 size_t table_bytes(const struct table *t);
 void table_free(struct table *t);
 
