@@ -1,5 +1,5 @@
-/* See change.h. Searches backwards from the end for the new leader's first step in office. The
- * steps up to that one tell who the former leader was, and when its office ended. */
+/* See change.h. First finds the latest step in which a leader took office. The earlier steps then
+ * show which member led before, and when its office ended. */
 #include "change.h"
 
 #include "../base/json.h"
@@ -7,11 +7,11 @@
 #include <string.h>
 
 #define SECOND    1000000
-#define LONG_REST (5 * SECOND) /* after a rest this long, steps do not belong together */
-#define NEAR      64           /* how many previous lines a step may join */
+#define LONG_REST (5 * SECOND) /* a longer gap between two steps separates unrelated changes */
+#define NEAR      64           /* a step may join one of this many previous lines */
 #define HEAVIEST  9
 
-/* How much a step tells about a change of leader. 0 means 1. */
+/* How important a step is for the explanation of a change of leader. A weight of 0 counts as 1. */
 static const uint8_t weights[HISTORY_RULE_COUNT] = {
     [ELECT_RULE_TAKES_OFFICE] = 9,
     [HISTORY_TESTAMENT] = 9,
@@ -64,9 +64,10 @@ static int weight_of(const struct history_step *s)
 
 /* ---- the new leader and the old one ---- */
 
-/* Returns true if the recorder of the member that received the repeated grant in step `s` covers
- * that time, but does not show that the member led in that term. A voter cannot tell a candidate
- * that repeats its request from a leader that renews. */
+/* In step `s` a voter repeated a grant, either because a leader renewed or because a candidate
+ * repeated its request; the voter cannot distinguish them. Returns true if the recorder of the
+ * member that received the grant covers that time, but does not show that the member led in that
+ * term. */
 static bool never_led(const struct history *h, const struct history_step *s)
 {
     bool covered = false;
@@ -80,8 +81,8 @@ static bool never_led(const struct history *h, const struct history_step *s)
     return covered;
 }
 
-/* Returns the member that leads or led according to this step, or "" if the step does not tell.
- * Under a mandate an election only nominates, so the process that it chose need not lead. */
+/* Returns the leader that this step mentions, or "" if the step mentions no leader. Under a
+ * mandate, a process that an election chose is only nominated, and does not count as a leader. */
 static const char *leader_in(const struct history *h, const struct history_step *s, uint64_t term)
 {
     if (s->leads > 0)
@@ -101,8 +102,8 @@ static const char *leader_in(const struct history *h, const struct history_step 
     }
 }
 
-/* Returns true if the step is a sign of life of `who`: a voter granted `who` a lease, a follower
- * heard it, or `who` itself recorded that it led. */
+/* Returns true if the step shows that `who` was alive as leader: a voter granted it a lease, a
+ * follower heard it, or `who` itself recorded that it led. */
 static bool is_sign_of(const struct history *h, const struct history_step *s, const char *who)
 {
     bool own = strcmp(h->name[s->member], who) == 0;
@@ -121,7 +122,8 @@ static void find_old(const struct history *h, struct history_change *c)
     const char *new = c->takes != NULL ? h->name[c->takes->member] : "";
     for (const struct history_step *s = h->step; s < c->limit; s++) {
         const char *who = leader_in(h, s, term);
-        /* Steps that follow the change may seem to precede it, because clocks differ. */
+        /* A step after the change may have an earlier time than the change, because clocks
+         * differ. */
         if (*who != '\0' && (strcmp(who, new) != 0 || s->leads > 0))
             c->old = who;
         if (s->leads > 0)
@@ -138,9 +140,9 @@ static void find_old(const struct history *h, struct history_change *c)
         c->before = NULL;
 }
 
-/* Looks first for the old leader's own record, even if the leader recorded the end late because it
- * stood still; then for the testament from its guardian; then for what others heard of the end of
- * the office. */
+/* Finds the best evidence for the end of the old office. The old leader's own record is the best,
+ * even if the leader was stalled and recorded the end late. The next best is the testament from its
+ * guardian, and then the records of other members that the office was released. */
 static void find_end(const struct history *h, struct history_change *c)
 {
     const struct history_step *s, *all = h->step + h->steps;
@@ -161,14 +163,15 @@ static void find_end(const struct history *h, struct history_change *c)
     }
 }
 
-/* Without a mandate only the old leader itself knows that it no longer leads. */
+/* Computes the time without a leader. Without a mandate, only the old leader's own record shows
+ * when its lead ended. */
 static void measure(const struct history *h, struct history_change *c)
 {
     if (c->how == HISTORY_END_OWN) {
         c->measured = true;
         unsigned new = c->takes != NULL ? c->takes->member : 0;
         c->gap = c->at - c->end->over;
-        if (c->end->member != new) /* the times come from two clocks */
+        if (c->end->member != new) /* the two times come from different clocks */
             c->error = ((c->end->member != 0) + (new != 0)) * h->error;
     } else if (c->sign != NULL && history_mandated(h)) {
         c->measured = true;
@@ -182,7 +185,7 @@ static const struct history_step *begin_of(const struct history *h, const struct
 {
     const struct history_step *s = c->limit, *after = c->reign != NULL ? c->reign : c->sign;
     const struct history_step *first = after != NULL ? after + 1 : h->step;
-    if (c->takes == NULL) /* there is no leader, perhaps for a long time */
+    if (c->takes == NULL) /* there may have been no leader for a long time */
         return first;
     while (s > first && s->at - (s - 1)->at < LONG_REST)
         s--;
@@ -213,7 +216,7 @@ static void add_line(struct history_change *c, const struct history_step *s)
                               .weight = s == c->sign || s->leads != 0 ? HEAVIEST : weight_of(s)};
 }
 
-/* Leaves out the lightest lines until at most HISTORY_LINES remain. */
+/* Removes the lines with the smallest weight until at most HISTORY_LINES remain. */
 static void shorten(struct history_change *c)
 {
     for (int weight = 1; weight < HEAVIEST && c->lines > HISTORY_LINES; weight++)
@@ -233,9 +236,9 @@ static bool lasts(const struct history *h, const struct history_step *office)
     return true;
 }
 
-/* Returns the latest step in which a leader took office, but prefers an office that is not over.
- * Without a mandate several offices may begin at the same time, and clocks do not tell which was
- * later. */
+/* Returns the latest step in which a leader took office, but prefers an office that has not ended.
+ * Without a mandate, several offices may begin at almost the same time, and clocks are too inexact
+ * to show which one began last. */
 static const struct history_step *last_office(const struct history *h)
 {
     const struct history_step *last = NULL, *open = NULL;
@@ -250,8 +253,9 @@ bool history_find_change(const struct history *h, struct history_change *c)
 {
     const struct history_step *end = h->step + h->steps;
     const struct history_step *office = last_office(h);
+    /* There is no leader if none of the members that answered leads. */
     bool vacant = history_mandated(h) && *field_text(history_group(h), "leader") == '\0' &&
-                  (office == NULL || !lasts(h, office)); /* no member that answered leads */
+                  (office == NULL || !lasts(h, office));
     memset(c, 0, sizeof *c);
     c->takes = vacant ? NULL : office;
     c->limit = c->takes != NULL ? c->takes : end;

@@ -1,43 +1,48 @@
-/* Finds the last change of leader in the flight recorders or, if there is no leader now, how the
+/* Finds the last change of leader in the flight recorders. If there is no leader now, finds how the
  * last leader was lost. */
 #ifndef ELECT_HISTORY_CHANGE_H
 #define ELECT_HISTORY_CHANGE_H
 
 #include "collect.h"
 
-#define HISTORY_LINES 12 /* how many lines of a change are kept, at most */
+#define HISTORY_LINES 12 /* the largest number of lines that explain a change */
 
-/* The same step of several members, in one line. */
+/* A step that one or more members took, shown as one line. */
 struct history_line {
     const struct history_step *first;
-    int64_t last;    /* when the last of these members took the step */
-    unsigned others; /* how many other members took it */
+    int64_t last;    /* the latest time at which a member took this step */
+    unsigned others; /* number of members that took the step, apart from the first */
     uint64_t who;    /* set of members */
-    int weight;      /* the lightest lines are left out first */
+    int weight;      /* lines with a small weight are removed first */
 };
 
-/* The evidence that the old leader no longer led. */
+/* How the end of the old leader's office was found. */
 enum history_ending {
     HISTORY_END_UNKNOWN,  /* there is no record */
-    HISTORY_END_OWN,      /* its own record, with the time */
-    HISTORY_END_GUARDIAN, /* its guardian sent a testament */
-    HISTORY_END_RELEASED  /* others heard that its office was over */
+    HISTORY_END_OWN,      /* the old leader recorded the end itself */
+    HISTORY_END_GUARDIAN, /* the old leader's guardian sent a testament */
+    HISTORY_END_RELEASED  /* other members recorded that the office was released */
 };
 
 struct history_change {
-    const struct history_step *takes; /* the new leader takes office; NULL: there is no leader */
-    const struct history_step *limit; /* the same, or the end of the steps */
+    /* the step in which the new leader took office; NULL: there is no leader */
+    const struct history_step *takes;
+    /* equal to `takes` or, without a leader, the end of all steps */
+    const struct history_step *limit;
     int64_t at;      /* when the new leader took office; without one, when the daemon was asked */
     const char *old; /* the old leader; NULL: there was none */
-    const struct history_step *before; /* the old leader took office; NULL: not recorded */
-    const struct history_step *reign;  /* the last step that made the old leader lead */
-    const struct history_step *sign;   /* its last sign of life */
+    /* the step in which the old leader took office; NULL: not recorded */
+    const struct history_step *before;
+    /* the latest step in which the old leader took office or a voter granted it the mandate */
+    const struct history_step *reign;
+    const struct history_step *sign; /* the last step that shows the old leader alive */
     enum history_ending how;
-    const struct history_step *end; /* the record of the end of its lead */
-    bool measured;                  /* the time without a leader is known: */
-    int64_t gap;   /* exact with HISTORY_END_OWN, else an upper bound; below 0: both led */
+    const struct history_step *end; /* the step that shows the end of the old leader's office */
+    bool measured;                  /* the length of the time without a leader is known */
+    /* exact with HISTORY_END_OWN, otherwise an upper bound; negative: two members led */
+    int64_t gap;
     int64_t error; /* the largest error of the gap, because clocks differ */
-    bool lasts;    /* no record shows the end of the new office */
+    bool lasts;    /* the end of the new office is not recorded */
     unsigned lines, left_out;
     struct history_line line[HISTORY_STEPS];
 };

@@ -1,6 +1,5 @@
-/* See collect.h. The local daemon passes each request on to the member that it concerns. Every
- * answer contains the time on that member's clock, so that the times of all members can be
- * compared. */
+/* See collect.h. The local daemon forwards each request to the right member. Every answer contains
+ * the current time of that member's clock, so that the times of all members can be compared. */
 #include "collect.h"
 
 #include "../base/clock.h"
@@ -11,18 +10,18 @@
 #include <string.h>
 
 #define TRIES 3
-#define FAR   (INT64_MAX / 8) /* a time that no clock shows */
+#define FAR   (INT64_MAX / 8) /* larger than any valid time */
 
-/* Another member may send anything, so this file cleans its texts before they reach a terminal. */
+/* Removes control characters from a text of another member, which must not reach a terminal. */
 static const char *clean_text(const json_t *o, const char *key)
 {
     const char *s = field_text(o, key);
     if (*s != '\0')
-        text_clean((char *)s); /* the answer belongs to this file */
+        text_clean((char *)s); /* only this file uses the answer, so it may be changed */
     return s;
 }
 
-/* Returns 0 for a time that no clock shows, so that sums of times cannot overflow. */
+/* Returns 0 for an impossible time, so that sums of times cannot overflow. */
 static int64_t clean_time(const json_t *o, const char *key)
 {
     json_int_t time = field_integer(o, key);
@@ -46,13 +45,13 @@ static json_t *ask_page(const struct history *h, const struct history_daemon *d,
     return o;
 }
 
-/* The difference between the clock of a member and the local clock. */
+/* The difference between a member's clock and the local clock. */
 struct offset {
     int64_t ahead, error;
 };
 
-/* Returns the offset of the member's clock. The member read its clock between the question and the
- * answer. */
+/* Returns the offset of the member's clock. The estimate assumes that the member read its clock
+ * halfway between the request and the answer. */
 static struct offset offset_of(const json_t *page)
 {
     int64_t asked = clean_time(page, "asked_us"), answered = clean_time(page, "answered_us");
@@ -68,8 +67,8 @@ static json_t *ask_pages(const struct history *h, const struct history_daemon *d
                          struct offset *offset, bool *more)
 {
     int64_t left = h->asked + HISTORY_TIME * INT64_C(1000000) - boottime_now();
-    /* Each member gets its share of the remaining time, so that a slow member does not cost the
-     * others their answers. */
+    /* Each member gets an equal share of the remaining time, so that a slow member cannot use up
+     * the time for the others. */
     int64_t until = boottime_now() + (left > 0 ? left / (h->members - member) : 0);
     json_t *pages = json_array(), *page;
     json_int_t from = -HISTORY_BACK;

@@ -32,7 +32,7 @@ static void add(struct search *s, int64_t at, int64_t lasts, const struct fault 
     struct history_faults *f = s->f;
     if (f->count == HISTORY_FAULTS)
         return;
-    /* Events before the first office are not replayed. */
+    /* A fault before the first office is moved to the beginning of that office. */
     f->fault[f->count++] = (struct history_fault){at > f->began ? at : f->began, lasts, *fault};
 }
 
@@ -41,8 +41,8 @@ static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned 
     add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
 }
 
-/* Adds the offices that a member resigned, according to what others heard. Returns when it resigned
- * the last of them, or 0. */
+/* Adds the resignations of a member that other members recorded. Returns the time of the last one,
+ * or 0. */
 static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -60,8 +60,9 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     return at;
 }
 
-/* Returns when other members last heard this member, or must have heard it before they missed it.
- * The local daemon also knows when it last heard each member that is silent now. */
+/* Returns when other members last heard this member. If a member missed it, the time is estimated,
+ * because that member must have heard it shortly before. The local daemon also reports when it last
+ * heard each member that is silent now. */
 static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -77,8 +78,8 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
     return last;
 }
 
-/* Adds the end of a life that only other members recorded. A member that resigns and is silent
- * immediately afterwards was stopped in an orderly way. */
+/* Adds the crash of a member, or its testament, from the records of other members. A member that
+ * was silent immediately after a resignation was stopped in an orderly way. */
 static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
     int64_t soon = 4 * s->f->delay; /* a testament releases the office, too */
@@ -92,12 +93,12 @@ static void add_end(struct search *s, unsigned member, int64_t since, int64_t un
         add_of(s, end < until ? end : until - HISTORY_MILLISECOND, FAULT_CRASH, member);
 }
 
-/* Adds the crashes and starts of a member, from what others heard of it and from its own record of
- * its starts. */
+/* Adds the crashes and starts of a member. They come from the records of other members, and from
+ * the starts that the member recorded itself. */
 static void add_lives(struct search *s, unsigned member)
 {
     const struct history *h = s->h;
-    int64_t began = s->f->began, up = began; /* since when it has been up; 0: it is down */
+    int64_t began = s->f->began, up = began; /* the time of its last start; 0: the member is down */
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool about = is_named(s, r->a, member) && r->member != member && r->at > began;
         bool starts = r->member == member && r->at > began && r->event == ELECT_START;
@@ -127,7 +128,7 @@ static void add_resignation(struct search *s, const struct history_step *r)
                             .amount = history_id(s->h, to)});
 }
 
-/* Adds what an operator told the member. */
+/* Adds the orders that an operator gave to the member. */
 static void add_told(struct search *s, const struct history_step *r)
 {
     if (r->rule == ELECT_RULE_RESIGNS)
@@ -154,8 +155,8 @@ static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from,
     return false;
 }
 
-/* Notes that a member was cut off some time after `from`, and noticed that at `noticed`. Members
- * with which it talked in between, and until `until`, were on its side of the cut. */
+/* Records that a member was cut off some time after `from`, and noticed this at `noticed`. All
+ * members with which it exchanged messages from then until `until` were on its side of the cut. */
 static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {
@@ -169,8 +170,7 @@ static void note_cut(struct search *s, unsigned member, int64_t from, int64_t no
     s->cuts++;
 }
 
-/* Returns when a member of one side first heard a member of the other side after the cut was
- * noticed, or INT64_MAX. */
+/* Returns when a message first crossed the cut again after the cut was noticed, or INT64_MAX. */
 static int64_t healed(const struct history *h, const struct cut *c)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
@@ -199,8 +199,8 @@ static int by_begin(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Adds the cuts. Cuts that overlap count as one, because as far as the records show, their members
- * were away together. */
+/* Adds the cuts. Cuts that overlap in time are merged, because the records cannot show whether
+ * their members were cut off from each other. */
 static void add_cuts(struct search *s)
 {
     qsort(s->cut, s->cuts, sizeof s->cut[0], by_begin);
@@ -227,7 +227,8 @@ static bool is_office(const struct history *h, uint64_t term)
     return false;
 }
 
-/* Returns when the member of `r` last renewed its office, or granted a renewal, before `r`. */
+/* Returns the last time before `r` at which the member of `r` renewed its office or granted a
+ * renewal. */
 static int64_t last_sign(const struct search *s, const struct history_step *r)
 {
     for (const struct history_step *b = r; b-- > s->h->step;)
@@ -255,9 +256,9 @@ static bool grants(const struct history_step *r)
     return r->rule == ELECT_RULE_GRANTS || r->rule == ELECT_RULE_GRANTS_AGAIN;
 }
 
-/* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. It may have
- * heard of the former leader from another member that was also cut off. In that case it soon misses
- * that leader, too, and note_cut then finds that both were on one side. */
+/* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. The news may
+ * come from another member on the same side of the cut and name the former leader. The member then
+ * soon misses that leader a second time, and note_cut puts both members on one side. */
 static int64_t told_again(const struct history *h, const struct history_step *r)
 {
     for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)
@@ -267,8 +268,8 @@ static int64_t told_again(const struct history *h, const struct history_step *r)
     return INT64_MAX;
 }
 
-/* Returns true if there was a leader for some time before and after `at`. If so, it was the member
- * that missed the leader that was away. */
+/* Returns true if a leader was in office for some time before and after `at`. If so, the leader was
+ * not cut off, but the member that missed it was. */
 static bool is_led(const struct search *s, int64_t at)
 {
     const struct history *h = s->h;
@@ -281,9 +282,10 @@ static bool is_led(const struct search *s, int64_t at)
     return at != INT64_MAX && at - last > 2 * s->f->renewal && next - at > s->f->lease;
 }
 
-/* Adds the reason why the member of `r` lost its mandate or its leader although it was alive. A
- * member that stood still gave no sign of life for much longer than it takes the others to miss a
- * member. A leader that was cut off received grants from its own side until the end. */
+/* Adds the reason why the member of `r` lost its mandate or its leader although its process was
+ * running. The member was stalled if it recorded no renewal for much longer than other members need
+ * to notice a silent member. Otherwise it was cut off, because a leader that is cut off still
+ * receives grants from its own side. */
 static void add_silence(struct search *s, const struct history_step *r)
 {
     const struct history_faults *f = s->f;
@@ -301,15 +303,14 @@ static void add_silence(struct search *s, const struct history_step *r)
 
 /* ---- all together ---- */
 
-/* Returns true if a candidate granted itself the mandate again. A candidate does so when it repeats
- * its request, so the grant does not show that it led. */
+/* Returns true if a member repeated a grant to itself. Candidates also do so when they repeat a
+ * request, so such a grant does not show that the member led. */
 static bool is_own_grant(const struct history *h, const struct history_step *r)
 {
     return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;
 }
 
-/* Returns the member that leads or led according to this step, or h->members if the step does not
- * tell. */
+/* Returns the leader that this step mentions, or h->members if the step mentions no leader. */
 static unsigned leader_in(const struct history *h, const struct history_step *r)
 {
     if (takes(r))
@@ -327,7 +328,7 @@ static unsigned leader_in(const struct history *h, const struct history_step *r)
     }
 }
 
-/* Finds the first member that took office or led according to the records. */
+/* Finds the first leader that the records mention. */
 static bool find_first(const struct history *h, struct history_faults *f)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {

@@ -1,8 +1,8 @@
 /*
- * Infers from the flight recorders what happened to the members. A recorder shows what its member
- * did, not what happened to it. A member that starts again was down before, from the time of its
- * guardian's testament or from the time when others missed it. A member that was alive, but lost
- * its mandate or missed its leader for a while, was cut off or stood still.
+ * Infers faults from the flight recorders. A recorder contains the steps of its member, but not the
+ * faults that caused them. If a member starts again, it was down before, since its guardian sent a
+ * testament or since other members missed it. If a running member lost its mandate or missed its
+ * leader for a while, it was cut off or stalled.
  */
 #ifndef ELECT_HISTORY_FAULTS_H
 #define ELECT_HISTORY_FAULTS_H
@@ -11,11 +11,11 @@
 #include "collect.h"
 
 #define HISTORY_FAULTS      512
-#define HISTORY_MILLISECOND 1000 /* in microseconds, the unit of the recorders */
+#define HISTORY_MILLISECOND 1000 /* the recorders measure time in microseconds */
 
 struct history_fault {
     int64_t at;
-    int64_t lasts;      /* of a stall */
+    int64_t lasts;      /* only for a stall */
     struct fault fault; /* its rank is the index of a member; its time is not set */
 };
 

@@ -1,5 +1,5 @@
-/* See script.h. Events before the first recorded leader are not known, so the script begins by
- * making that member the leader. */
+/* See script.h. The records do not show how the first recorded leader came into office, so the
+ * script begins by making it the leader. */
 #include "script.h"
 
 #include "../base/json.h"
@@ -69,8 +69,8 @@ static void write_preempt(const struct scenario_writer *w, const json_t *setting
         scenario_write_setting(w, SETTING_PREEMPT, after > 0 ? text : "yes");
 }
 
-/* Writes the settings. The messages of the replay take one tick each; the real bound on their delay
- * becomes a bound on processing. */
+/* Writes the settings. Each message of the replay takes one tick, so the rest of the configured
+ * delay bound becomes a bound on processing. */
 static void write_settings(const struct script *s)
 {
     const json_t *settings = json_object_get(s->h->status, "settings");
@@ -108,7 +108,8 @@ static bool is_fitter(const struct script *s, unsigned a, unsigned than)
     return can_lead && (more > 0 || (more == 0 && s->id[a] > s->id[than]));
 }
 
-/* Lets the first leader win while the fitter members are down; those start at `calm`. */
+/* Makes the first leader win while all fitter members are down. The fitter members start at
+ * `calm`. */
 static void write_alone(const struct script *s, elect_set fitter, uint64_t calm)
 {
     scenario_write_set(&s->writer, SETTING_DOWN, fitter);
@@ -119,7 +120,7 @@ static void write_alone(const struct script *s, elect_set fitter, uint64_t calm)
                                                             .time = calm});
 }
 
-/* Lets the fittest member win and hand over to the first leader at `calm`. */
+/* Makes the fittest member win, and hand over to the first leader at `calm`. */
 static void write_handover(const struct script *s, unsigned best, uint64_t calm)
 {
     write_fault(s, FAULT_WIN, best);
@@ -129,10 +130,11 @@ static void write_handover(const struct script *s, unsigned best, uint64_t calm)
                                                         .time = calm});
 }
 
-/* Makes the first leader lead, even if there are fitter members. If the other members are a
- * majority, the fitter ones start only when it leads. Otherwise the fittest member hands over to
- * it, and the rest of the script waits for forty leases, until the penalty of that resignation has
- * decayed. Returns when the rest of the script can begin. */
+/* Puts the first leader into office, even if there are fitter members. If a majority can do without
+ * the fitter members, these start only when the first leader is in office. Otherwise the fittest
+ * member wins and hands over to the first leader. The rest of the script must then wait for more
+ * than forty leases, until the penalty for this resignation has decayed. Returns when the rest of
+ * the script can begin. */
 static uint64_t write_first(const struct script *s)
 {
     unsigned best = s->f->first;
