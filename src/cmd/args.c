@@ -10,7 +10,7 @@ static void (*reporter)(const char *complaint);
 
 void args_report_to(void (*report)(const char *complaint)) { reporter = report; }
 
-/* Replaces control characters, which an argument may contain: a complaint is one line. */
+/* Control characters in an argument are replaced, because a complaint must be a single line. */
 int args_complain(const char *verb, const char *what, const char *why)
 {
     struct text line;
@@ -56,8 +56,8 @@ static int unknown(const struct args *a, const char *name, size_t length,
     return ARGS_BAD;
 }
 
-/* Sets the value, which follows "=" or is the next argument. Returns the index of the option, or
- * ARGS_BAD. */
+/* Sets the value of an option, which follows "=" or is the next argument. Returns the index of the
+ * option, or ARGS_BAD. */
 static int with_value(struct args *a, const struct option_spec *spec, int index,
                       const char *attached, const char **value)
 {
@@ -135,7 +135,7 @@ void args_wrapped(const char *text, int indent)
         printf("%s%.*s", gap, (int)length, text);
         column += strlen(gap) + length;
         text += length;
-        column = *text == '\n' ? HELP_WIDTH : column; /* ends the line */
+        column = *text == '\n' ? HELP_WIDTH : column; /* a newline ends the line */
         text += *text != '\0';
     }
     putchar('\n');

@@ -1,4 +1,5 @@
-/* Parses command lines. The options of a verb are a table; the help text comes from it, too. */
+/* Parses command lines. A table describes the options of a verb; the help text is generated from
+ * the same table. */
 #ifndef ELECT_CMD_ARGS_H
 #define ELECT_CMD_ARGS_H
 
@@ -18,28 +19,29 @@ struct args {
     const char *verb; /* for complaints */
     int argc, at;     /* at: the index of the next argument */
     char **argv;
-    bool only_words; /* -- was found: all further arguments are words */
+    bool only_words; /* "--" was found, so all further arguments are words */
 };
 
-/* Returns the index of the next option in `specs` and sets its value; ARGS_WORD, with a word as the
- * value; ARGS_BAD after a complaint; or ARGS_END. */
+/* Returns the index in `specs` of the next option, and sets `value` to its value. Returns ARGS_WORD
+ * if the next argument is a word, and sets `value` to the word. Returns ARGS_BAD after a complaint,
+ * and ARGS_END after the last argument. */
 int args_next(struct args *a, const struct option_spec *specs, size_t count, const char **value);
 
 /* Prints one line "elect VERB: what: why" on standard error. Returns EXIT_USAGE. */
 int args_complain(const char *verb, const char *what, const char *why);
-/* Passes each later complaint, without "elect VERB: ", to `report` instead of standard error. */
+/* From now on, complaints go to `report` instead of standard error, without "elect VERB: ". */
 void args_report_to(void (*report)(const char *complaint));
-/* Complains in the same way about a long option, named without its dashes; "" if the complaint is
- * not about an option. */
+/* Complains in the same way about a long option, whose name is given without its dashes. If
+ * `option` is "", the complaint is not about an option. */
 int args_complain_option(const char *verb, const char *option, const char *why);
 
 /* Parses the value of -o: text or json. */
 bool args_output(const char *value, bool *json, struct text *complaint);
 
-/* Prints the text and a newline. Lines are at most 80 columns wide; all but the first are indented
- * by `indent` columns, which the caller has already printed for the first one. */
+/* Prints the text and a newline. Lines are at most 80 columns wide and indented by `indent`
+ * columns. The caller has already printed the indentation of the first line. */
 void args_wrapped(const char *text, int indent);
-/* Prints a paragraph of the help text; a newline in the text ends a line. */
+/* Prints a paragraph of the help text. A newline in the text starts a new line. */
 void args_help_text(const char *text);
 void args_help_options(const struct option_spec *specs, size_t count);
 

@@ -1,5 +1,5 @@
-/* Parses the common options, finds the member and the socket that they mean, and exchanges requests
- * and answers with its daemon. */
+/* Parses the common options, finds the member and its socket, and exchanges requests and answers
+ * with the daemon. */
 #include "ask.h"
 
 #include "../base/access.h"
@@ -23,9 +23,10 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
-#define RETRY       20   /* milliseconds, up to twice that, before a busy daemon is asked again */
+/* milliseconds; the pause before another request to a busy daemon is RETRY to 2 * RETRY */
+#define RETRY 20
 
-/* A daemon answers every request that it reads, unless it ends at that moment. */
+/* If a connection closes without an answer, the daemon has ended or never read the request. */
 static const char closed[] = "the daemon closed the connection without an answer, because it ended "
                              "or the request came too late: try again";
 
@@ -41,7 +42,7 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
 {
     printf("usage: elect %s\n\n", spec->usage);
     args_help_text(spec->text);
-    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* the verb asks the daemon */
+    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* verbs that accept --timeout ask the daemon */
         args_help_text("Exit 75: the daemon has too many clients; try again later.");
     putchar('\n');
     for (size_t i = 0; i < count; i++)
@@ -152,7 +153,7 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    uint64_t number; /* suggests nothing for a number, which is not a misspelt name */
+    uint64_t number; /* a number is not a misspelt name, so there is no suggestion for it */
     const char *nearest = parse_number(a->id, UINT64_MAX, &number)
                               ? NULL
                               : choice_nearest(a->id, strlen(a->id), names, c->members);
@@ -168,8 +169,9 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
     return NULL;
 }
 
-/* Returns the only member whose file is on this machine. NULL if there is no such member, if there
- * are `several`, or, with `why`, if this user may not search the folder. */
+/* Returns the only member whose file is on this machine. Returns NULL if there is no such member,
+ * if there are `several` members, or if this user may not search the folder; only then does the
+ * function set `why`. */
 static const struct config_member *only_one(const struct config *c,
                                             void (*path_of)(const struct config *, uint16_t,
                                                             const char *, char *),
@@ -245,7 +247,7 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     bool several = false;
     if (given != NULL) {
         const char *dot = strrchr(given, '.');
-        /* the sockets of a daemon differ only in the suffix */
+        /* The socket paths of a daemon differ only in the suffix. */
         bool one = dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
                                    strcmp(dot, ".run") == 0);
         int length = snprintf(path, CONFIG_FILE, one ? "%.*s.%s" : "%.*s",
@@ -274,8 +276,8 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     return 0;
 }
 
-/* Repeats connect after an interruption. On a socket with a timeout, SIGCONT (^Z and fg) interrupts
- * system calls, see signal(7). The timeout then starts again. */
+/* Calls connect again if a signal interrupts it. On a socket with a timeout, SIGCONT (^Z and fg)
+ * interrupts system calls; see signal(7). The timeout then starts again. */
 static int connect_patiently(int fd, const struct sockaddr_un *at)
 {
     int result;
@@ -285,7 +287,7 @@ static int connect_patiently(int fd, const struct sockaddr_un *at)
     return result;
 }
 
-/* The connection that an answer is read from. */
+/* The connection from which an answer is read. */
 struct source {
     int fd;
     bool late; /* the timeout expired */
@@ -307,8 +309,8 @@ static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
     return a->timeout != 0 ? a->timeout : seconds;
 }
 
-/* Adds that the daemon did not answer in time. `more` warns that the daemon may still carry out a
- * request that changes something. */
+/* Adds a complaint that the daemon did not answer in time. `more` can add a warning that the daemon
+ * may still carry out the request. */
 static void add_late(struct text *why, unsigned seconds, const char *more)
 {
     text_add(why, "the daemon did not answer within ");
@@ -336,7 +338,8 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) { /* before connect, which waits if the daemon is stalled and its queue is full */
+    /* The timeout also limits connect, which waits if the queue of a stalled daemon is full. */
+    if (fd >= 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     }
@@ -356,7 +359,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     return -1;
 }
 
-/* Repeats send after an interruption, as connect_patiently does with connect. */
+/* Calls send again if a signal interrupts it; see connect_patiently. */
 static void send_patiently(int fd, const char *bytes, size_t length)
 {
     ssize_t sent;
@@ -371,7 +374,7 @@ static void send_request(int fd, const json_t *request)
     char *text = json_dumps(request, JSON_COMPACT);
     size_t length = text != NULL ? strlen(text) + 1 : 0;
     if (text != NULL) {
-        text[length - 1] = '\n'; /* in place of the NUL */
+        text[length - 1] = '\n'; /* replaces the NUL */
         send_patiently(fd, text, length);
     }
     free(text);
@@ -398,9 +401,9 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
     return answer;
 }
 
-/* Like ask_daemon, but puts the complaint about the answer into `why`, which stays empty if there
- * was no connection. If the daemon has too many clients, asks it again until the timeout is
- * over. */
+/* Works like ask_daemon, but writes a complaint about the answer to `why`. If there was no
+ * connection, the complaint has been printed already and `why` stays empty. If the daemon has too
+ * many clients, the request is repeated until the timeout has passed. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
@@ -414,7 +417,8 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
         json_object_set_new(request, "group", json_string(a->group));
     do {
         if (busy)
-            poll(NULL, 0, RETRY + (int)getpid() % RETRY); /* clients retry at different times */
+            /* the process id spreads the retries of different clients */
+            poll(NULL, 0, RETRY + (int)getpid() % RETRY);
         json_decref(answer);
         answer = converse(a, socket, request, seconds, status, &from);
         busy = is_too_many(field_text(answer, "error"));
@@ -443,7 +447,7 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
     return answer;
 }
 
-/* Returns true if there is something to read, or if the stream has ended. */
+/* Returns true if the descriptor has data within that time, or if the stream has ended. */
 static bool is_readable_within(int fd, unsigned seconds)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -454,7 +458,7 @@ static bool is_readable_within(int fd, unsigned seconds)
     return ready > 0;
 }
 
-/* Reads the lines of a stream that has begun. Returns an exit status. */
+/* Passes the lines of an open stream to `take`. Returns an exit status. */
 static int take_stream(const struct asked_for *a, FILE *in,
                        bool (*take)(void *context, json_t *line), void *context)
 {
@@ -493,7 +497,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
         add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
-    /* it may take long until the next change */
+    /* The next change may come after a long time. */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
     FILE *in = fdopen(fd, "r");
     if (in == NULL) {

@@ -1,4 +1,5 @@
-/* Common parts of the verbs that query or control a daemon: options, configuration, requests. */
+/* The common parts of all verbs that query or control a daemon: options, configuration and
+ * requests. */
 #ifndef ELECT_CMD_ASK_H
 #define ELECT_CMD_ASK_H
 
@@ -20,7 +21,7 @@ struct asked_for {
     unsigned words;
 };
 
-/* The options of every such verb; the verb's own options follow them. */
+/* The common options of these verbs. A verb's own options follow them. */
 #define ASK_OPTIONS                                                                                \
     {"config", 'c', "FILE", "configuration file; default: " ASK_CONFIG},                           \
         {"id", 0, "MEMBER", "name or number of the member, if several are on this machine"},       \
@@ -47,32 +48,34 @@ enum {
 
 struct verb_spec {
     const char *name;
-    const char *usage;   /* follows "usage: elect" */
+    const char *usage;   /* printed after "usage: elect" */
     const char *text;    /* describes the verb and its exit codes */
     unsigned min, max;   /* how many words it accepts */
-    const char *missing; /* the complaint if there are too few */
+    const char *missing; /* the complaint if there are too few words */
     const struct option_spec *own;
     size_t owns;
     void (*take)(void *context, int option, const char *value); /* option: index in `own` */
     void *context;
     unsigned without; /* set of 1 << ASK_...: common options that this verb refuses */
 };
-/* Returns 0, or the complement (~) of an exit status if the command is to end. */
+/* Returns 0, or the complement (~) of an exit status if the command must end. */
 int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char **argv);
 
 /* Loads the configuration of --config, or the default one. Returns false after a complaint. */
 bool ask_config(const struct asked_for *a, struct config *c);
 /* Returns the member of --id, or NULL after a complaint. */
 const struct config_member *ask_member(const struct asked_for *a, const struct config *c);
-/* Returns the member of --id, or else the one whose state is here; NULL after a complaint. */
+/* Returns the member of --id or, without --id, the member whose state is on this machine. Returns
+ * NULL after a complaint. */
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
 
-/* Returns the member that runs here, or else the one whose state is here. NULL if there is none, if
- * there are `several`, or if this user may not read the folder (then `why` is set). */
+/* Returns the member that runs on this machine, or else the member whose state is on this machine.
+ * Returns NULL if there is no such member, if there are `several` members, or if this user may not
+ * read the folder; only then does the function set `why`. */
 const struct config_member *ask_local(const struct config *c, bool *several, struct text *why);
 
-/* Finds the socket of the daemon. Returns 0, or an exit status after a complaint. `which` is
- * "status", "admin" or "run". */
+/* Finds the path of the daemon's socket that `which` names: "status", "admin" or "run". Returns 0,
+ * or an exit status after a complaint. */
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
 
 /* Returns the answer, or NULL with an exit status after a complaint. Frees the request. */
@@ -83,7 +86,7 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
 int ask_stream(const struct asked_for *a, json_t *request,
                bool (*take)(void *context, json_t *line), void *context);
 
-/* Prints "elect VERB: what" on standard error. Returns the status. */
+/* Prints "elect VERB: what" on standard error, and returns `status`. */
 int ask_complain(const char *verb, int status, const char *what);
 
 void ask_print_json(json_t *o);

@@ -1,4 +1,4 @@
-/* elect config: checks a configuration and explains what follows from it, or prints an example. */
+/* elect config: checks a configuration and explains its consequences, or prints an example. */
 #include "../daemon/hook.h"
 #include "member.h"
 
@@ -23,13 +23,13 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
     const double drift = c->rho / 1e6, trip = 2.0 * c->delay;
     unsigned voters = (unsigned)__builtin_popcountll(e->voters);
     double ring = e->algorithm == ELECT_BULLY ? 0 : duration(e, ELECT_RING_TIMER);
-    double look = e->answer_bound; /* how long a member that misses its leader looks for one */
+    double look = e->answer_bound; /* how long a member that has lost its leader looks for one */
     struct meaning m = {
         .lease = c->lease,
         .office = (double)elect_office_length(e, c->lease),
         .renewal = c->renewal,
         .replaced = c->lease * (1 + drift) / (1 - drift) + look + 2 * (trip + c->delay),
-        /* P4 in docs/guarantees.md; no member is being readmitted */
+        /* the bound of P4 in docs/guarantees.md, if no member is being readmitted */
         .bound =
             (10.0 * c->lease + 8.0 * (duration(e, ELECT_SUSPICION_TIMER) + ring)) / (1 - drift),
         .hand_over = 3.0 * c->delay + 2.0 * c->delay,

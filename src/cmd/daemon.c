@@ -13,7 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The command line and the name of the member, as far as they are known. Complaints need them. */
+/* Complaints contain the command line and the name of the member. They are empty until they are
+ * known. */
 static struct asked_for asked;
 static const char *named = "";
 
@@ -27,18 +28,18 @@ struct started {
     const struct config *c;
     const struct config_member *me;
     struct enrolment *e;
-    pid_t parent; /* the member is killed when this process ends; 0: it is not */
+    pid_t parent; /* the member is killed when this process ends; 0: the member continues */
 };
 
 /* Lets the kernel kill this process when its parent ends. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it has ended already, so no signal will come */
+    if (getppid() != parent) /* the parent has already ended, so no signal will come */
         raise(SIGKILL);
 }
 
-/* Runs in a process of its own, the only one that reads the key. */
+/* The main function of the member's process, which is the only process that reads the key. */
 static int run_member(const struct guard *guard, void *context)
 {
     const struct started *s = context;
@@ -61,7 +62,7 @@ static int run_member(const struct guard *guard, void *context)
 
 struct own_options {
     bool with_parent;
-    const char *level; /* NULL: that of the configuration */
+    const char *level; /* NULL: the level of the configuration */
 };
 
 static void take(void *context, int option, const char *value)

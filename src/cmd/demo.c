@@ -1,4 +1,4 @@
-/* elect demo: the command line of the demonstration. The demonstration itself is in src/demo/. */
+/* elect demo: parses the command line of the demonstration, which src/demo/ implements. */
 #include "../demo/demo.h"
 #include "../demo/guide.h"
 #include "member.h"
@@ -91,7 +91,8 @@ static void print_json(const struct demo *d, const struct demo_measured *m)
     json_decref(o);
 }
 
-/* Returns true if standard input and output are a terminal that can show the live view. */
+/* Returns true if the user did not choose another output, and if standard input and output are a
+ * terminal that can show the live view. */
 static bool is_live(const struct demo_options *o, const struct asked_for *a)
 {
     const char *kind = getenv("TERM");
@@ -99,7 +100,7 @@ static bool is_live(const struct demo_options *o, const struct asked_for *a)
            kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
 }
 
-/* Returns false for terminals that are known to have no colours, and if the user wants none. */
+/* Returns false for terminals without colours, and if the user has disabled colours. */
 static bool has_colours(void)
 {
     const char *plain = getenv("NO_COLOR"), *kind = getenv("TERM");
@@ -108,7 +109,8 @@ static bool has_colours(void)
            strcmp(kind + length - 2, "-m") != 0 && strstr(kind, "-mono") == NULL;
 }
 
-/* Ends this process by the signal that asked it to end, now that everything is cleaned up. */
+/* Ends this process with the signal that it received, after all cleanup is done, so that the parent
+ * process sees the right exit status. */
 static void die_of(int number)
 {
     sigset_t only;
@@ -188,7 +190,7 @@ int cmd_demo(int argc, char **argv)
     if (!choose(&d.cluster, &o) || !read_limit(&d, o.limit))
         return EXIT_USAGE;
     bool live = is_live(&o, &a);
-    /* opened again, so that O_NONBLOCK does not affect other users of the terminal */
+    /* Open the terminal again, so that O_NONBLOCK does not affect other processes that use it. */
     d.cluster.terminal =
         live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     live = d.cluster.terminal >= 0;

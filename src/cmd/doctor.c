@@ -1,5 +1,6 @@
-/* elect doctor: asks the daemon for its findings, adds those that need no daemon, and prints them
- * all, the worst first. If no daemon runs, it checks what prevents a start. */
+/* elect doctor: asks the daemon for its findings, adds the findings that need no daemon, and prints
+ * them all, beginning with the worst. If no daemon runs, the command checks whether anything would
+ * prevent a start. */
 #include "../base/access.h"
 #include "../base/json.h"
 #include "../daemon/doctor.h"
@@ -21,14 +22,15 @@
 
 #define PATIENCE 2      /* seconds */
 #define PAUSE    200000 /* microseconds between two requests to a daemon that has just started */
-#define STARTING 20     /* how many such requests at most */
+#define STARTING 20     /* the largest number of such requests */
 
 static bool is_broken(const json_t *finding)
 {
     return strcmp(field_text(finding, "severity"), "broken") == 0;
 }
 
-/* Adds a finding. Broken ones come first; otherwise findings keep the order of their discovery. */
+/* Adds a finding. Broken findings come first; apart from that, the findings keep the order in which
+ * they were found. */
 static void add(json_t *all, enum doctor_severity severity, const char *area, const char *object,
                 const char *what, const char *remedy)
 {
@@ -44,7 +46,8 @@ static void add(json_t *all, enum doctor_severity severity, const char *area, co
 
 /* ---- checks that need no daemon ---- */
 
-/* Adds a finding from the complaint "WHAT: REMEDY"; `otherwise` is the remedy if it names none. */
+/* Adds a finding from a complaint of the form "WHAT: REMEDY". If the complaint has no remedy,
+ * `otherwise` is used. */
 static void add_complaint(json_t *all, const char *area, const char *object, char *complaint,
                           const char *otherwise)
 {
@@ -56,7 +59,8 @@ static void add_complaint(json_t *all, const char *area, const char *object, cha
     add(all, DOCTOR_BROKEN, area, object, complaint, remedy != NULL ? remedy + 2 : otherwise);
 }
 
-/* Skips a file or folder that this user may not stat. */
+/* Adds a finding if a file or folder has wrong mode bits. Files that this user may not stat are
+ * skipped. */
 static void check_mode(json_t *all, const char *path, mode_t wrong, const char *what,
                        const char *remedy)
 {
@@ -70,7 +74,8 @@ static void check_part(void *all, const char *path)
     check_mode(all, path, 002, "other users may write to the configuration", "chmod o-w");
 }
 
-/* Skips a folder such as /tmp, in which users can replace only their own files. */
+/* Checks that other users cannot replace files in a folder. A sticky folder such as /tmp is
+ * safe. */
 static void check_folder(json_t *all, const char *path, const char *what)
 {
     struct stat is;
@@ -78,7 +83,8 @@ static void check_folder(json_t *all, const char *path, const char *what)
         check_mode(all, path, 002, what, "chmod o-w");
 }
 
-/* A user who can connect to the admin socket controls the member. */
+/* Checks the modes of the sockets and of the state file. A user who can connect to the admin socket
+ * controls the member. */
 static void check_sockets(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];
@@ -90,8 +96,8 @@ static void check_sockets(json_t *all, const struct config *c, const struct conf
     check_mode(all, path, 022, "other users may write to the state of the member", "chmod 600");
 }
 
-/* Suggests no chmod for a file that contains no key, or for a folder such as /tmp, because other
- * programs may need its mode. */
+/* Checks the modes of the key file and of the folders. The remedy is never a chmod of a file
+ * without a key or of a folder such as /tmp, because other programs may need that mode. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;
@@ -139,7 +145,8 @@ static void check_key(json_t *all, const struct config *c)
                       "copy the key file of another member, as the user that runs the daemon");
 }
 
-/* Binds the addresses of the member and closes them again. Returns false with the reason. */
+/* Tries to bind the addresses of the member. Returns false, with the reason in `why`, if that
+ * fails. */
 static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct config_member *m,
                      char *why, size_t room)
 {
@@ -151,8 +158,9 @@ static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct
     return true;
 }
 
-/* Checks that the addresses of the member belong to this machine and are free. With
- * net.ipv4.ip_nonlocal_bind the address of another machine can be bound, too. */
+/* Checks that the addresses of the member belong to this machine and are free. Binding alone does
+ * not show this, because net.ipv4.ip_nonlocal_bind allows a process to bind addresses of other
+ * machines. */
 static void check_address(json_t *all, const struct config *c, const struct config_member *m)
 {
     struct elect_peer peer[SESSION_PEERS];
@@ -177,7 +185,7 @@ static void check_address(json_t *all, const struct config *c, const struct conf
         add_complaint(all, "address", m->name, why, "correct the address in elect.conf");
 }
 
-/* Checks the state file for the user that runs the daemon. */
+/* Checks whether the user that runs the daemon can use the state file. */
 static void check_state(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];
@@ -236,7 +244,8 @@ static bool is_silent(const char *path)
     return silent;
 }
 
-/* Asks again while the member has just started, because it may not have heard its peers yet. */
+/* Asks the daemon for its findings. A member that has just started is asked again, because it may
+ * not have heard its peers yet. */
 static json_t *ask(struct asked_for *a, int *status)
 {
     json_t *o = NULL;
@@ -248,7 +257,7 @@ static json_t *ask(struct asked_for *a, int *status)
         o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "doctor"), PATIENCE, status);
     }
     if (o == NULL)
-        *status = *status == EXIT_NO ? EXIT_USAGE : *status; /* no such group */
+        *status = *status == EXIT_NO ? EXIT_USAGE : *status; /* the group does not exist */
     if (o == NULL || json_is_array(json_object_get(o, "findings")))
         return o;
     json_decref(o);
@@ -258,14 +267,15 @@ static json_t *ask(struct asked_for *a, int *status)
     return NULL;
 }
 
-/* Returns a report without the values that only a daemon knows. */
+/* Returns a report in which the values that only a daemon knows are null. */
 static json_t *report(const char *member, json_t *findings)
 {
     return json_pack("{s:s?, s:n, s:n, s:o, s:n, s:n, s:n, s:n}", "member", member, "members",
                      "groups", "findings", findings, "omitted", "disk", "stalls", "clocks");
 }
 
-/* Returns the local member; or NULL, with an exit status after a complaint or with a finding. */
+/* Returns the local member. If there is none, returns NULL and adds a finding, or sets an exit
+ * status after a complaint. */
 static const struct config_member *choose_member(const struct asked_for *a, const struct config *c,
                                                  json_t *all, int *status)
 {
@@ -335,7 +345,7 @@ static json_t *examine(struct asked_for *a, int *status)
 
 /* ---- printing ---- */
 
-/* Leaves the object out if the finding begins with it. */
+/* Prints a finding. The object is left out if the text of the finding begins with it. */
 static void print_finding(const json_t *f)
 {
     char where[CONFIG_FILE];

@@ -23,7 +23,7 @@ static void date_of(int64_t at, char text[JOURNAL_DATE])
 
 /* ---- text ---- */
 
-/* Adds "a, b and c". */
+/* Adds a list of names, such as "a, b and c". */
 static void add_names(const struct history *h, uint64_t who, struct text *t)
 {
     for (uint64_t rest = who; rest != 0; rest &= rest - 1) {
@@ -33,14 +33,15 @@ static void add_names(const struct history *h, uint64_t who, struct text *t)
     }
 }
 
-/* Returns true if the member that took office still leads, as the member here knows. */
+/* Returns true if the member that took office still leads, according to the local member. */
 static bool leads_now(const struct history *h, const struct history_change *c)
 {
     return c->takes != NULL && c->lasts &&
            strcmp(field_text(history_group(h), "leader"), h->name[c->takes->member]) == 0;
 }
 
-/* Returns true if the old leader recorded its end, and the gap is longer than the clock error. */
+/* Returns true if the old leader recorded the end of its office, and the time without a leader is
+ * longer than the clock error. */
 static bool is_exact(const struct history_change *c)
 {
     return c->how == HISTORY_END_OWN && c->gap > c->error;
@@ -70,8 +71,8 @@ static void print_head(const struct history *h, const struct history_change *c)
     char date[JOURNAL_DATE], term[48] = "", number[32];
     bool now = leads_now(h, c);
     date_of(c->takes->at, date);
-    json_int_t latest =
-        now ? field_integer(history_group(h), "term") : 0; /* a leader may succeed itself */
+    /* The same leader may have a newer term now. */
+    json_int_t latest = now ? field_integer(history_group(h), "term") : 0;
     if (latest != 0 || c->takes->term != 0)
         snprintf(term, sizeof term, " in term %s",
                  elect_term_text(latest != 0 ? (elect_term)latest : c->takes->term, number));

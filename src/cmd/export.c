@@ -1,5 +1,5 @@
-/* Converts the history of a cluster to a scenario, and plays it before it is saved, so that the
- * user learns whether it ends as the history did. */
+/* Converts the history of a cluster to a scenario. The scenario is played before it is saved, so
+ * that the user sees whether it ends with the same leader as the history. */
 #include "export.h"
 
 #include "../base/access.h"
@@ -15,7 +15,7 @@ static const char *leader_of(const struct history *h)
     return json_string_value(json_object_get(history_group(h), "leader"));
 }
 
-/* Prints whether the replay ends as the history did. */
+/* Prints whether the replay ends with the same leader as the history. */
 static void compare(const struct history *h, const char *file, unsigned leads, bool known)
 {
     const char *now = leader_of(h);

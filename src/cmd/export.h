@@ -4,7 +4,7 @@
 
 #include "ask.h"
 
-/* Writes the scenario, and the trace that the simulator prints for it. Returns an exit status. */
+/* Writes the scenario together with its trace from the simulator. Returns an exit status. */
 int export_history(struct asked_for *a, const char *file);
 
 #endif

@@ -1,5 +1,5 @@
-/* elect init: creates a cluster, or the state of a member that never ran. elect readmit: creates a
- * new state for a member that lost its state. */
+/* elect init: creates a cluster, or the state of a member that has never run. elect readmit:
+ * creates a new state for a member that has lost its state. */
 #include "../base/access.h"
 #include "../daemon/enrolment.h"
 #include "member.h"
@@ -14,14 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The shortest time for which elect init waits for members that remember this one, in milliseconds,
- * and the number of turns in it. */
+/* How long elect init waits for answers from other members, unless the configuration requires
+ * another time: in milliseconds, and the number of turns. */
 #define PROBE       1000
 #define PROBE_TURNS 10
 
 #define DEFAULT_GROUP "main"
 
-/* Gives a file that root has created to the user of the installed service, who runs the daemon. */
+/* Changes the owner of a file that root has created. The new owner is the user that runs the
+ * daemon. */
 static void give_away(const char *path)
 {
     const struct passwd *user = geteuid() == 0 ? getpwnam("elect") : NULL;
@@ -29,8 +30,8 @@ static void give_away(const char *path)
     struct stat is;
     if (fd < 0)
         return;
-    /* A file that root has just created has only one link; a second link may have been made by a
-     * user. */
+    /* A file that root has just created has only one link. If there is a second link, another user
+     * may have made it to gain access to the file. */
     if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
         (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
     close(fd);
@@ -50,7 +51,7 @@ static void take_init(void *context, int option, const char *value)
     o->new_cluster = true;
 }
 
-/* Writes the section of a member from a word such as a=10.0.0.1:7400,10.1.0.1:7400. */
+/* Writes the section of a member. The word has the form a=10.0.0.1:7400,10.1.0.1:7400. */
 static bool write_member(FILE *out, const struct asked_for *a, const char *word, unsigned id)
 {
     const char *equals = strchr(word, '=');
@@ -119,7 +120,7 @@ static bool is_named_before(const struct asked_for *a, unsigned at)
     return found;
 }
 
-/* Returns true if --id is not given, or is the name or the number of a member of the new
+/* Returns true if --id is missing, or if it is the name or number of a member of the new
  * cluster. */
 static bool is_id_named(const struct asked_for *a)
 {
@@ -134,9 +135,9 @@ static bool is_id_named(const struct asked_for *a)
     return found;
 }
 
-/* Returns the text of the new cluster's configuration, or NULL after a complaint. The complaint
- * names the wrong argument, because there is no file yet whose line it could name. To find that
- * argument, members are added one at a time. */
+/* Returns the text of the new cluster's configuration, or NULL after a complaint. There is no file
+ * yet, so the complaint names the wrong argument instead of a line. To find this argument, the
+ * function adds one member at a time. */
 static char *checked_config(const struct asked_for *a, const char *path, struct config *c)
 {
     const char *group = a->group != NULL ? a->group : DEFAULT_GROUP;
@@ -183,7 +184,7 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
     return ask_complain(a->verb, error == EEXIST ? EXIT_NO : EXIT_IO, why);
 }
 
-/* Creates the folder of a file if it does not exist. The folder above it must exist. */
+/* Creates the folder of a file if it does not exist. The parent of that folder must exist. */
 static int make_folder_of(const struct asked_for *a, const char *path)
 {
     char folder[CONFIG_PATH], why[CONFIG_PATH + 128];
@@ -229,7 +230,7 @@ static int make_cluster(const struct asked_for *a, struct config *c)
 
 /* ---- a member ---- */
 
-/* Returns true if the first address of the member is one of this machine. */
+/* Returns true if the first address of the member belongs to this machine. */
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
@@ -237,8 +238,8 @@ static bool is_local(const struct config_member *m)
     return known && enroll_is_local(&at);
 }
 
-/* A member without a state asks the other members whether they remember it (init), or what it had
- * promised (readmit). */
+/* A member without a state asks the other members. elect init asks whether they remember the
+ * member, and elect readmit asks what the member had promised. */
 struct asking {
     uv_loop_t loop;
     uv_timer_t timer;
@@ -290,8 +291,9 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     fflush(stdout);
 }
 
-/* Counts turns instead of waiting for one deadline, so that after a stall of this process the loop
- * reads the answers that have arrived before the next turn is due. */
+/* Ends the wait after PROBE_TURNS turns. With a single deadline, a stall of this process could use
+ * up the whole time. With turns, the loop reads the answers that arrived during the stall before
+ * the wait ends. */
 static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
@@ -299,7 +301,7 @@ static void one_more_turn(uv_timer_t *timer)
         uv_stop(&q->loop);
 }
 
-/* Asks the other members. Returns false, with a complaint in q->why, if that failed. */
+/* Asks the other members. Returns false, with a complaint in q->why, if this fails. */
 static bool ask_others(struct asking *q, const struct config *c, const struct config_member *me,
                        const struct keys *keys)
 {
@@ -325,9 +327,10 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.context = q;
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
-    /* The first question may be lost before there is a session; the second one is sent within two
-     * renewals. The wait of elect init ends before max-lease is over, because a readmission would
-     * then ask again, which is not wanted here. */
+    /* The first question may be lost before there is a session, and the second question follows
+     * within two renewals. The wait must allow for both. The wait of elect init must end before
+     * max-lease has passed, because a readmission would then ask again, and elect init must not
+     * readmit the member. */
     uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;
@@ -344,8 +347,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     return q->why[0] == '\0';
 }
 
-/* Creates the state of a member. Refuses if another member remembers this one, because this member
- * has then lost a state whose promises may still be in force. */
+/* Creates the state of a member. If another member remembers this member, the function refuses,
+ * because this member has lost its state and its earlier promises may still be in force. */
 static int make_member(const struct asked_for *a, const struct config *c,
                        const struct config_member *me, const struct keys *keys)
 {
@@ -430,7 +433,7 @@ int cmd_init(int argc, char **argv)
                                  : "expected the members: NAME=HOST:PORT ...");
     if (a.group != NULL && !options.new_cluster)
         return args_complain(a.verb, "--group", "use it only with --new-cluster");
-    if (options.new_cluster && !is_id_named(&a)) /* before any file is written */
+    if (options.new_cluster && !is_id_named(&a)) /* check this before any file is written */
         return args_complain(a.verb, a.id, "no such member among the arguments of --new-cluster");
     if (sodium_init() < 0)
         return ask_complain(a.verb, EXIT_IO, "no memory");

@@ -1,5 +1,5 @@
-/* elect key: replaces the key of the cluster without downtime. Keys are only in files; requests to
- * the daemon contain their numbers. */
+/* elect key: replaces the key of the cluster without downtime. Keys are stored only in files;
+ * requests to the daemon contain only the numbers of keys. */
 #include "../daemon/keys.h"
 #include "member.h"
 
@@ -18,7 +18,7 @@ static void take_force(void *context, int option, const char *value)
     *force = true;
 }
 
-/* Prints what has happened to a key, or with -o json its number. */
+/* Prints what was done with a key or, with -o json, the number of the key. */
 static void print_result(const struct asked_for *a, unsigned id, const char *before,
                          const char *what, const char *after)
 {
@@ -42,7 +42,7 @@ static int make(const struct asked_for *a, const char *path)
     struct keys old = {0}, new = {.count = 1};
     struct text why;
     text_clear(&why);
-    /* on a member, the new key must have a number that the key file does not use */
+    /* On a member, the new key needs a number that the key file does not use yet. */
     bool member = a->config != NULL || access(ASK_CONFIG, F_OK) == 0;
     if (member && !ask_config(a, &c))
         return EXIT_CONFIG;
@@ -72,8 +72,8 @@ static int tell(const struct asked_for *a, const char *verb, int id, bool force)
     return fine ? EXIT_FINE : status;
 }
 
-/* Writes the file first and then tells the daemon to read it, so that no request ever contains a
- * key. */
+/* Adds a key to the key file, and then tells the daemon to read the file, so that requests never
+ * contain a key. */
 static int install(const struct asked_for *a, const struct config *c, const char *path)
 {
     struct keys all, new;
@@ -83,7 +83,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
         !keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     struct keys before = all;
-    bool there = false; /* the members on this machine may share the file */
+    bool there = false; /* another member on this machine may have added the key to a shared file */
     for (unsigned i = 0; i < all.count; i++)
         there = there || sodium_memcmp(&all.key[i], &new.key[0], sizeof new.key[0]) == 0;
     if (new.count != 1)
@@ -99,7 +99,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
     bool fine = why.length == 0 && (there || keys_write(&all, c->key_file, false, &why));
     int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
     if (fine && !there && status != EXIT_FINE)
-        keys_write(&before, c->key_file, false, &why); /* restores it */
+        keys_write(&before, c->key_file, false, &why); /* restores the file */
     if (status == EXIT_FINE)
         print_result(a, new.key[0].id, "is accepted here", "",
                      ": when all members accept it, use it");
@@ -109,7 +109,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
     return status;
 }
 
-/* Tells the daemon first, because it may refuse, and then changes the file. */
+/* Uses or removes a key. The daemon may refuse, so it is asked before the file is changed. */
 static int change(const struct asked_for *a, const struct config *c, const char *number, bool use,
                   bool force)
 {
@@ -124,7 +124,8 @@ static int change(const struct asked_for *a, const struct config *c, const char 
         return complain(a, &why);
     while (at < all.count && all.key[at].id != id)
         at++;
-    if (at == all.count && use) /* the daemon may still have a removed key that the file lacks */
+    /* A key that is missing in the file can be removed from the daemon, but not used. */
+    if (at == all.count && use)
         return ask_complain(a->verb, EXIT_NO, "no key has this number: see elect key list");
     int status = tell(a, use ? "key-use" : "key-remove", (int)id, force);
     if (status == EXIT_FINE && at < all.count) {

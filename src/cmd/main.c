@@ -1,4 +1,4 @@
-/* The command: finds the verb on the command line and runs it. */
+/* The main program: finds the verb on the command line and runs it. */
 #include "member.h"
 #include "verify.h"
 
@@ -57,7 +57,8 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* A user who mistyped a verb gets no suggestion that would disturb a leader or replace a state. */
+/* Returns true if the verb may be suggested for a mistyped verb. A suggestion must not disturb a
+ * leader or replace a state. */
 static bool is_harmless(const struct verb *v)
 {
     return v->run != cmd_resign && v->run != cmd_transfer && v->run != cmd_pause &&
@@ -112,7 +113,7 @@ static int print_version(const char *word)
     return EXIT_FINE;
 }
 
-/* Returns the index of the verb, which may come after options, or 0 if there is no verb. */
+/* Returns the index of the verb, or 0 if there is no verb. Options may precede the verb. */
 static int find_verb(int argc, char **argv)
 {
     static const char *const valued[] = {"-o", "--output", "-c",   "--config", "-g", "--group",
@@ -149,7 +150,7 @@ static int run(int argc, char **argv)
     const struct verb *verb = find(argv[at]);
     if (verb == NULL)
         return unknown_verb(argv[at]);
-    char *name = argv[at]; /* moves the options before the verb after it */
+    char *name = argv[at]; /* options that precede the verb are moved after it */
     memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
     argv[1] = name;
     return verb->run(argc - 1, argv + 1);

@@ -1,4 +1,4 @@
-/* The verbs that deal with a member of a real cluster. */
+/* The verbs that work with a real cluster. */
 #ifndef ELECT_CMD_MEMBER_H
 #define ELECT_CMD_MEMBER_H
 

@@ -1,4 +1,4 @@
-/* Prints the outcome of one election, or of many, as text or as one JSON object. */
+/* Prints the outcome of one or many elections, as text or as one JSON object. */
 #include "sim.h"
 
 #include <jansson.h>
@@ -44,7 +44,7 @@ static void print_json(json_t *object)
 
 static json_t *integer(uint64_t value) { return json_integer((json_int_t)value); }
 
-/* ---- one ---- */
+/* ---- one election ---- */
 
 static json_t *follows(const struct world *w)
 {
@@ -98,7 +98,7 @@ static void report_json(const struct outcome *o, const char *expectation)
     print_json(object);
 }
 
-/* Only for the lab: trace_outcome prints the outcome of a world. */
+/* Prints the outcome of an election in the lab. For a world, trace_outcome prints the outcome. */
 static void report_text(const struct outcome *o)
 {
     const char *gap = ": ";
@@ -128,7 +128,7 @@ void report_outcome(const struct outcome *o, const char *expectation, bool json)
         report_text(o);
 }
 
-/* ---- many ---- */
+/* ---- many elections ---- */
 
 void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed)
 {

@@ -1,4 +1,4 @@
-/* elect run: parses its command line. src/run/ runs the command. */
+/* elect run: parses the command line. The code in src/run/ then runs the command. */
 #include "member.h"
 
 #include "../base/parse.h"
@@ -74,7 +74,7 @@ static const struct option_spec own[OWN_COUNT] = {
 };
 
 struct words {
-    const char *value[OWN_COUNT]; /* "" for a switch that is given */
+    const char *value[OWN_COUNT]; /* "" for a switch that was given */
 };
 
 static void take(void *context, int option, const char *value)
@@ -130,7 +130,7 @@ static bool read_number(const struct words *w, enum own which, uint64_t from, ui
     return false;
 }
 
-/* Returns the number of a signal such as TERM, SIGTERM or 15; 0: there is no such signal. */
+/* Returns the number of a signal such as TERM, SIGTERM or 15, or 0 if the signal does not exist. */
 static int signal_number(const char *word)
 {
     uint64_t number;
@@ -257,7 +257,7 @@ static const char help[] =
     "75 leadership was lost; 124 --max-wait is over; 125 elect run failed; 126 CMD cannot be "
     "executed; 127 CMD not found.";
 
-/* Returns the index of the first --, or argc. */
+/* Returns the index of the first "--", or argc if there is none. */
 static int split(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -266,7 +266,8 @@ static int split(int argc, char **argv)
     return argc;
 }
 
-/* Complains about --resign, which scripts for earlier versions use. */
+/* Returns true, after a complaint, if the command line has --resign, which only earlier versions
+ * accept. */
 static bool has_removed_option(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)

@@ -10,15 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a temporary file beside the target, so that an old file stays unchanged until the new one
- * is complete. A symbolic link is kept, and its target is replaced. */
+/* Opens a temporary file in the folder of the target, so that an old file stays unchanged until the
+ * new one is complete. If the target is a symbolic link, the link stays and the file to which it
+ * points is replaced. */
 static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
     struct stat st;
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = 0666 & ~mask;
-    if (realpath(save, file) == NULL) /* it need not exist */
+    if (realpath(save, file) == NULL) /* the file need not exist */
         snprintf(file, PATH_MAX, "%s", save);
     if (stat(file, &st) == 0) {
         mode = st.st_mode & 0777;
@@ -33,7 +34,7 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* Refuses "-", which means standard output elsewhere. */
+/* The name "-" is refused, because it usually means standard output. */
 bool save_possible(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
@@ -60,7 +61,7 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* Parses the script from its text, so that the replay is the same as for a user who receives the
+/* The script is parsed from its text, so that the replay is the same as for a user who receives the
  * file. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)

@@ -1,4 +1,4 @@
-/* elect sim: prints one election step by step, or the statistics of thousands. */
+/* elect sim: prints one election step by step, or the statistics of many elections. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -215,7 +215,7 @@ static bool set_file(struct request *r, const char *file)
     return true;
 }
 
-/* Returns EXIT_FINE, or an exit status after a complaint; -1: print the help. */
+/* Returns EXIT_FINE, an exit status after a complaint, or -1 if the help must be printed. */
 static int parse(struct request *r, int argc, char **argv)
 {
     struct args args = {.verb = "sim", .argc = argc, .at = 1, .argv = argv};
@@ -247,7 +247,8 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
-/* Warns about an even number of voters, which tolerates no more failures than one voter fewer. */
+/* Warns about an even number of voters, because one voter fewer would tolerate the same number of
+ * failures. */
 static void warn_even(const struct request *r)
 {
     const struct setup *s = &r->experiment.setup;
@@ -297,7 +298,7 @@ static int check_storm(struct request *r)
                                                          : complain(name, complaint.bytes);
 }
 
-/* Checks that the options can be used together. */
+/* Checks that the options do not contradict each other. */
 static int check(struct request *r)
 {
     struct experiment *e = &r->experiment;
@@ -354,7 +355,7 @@ static void outcome_of_lab(struct outcome *o, const struct setup *s, const struc
         o->total += o->sent[type] = l->sent[type];
 }
 
-/* Holds an election: in a world, or in the lab if there are too many processes for a world. */
+/* Runs an election in a world or, if there are too many processes for a world, in the lab. */
 static bool hold(const struct request *r, uint64_t seed, struct play *p, struct outcome *o)
 {
     const struct experiment *e = &r->experiment;
@@ -400,8 +401,8 @@ static int run_one(const struct request *r, struct play *p)
 
 /* ---- many elections ---- */
 
-/* Adds the command that replays a single run: without --runs and --seed, and with the detector that
- * the runs had. */
+/* Adds the command that replays a single run. The command has no --runs or --seed, and sets the
+ * failure detector as in the runs. */
 static void replay_command(const struct request *r, int argc, char **argv, bool detector,
                            struct text *t)
 {
@@ -446,7 +447,7 @@ static int run_many(const struct request *r, struct play *p, int argc, char **ar
 
 int cmd_sim(int argc, char **argv)
 {
-    static struct request r; /* too large for the stack */
+    static struct request r; /* this request is too large for the stack */
     static struct play p;
     int status = parse(&r, argc, argv);
     if (status == -1)

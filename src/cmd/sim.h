@@ -14,7 +14,7 @@ enum trace_mode { TRACE_UNSAID, TRACE_TEXT, TRACE_JSON, TRACE_NONE };
 struct request {
     struct experiment experiment;
     const char *file;          /* a scenario, or NULL */
-    const char *not_with_file; /* an option that was given and cannot be used with a scenario */
+    const char *not_with_file; /* a given option that is not allowed with a scenario */
     const char *trace_file;
     enum trace_mode trace;
     bool rewrite, json, quiet, verbose, runs_given, storm, troubles, replays;
@@ -25,7 +25,7 @@ struct request {
 
 /* The outcome of one election, in a world or in the lab. */
 struct outcome {
-    struct elect_config config; /* algorithm and form, for the names of its messages */
+    struct elect_config config; /* its algorithm determines the names of messages */
     const struct world *world;  /* NULL: the election was held in the lab */
     bool agreed;
     uint32_t leader; /* an id, if agreed */
@@ -46,7 +46,7 @@ struct statistics {
     struct tally leader, time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks,
         heartbeats;
     unsigned failed;
-    /* the first seeds without agreement, or with a violation */
+    /* the first seeds that ended without agreement or with a violation */
     uint64_t failed_seed[REPORT_MAX_SEEDS];
 };
 void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed);
@@ -54,39 +54,39 @@ void report_statistics(const struct statistics *s, const char *command, bool jso
 
 /* ---- trace.c ---- */
 
-/* Follows an election: prints its trace, or collects it, or both. */
+/* A listener that prints the trace of an election, collects it, or both. */
 struct trace {
     FILE *out; /* NULL: nothing is printed */
     enum trace_mode mode;
     bool verbose;
-    char *text; /* the trace so far, if it is collected */
+    char *text; /* the collected trace; unused unless `collects` */
     size_t length, room;
     bool collects;
 };
 void trace_happening(void *trace, const struct world *w, const struct happening *h);
 void trace_collect(struct trace *t, const char *text, size_t length);
-/* Adds the last lines of a trace: the leader, and the property that is violated. */
+/* Adds the last lines of a trace: the leader and the violated property, if any. */
 void trace_outcome(const struct play *p, struct text *t);
-/* Returns the file of --trace-file, or the stream that is used without it; NULL after a
- * complaint. */
+/* Returns the file of --trace-file or, without this option, the default stream. Returns NULL after
+ * a complaint. */
 FILE *trace_open(const struct request *r);
 /* Closes the file of --trace-file. Returns `status`, or EXIT_IO if writing failed. */
 int trace_close(const struct request *r, FILE *out, int status);
 
-/* Shows a progress bar if standard error is a terminal. total: 0 if it is not known. */
+/* Shows a progress bar if standard error is a terminal. `total` is 0 if the total is unknown. */
 void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
 
 /* ---- save.c ---- */
 
-/* Returns true if the file can be written. Called before a long computation starts. */
+/* Returns true if the file can be written. Call this before a long computation. */
 bool save_possible(const char *save);
 /* Writes the script of a scenario and its trace. Returns false after a complaint. */
 bool save_scenario(const char *verb, const char *option, const char *save, const char *script,
                    const char *story);
-/* Returns the trace of a script, which the caller frees, or NULL with a complaint if the trace does
- * not show a violation of the property (PROPERTY_COUNT: it need not show any). Stores the outcome
- * in `end`, unless that is NULL. */
+/* Plays a script and returns its trace, which the caller frees. Returns NULL with a complaint if
+ * the property is not violated; with PROPERTY_COUNT, no violation is required. Stores the outcome
+ * in `end`, unless `end` is NULL. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end);
 

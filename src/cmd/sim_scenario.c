@@ -1,5 +1,5 @@
-/* elect sim FILE: plays a scenario, and compares its trace with the one in the file, or replaces
- * the trace in the file. */
+/* elect sim FILE: plays a scenario, and then compares its trace with the trace in the file or
+ * replaces the trace in the file. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -20,7 +20,7 @@ static int complain(const char *file, const char *why)
     return args_complain("sim", *file ? file : "\"\"", why);
 }
 
-/* Returns the whole text file, which the caller frees; or NULL with an exit status after a
+/* Returns the content of a text file, which the caller frees, or NULL with an exit status after a
  * complaint. */
 static char *read_file(const char *file, int *status)
 {
@@ -89,9 +89,11 @@ static void print_line(char mark, const struct lines *l, size_t i)
     fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
 }
 
-#define MAX_DIFF 4000 /* lines of each side, without equal lines at the beginning and the end */
+/* the most lines on each side, not counting equal lines at the beginning and at the end */
+#define MAX_DIFF 4000
 
-/* common[i][j] is the length of the longest common subsequence of a from i on and b from j on. */
+/* common[i][j] is the length of the longest common subsequence of the lines a[i], a[i + 1] ... and
+ * b[j], b[j + 1] ... */
 static void print_middle(const struct lines *a, size_t i, size_t a_end, const struct lines *b,
                          size_t j, size_t b_end)
 {
@@ -140,8 +142,8 @@ static void print_diff(const struct lines *a, const struct lines *b)
         fprintf(stderr, "  ... (further differences are not shown)\n");
 }
 
-/* Returns true, and prints the difference, if the traces differ. Ignores line endings, and whether
- * the last line has one. */
+/* Returns true, and prints the difference, if the traces differ. The kind of line endings, and a
+ * missing newline at the end, are ignored. */
 static bool differs(const struct request *r, const char *expected, const char *told)
 {
     struct lines a = {0}, b = {0};
@@ -161,8 +163,9 @@ static bool differs(const struct request *r, const char *expected, const char *t
 
 /* ---- rewriting ---- */
 
-/* Writes a new file beside the old one and then replaces it, so that the old file stays complete
- * until the new one is complete. A symbolic link is kept, and its target is replaced. */
+/* Writes a new file in the same folder, which then replaces the old file. The old file therefore
+ * stays unchanged until the new one is complete. A symbolic link stays, and the file to which it
+ * points is replaced. */
 static int rewrite(const char *link, const char *text, size_t script, const char *told)
 {
     char name[PATH_MAX + 8], file[PATH_MAX];
@@ -188,8 +191,8 @@ static int rewrite(const char *link, const char *text, size_t script, const char
     return EXIT_IO;
 }
 
-/* Keeps the part of the file up to the ---- line, which is added if it is missing, and writes the
- * trace after it. */
+/* Keeps the file up to the ---- line, and writes the trace after that line. If the line is missing,
+ * it is added. */
 static int write_expectation(const struct request *r, const struct scenario *s, const char *text,
                              const char *told)
 {
@@ -229,7 +232,7 @@ static int judge(const struct request *r, const struct scenario *s, const struct
     return status;
 }
 
-/* Complains about a line of the scenario; 0: about the whole file. */
+/* Complains about a line of the scenario, or about the whole file if `line` is 0. */
 static int complain_at(const char *file, unsigned line, const struct text *complaint)
 {
     char where[PATH_MAX + 16];
@@ -246,8 +249,8 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Plays the scenario a second time and prints its trace. The first time is silent, so that a
- * scenario that fails half-way prints only the complaint. */
+/* Plays the scenario a second time and prints its trace. The first time prints nothing, so that a
+ * scenario that fails halfway prints only the complaint. */
 static int tell(const struct request *r, const struct scenario *s, struct play *p)
 {
     struct text complaint;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SECOND 1000                      /* ticks: in a storm a tick is a millisecond */
-#define SEED   (UINT64_C(3600) * SECOND) /* how long the storms of one seed last */
+#define SECOND 1000                      /* in ticks; a tick of a storm is a millisecond */
+#define SEED   (UINT64_C(3600) * SECOND) /* the duration of the storms of one seed */
 
 static volatile int stop;
 
@@ -60,7 +60,7 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
     json_decref(object);
 }
 
-/* Prints counts such as "crash 3, cut 4", on lines of at most 80 columns. */
+/* Prints the counts of faults, such as "crash 3, cut 4", on lines of at most 80 columns. */
 static void print_counts(const struct storm_report *s)
 {
     unsigned column = (unsigned)printf("faults:");
@@ -165,7 +165,7 @@ static bool save(const char *file, const char *script, enum property property)
     return saved;
 }
 
-/* Simulates the seed again, records its steps, and saves those that the violation needs. */
+/* Simulates the seed again, records its steps, and saves the steps that the violation needs. */
 static bool save_violation(const struct request *r, const struct elect_config *c,
                            const struct storm_violation *v, struct play *p, const char *file)
 {
@@ -204,7 +204,7 @@ int sim_storm(const struct request *r, struct play *p)
 {
     struct storm_report report = {0};
     struct elect_config c;
-    struct text complaint; /* ignored: the settings were checked */
+    struct text complaint; /* ignored, because the settings have been checked */
     uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
     uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
     FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;

@@ -1,4 +1,5 @@
-/* The verbs that query a daemon: is-leader, leader, status, members, history and watch. */
+/* Implements the verbs that query a daemon: is-leader, leader, status, members, history and
+ * watch. */
 #include "../base/clock.h"
 #include "../base/json.h"
 #include "../daemon/log_line.h"
@@ -32,12 +33,11 @@ int cmd_is_leader(int argc, char **argv)
         return ~status;
     int64_t asked = boottime_now();
     json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
+    /* If the group does not exist, EXIT_NO would wrongly mean that the member does not lead. */
     if (o == NULL)
-        return status == EXIT_NO
-                   ? EXIT_USAGE
-                   : status; /* no such group: EXIT_NO would mean that the member does not lead */
-    /* The time left counts from before the request, so that an answer is not used after it has
-     * expired, for example because this process was stopped. */
+        return status == EXIT_NO ? EXIT_USAGE : status;
+    /* The remaining time counts from the time before the request. An answer that has expired, for
+     * example because this process was stopped, is therefore never used. */
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
@@ -180,8 +180,8 @@ static json_t *history(const struct asked_for *a, int *status)
     return all;
 }
 
-/* Returns the entries of the flight recorder, which it requests page by page; or NULL with an exit
- * status after a complaint. */
+/* Requests the entries of the flight recorder page by page, and returns them. Returns NULL with an
+ * exit status after a complaint. */
 static json_t *messages(const struct asked_for *a, json_int_t seconds, int *status)
 {
     json_t *all = json_array();

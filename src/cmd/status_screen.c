@@ -1,5 +1,5 @@
-/* Prints a status for an operator who has little time: the first line names the leader, and the
- * next ones help to judge whether it will stay. */
+/* Prints a status that an operator can read quickly. The first line names the leader, and the next
+ * lines show whether the leader is likely to stay in office. */
 #include "status_screen.h"
 
 #include "../base/clock.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define SECOND     1000000
-#define NAME_WIDTH 16 /* of names in the table; a longer name has a line of its own */
+#define NAME_WIDTH 16 /* the column of names in the table; a longer name gets a separate line */
 
 /* ---- times ---- */
 
@@ -32,7 +32,7 @@ static void add_duration(struct text *t, double seconds)
     text_add(t, text);
 }
 
-/* Adds a date, and how long ago it was by the clock of this machine. */
+/* Adds a date, and the time since then by the clock of this machine. */
 static void add_since(struct text *t, const char *date)
 {
     struct tm tm = {0};
@@ -151,7 +151,7 @@ static void add_run(struct text *t, const json_t *work)
     text_add(t, text);
 }
 
-/* Prints the work of the leader, which is another member, as the leader last reported it. */
+/* Prints the work of a leader that is another member, according to that leader's latest report. */
 static void print_leader_work(const json_t *group)
 {
     const json_t *work = json_object_get(group, "leader_work");
@@ -248,7 +248,8 @@ static const char *vote_of(const json_t *groups, const char *name)
     return votes == 0 ? "no" : votes == json_array_size(groups) ? "yes" : "some";
 }
 
-/* Returns what the member is in the group; empty if several groups are shown. */
+/* Returns "leader", "aside" or "heir" if the member is one of these, and otherwise "". Returns ""
+ * if several groups are shown. */
 static const char *part_of(const json_t *groups, const char *name)
 {
     const json_t *group = json_array_get(groups, 0);

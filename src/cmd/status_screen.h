@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* Prints one line for a group: its leader, since when, and what is wrong. */
+/* Prints one line for a group: its leader, the time since the leader took office, and problems. */
 void status_print_group(const json_t *group);
 /* Prints a table of the members, with their addresses. */
 void status_print_members(const json_t *status);

@@ -1,4 +1,4 @@
-/* Prints the trace of an election, as text or as lines of JSON. */
+/* Prints the trace of an election as text or as lines of JSON. */
 #include "sim.h"
 
 #include "../base/access.h"

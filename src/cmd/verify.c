@@ -303,7 +303,7 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     return false;
 }
 
-/* Notes options that cannot be used with, or without, a mandate. */
+/* Records a given option that is allowed only with a mandate or only without one. */
 static void note(struct asked *a, enum option option)
 {
     static const enum option textbook[] = {
@@ -321,8 +321,8 @@ static void note(struct asked *a, enum option option)
         a->mandate = mandate[i] == option ? names[option] : a->mandate;
 }
 
-/* Returns EXIT_FINE, or an exit status after a complaint; -1: print the help; -2: print the
- * properties. */
+/* Returns EXIT_FINE, an exit status after a complaint, -1 if the help must be printed, or -2 if the
+ * properties must be printed. */
 static int parse(struct asked *a, int argc, char **argv)
 {
     struct args args = {.verb = "verify", .argc = argc, .at = 1, .argv = argv};
@@ -405,9 +405,9 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
 
 #define AT_REST (1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK)
 
-/* Returns the properties that the algorithm claims under these assumptions. The algorithm does not
- * claim to replace an initial leader that all processes follow, although that leader is not the
- * highest process. */
+/* Returns the properties that the algorithm claims under these assumptions. The algorithm need not
+ * replace an initial leader that all processes follow. If this leader is not the highest process,
+ * highest-wins is not claimed. */
 static uint32_t claims(const struct question *q)
 {
     elect_set up = elect_everyone(&q->config) & ~q->down;
@@ -416,7 +416,7 @@ static uint32_t claims(const struct question *q)
         at_rest &= ~(1u << PROPERTY_HIGHEST_WINS);
     if (q->reduce)
         return at_rest;
-    if (q->any_timeouts) /* a timer may expire again and again, without end */
+    if (q->any_timeouts) /* a timer may expire again and again forever */
         return 1u << PROPERTY_NO_STUCK | 1u << PROPERTY_EVENTUALLY;
     return at_rest | 1u << PROPERTY_EVENTUALLY | 1u << PROPERTY_TERMINATION;
 }
@@ -571,8 +571,8 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
            (unsigned long long)o->steps);
 }
 
-/* Returns the script of the counterexample, and its trace in `story`; NULL after a complaint if it
- * cannot be replayed. */
+/* Returns the script of the counterexample, and stores its trace in `story`. Returns NULL after a
+ * complaint if the script cannot be replayed. */
 static char *tell_counterexample(struct space *s, const struct outcome_of_exploration *o,
                                  char **story)
 {

@@ -11,7 +11,7 @@ struct asked {
     struct setup setup;
     struct exploration exploration;
     bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
-    /* an option that was given and is only for elections without a mandate, or only with one */
+    /* a given option that is allowed only without a mandate, and one that needs a mandate */
     const char *textbook, *mandate;
     struct numbers begin, crashing;
     uint64_t budget[6]; /* the values of OPTION_CRASHES to OPTION_JOINS */

@@ -1,4 +1,5 @@
-/* elect verify --mandate majority: its settings, its question and its report. */
+/* elect verify --mandate majority: sets the defaults, states the question to verify, and prints a
+ * report. */
 #include "verify.h"
 
 #include <string.h>
@@ -7,8 +8,8 @@
     (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS | 1u << PROPERTY_RELEASED_LAST)
 #define IN_BOUND (1u << PROPERTY_ONE_LEADER | 1u << PROPERTY_RISING_TOKENS)
 
-/* The smallest lease for clocks of which one may run twice as fast as another. A clock advances by
- * a quarter of the lease or by half of it. */
+/* The smallest values for which one clock may run twice as fast as another. In each tick, a slow
+ * clock advances by a quarter of the lease, and a fast clock by half of it. */
 #define LEASE   "20"
 #define RENEWAL "3"
 #define DRIFT   "0.333333"
@@ -23,7 +24,7 @@ static bool refuse(struct text *t, const char *option, const char *why)
 
 void verify_mandate_settings(struct setup *s)
 {
-    struct text ignored; /* these values are valid */
+    struct text ignored; /* the complaint is not needed, because these values are valid */
     text_clear(&ignored);
     setup_set(s, SETTING_LEASE, LEASE, &ignored);
     setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);
@@ -47,7 +48,7 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
             "time: leave it out");
     if (q->config.n > 8)
         return refuse(complaint, "too many processes", ": use at most 8 with a mandate");
-    if (q->max_term == 0) /* no --terms */
+    if (q->max_term == 0) /* --terms was not given */
         q->max_term = q->clocks == CLOCKS_ANY ? 2 : 1;
     if (!a->properties_given)
         *properties = claimed;
@@ -61,8 +62,8 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
         return refuse(complaint, "--rounds",
                       " needs --clocks bounded: with --clocks any a second "
                       "round has the same effects as the first");
-    q->reorder = true;        /* the mailboxes are sets */
-    q->config.stable = false; /* any process may win, whether or not others are up */
+    q->reorder = true;        /* mailboxes are sets, without an order */
+    q->config.stable = false; /* any process may win an election at any time */
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;
     q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;
