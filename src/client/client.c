@@ -1,5 +1,6 @@
-/* libelect-client: asks the daemon of this machine whether its member leads, and until when. It is
- * a single file, so that a program can be compiled with it; see elect-client.h and talk.h. */
+/* libelect-client asks the daemon on this machine whether its member leads, and until when. The
+ * library is a single file, so that a program can include it in its build; see elect-client.h and
+ * talk.h. */
 #include "../base/clock.h"
 #include "elect-client.h"
 #include "talk.h"
@@ -22,28 +23,28 @@
 #define ELECT_RUN_FOLDER "/run/elect"
 #endif
 
-/* Microseconds. */
+/* All these times are in microseconds. */
 #define SECOND  INT64_C(1000000)
-#define RETRY   (SECOND / 5) /* between two attempts to find the daemon */
-#define SILENCE SECOND       /* after which a question is repeated */
-#define AGAIN   5000         /* between two attempts to connect */
-#define SOONEST 1000         /* between two questions that the descriptor asks for */
+#define RETRY   (SECOND / 5) /* pause between two attempts to find the daemon */
+#define SILENCE SECOND       /* a question is repeated if there is no answer for this long */
+#define AGAIN   5000         /* pause between two attempts to connect */
+#define SOONEST 1000         /* shortest time until the descriptor asks for another question */
 #define NEVER   0            /* a timer that is not set */
 
-#define MANY 256 /* packets that a call reads if it must not wait */
+#define MANY 256 /* the most packets that a call without waiting reads */
 
 _Static_assert(TALK_NAME == ELECT_CLIENT_NAME, "names fit");
 
 struct elect_client {
     struct sockaddr_un at;
     char group[ELECT_CLIENT_NAME];
-    int fd;         /* the connection; -1: there is none */
+    int fd;         /* the connection; -1: not connected */
     int watch;      /* an epoll of the connection and the timer, which the caller polls */
-    int timer;      /* rings when it is time to ask */
+    int timer;      /* expires when the next question is due */
     bool asked;     /* the question of `stamp` is not answered yet */
     bool resigning; /* a resignation is not answered yet */
     int64_t stamp;  /* the stamp of the latest question */
-    int64_t span;   /* the longest promise that is wanted; 0: any */
+    int64_t span;   /* the longest promise that the caller wants; 0: no limit */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -71,7 +72,7 @@ static enum elect_client_error fail_plainly(struct elect_client *c, enum elect_c
     return fail(c, error, elect_client_text(error));
 }
 
-/* Sets the complaint from errno, after a call on a socket. */
+/* Sets the complaint from errno after a failed call on a socket. */
 static enum elect_client_error fail_by_errno(struct elect_client *c)
 {
     switch (errno) {
@@ -112,8 +113,8 @@ static int64_t end_of(int64_t patience)
     return patience < INT64_MAX - begin ? begin + patience : INT64_MAX;
 }
 
-/* Returns false, without waiting, if the time is over. If it returns true, the socket need not be
- * ready. */
+/* Waits until the socket is ready. Returns false at once if `end` has passed. The socket may not be
+ * ready even if the function returns true. */
 static bool wait_for(const struct elect_client *c, short events, int64_t end)
 {
     struct pollfd poll = {.fd = c->fd, .events = events};
@@ -125,7 +126,7 @@ static bool wait_for(const struct elect_client *c, short events, int64_t end)
     return true;
 }
 
-/* Makes the descriptor readable at that time, or immediately if that time has passed. */
+/* Makes the descriptor readable at the time `when`, or immediately if that time has passed. */
 static void wake_at(struct elect_client *c, int64_t when)
 {
     struct itimerspec spec = {.it_value = timespec_of(when)};
@@ -138,16 +139,16 @@ static void hang_up(struct elect_client *c)
 {
     if (c->fd < 0)
         return;
-    /* close() does not suffice: while a forked child has a copy, the epoll would report it for
-     * good */
+    /* close() alone is not enough. If a forked child has a copy of the socket, epoll would report
+     * the socket forever. */
     epoll_ctl(c->watch, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
     c->asked = c->resigning = false;
 }
 
-/* Connects. While too many clients wait for the daemon, the kernel accepts no more, and poll()
- * cannot wait until it does. */
+/* Connects to the daemon. If too many clients are waiting, connect fails with EAGAIN. poll() cannot
+ * wait for this, so the function tries again after a pause. */
 static int connect_by(const struct elect_client *c, int64_t end)
 {
     const struct timespec pause = timespec_of(AGAIN);
@@ -172,9 +173,9 @@ static enum elect_client_error reach(struct elect_client *c, int64_t end)
     return error;
 }
 
-/* Sends a question. The stamp is read before each attempt, because the answer counts from there. No
- * two questions have the same stamp, so that a void answer cannot pass for the answer to the next
- * question. */
+/* Sends a question. The answer counts from the stamp, so the stamp is taken before each attempt. No
+ * two questions have the same stamp, so that an outdated answer is never mistaken for the answer to
+ * a later question. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
@@ -200,7 +201,8 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     return error;
 }
 
-/* Like say(), but connects once more if the daemon has been restarted since the latest call. */
+/* Works like say(), but connects once more if the daemon has been restarted since the previous
+ * call. */
 static enum elect_client_error say_again(struct elect_client *c, enum talk_word word, int64_t end)
 {
     bool known = c->fd >= 0;
@@ -210,8 +212,8 @@ static enum elect_client_error say_again(struct elect_client *c, enum talk_word 
 
 /* ---- hearing the daemon ---- */
 
-/* Returns true if the text ends in NUL and has no control characters, which a terminal or a log
- * would obey. */
+/* Returns true if the text ends in NUL and contains no control characters, which could affect a
+ * terminal or a log. */
 static bool is_text(const char *s, size_t room)
 {
     for (size_t i = 0; i < room; i++) {
@@ -256,9 +258,9 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     return error;
 }
 
-/* Returns false if no daemon would give this answer. Caps the time that is left at the lease,
- * because more can be left if the lease was shortened a moment ago. The time can be negative if the
- * office ended while the daemon was answering. */
+/* Converts an answer. Returns false if a correct daemon would never send it. The remaining time is
+ * limited to the lease, because it can be longer if the lease was shortened a moment ago. The
+ * remaining time can be negative if the office ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
@@ -278,7 +280,8 @@ static bool understand(const struct elect_client *c, const struct talk *t,
 
 /* ---- asking ---- */
 
-/* Returns when to ask again: as often as the daemon renews its own office. */
+/* Returns when the next question is due. The client asks as often as the daemon renews its
+ * office. */
 static int64_t next_question(const struct talk *told, const struct elect_client_answer *a)
 {
     int64_t half = (a->deadline - told->stamp) / 2;
@@ -286,9 +289,9 @@ static int64_t next_question(const struct talk *told, const struct elect_client_
     return told->stamp + (pause > SOONEST ? pause : SOONEST);
 }
 
-/* Asks, with one question under way at a time, whose answer may come in a later call. A promise
- * that still holds is valid even then; "no" is out of date by then, so the question is repeated if
- * there is time. */
+/* Asks the daemon, with at most one unanswered question at a time. An answer may arrive during a
+ * later call. If this answer is a promise that still holds, it is valid. If it is "no", it may be
+ * outdated, so the question is repeated if the call may wait. */
 static enum elect_client_error converse(struct elect_client *c, int64_t end, bool waits,
                                         struct talk *t, struct elect_client_answer *a)
 {
@@ -305,7 +308,7 @@ static enum elect_client_error converse(struct elect_client *c, int64_t end, boo
         if (error == ELECT_CLIENT_LATE && boottime_now() < end && c->asked)
             continue;
         if (error == ELECT_CLIENT_NO_DAEMON && !fresh)
-            continue; /* the daemon that was asked is gone, but there may be another one */
+            continue; /* the old connection is closed, but the daemon may have been restarted */
         if (error != ELECT_CLIENT_FINE)
             return error;
         if (t->word == TALK_REFUSED && !c->resigning) {
@@ -342,7 +345,8 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
     return error;
 }
 
-/* Drops an answer that comes in the meantime; the descriptor then tells the caller to ask. */
+/* Answers to questions that arrive during this call are dropped. The descriptor then tells the
+ * caller to ask again. */
 enum elect_client_error elect_client_resign(struct elect_client *c, int64_t patience)
 {
     struct talk t;
@@ -373,7 +377,7 @@ void elect_client_stopped(struct elect_client *c)
 {
     if (c->asked)
         wake_at(c, boottime_now());
-    c->asked = false; /* the answer to an earlier question is void, too */
+    c->asked = false; /* an answer to an earlier question is no longer valid */
     if (c->fd >= 0)
         say(c, TALK_EMPTY, boottime_now());
 }
@@ -382,7 +386,7 @@ int elect_client_fd(const struct elect_client *c) { return c->watch; }
 
 /* ---- opening ---- */
 
-/* Finds member-N.run in ELECT_RUN_FOLDER, if there is exactly one such file. */
+/* Finds the socket member-N.run in ELECT_RUN_FOLDER, if there is exactly one. */
 static enum elect_client_error find_socket(char *path, size_t room)
 {
     enum elect_client_error error = ELECT_CLIENT_NO_DAEMON;
@@ -410,7 +414,8 @@ static enum elect_client_error find_socket(char *path, size_t room)
     return error;
 }
 
-/* Sets the path to `socket`; a path of member-N.status stands for member-N.run beside it. */
+/* Sets the path to `socket`. If this is the path of a status socket (member-N.status), uses
+ * member-N.run in the same folder instead. */
 static bool set_path(struct sockaddr_un *at, const char *socket)
 {
     static const char status[] = ".status";

@@ -1,38 +1,42 @@
 /*
- * The protocol of a member's run socket (member-N.run). Over it, the daemon learns what works under
- * its mandate, and says until when that work may go on. Each packet is one `struct talk` (AF_UNIX,
- * SOCK_SEQPACKET; both ends are on one machine).
+ * The protocol of a member's run socket (member-N.run). Runs and clients use it to register their
+ * work with the daemon, and the daemon uses it to tell them until when the work may continue. Each
+ * packet is one `struct talk`. The socket is of the type AF_UNIX and SOCK_SEQPACKET, so both ends
+ * are on one machine.
  *
  *     elect run                                   daemon
  *     HOLD group                             ->
- *                                            <-   REFUSED why; or NO, if the run would have to wait
- *                                                 but asked not to (NOW)
+ *                                            <-   REFUSED why; or NO, if the run used NOW and
+ *                                                 would have to wait
  *                                            <-   WAIT + a descriptor, see below
  *                                            <-   GO term: it leads, and the guardian knows the run
  *     ASK stamp                              ->        (every renewal; first before work starts)
  *                                            <-   TOLD stamp, left, term
- *                                            <-   STOP why: a hand-over; LOST why: the end
- *     HEALTH [why]                           ->        while it waits: its health check passes, or
- *                                                      fails (UNHEALTHY)
- *     EMPTY [why]                            ->        all its work has ended; HOLD may follow,
- *                                                      with a new descriptor. YIELDS: the member
- *                                                      hands leadership over
+ *                                            <-   STOP why: the work must end for a hand-over;
+ *                                                 LOST why: the mandate has been lost
+ *     HEALTH [why]                           ->        while the run waits: its health check
+ *                                                      passes, or fails (UNHEALTHY)
+ *     EMPTY [why]                            ->        all work of the run has ended; HOLD may
+ *                                                      follow, with a new descriptor. YIELDS: the
+ *                                                      member hands leadership over
  *
  *     a client
- *     LEASE group, stamp, left               ->        asks for at most that time; 0: for any
- *                                            <-   TOLD stamp, left, term; left 0: it does not lead
+ *     LEASE group, stamp, left               ->        asks for a promise of at most `left`; 0:
+ *                                                      no limit
+ *                                            <-   TOLD stamp, left, term; left 0: the member does
+ *                                                 not lead
  *                                            <-   NEWS group: something has changed, ask again
  *     RESIGN group                           ->
  *                                            <-   DONE, or REFUSED why
- *     EMPTY                                  ->        every earlier answer is void
+ *     EMPTY                                  ->        the client no longer uses any answer
  *
- * The stamp is the asker's CLOCK_BOOTTIME just before it asks, and comes back unchanged, so that
- * the promise ends at stamp + left by that clock. The time at which an answer arrives means
- * nothing.
+ * The stamp is the sender's CLOCK_BOOTTIME just before the question, and the answer contains the
+ * same stamp. The promise ends at stamp + left by that clock. The time at which an answer arrives
+ * does not matter.
  *
  * WAIT carries one end of a socket pair (SOCK_SEQPACKET); the guardian has the other end. When all
- * work has ended, or will never begin, TALK_IS_EMPTY is sent on this channel, even if the daemon is
- * dead by then. If the channel closes without that byte, some work may have survived.
+ * work has ended, or if it will never begin, the run sends TALK_IS_EMPTY on this channel, even if
+ * the daemon has ended. If the channel closes without that byte, some work may still be running.
  */
 #ifndef ELECT_CLIENT_TALK_H
 #define ELECT_CLIENT_TALK_H
@@ -44,7 +48,7 @@
 #define TALK_WHY      160
 #define TALK_IS_EMPTY 'E'
 
-/* name, whether the daemon sends it */
+/* the name of each word, and whether the daemon sends it */
 #define TALK_WORDS(X)                                                                              \
     X(HOLD, 0)                                                                                     \
     X(ASK, 0)                                                                                      \
@@ -71,11 +75,11 @@ enum talk_word {
 
 /* NOW        HOLD: answer NO instead of waiting
  * LOOSE      HOLD: work that loses its mandate is not killed, so that its end cannot be announced
- *           (--on-lose signal, freeze)
- * CGROUP     HOLD: the work is in a control group of its own, which is killed as one
- * NAMESPACE  HOLD: the work is in a process namespace of its own, which is killed as one
- * YIELDS     HOLD: the member hands leadership over if this run dies; EMPTY: it does so now
- * FAILED     EMPTY: the work failed; `why` says how
+ *            (--on-lose signal, freeze)
+ * CGROUP     HOLD: the work has its own control group, which can be killed at once
+ * NAMESPACE  HOLD: the work has its own process namespace, which can be killed at once
+ * YIELDS     HOLD: the member hands leadership over if this run ends; EMPTY: it does so now
+ * FAILED     EMPTY: the work failed; `why` contains the reason
  * UNHEALTHY  HOLD: the health check has not passed yet; HEALTH: the health check fails
  * RESTARTS   ASK: the command has failed and will be started again */
 enum {
@@ -97,7 +101,7 @@ struct talk {
     uint8_t unused[2];
     int64_t stamp, left; /* microseconds */
     uint64_t term;       /* the fencing token */
-    uint32_t lease;      /* WAIT, GO, TOLD: D_L, the length of an office unless it is renewed */
+    uint32_t lease;      /* WAIT, GO, TOLD: D_L, the length of an office without a renewal */
     uint32_t renewal;    /* WAIT, GO, TOLD: R, the renewal; both in microseconds */
     uint32_t pid;        /* ASK: the process id of the command; 0 if unknown */
     uint32_t unused_too;

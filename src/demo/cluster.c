@@ -23,8 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORDER_SECONDS 60 /* for the supervisor to carry out an order on a busy machine */
-#define END_SECONDS   5  /* for the supervisor to end; after that, this process cleans up */
+#define ORDER_SECONDS 60 /* time limit for an order, which is long enough for a busy machine */
+/* time limit for the end of the supervisor; then this process cleans up itself */
+#define END_SECONDS 5
 
 const char *cluster_mandate(const struct cluster *g)
 {
@@ -49,9 +50,9 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Binds the sockets of the supervisor, which each member sees in place of the others, and chooses
- * the addresses of the members. The members are on random loopback addresses, so that no other
- * process gets their ports by chance, neither before a member starts nor while it is dead. */
+/* Binds the sockets of the supervisor, and chooses the addresses of the members. Each member sends
+ * to a socket of the supervisor instead of another member. The members use random loopback
+ * addresses, so that no other process takes their ports while a member is down. */
 static bool make_network(struct cluster *g, struct text *complaint)
 {
     bool fine = true;
@@ -64,7 +65,7 @@ static bool make_network(struct cluster *g, struct text *complaint)
             fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
         fine = fine && bind_at(host, &g->place[i], &probe);
         if (probe >= 0)
-            close(probe); /* the daemon binds it soon */
+            close(probe); /* frees the address for the daemon, which will bind it */
     }
     return fine || text_complain(complaint, "127.0.0.1", strerror(errno), ": no sockets");
 }
@@ -94,7 +95,7 @@ static bool write_config(const struct cluster *g, unsigned me, const char *clust
     return fclose(out) == 0 || text_complain(complaint, path, strerror(errno), "");
 }
 
-/* Keeps the state files that exist. */
+/* State files that exist already are kept. */
 bool cluster_configure(struct cluster *g, struct text *complaint)
 {
     char hex[2 * ELECT_UV_CLUSTER + 1];
@@ -156,10 +157,11 @@ static bool fork_supervisor(struct cluster *g, struct text *complaint)
 bool cluster_begin(struct cluster *g, struct text *complaint)
 {
     g->lock = g->channel = -1;
-    signal(SIGCHLD, SIG_DFL); /* an ignored SIGCHLD would hide the end of children */
+    /* with SIGCHLD ignored, waitpid could not report the end of children */
+    signal(SIGCHLD, SIG_DFL);
     if (sodium_init() < 0)
         return text_complain(complaint, "demo", "no memory", "");
-    tree_adopt(); /* adopts the daemons if the supervisor is killed */
+    tree_adopt(); /* if the supervisor is killed, its daemons become children of this process */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);
     if (g->lock < 0)
@@ -168,7 +170,7 @@ bool cluster_begin(struct cluster *g, struct text *complaint)
     for (unsigned i = 0; i < g->members && fine; i++)
         for (unsigned j = 0; j < g->members; j++)
             if (i != j)
-                close(g->relay[i][j]); /* only the supervisor uses them */
+                close(g->relay[i][j]); /* only the supervisor uses these sockets */
     if (fine && make_files(g, complaint))
         return true;
     cluster_end(g);
@@ -184,11 +186,12 @@ bool cluster_order(struct cluster *g, enum order order, unsigned member)
     ssize_t got;
     do
         got = recv(g->channel, &done, 1, 0);
-    while (got < 0 && errno == EINTR); /* after SIGCONT or a freeze */
+    while (got < 0 && errno == EINTR); /* SIGCONT or a freezer has interrupted recv */
     return got == 1;
 }
 
-/* Waits for the supervisor, which cleans up and ends. Returns false if it had to be killed. */
+/* Waits until the supervisor has cleaned up and ended. Returns false if the supervisor had to be
+ * killed. */
 static bool supervisor_has_cleaned_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -197,7 +200,7 @@ static bool supervisor_has_cleaned_up(const struct cluster *g)
     pid_t ended = 0;
     while (g->supervisor > 0 && (ended = waitpid(g->supervisor, &status, WNOHANG)) == 0) {
         if (boottime_now() > until)
-            kill(g->supervisor, SIGKILL); /* the kernel kills the daemons */
+            kill(g->supervisor, SIGKILL); /* the kernel then kills the daemons, too */
         nanosleep(&moment, NULL);
     }
     return g->supervisor > 0 && ended == g->supervisor && status == 0;

@@ -11,9 +11,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define TICK              100000 /* microseconds between two drawings and rounds of requests */
+/* microseconds between two redraws, and between two rounds of requests to the members */
+#define TICK              100000
 #define COLUMNS_OF_A_HINT 80
-#define OTHERS            2 /* descriptors besides those of the monitor, and the keyboard */
+#define OTHERS            2 /* descriptors other than the terminal and those of the monitor */
 
 /* ---- start and end ---- */
 
@@ -117,7 +118,7 @@ static void next_algorithm(struct demo *d)
 
 /* ---- a turn ---- */
 
-/* Handles ^Z: stops this process, but not the daemons. */
+/* Handles ^Z by stopping this process. The daemons continue. */
 static void suspend(struct demo *d)
 {
     sigset_t only;
@@ -126,7 +127,8 @@ static void suspend(struct demo *d)
     if (d->cluster.terminal >= 0)
         screen_leave(&d->cluster);
     raise(SIGTSTP);
-    /* Unblocking the signal stops this process, unless it is in an orphaned process group. */
+    /* As soon as the signal is unblocked, it stops this process, unless the process group is
+     * orphaned. */
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     sigprocmask(SIG_BLOCK, &only, NULL);
     if (d->cluster.terminal >= 0)
@@ -146,7 +148,7 @@ static void take_signal(struct demo *d)
     }
 }
 
-/* Chooses the leader, unless the user has chosen a process. */
+/* Chooses the leader for the next orders, unless the user has chosen a process. */
 static void choose_leader(struct demo *d)
 {
     unsigned leader[CLUSTER_MEMBERS];
@@ -184,7 +186,7 @@ static void press(struct demo *d, char key)
     if (key == '?')
         d->help = d->help < screen_help_pages(&d->cluster) ? d->help + 1 : 0;
     else if (d->help != 0 && key != 'q')
-        key = ' '; /* the key only leaves the help */
+        key = ' '; /* the key only closes the help */
     if (key != '?')
         d->help = 0;
     if (d->changing && key != 'q')
@@ -217,7 +219,7 @@ static void take_keys(struct demo *d)
     if (got < 0 && errno != EAGAIN && errno != EINTR)
         d->ended = SIGHUP;
     for (ssize_t i = 0; i < got; i++)
-        if (keys[i] == '\x1b') /* an escape sequence, such as an arrow key: no key of the demo */
+        if (keys[i] == '\x1b') /* an escape sequence, such as an arrow key, has no meaning here */
             return;
         else
             press(d, keys[i]);
@@ -268,6 +270,6 @@ void demo_live(struct demo *d)
     while (demo_turn(d)) {
         if (d->next_algorithm)
             next_algorithm(d);
-        d->next_algorithm = false; /* ignores keys that were pressed in the meantime */
+        d->next_algorithm = false; /* ignores `a` keys that were pressed in the meantime */
     }
 }

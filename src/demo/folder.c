@@ -1,6 +1,6 @@
-/* Makes and removes temporary folders. Other users can write to /tmp and put links there, so a
- * folder is emptied from descriptor to descriptor: no path is looked up twice, and no link is
- * followed. */
+/* Makes and removes temporary folders. Other users can write to /tmp and put links there. To be
+ * safe, the code that removes a folder opens each subfolder through the descriptor of its parent.
+ * It never looks up a path twice and never follows a link. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX  "elect-demo-"
-#define LONGEST 48 /* of the parent folder's path: the path of a socket must be short */
+#define PREFIX "elect-demo-"
+/* limit for the path of the parent folder, because the path of a socket must be short */
+#define LONGEST 48
 #define DEPTH   4
 #define LOCK    "lock"
 #define TRIES   100
@@ -30,14 +31,14 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Returns true if the folder belongs to this user, and no other user could put files into it. */
+/* Returns true if the folder belongs to this user and no other user can put files into it. */
 static bool is_ours(int folder)
 {
     struct stat is;
     return fstat(folder, &is) == 0 && is.st_uid == geteuid() && (is.st_mode & 0777) == 0700;
 }
 
-/* Removes what it can from the folder. Closes the descriptor. */
+/* Removes as many files from the folder as possible, and closes the descriptor. */
 static void empty(int folder, unsigned depth)
 {
     DIR *all = fdopendir(folder);
@@ -70,7 +71,8 @@ static void remove_from(int above, const char *name)
     int again = dup(folder);
     empty(folder, DEPTH);
     if (again >= 0) {
-        /* last: if this process is killed first, the next demonstration cleans up */
+        /* The lock is removed last. If this process is killed before that, the next demonstration
+         * cleans up. */
         unlinkat(again, LOCK, 0);
         close(again);
     }
@@ -89,8 +91,9 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Removes a folder if its lock is free, which means that its demonstration has ended. Also removes
- * an empty folder; a demonstration that was about to create its lock there makes another folder. */
+/* Removes a folder if its lock is free, which means that its demonstration has ended. An empty
+ * folder is removed, too. If another demonstration was about to create its lock there, that
+ * demonstration makes a new folder. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);
@@ -121,7 +124,8 @@ void folder_clean_up(void)
         close(above);
 }
 
-/* Returns the descriptor of the lock, or -1; errno is ENOENT if a cleanup removed the folder. */
+/* Creates the lock and returns its descriptor, or -1. errno is ENOENT if another demonstration has
+ * removed the folder. */
 static int lock_in(const char *path)
 {
     char name[LONGEST + 32];

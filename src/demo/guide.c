@@ -1,4 +1,4 @@
-/* The texts of the live demonstration: help, hints and the summary. */
+/* Contains the texts of the live demonstration: the help, the hints and the summary. */
 #include "guide.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ const char *const guide_help[] = {
 
 /* ---- hints ---- */
 
-/* Returns true, with the hint, if there is a fault that a key repairs. */
+/* Returns true and writes a hint if the user can repair a fault with a key. */
 static bool suggest_repair(const struct monitor *m, char *text, size_t room)
 {
     const struct cluster_page *page = m->cluster->page;
@@ -66,7 +66,8 @@ void guide_hint(const struct monitor *m, unsigned tried, char *text, size_t room
     };
     unsigned leader[CLUSTER_MEMBERS], leaders = monitor_leaders(m, leader);
     text[0] = '\0';
-    if (leaders == 0 || suggest_repair(m, text, room)) /* the user should watch the election */
+    /* without a leader there is no hint, so that the user watches the election */
+    if (leaders == 0 || suggest_repair(m, text, room))
         return;
     for (unsigned i = 0; i < sizeof hints / sizeof hints[0]; i++) {
         bool resigns = m->cluster->mandate != ELECT_NO_MANDATE || hints[i].key != TRIED_RESIGN;

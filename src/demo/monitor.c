@@ -1,5 +1,5 @@
-/* Asks each member for its status and its steps, without waiting for any of them, and merges the
- * answers into one chronicle. */
+/* Asks each member for its status and its steps, and merges the answers into one chronicle. The
+ * monitor never blocks while it waits for an answer. */
 #include "monitor.h"
 
 #include "../base/json.h"
@@ -16,8 +16,9 @@
 #define FIRST_ROOM 16384
 #define MOST_ROOM  (1 << 20)
 #define SECOND     1000000
-#define PATIENCE   SECOND /* for an answer; the answer to a watch has no end */
-#define TOGETHER   SECOND /* equal steps within this time share a line */
+/* time limit for an answer; a watch has no limit because its answer never ends */
+#define PATIENCE SECOND
+#define TOGETHER SECOND /* equal steps of several members within this time share a line */
 
 /* ---- conversations ---- */
 
@@ -62,7 +63,7 @@ void monitor_look(struct monitor *e)
             if (c->fd < 0 && runs && k != MONITOR_TELL)
                 call(e, i, (enum monitor_ask)k);
         }
-        if (!runs) /* after its next start the numbers begin at 0 */
+        if (!runs) /* after a restart, a member numbers its steps from 0 again */
             e->story_next[i] = 0;
     }
 }
@@ -87,8 +88,8 @@ static bool is_one_of(const char *rule, const char *const *rules, size_t count)
     return i < count;
 }
 
-/* Returns true if the two lines show the same step of different members. A candidacy and an office
- * have a line for each member. */
+/* Returns true if two lines can be merged, because they show the same step of different members.
+ * Steps of candidates and new leaders are never merged. */
 static bool is_same(const struct line *a, const struct line *b)
 {
     static const char *const alone[] = {"PREVOTES", "CONFIRMS", "CERTIFIED", "TAKES_OFFICE"};
@@ -97,7 +98,7 @@ static bool is_same(const struct line *a, const struct line *b)
            !is_one_of(a->rule, alone, sizeof alone / sizeof alone[0]);
 }
 
-/* Inserts a line in order of time, because members report at different times. */
+/* Inserts a line by its time, because members report their steps at different times. */
 static void add_line(struct monitor *e, const struct line *new)
 {
     for (unsigned k = e->lines; k-- > 0;)
@@ -212,7 +213,7 @@ static void take_story(struct monitor *e, unsigned member, const json_t *o)
     json_t *m;
     json_array_foreach(json_object_get(o, "messages"), i, m)
     {
-        /* Signs of life, and steps that change nothing. */
+        /* Steps that only show that a member is alive, or that change nothing. */
         static const char *const dull[] = {"GRANTS_AGAIN", "RENEWED",      "HEARD_LEADER",
                                            "OK_TOO_LATE",  "TERM_IS_OVER", "WAITS_ALREADY"};
         struct line l = {.at = field_integer(m, "at_us"), .member = member};
@@ -241,7 +242,7 @@ static void take_change(struct monitor *e, unsigned member, const json_t *o)
     const char *event = field_text(o, "event");
     if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
         e->seen[member].settled = field_integer(o, "at_us");
-    if (json_object_get(o, "state") != NULL) { /* the first line of a watch: the current state */
+    if (json_object_get(o, "state") != NULL) { /* the first line of a watch has the current state */
         if (!json_is_true(json_object_get(o, "leads")))
             close_office(e, member, boottime_now());
         else if (open_office_of(e, member) == NULL)
@@ -362,7 +363,8 @@ bool monitor_answers(const struct monitor *e, unsigned member)
            e->seen[member].at != 0 && boottime_now() - e->seen[member].at < PATIENCE;
 }
 
-/* An answer is valid until the lease is over; without a mandate, until the next answer is due. */
+/* A member counts as leader until its office ends. Without a mandate, it counts as leader until its
+ * next answer is overdue. */
 bool monitor_leads(const struct monitor *e, unsigned member)
 {
     return monitor_answers(e, member) && e->seen[member].leads &&
@@ -416,15 +418,16 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
     return first;
 }
 
-/* Returns when an office ended. The office of a process that is stopped ends with its lease, which
- * the process cannot report. */
+/* Returns when an office ended. A stopped process cannot report the end of its office, so its lease
+ * determines the end. */
 static int64_t end_of(const struct office *o, int64_t now)
 {
     int64_t end = o->until != 0 ? o->until : now;
     return o->lease > o->from && o->lease < end ? o->lease : end;
 }
 
-/* Returns the latest end of the offices that began before `time`; INT64_MIN: there is none. */
+/* Returns the latest end of all offices that began before `time`, or INT64_MIN if there are
+ * none. */
 static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
 {
     int64_t latest = INT64_MIN;

@@ -1,8 +1,8 @@
 /*
- * The monitor collects the reports of the members of the demonstration. It asks each member
- * periodically, over its status socket, and does not wait for a member that does not answer. It
- * merges the reports into one chronicle in order of time, because all members share the clock of
- * this machine.
+ * The monitor of the demonstration asks each member for reports at regular intervals, over the
+ * status socket of the member. A member that does not answer does not delay the others. All members
+ * use the clock of this machine, so the monitor can merge the reports into one chronicle in order
+ * of time.
  */
 #ifndef ELECT_DEMO_MONITOR_H
 #define ELECT_DEMO_MONITOR_H
@@ -26,25 +26,25 @@ struct conversation {
 
 /* The latest report of a member. */
 struct seen {
-    int64_t at;    /* when the member was asked; 0: never */
-    int64_t until; /* until when it leads, if its lease is not renewed */
+    int64_t at;    /* when the member was last asked; 0: it has not answered yet */
+    int64_t until; /* when its office ends, unless it is renewed */
     bool leads;
     unsigned leader; /* the leader that it follows; CLUSTER_MEMBERS: none */
     uint64_t term;
     char state[32];
     int64_t settled; /* when it last began to lead or to follow a leader */
-    int64_t told;    /* when it was last asked for steps and had no more */
+    int64_t told;    /* the latest request for steps after which the member had no further steps */
     uint64_t sent, taken;
     double sends, takes; /* packets per second */
-    int64_t counted;     /* when these rates were computed */
+    int64_t counted;     /* when `sends` and `takes` were computed */
 };
 
-/* A line of the chronicle. If several members take the same step for the same reason, they share a
- * line. */
+/* A line of the chronicle. Members that take the same step for the same reason share a line. */
 struct line {
     int64_t at;
-    unsigned member; /* the first with this step; CLUSTER_MEMBERS: an act of the user or script */
-    unsigned others; /* set of the other members with this step */
+    /* the first member with this step; CLUSTER_MEMBERS: an act of the user or script */
+    unsigned member;
+    unsigned others; /* the set of other members with this step */
     char rule[32], a[8], b[8];
     char text[MONITOR_TEXT];
 };
@@ -52,8 +52,8 @@ struct line {
 /* An office that a member held. */
 struct office {
     unsigned member;
-    int64_t from, until; /* until: 0 while it lasts */
-    int64_t lease;       /* the end of its lease as last reported; 0: none */
+    int64_t from, until; /* until: 0 while the office lasts */
+    int64_t lease;       /* the end of its lease according to the latest report; 0: no lease */
 };
 
 struct monitor {
@@ -62,7 +62,7 @@ struct monitor {
     struct seen seen[CLUSTER_MEMBERS];
     int64_t story_next[CLUSTER_MEMBERS];
     unsigned lines, offices;
-    uint64_t opened; /* the number of all offices, even of those that are not kept */
+    uint64_t opened; /* the number of all offices, including those that are no longer stored */
     struct line line[MONITOR_LINES];
     struct office office[MONITOR_OFFICES];
 };
@@ -70,9 +70,9 @@ struct monitor {
 void monitor_begin(struct monitor *e, const struct cluster *g);
 void monitor_end(struct monitor *e);
 
-/* Asks all members that are not being asked already. */
+/* Sends a request to every member that has no unanswered request. */
 void monitor_look(struct monitor *e);
-/* Adds the descriptors to wait for. Returns how many. */
+/* Adds the descriptors to wait for, and returns their number. */
 unsigned monitor_poll(const struct monitor *e, struct pollfd *fd);
 /* Reads the answers that have arrived. */
 void monitor_take(struct monitor *e);
@@ -81,30 +81,31 @@ void monitor_take(struct monitor *e);
 void monitor_resign(struct monitor *e, unsigned member);
 /* Adds an act of the user or the script to the chronicle. */
 void monitor_note(struct monitor *e, int64_t at, const char *text);
-/* Notes that the member was killed, which ends its office. */
+/* Records that the member was killed, which ends its office. */
 void monitor_killed(struct monitor *e, unsigned member, int64_t at);
 
-/* Writes the text of a line, with the other members that took the step. */
+/* Writes the text of a line, including the other members that took the step. */
 void monitor_line(const struct line *l, char *text, size_t room);
 
 /* Returns true if the member runs and has answered within the last second. */
 bool monitor_answers(const struct monitor *e, unsigned member);
 bool monitor_leads(const struct monitor *e, unsigned member);
-/* Finds the members that lead at this instant. Returns how many there are. */
+/* Finds the members that lead now, and returns their number. */
 unsigned monitor_leaders(const struct monitor *e, unsigned leader[CLUSTER_MEMBERS]);
-/* Returns the leader that all members in this part of the network follow, unless they are dead or
- * stopped; CLUSTER_MEMBERS: they do not agree. */
+/* Returns the leader that all running members in this part of the network follow, or
+ * CLUSTER_MEMBERS if they do not agree. Stopped members are ignored. */
 unsigned monitor_agreed(const struct monitor *e, unsigned part);
-/* Returns true if all members that are not dead or stopped have reported their steps before that
+/* Returns true if all members that run and are not stopped have reported their steps up to that
  * time. */
 bool monitor_told(const struct monitor *e, int64_t time);
-/* Returns the first office of `member` (CLUSTER_MEMBERS: of any member) that began after `since`;
- * NULL: there is none yet. */
+/* Returns the first office of `member` that began after `since`, or NULL if there is none yet.
+ * CLUSTER_MEMBERS stands for any member. */
 const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since);
-/* Returns the longest time without a leader, between two offices or since the last one. */
+/* Returns the longest time without a leader, either between two offices or since the last
+ * office. */
 int64_t monitor_longest_gap(const struct monitor *e, int64_t now);
-/* Returns the longest time during which two members led at the same time, in microseconds. Ignores
- * times before `since`. */
+/* Returns the longest time during which two members led at once, in microseconds. Times before
+ * `since` are ignored. */
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now);
 
 #endif

@@ -1,5 +1,5 @@
-/* Draws the live view into a canvas of characters and styles, and writes it to the terminal as
- * one frame. */
+/* Draws the live view on a canvas of characters and styles, and writes the canvas to the terminal
+ * as one frame. */
 #include "guide.h"
 #include "screen.h"
 
@@ -14,9 +14,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ROWS        24 /* if the terminal does not report its size */
+#define ROWS        24 /* the size if the terminal does not report one */
 #define COLUMNS     80
-#define RING_ROWS   20 /* a smaller terminal shows no ring, and keys without words */
+#define RING_ROWS   20 /* a terminal with fewer rows shows no ring, and keys without explanations */
 #define RING_MIDDLE 17
 #define RING_WIDTH  14
 #define RING_TOP    7 /* the row of its centre */
@@ -52,7 +52,7 @@ void screen_enter(struct cluster *g)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    tcsetattr(g->terminal, TCSANOW, &raw); /* stops this process if it is in the background */
+    tcsetattr(g->terminal, TCSANOW, &raw); /* a process in the background is stopped here */
     atomic_store(&g->page->terminal, true);
     say(g, "\x1b[?1049h\x1b[?25l");
 }
@@ -64,7 +64,7 @@ void screen_leave(struct cluster *g)
         return;
     sigemptyset(&set);
     sigaddset(&set, SIGTTOU);
-    sigprocmask(SIG_BLOCK, &set, &before); /* allows writing from the background */
+    sigprocmask(SIG_BLOCK, &set, &before); /* allows a process in the background to write */
     say(g, "\x1b[0m\x1b[?25h\x1b[?1049l");
     tcsetattr(g->terminal, TCSANOW, &g->page->before);
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -95,8 +95,8 @@ static const char *escape(enum style style, bool colour)
     return colour ? codes[style] : "";
 }
 
-/* Writes a frame. If the terminal does not accept it (^S), leaves out the rest, because this
- * process must not wait. Returns false if the terminal is gone. */
+/* Writes a frame. If the terminal accepts no more output, for example after ^S, the rest is
+ * dropped, because this process must not block. Returns false if the terminal is gone. */
 static bool write_frame(int fd, const char *frame, size_t length)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};
@@ -272,8 +272,8 @@ static void draw_state(const struct view *v, struct canvas *c, unsigned row)
     put(c, row, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
 }
 
-/* Draws a line of the chronicle from that row on; rows outside the canvas are left out. Returns how
- * many rows it has. */
+/* Draws a line of the chronicle, which begins at `row`, and returns the number of its rows. Rows
+ * outside the canvas are not drawn. */
 static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
                           const struct line *line)
 {
@@ -339,8 +339,8 @@ static void draw_large(const struct view *v, struct canvas *c)
         " c continue, start  x cut off  h heal  r resign  a algorithm  ? help  q quit%30s", "");
 }
 
-/* Draws the view without the ring. If the table does not fit, the part with the chosen process is
- * drawn. */
+/* Draws the view without the ring. If the table does not fit, only the part with the chosen process
+ * is drawn. */
 static void draw_small(const struct view *v, struct canvas *c)
 {
     unsigned row = 0, keys = c->rows - 1, members = v->cluster->members;
@@ -366,8 +366,8 @@ static void draw_small(const struct view *v, struct canvas *c)
         members, "");
 }
 
-/* Draws the help from line `first` on, if the canvas has cells. Returns the number of lines of the
- * whole help. */
+/* Draws the help from line `first`, and returns the number of lines of the complete help. If the
+ * canvas has no cells, the lines are only counted. */
 static unsigned draw_help(struct canvas *c, unsigned first, unsigned rows)
 {
     unsigned line = 0;

@@ -10,11 +10,11 @@ struct view {
     unsigned chosen;
     int64_t began;
     bool colour;
-    unsigned help; /* page of the help that is shown, from 1; 0: the view */
+    unsigned help; /* the page of the help that is shown, from 1; 0: the view is shown */
     const char *hint;
 };
 
-/* Prepare the terminal for the view, and restore it. */
+/* Prepare the terminal for the view, and restore it afterwards. */
 void screen_enter(struct cluster *g);
 void screen_leave(struct cluster *g);
 

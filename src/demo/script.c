@@ -1,5 +1,5 @@
-/* The demonstration without a user: plays a fixed script of faults, and prints the steps of the
- * processes and how long each change took. */
+/* Runs the demonstration without a user. A fixed script causes faults; the output shows the steps
+ * of the processes and the duration of each change. */
 #include "demo.h"
 #include "guide.h"
 
@@ -15,7 +15,7 @@ struct script {
     bool quiet;
     int64_t act; /* when the current act began */
     unsigned leader;
-    unsigned found; /* the leader with which the last wait ended */
+    unsigned found; /* the leader that ended the last wait */
 };
 
 /* ---- printing ---- */
@@ -56,7 +56,7 @@ static void begin_act(struct script *s, const char *title)
 
 /* ---- waiting ---- */
 
-/* Returns the leader that fulfils a condition; CLUSTER_MEMBERS: there is none yet. */
+/* Returns the leader that meets a condition, or CLUSTER_MEMBERS if there is none yet. */
 typedef unsigned condition(const struct script *s);
 
 static const struct office *office_of(const struct script *s, unsigned member)
@@ -68,7 +68,7 @@ static const struct office *office_of(const struct script *s, unsigned member)
     return last;
 }
 
-/* All members agree on a leader, and the start of its office is known. */
+/* Condition: all members agree on a leader, and the start of its office is known. */
 static unsigned agreed(const struct script *s)
 {
     unsigned leader = monitor_agreed(&s->d->monitor, 0);
@@ -76,14 +76,15 @@ static unsigned agreed(const struct script *s)
     return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
-/* All members agree on a leader that is new, and the start of its office is known. */
+/* Condition: all members agree on a new leader, and the start of its office is known. */
 static unsigned agreed_on_new(const struct script *s)
 {
     unsigned leader = agreed(s);
     return leader != s->leader ? leader : CLUSTER_MEMBERS;
 }
 
-/* The majority has a new leader. With a mandate, the old leader has stopped. */
+/* Condition: the majority has a new leader. With a mandate, the office of the old leader must also
+ * have ended. */
 static unsigned parted(const struct script *s)
 {
     const struct office *old = office_of(s, s->leader);
@@ -91,9 +92,8 @@ static unsigned parted(const struct script *s)
     return fine ? agreed_on_new(s) : CLUSTER_MEMBERS;
 }
 
-/* Waits until a leader fulfils the condition and still fulfils it a moment later, and until all
- * members have reported their steps up to that point. Returns false, with a complaint, if that
- * takes too long. */
+/* Waits until a leader has met the condition for a short time, and until all members have reported
+ * their steps up to that point. Returns false with a complaint if this takes too long. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
@@ -112,7 +112,7 @@ static bool wait_for(struct script *s, condition *leader, const char *what, stru
     return true;
 }
 
-/* Returns the time from `since` until the last member began to lead or to follow a leader. */
+/* Returns the time from `since` until the last member began to lead or began to follow a leader. */
 static int64_t settled_since(const struct script *s, int64_t since)
 {
     int64_t last = since;
@@ -123,8 +123,8 @@ static int64_t settled_since(const struct script *s, int64_t since)
 
 /* ---- acts ---- */
 
-/* Returns how long after `since` an office of that member (CLUSTER_MEMBERS: of any) began; -1: none
- * did. */
+/* Returns the time from `since` until the next office of that member began, or -1 if there is none.
+ * CLUSTER_MEMBERS stands for any member. */
 static int64_t took_office(const struct script *s, unsigned member, int64_t since)
 {
     const struct office *office = monitor_office(&s->d->monitor, member, since);
@@ -143,8 +143,9 @@ static bool start(struct script *s, struct demo_measured *m, struct text *compla
     return true;
 }
 
-/* Kills the leader, with or without its guardian, and waits for another leader. *took is -1 if
- * nothing could be measured, because a slow machine had elected another leader just before. */
+/* Kills the leader, with or without its guardian, and waits for another leader. *took is -1 if the
+ * measurement failed because another leader was elected just before the kill, which can happen on a
+ * slow machine. */
 static bool crash(struct script *s, enum order order, int64_t *took, struct text *complaint)
 {
     unsigned victim = s->leader;
@@ -163,7 +164,7 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     return true;
 }
 
-/* Starts the dead members again. */
+/* Starts the members that are down. */
 static bool recover(struct script *s, int64_t *took, struct text *complaint)
 {
     begin_act(s, "It starts again.");
@@ -182,7 +183,7 @@ static bool recover(struct script *s, int64_t *took, struct text *complaint)
     return true;
 }
 
-/* Repeats a crash until the victim was the leader. */
+/* Repeats the crash until the killed member was still the leader at that moment. */
 static bool crash_and_recover(struct script *s, enum order order, int64_t *crashed,
                               int64_t *recovered, struct text *complaint)
 {
@@ -235,15 +236,15 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
         return false;
     m->healed = settled_since(s, heals);
     int64_t two = monitor_two_at_once(&s->d->monitor, parts, boottime_now());
-    m->two = two > m->two ? two : m->two; /* the longest of all partitions that were played */
+    m->two = two > m->two ? two : m->two; /* the longest time in all partitions of the script */
     s->leader = s->found;
     tell_story(s);
     return true;
 }
 
-/* Returns false if a slow machine had elected another leader just before the partition. Otherwise
- * the successor took office after the partition, and the old leader stopped (without a mandate it
- * did not). */
+/* Returns true if the measurement is valid: the successor took office after the partition and,
+ * under a mandate only, the old leader stopped. The measurement is invalid if another leader was
+ * elected just before the partition, which can happen on a slow machine. */
 static bool is_measured(const struct demo *d, const struct demo_measured *m)
 {
     return m->parted >= 0 && (d->cluster.mandate == ELECT_NO_MANDATE) == (m->stopped < 0);

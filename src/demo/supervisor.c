@@ -1,5 +1,5 @@
-/* The supervisor: starts and signals the daemons, relays packets between them, and removes
- * everything at the end. */
+/* The supervisor starts the daemons, sends signals to them, and relays packets between them. At the
+ * end it removes all files. */
 #include "supervisor.h"
 
 #include "../run/tree.h"
@@ -20,12 +20,13 @@
 #include <unistd.h>
 
 #define PACKET 2048
-#define TRIES  3000 /* to remove the folder, every 10 ms: on a busy machine daemons end slowly */
+/* attempts to remove the folder, one every 10 ms, because daemons may end slowly */
+#define TRIES 3000
 
 struct supervisor {
     struct cluster *cluster;
     int channel, signals;
-    pid_t child[CLUSTER_MEMBERS]; /* the guardians; 0: the member does not run */
+    pid_t child[CLUSTER_MEMBERS]; /* the guardian of each member; 0: the member does not run */
 };
 
 /* ---- the end ---- */
@@ -47,7 +48,7 @@ static void restore_terminal(const struct cluster *g)
     (void)!write(g->terminal, leave, sizeof leave - 1);
 }
 
-/* The daemons may still be ending: the next attempt removes files that they create meanwhile. */
+/* Repeats the removal, because daemons that are still ending may create files in the meantime. */
 void supervisor_clean_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -72,7 +73,7 @@ static _Noreturn void be_daemon(const struct cluster *g, unsigned member, pid_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor) /* it has ended already, so no signal will come */
+    if (getppid() != supervisor) /* the supervisor has already ended, so no signal will come */
         _exit(1);
     snprintf(config, sizeof config, "%s/%u.conf", g->folder, member + 1);
     snprintf(log, sizeof log, "%s/%u.log", g->folder, member + 1);
@@ -111,8 +112,8 @@ static void reap(struct supervisor *k)
             }
 }
 
-/* Sends a signal to the member, which is the only child of its guardian, and to the guardian if
- * wanted. */
+/* Sends a signal to the member and, if `guardian` is true, to its guardian. The member is the only
+ * child of the guardian. */
 static void signal_both(const struct supervisor *k, unsigned member, int number, bool guardian)
 {
     pid_t below;
@@ -126,7 +127,8 @@ static void signal_both(const struct supervisor *k, unsigned member, int number,
 static void obey(struct supervisor *k, enum order order, unsigned member)
 {
     struct cluster_page *page = k->cluster->page;
-    /* taken before the order, because a successor may lead before this process runs again */
+    /* The time is read before the order, because a successor may lead before this process runs
+     * again. */
     int64_t began = boottime_now();
     if (order == ORDER_START) {
         start(k, member);
@@ -142,7 +144,8 @@ static void obey(struct supervisor *k, enum order order, unsigned member)
     atomic_store(&page->done[member], began);
 }
 
-/* Reads and carries out an order. Returns false if the process that gives orders has ended. */
+/* Reads an order and carries it out. Returns false if the process that sends the orders has
+ * ended. */
 static bool take_orders(struct supervisor *k)
 {
     uint8_t packet[2];
@@ -163,8 +166,8 @@ static bool same(const struct sockaddr_in *a, const struct sockaddr_in *b)
     return a->sin_port == b->sin_port && a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* Relays a packet to the member that `from` knows by this socket, and sends it from the socket by
- * which that member knows `from`. Drops it between different parts of the network. */
+/* Relays a packet from one member to another. The packet leaves from the socket at which `to`
+ * expects `from`. If a cut separates the members, the packet is dropped. */
 static void pass_on(const struct cluster *g, unsigned from, unsigned to)
 {
     uint8_t packet[PACKET];
@@ -213,7 +216,8 @@ void supervisor_run(struct cluster *g, int channel)
     unsigned pair[2 + CLUSTER_MEMBERS * CLUSTER_MEMBERS], count = 0;
     setsid();
     tree_adopt();
-    prctl(PR_SET_PDEATHSIG, SIGCONT); /* a stopped supervisor must wake up to clean up */
+    /* a stopped supervisor must continue so that it can clean up */
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
     prctl(PR_SET_NAME, "elect-demo");
     fd[count++] = (struct pollfd){.fd = channel, .events = POLLIN};
     fd[count++] = (struct pollfd){.fd = k.signals, .events = POLLIN};

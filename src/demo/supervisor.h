@@ -1,4 +1,4 @@
-/* The supervisor: the parent process of the daemons, which is also the network between them. */
+/* The supervisor is the parent process of the daemons, and simulates the network between them. */
 #ifndef ELECT_DEMO_SUPERVISOR_H
 #define ELECT_DEMO_SUPERVISOR_H
 
@@ -7,7 +7,7 @@
 /* Carries out orders until the other end of the channel is closed. */
 _Noreturn void supervisor_run(struct cluster *g, int channel);
 
-/* Removes the folder, and restores the terminal, after the daemons have ended. */
+/* Restores the terminal and removes the folder. Call this after the daemons have ended. */
 void supervisor_clean_up(const struct cluster *g);
 
 #endif
