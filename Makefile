@@ -1,4 +1,5 @@
-# Shortcuts. meson.build describes the build, tools/deps installs missing packages, and tools/tier runs the tests.
+# This Makefile contains only shortcuts. meson.build describes the build, tools/deps installs missing packages, and tools/tier
+# runs the tests.
 PREFIX ?= /usr/local
 SOAK ?= 3600
 STORM ?= 15
@@ -9,8 +10,8 @@ COVERAGE ?= all
 DESTDIR ?=
 SEED ?= 0
 
-# build/: gcc, optimised. build-sanitize/: clang with the address and undefined-behaviour sanitizers. build-coverage/: without
-# assertions, because the branch of an assertion that fails is never taken.
+# build/ is compiled with gcc and optimised. build-sanitize/ is compiled with clang and the address and undefined-behaviour
+# sanitizers. build-coverage/ has no assertions, because their failing branches are never taken.
 TESTS = -Dtests=true -Dwerror=true
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
            -Dc_args=-fno-sanitize-recover=all

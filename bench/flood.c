@@ -1,9 +1,9 @@
 /*
  * Sends forged datagrams as fast as this machine can: flood ADDRESS PORT FROM TO SECONDS
  *
- * The fields that an outsider can know are correct: the magic, the type, the numbers of the members
- * and the length. The fields that only members can know are random: the tag, the counter and the
- * content. Prints the datagrams per second.
+ * The fields that an outsider can know are correct; these are the magic, the type, the numbers of
+ * the members and the length. The fields that only members can know are random; these are the tag,
+ * the counter and the content. The program prints the number of datagrams per second.
  */
 #include <arpa/inet.h>
 #include <netinet/udp.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH  64 /* datagrams in one send(), which the kernel splits (UDP_SEGMENT) */
+#define BATCH  64 /* datagrams in one call of send(), which the kernel splits (UDP_SEGMENT) */
 #define LENGTH 160
 
 static double now(void)

@@ -1,8 +1,8 @@
 /*
- * Measures how fast the lab runs Chang & Roberts with shuffled numbers when all processes begin.
- * Compares two programs: the lab, which runs the algorithm file of the core, and a bare loop that
- * hard-codes the same algorithm over the same message and node records. Prints medians of several
- * trials. Compare the ratios, because the speeds depend on the machine.
+ * Measures how fast the lab runs Chang & Roberts with shuffled numbers, when all processes begin an
+ * election. The lab, which runs the algorithm file of the core, is compared with a bare loop that
+ * hard-codes the same algorithm with the same message and node records. The program prints medians
+ * of several trials. The speeds depend on the machine, so compare only the ratios.
  *
  *     bench_lab [PROCESSES [TRIALS]]
  */

@@ -5,15 +5,15 @@
  *
  *     berkeley SOCKET OFFSET DRIFT PORT OTHER-PORT...     beside each member
  *
- * The clock is simulated: it is the clock of this machine, at first OFFSET milliseconds wrong, and
- * then another DRIFT microseconds in every second. Each process prints how wrong its clock is; the
- * printed numbers converge.
+ * The clock is simulated. It starts with the time of this machine plus an error of OFFSET
+ * milliseconds, and the error grows by DRIFT microseconds per second. Each process prints the error
+ * of its clock. The printed errors converge.
  *
- * Without Elect the clocks drift apart again when the master dies, and two masters would undo each
- * other's corrections. Here a slave remembers the largest token that it has seen and refuses
- * messages with a smaller one, so that late messages of a former master have no effect. A slave
- * accepts one correction for each of its answers. Messages are not authenticated: any process that
- * can send to these ports is trusted.
+ * Without Elect, the clocks drift apart again when the master crashes, and two masters would undo
+ * each other's corrections. In this program, a slave remembers the largest token that it has seen,
+ * and refuses messages with a smaller token. Late messages of a former master therefore have no
+ * effect. A slave accepts one correction for each of its answers. Messages are not authenticated,
+ * so any process that can send to these ports is trusted.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>
@@ -25,17 +25,17 @@
 #include <string.h>
 #include <time.h>
 
-/* Microseconds. */
-#define INTERVAL   250000  /* between two questions of the master */
-#define ROUND_TRIP 10000   /* the master ignores slower answers: their age is too uncertain */
-#define CLOSE      1000000 /* clocks that differ by more are not averaged, only corrected */
+/* These times are in microseconds. */
+#define INTERVAL   250000 /* between two questions of the master */
+#define ROUND_TRIP 10000 /* the master ignores slower answers, because their age is too uncertain */
+#define CLOSE      1000000 /* a clock that differs by more is corrected, but not averaged */
 
 #define MAX_CLOCKS 16
 
 struct message {
     char word[8]; /* ASK, TIME or ADJUST */
     uint64_t token;
-    int64_t stamp; /* when the master asked, by its own clock: names the question */
+    int64_t stamp; /* when the master asked, by its own clock; it identifies the question */
     int64_t value; /* TIME: the time of the slave; ADJUST: what the slave adds to its clock */
 };
 
@@ -49,7 +49,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Returns by how much the simulated clock is ahead of the real one. */
+/* Returns how far the simulated clock is ahead of the real clock. */
 static int64_t error_now(void) { return offset + (now() - began) * drift / 1000000; }
 
 static struct sockaddr_in local_address(const char *port)
@@ -84,7 +84,7 @@ static void take_order(const struct message *m, const struct sockaddr_in *master
         answered = m->stamp;
         send_message(master, (struct message){"TIME", m->token, m->stamp, now() + error_now()});
     } else if (m->stamp == answered) {
-        offset += m->value; /* a real clock would be slowed down instead, and never set back */
+        offset += m->value; /* a real program would slow its clock down, and never set it back */
         answered = 0;
     }
 }
@@ -93,12 +93,13 @@ static void take_order(const struct message *m, const struct sockaddr_in *master
 
 static struct {
     struct sockaddr_in address;
-    int64_t ahead;    /* of the master's clock */
-} clocks[MAX_CLOCKS]; /* the first one is the master's own */
+    int64_t ahead;    /* how far this clock is ahead of the master's clock */
+} clocks[MAX_CLOCKS]; /* the first clock is the master's own */
 static unsigned count = 1;
 static int64_t asked; /* the stamp of the latest question */
 
-/* Assumes that the slave read its clock half-way between the question and the answer. */
+/* Records the answer of a slave. The calculation assumes that the slave read its clock halfway
+ * between the question and the answer. */
 static void take_time(const struct message *m, const struct sockaddr_in *from)
 {
     int64_t time = now(), trip = time - m->stamp;
@@ -108,8 +109,9 @@ static void take_time(const struct message *m, const struct sockaddr_in *from)
     clocks[count++].ahead = m->value + trip / 2 - time - error_now();
 }
 
-/* Finds the clock with the most other clocks close to it, and stores the mean of that set. Returns
- * false unless the set has more than half of all clocks: a minority must not outvote the rest. */
+/* Finds the largest set of clocks that are close to one clock, and stores the mean of that set.
+ * Returns false unless the set contains more than half of all clocks, because a minority must not
+ * outvote the rest. */
 static bool average(unsigned all, int64_t *mean)
 {
     int64_t most = 0;
@@ -128,7 +130,8 @@ static bool average(unsigned all, int64_t *mean)
     return 2 * most > all;
 }
 
-/* Corrects the clocks that answered the latest question, and asks all of them the next one. */
+/* Corrects the clocks of all slaves that answered the latest question, and asks all slaves
+ * again. */
 static void correct_and_ask(uint64_t token, char **ports, unsigned others)
 {
     int64_t mean = 0;

@@ -3,8 +3,8 @@
  *
  *     client [SOCKET [GROUP]]
  *
- * Run one copy beside each member of a cluster: exactly one of them works at a time. On SIGINT or
- * SIGTERM the copy that works stops, and hands leadership over to another member.
+ * Run one copy beside each member of a cluster. At most one copy works at a time. On SIGINT or
+ * SIGTERM, a copy stops its work and, if its member leads, hands leadership over to another member.
  */
 #include <elect-client.h>
 #include <inttypes.h>
@@ -24,9 +24,10 @@ static void end(int number)
     told_to_end = 1;
 }
 
-/* Work that only a leader may do. The process can be suspended between the check of the deadline
- * and this line, so a real program passes the token to whatever it writes to, which refuses a token
- * that is smaller than the largest one it has seen (see fenced.c). */
+/* Does work that only a leader may do. This process can be suspended between the check of the
+ * deadline and this line. A real program therefore passes the token to the store to which it
+ * writes. The store refuses a token that is smaller than the largest token it has seen (see
+ * fenced.c). */
 static void work(const struct elect_client_answer *answer, int64_t left)
 {
     printf("works with token %" PRIu64 ", %" PRId64 " us left\n", answer->token, left);
@@ -40,8 +41,8 @@ static void print_if_changed(const char *line)
     snprintf(previous, sizeof previous, "%s", line);
 }
 
-/* Asks the daemon whether this member leads. A call that fails leaves the latest answer unchanged:
- * that answer stays a valid promise until its deadline. */
+/* Asks the daemon whether this member leads. A call that fails leaves the latest answer unchanged,
+ * and that answer is still a valid promise until its deadline. */
 static void ask(struct elect_client *client, struct elect_client_answer *answer)
 {
     char line[512];
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
         struct pollfd news = {.fd = elect_client_fd(client), .events = POLLIN};
         if (poll(&news, 1, PAUSE) == 1)
             ask(client, &answer);
-        int64_t left = elect_client_left(&answer); /* reads the clock: call it before every use */
+        /* reads the clock, so call it before each piece of work */
+        int64_t left = elect_client_left(&answer);
         if (left > 0)
             work(&answer, left);
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program that works only while the member on its machine leads: examples/client.c in Python, with the same library.
+"""A program that works only while the member on its machine leads. This is examples/client.c in Python, with the same library.
 
     client.py [SOCKET [GROUP]]
 
@@ -18,7 +18,7 @@ class Answer(ctypes.Structure):
 
 
 class ClientError(Exception):
-    """A call of the library failed; the text gives the reason."""
+    """Raised if a call of the library fails; the text contains the reason."""
 
 
 class Client:
@@ -53,7 +53,7 @@ class Client:
         self.handle = None
 
     def fileno(self):
-        """Returns a descriptor for select and the like. It is readable whenever it is time to call `ask`."""
+        """Returns a descriptor for select or poll. The descriptor is readable when it is time to call `ask`."""
         return self.library.elect_client_fd(self.handle)
 
     def ask(self, patience=0.1):
@@ -62,11 +62,11 @@ class Client:
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
     def span(self, seconds):
-        """Limits later answers to `seconds`, so that after a crash the next leader waits no longer than that."""
+        """Limits the promise in later answers to `seconds`, so that the next leader waits at most this long after a crash."""
         self.library.elect_client_span(self.handle, int(seconds * 1e6))
 
     def stopped(self):
-        """Reports that the work has stopped, so that a hand-over need not wait. All earlier answers become void."""
+        """Reports that the work has stopped, so that a hand-over need not wait for it. All earlier answers become invalid."""
         self.answer = Answer()
         self.library.elect_client_stopped(self.handle)
 
@@ -109,7 +109,7 @@ def main():
                     print(line, flush=True)
                 previous = line
             left = client.left
-            if left > 0:  # a real program passes the token to whatever it writes to, which refuses smaller tokens (fenced.c)
+            if left > 0:  # a real program passes the token to its store, which refuses smaller tokens (fenced.c)
                 print(f"works with token {client.answer.token}, {left} us left", flush=True)
         leads = client.left > 0
         client.stopped()

@@ -1,14 +1,14 @@
 #!/bin/sh
-# A cron for a cluster: runs the jobs of a table on the leader only.
+# Runs periodic jobs on the leader of a cluster only.
 #
 #     elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh TABLE        beside each member
 #
-# Each line of TABLE is an interval in seconds and a command for sh: "3600 backup /srv". A job is due whenever the time since
-# 1970 reaches a multiple of its interval. Jobs run one after another. A new leader starts with the next multiple: as long as
-# the clocks of the machines agree, no job runs twice, and a job that was due while there was no leader is skipped.
+# Each line of TABLE contains an interval in seconds and a command for sh, such as "3600 backup /srv". A job is due whenever the
+# time since 1970 reaches a multiple of its interval. Jobs run one after another. A new leader starts with the next multiple. If
+# the clocks of the machines agree, a job never runs twice. A job that is due while there is no leader is skipped.
 #
-# Without Elect, every machine that has the table would run every job; or only one machine has it, and no job runs after that
-# machine has failed.
+# Without Elect, every machine with the table would run every job. If only one machine had the table, all jobs would stop when
+# that machine fails.
 #
 # elect run starts this script on the leader, and kills it with all its jobs before another member leads. It sets:
 #   ELECT_SOCKET     the socket that `elect is-leader` queries
@@ -20,11 +20,12 @@
 #                    leader, and protects the data if a job is killed too late
 set -u
 table=$1
-# $! is the latest process that run() started. A variable of our own would not be set yet if the signal came right after the fork.
+# $! is the latest process that run() started. The shell sets $! at once, but would set an ordinary variable too late for a signal
+# right after the fork.
 trap '[ -z "${!:-}" ] || kill "$!"; exit 0' TERM INT
 
-# Runs a command in the background and waits for it: the shell handles a signal during `wait`, but not during a command in the
-# foreground.
+# Runs a command in the background and waits for it, because the shell handles signals during `wait`, but not during a command in
+# the foreground.
 run() {
     "$@" </dev/null 3<&- &
     wait "$!"

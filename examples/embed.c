@@ -1,16 +1,16 @@
 /*
  * A program with its own libuv loop becomes a member of a cluster. Without the lines marked (+),
- * every copy of the program works every 100 ms. With these lines only one copy works, and another
- * one takes over when the first one fails.
+ * every copy of the program works every 100 ms. With these lines, only one copy works at a time,
+ * and another copy takes over when the first one fails.
  *
  *     head -c 32 /dev/urandom > KEY
  *     embed 1 KEY 7501 7502 7503     and the same with 2 and 3, in the same folder or elsewhere
  *
- * The first argument is the number of the member, which listens on the port with that position in
- * the list. The member keeps its state in the working directory. SIGINT ends the program; a leader
- * hands over first.
+ * The first argument is the number of the member. The member listens on the port at that position
+ * in the list of ports, and keeps its state in the working directory. SIGINT ends the program; a
+ * leader hands over first.
  *
- * Without Elect, either every copy works, or there is only one copy.
+ * Without Elect, either all copies would work at the same time, or only a single copy could run.
  */
 #include <elect-uv.h> /* + */
 #include <signal.h>
@@ -26,11 +26,12 @@ static uv_signal_t quit;
 static int status;
 static struct elect_member *member; /* + */
 
-/* ---- (+) the member: its callbacks, and how it is started ---- */
+/* ---- (+) the callbacks and the start of the member ---- */
 
-/* Called when the leadership changes. `works` means that an office has ended and its work must stop
- * before another member may lead. All work of this program is done in one callback of the loop, so
- * it has always stopped here, and the member is told so immediately. */
+/* Called when the leadership changes. If `works` is true, an office has ended, and its work must
+ * stop before another member may lead. This program does all its work in another callback of the
+ * loop, so the work has always stopped at this point. The program therefore immediately reports to
+ * the member that the work has stopped. */
 static void leadership(void *context, const struct elect_news *news)
 {
     (void)context;
@@ -61,8 +62,9 @@ static void configure(char **ports, unsigned count, struct elect_peer *peers,
                                  .sin_port = htons((uint16_t)strtoul(ports[i], NULL, 10)),
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     }
-    /* In microseconds: messages and processing take at most 20 ms each, the lease is 1 s and is
-     * renewed every 200 ms, and the rates of the clocks differ by at most 1 %. */
+    /* The times are in microseconds. A message takes at most 20 ms, and so does its processing. The
+     * lease is 1 s long and is renewed every 200 ms. The rates of the clocks are
+     * wrong by at most 1 %. */
     snprintf(group->name, sizeof group->name, "main");
     elect_config_init(&group->config, ELECT_BULLY, ids, count, 20000, 20000);
     elect_config_mandate(&group->config, 1000000, 200000, 10000, 1);
@@ -98,8 +100,8 @@ static void become_member(uv_loop_t *loop, unsigned count, char **argv)
                                            .context = loop};
     configure(argv + 3, count, peers, &group);
     snprintf(state, sizeof state, "member-%u.state", options.id);
-    /* The state file is created once. If a member has lost its state file, do not create another
-     * one: set options.lost, and the member asks the others what it had promised. */
+    /* Create the state file only once. If a member has lost its state file, do not create a new
+     * one. Set options.lost instead, so that the member asks the others what it had promised. */
     if (read_key(argv[2], &options.key[0]) &&
         (access(state, F_OK) == 0 ||
          elect_member_create(state, options.cluster, options.id, why, sizeof why)))
@@ -116,7 +118,7 @@ static void end_when_handed_over(uv_timer_t *timer)
         uv_stop(timer->loop);
 }
 
-/* ---- the program as it was, apart from the marked lines ---- */
+/* ---- the original program, and the marked lines ---- */
 
 static void work(uv_timer_t *timer)
 {

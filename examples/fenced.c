@@ -1,6 +1,7 @@
 /*
- * A file that only the latest leader can write. Its first line holds the largest token that was
- * ever used to write it; a writer with a smaller token is refused (exit status 1).
+ * Writes a file that accepts data only from the latest leader. The first line of the file holds the
+ * largest token that was ever used to write it. A writer with a smaller token is refused (exit
+ * status 1).
  *
  *     date | ELECT_TOKEN=131075 fenced FILE
  *     elect run ... -- sh -c 'while date | fenced FILE; do sleep 1; done'
@@ -8,16 +9,16 @@
  * elect run sets ELECT_TOKEN. A program that asks the daemon directly finds the token in
  * struct elect_client_answer.
  *
- * Without the token, this can happen: a leader finds that it leads, and is suspended before it
- * writes. Another member becomes leader and writes. The first leader continues and overwrites the
- * newer content.
- * No election can prevent this, because the first leader did check in time. Only the file, the
- * database or the device that is written to can refuse the late write.
+ * Without the token, an old leader could overwrite newer data. Suppose that a leader checks that it
+ * leads, and is suspended before it writes. Another member becomes leader and writes. The first
+ * leader then continues and overwrites the newer content. An election cannot prevent this, because
+ * the check of the first leader was correct. Only the file, database or device that receives the
+ * late write can refuse it.
  *
- * FILE is replaced as a whole, token and content, after both have reached the disk. The lock on
- * FILE.lock is held from the check of the token until the replacement. A writer that is suspended
- * in between keeps the other writers waiting; a store that runs as a server would not have this
- * problem.
+ * The program writes the token and the content to a new file, and replaces FILE after both have
+ * reached the disk. The program holds a lock on FILE.lock from the check of the token until the
+ * replacement. If a writer is suspended in between, the other writers must wait. A store that runs
+ * as a server would not have this problem.
  */
 #include <err.h>
 #include <errno.h>
@@ -46,8 +47,8 @@ static uint64_t parse_token(const char *text)
     return errno == 0 && text[strspn(text, "0123456789")] == '\0' ? token : 0;
 }
 
-/* Copies standard input before the lock is taken, so that slow input does not lock out other
- * writers. */
+/* Copies standard input to the draft. This happens before the lock is taken, so that slow input
+ * does not delay other writers. */
 static void write_draft(uint64_t token)
 {
     char text[4096];

@@ -1,28 +1,29 @@
 /*
- * Mutual exclusion by a coordinator. A process that wants the lock sends REQUEST to the
- * coordinator, which answers the first one with GRANT and keeps the others in a queue. RELEASE
- * passes the lock to the next one. The coordinator is the server whose member leads.
+ * Mutual exclusion by a coordinator. A process that wants the lock sends a REQUEST to the
+ * coordinator. The coordinator answers the first process with a GRANT, and keeps the other
+ * processes in a queue. A RELEASE passes the lock to the next process. The coordinator is the
+ * server whose member leads.
  *
  *     mutex serve SOCKET PORT                beside each member, on a port of its own
  *     mutex lock PORT... -- CMD [ARG...]     runs CMD while no other process holds the lock
  *
- * With a fixed coordinator, no process gets the lock after the coordinator has died. If a second
- * coordinator takes over because the first one only seems to be dead, two processes can hold the
+ * With a fixed coordinator, no process can get the lock after the coordinator has crashed. If a
+ * second coordinator takes over although the first one is still running, two processes can hold the
  * lock at once.
  *
- * Here every grant ends before the coordinator's own mandate ends. `mutex lock` renews its grant
- * again and again, and kills CMD if a renewal does not arrive in time (exit status 75). So a new
- * leader knows, without any message, that no process holds the lock.
+ * In this program, every grant ends before the mandate of the coordinator ends. `mutex lock` renews
+ * its grant repeatedly, and kills CMD if a renewal does not arrive in time (exit status 75). A new
+ * leader can therefore be certain that all earlier grants have ended.
  *
- * If `mutex lock` returns the exit status of CMD, then CMD started and ended within its grant,
- * however slow the machine was. If `mutex lock` was itself suspended when it had to kill CMD, CMD
- * may have outlived its grant: the exit status is 75, and the message says since when. To protect
- * its data in this case, CMD can use ELECT_TOKEN and MUTEX_GRANT, a pair of numbers that is larger
- * in every later grant (see fenced.c).
+ * If `mutex lock` returns the exit status of CMD, then CMD started and ended within its grant, even
+ * on a slow machine. If `mutex lock` was suspended at the time when it had to kill CMD, CMD may
+ * have run longer than its grant. The exit status is then 75, and the message contains the times.
+ * To protect its data against this case, CMD can use ELECT_TOKEN and MUTEX_GRANT. This pair of
+ * numbers is larger in every later grant (see fenced.c).
  *
- * Messages are not authenticated: any process that can send to these ports is trusted. The lease of
- * the members must be longer than half a second, because a shorter lease leaves too little time for
- * CMD.
+ * Messages are not authenticated, so any process that can send to these ports is trusted. The lease
+ * of the members must be longer than half a second, because a shorter lease leaves too little time
+ * for CMD.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>
@@ -39,13 +40,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Microseconds. */
+/* These times are in microseconds. */
 #define SPAN   1000000 /* the longest grant */
 #define REPEAT 50000   /* between two REQUESTs */
 #define MARGIN 200000  /* CMD is killed this long before its grant ends, in case killing is slow */
 
-#define QUEUE 64 /* processes; the others ask again until there is room */
-#define LOST  75 /* exit status */
+/* the most processes in the queue; others repeat their REQUEST until there is room */
+#define QUEUE 64
+#define LOST  75 /* exit status after CMD was killed */
 
 static int64_t now(void)
 {
@@ -63,8 +65,8 @@ static struct sockaddr_in local_address(const char *port)
 
 /* ---- the coordinator ---- */
 
-/* Only the first process in the queue is ever granted anything. A process that has been silent for
- * SPAN is removed: its grant, if it had one, is over. */
+/* Only the first process in the queue receives a grant. A process that has been silent for SPAN is
+ * removed, because any grant that it had must have ended. */
 static struct requester {
     uint64_t id;
     int64_t heard; /* when its latest REQUEST arrived */
@@ -81,7 +83,8 @@ static void remove_requesters(uint64_t id, int64_t time)
     waiting = kept;
 }
 
-/* Adds process `id` to the queue if there is room, and returns true if it is the first one. */
+/* Adds process `id` to the queue if there is room. Returns true if the process is the first in the
+ * queue. */
 static bool is_first(uint64_t id, int64_t time)
 {
     unsigned place = 0;
@@ -94,8 +97,9 @@ static bool is_first(uint64_t id, int64_t time)
     return place == 0;
 }
 
-/* Answers one message. A GRANT says how long it lasts, counted from the stamp in the REQUEST, by
- * the clock of the requester: a GRANT that arrives late is worth less, never more. */
+/* Answers one message. The duration of a GRANT counts from the stamp in the REQUEST, by the clock
+ * of the requester. A GRANT that arrives late is therefore shorter for the requester, but never too
+ * long. */
 static void serve(int sock, const struct elect_client_answer *answer)
 {
     struct sockaddr_in from;
@@ -120,8 +124,8 @@ static void coordinate(int sock, struct elect_client *client)
     struct elect_client_answer answer = {0};
     struct pollfd news[] = {{.fd = sock, .events = POLLIN},
                             {.fd = elect_client_fd(client), .events = POLLIN}};
-    /* An earlier server beside the same leader may have granted the lock. This entry, which no
-     * process can release, keeps the lock until such a grant is over. */
+    /* A previous server process on the same machine may have granted the lock. This entry belongs
+     * to no process, and reserves the lock until such a grant must have ended. */
     queue[waiting++] = (struct requester){.id = UINT64_MAX, .heard = now()};
     elect_client_span(client, SPAN);
     while (poll(news, 2, -1) > 0) {
@@ -132,13 +136,15 @@ static void coordinate(int sock, struct elect_client *client)
         elect_client_ask(client, 0, &answer); /* if this fails, the latest answer still holds */
         remove_requesters(0, now());
         if (!answer.leads && waiting == 0)
-            elect_client_stopped(client); /* no grant is left: the next leader need not wait */
+            /* all grants have ended, so the next leader need not wait */
+            elect_client_stopped(client);
     }
 }
 
 /* ---- a process that wants the lock ---- */
 
-/* Sends to all servers, because only the leader's server answers. */
+/* Sends a message to all servers, because the sender does not know which server belongs to the
+ * leader. */
 static void send_all(int sock, char **ports, const char *word, uint64_t id)
 {
     char text[64];
@@ -149,9 +155,9 @@ static void send_all(int sock, char **ports, const char *word, uint64_t id)
     }
 }
 
-/* Reads one message, and returns the deadline of the grant, which was `deadline` before. A GRANT
- * that arrives after the deadline does not extend it: another process may have held the lock in the
- * meantime. */
+/* Reads one message and returns the new deadline of the grant. `deadline` is the previous one. A
+ * GRANT that arrives after the previous deadline does not extend the grant, because another process
+ * may have held the lock in the meantime. */
 static int64_t receive_grant(int sock, int64_t deadline, bool is_running)
 {
     char text[128] = "", token[24], grant[24];
@@ -170,7 +176,8 @@ static pid_t start(char **command)
     pid_t child = fork();
     if (child < 0)
         err(1, "cannot fork");
-    setpgid(child, child); /* called by parent and child, because either may run first */
+    /* the parent and the child both call this, because either may run first */
+    setpgid(child, child);
     if (child > 0)
         return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -193,15 +200,15 @@ static int lock(int sock, char **ports, char **command)
         poll(news, 2, REPEAT / 10000);
         if (news[0].revents != 0)
             deadline = receive_grant(sock, deadline, child != 0);
-        before = time; /* at that time at least MARGIN of the grant was left */
+        before = time; /* at this time, at least MARGIN of the grant was left */
         time = now();
         if (child == 0 && time < deadline - MARGIN) {
             child = start(command);
             news[1].fd = pidfd_open(child, 0);
         }
     }
-    kill(-child, SIGKILL); /* with all that CMD started; the id is not reused before waitpid */
-    time = now();          /* none of these processes does anything after this time */
+    kill(-child, SIGKILL); /* kills CMD and its children; the id is not reused before waitpid */
+    time = now();          /* all these processes have stopped at this time */
     waitpid(child, &status, 0);
     send_all(sock, ports, "RELEASE", id);
     if (time >= deadline)

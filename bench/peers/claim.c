@@ -88,7 +88,8 @@ int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience)
     int64_t longest = leading && (patience < 0 || patience > CLAIM_EVERY) ? CLAIM_EVERY : patience;
     struct timespec t = {.tv_sec = longest / 1000000000, .tv_nsec = longest % 1000000000};
     int found = ppoll(fds, count, longest < 0 ? NULL : &t, NULL);
-    if (leading && found == 0) /* otherwise the event may end the claim, so take no sample */
+    /* after an event there is no sample, because the event may end the claim */
+    if (leading && found == 0)
         sample();
     return found;
 }

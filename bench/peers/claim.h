@@ -1,4 +1,5 @@
-/* A contender records whether it believes that it leads: one file each, one line per sample.
+/* Each contender records in its own file whether it believes that it leads. Each line is a
+ * sample:
  *
  *   b TIME   the contender has started
  *   r TIME   it competes for leadership
@@ -22,14 +23,14 @@ void claim_ready(void); /* only the first call has an effect */
 void claim_set(bool leads);
 bool claim_leads(void);
 
-/* Records a claim for a time `at`, which may be in the recent past. */
+/* Records a claim for the time `at`, which may be in the recent past. */
 void claim_at(uint64_t at);
 
 /* Records that leadership ended at time `at`, but not before the latest recorded claim. */
 void claim_end(uint64_t at);
 
-/* Like poll(), but records samples while this contender leads. `patience` is in nanoseconds; -1
- * waits without a limit. */
+/* Works like poll(), but records samples while this contender leads. `patience` is in nanoseconds;
+ * with -1, the function waits without a limit. */
 int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience);
 
 /* Prints a line on standard error and exits with 1. */

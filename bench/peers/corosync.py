@@ -46,7 +46,7 @@ class Corosync(Peer):
         self.contend(node, lane)
 
     def crash_client(self, node, lane):
-        """kill -9 of the contender alone: its corosync notices that the connection ends, and tells the other machines."""
+        """kill -9 of the contender only. Its corosync notices the end of the connection, and tells the other machines."""
         super().crash(node, lane)
 
     def repair_crash_client(self, node, lane):

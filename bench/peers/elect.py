@@ -1,4 +1,5 @@
-"""Elect: on each machine a daemon and an elect run. The claims come from a client of the daemon, or from the command that runs."""
+"""Elect: each machine has a daemon and an `elect run`. The claims come from a client of the daemon, or from the command of `elect
+run`."""
 
 import os
 import signal
@@ -27,8 +28,8 @@ class Elect(Peer):
         return subprocess.run([self.binary, "--version"], capture_output=True, text=True).stdout.split()[-1]
 
     def prepare(self):
-        """Creates the cluster with local addresses, for which elect init need not ask other machines, and then replaces them with
-        those of the machines."""
+        """Creates the cluster with local addresses, so that elect init need not ask other machines, and then replaces them with
+        the addresses of the machines."""
         self.conf = self.testbed.folder / "elect.conf"
         words = [f"{node}=127.0.0.1:{PORT + i}" for i, node in enumerate(NODES)]
         made = subprocess.run([self.binary, "init", "-q", "-c", self.conf, "--new-cluster", *words], capture_output=True,
@@ -50,7 +51,8 @@ class Elect(Peer):
         wait_for("the run sockets of the daemons", lambda: all(self.socket(node, "run").exists() for node in NODES), 10)
 
     def contend(self, node, lane):
-        """Starts elect_claim and elect run once for each machine: both survive a crash of the daemon and wait for the next one."""
+        """Starts elect_claim and elect run once for each machine. Both survive a crash of the daemon, and wait for its
+        restart."""
         if (node, lane) in self.process:
             return
         asks = [self.program("elect_claim").resolve(), self.claims_file(node, lane), self.socket(node, "run"), "main"]
@@ -60,14 +62,15 @@ class Elect(Peer):
         self.process[node, lane] = self.process["run", node, lane] if self.works else self.testbed.spawn(node, *asks)
 
     def settled(self, lane):
-        """Like Peer.settled, but if the commands make the claims, the contenders that wait have not written anything yet."""
+        """Works like Peer.settled. If the commands make the claims, waiting contenders count as ready, although they have not
+        written anything yet."""
         if not self.works:
             return super().settled(lane)
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         return leaders[0] if len(leaders) == 1 else None
 
     def crash(self, node, lane):
-        """kill -9 of the member: this measures the testament that its guardian sends."""
+        """kill -9 of the member. This measures the effect of the testament that its guardian sends."""
         os.kill(member_of(self.process[node].pid), signal.SIGKILL)
 
     def repair_crash(self, node, lane):
@@ -91,7 +94,7 @@ class Elect(Peer):
         return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
     def repair_resign(self, node, lane):
-        """Waits for the end of elect resign: another member leads now."""
+        """Waits for the end of elect resign, which shows that another member leads."""
         command = self.process.pop("resign")
         wait_for("the end of elect resign", lambda: command.poll() is not None, 10)
         self.testbed.processes.remove(command)

@@ -1,9 +1,10 @@
 /* Asks a daemon of Elect whether its member leads, and records the answers:
  *     elect_claim CLAIMS SOCKET GROUP
  *
- * It asks when the daemon reports a change, and continuously while the member leads. It asks for a
- * promise of one microsecond, so that no later leader has to wait for the promise to end. A yes is
- * therefore valid only at some moment between the question and its answer. */
+ * The program asks when the daemon reports a change, and continuously while the member leads. The
+ * program asks for a promise of one microsecond, so that a later leader need not wait until the
+ * promise ends. A positive answer is therefore valid only at some moment between the question and
+ * the answer. */
 #include "claim.h"
 
 #include "../../src/client/talk.h"
@@ -38,7 +39,7 @@ static bool ask(int s, const char *group)
     return send(s, &question, sizeof question, MSG_NOSIGNAL) == sizeof question;
 }
 
-/* Returns when the connection ends. */
+/* Asks and records the answers until the connection ends. */
 static void follow_answers(int s, const char *group)
 {
     struct pollfd readable = {.fd = s, .events = POLLIN};

@@ -1,6 +1,6 @@
-"""etcd, in two ways: with its own command, and with the shortest lease that it grants, through its JSON gateway.
+"""etcd is measured in two ways: with its own command, and through its JSON gateway with the shortest lease that etcd grants.
 
-If it is run as a program, this file is the contender of the second way: etcd.py CLAIMS ADDRESS ELECTION TTL"""
+As a program, this file is the contender of the second way: etcd.py CLAIMS ADDRESS ELECTION TTL"""
 
 import base64
 import http.client
@@ -36,12 +36,11 @@ def boottime():
 
 
 class Lease:
-    """A lease, from its grant until it is lost. A contender that has lost its lease asks for a new lease and lets the old one
-    expire."""
+    """A lease that etcd has granted. A contender that has lost its lease asks for a new lease, and lets the old one expire."""
 
     def __init__(self, address, granted, before):
         self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
-        self.until = before + self.ttl  # counted from before the request, so that the lease certainly lasts until then
+        self.until = before + self.ttl  # counted from the time before the request, so that the lease certainly lasts until then
         self.elected = self.lost = False
 
     def holds(self):
@@ -58,7 +57,8 @@ class Lease:
                 self.until = before + int(said["TTL"])
 
     def campaign(self, election):
-        """Waits until this contender leads. After an error the lease counts as lost, because it does not compete any more."""
+        """Waits until this contender leads. After an error the lease counts as lost, because it no longer takes part in the
+        election."""
         name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
         self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
         self.lost |= not self.elected
@@ -146,7 +146,8 @@ class EtcdCommand(Etcd):
         self.process[node, lane] = command
 
     def settled(self, lane):
-        """Like Peer.settled, but a contender that waits prints nothing: the keys in etcd show that all three compete."""
+        """Works like Peer.settled, but uses the keys in etcd to see that all three contenders compete, because a waiting
+        contender prints nothing."""
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         if len(leaders) == 1 and lane not in self.complete:
             keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()

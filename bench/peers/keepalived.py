@@ -1,4 +1,4 @@
-"""keepalived: VRRP, where a machine becomes master if it hears no machine with a higher priority."""
+"""keepalived implements VRRP: a machine becomes master if it hears no machine with a higher priority."""
 
 import os
 import re
@@ -7,7 +7,8 @@ from testbed import NODES, Peer
 
 ADDRESS = "10.77.0.100"     # the virtual address, which the leader has
 PRIORITIES = (150, 100, 50)
-# The state after the name of the instance. It also matches MASTER_RX_LOWER_PRI: a master that heard a lower priority.
+# The state, which follows the name of the instance. The pattern also matches MASTER_RX_LOWER_PRI, the state of a master that has
+# heard a lower priority.
 MASTER = '" MASTER'
 
 
@@ -20,14 +21,14 @@ class Keepalived(Peer):
         super().__init__(build)
         self.name, self.title, self.fault = name, title, fault
         self.advert, self.priorities = advert, priorities
-        self.rest = 0.5 if advert else 5.0  # the old leader takes over when it returns, which must not happen during a trial
+        self.rest = 0.5 if advert else 5.0  # a returning old leader takes over, which must not happen during a trial
         self.kills = self.left_behind = 0
         for key, value in more.items():
             setattr(self, key, value)
 
     def contend(self, node, lane):
-        """Starts keepalived, which is server and contender in one. It writes its state to a pipe at each change; when it dies, the
-        pipe reports the end of the input."""
+        """Starts keepalived, which is both the server and the contender. keepalived writes its state to a pipe at each change.
+        When keepalived ends, the reader sees the end of the input."""
         folder = self.testbed.folder
         pipe, conf = folder / f"{node}.pipe", folder / f"{node}.conf"
         if not pipe.exists():

@@ -34,7 +34,7 @@ CUT = """table inet cut {
 
 
 class Claims:
-    """The claims of one contender (see claim.h) as spans of time during which it claimed to lead."""
+    """The claims of one contender (see claim.h), as the spans of time during which it claimed to lead."""
 
     def __init__(self, path):
         self.path, self.at, self.rest = path, 0, b""
@@ -54,8 +54,8 @@ class Claims:
         return self
 
     def take(self, kind, time_):
-        """Adds one sample. If no end comes between two claims, the contender believed all the time between them that it led, even
-        while it was not scheduled."""
+        """Adds one sample. If there is no end between two claims, the contender believed that it led during the whole time
+        between them, even while it was not scheduled."""
         if kind == b"c" and not self.leads:
             self.spans.append([time_, time_])
         elif self.leads and kind in b"ce":
@@ -74,7 +74,7 @@ class Claims:
 
 
 def overlap(all_spans, begin, end):
-    """Returns for how many microseconds between `begin` and `end` at least two contenders claimed to lead."""
+    """Returns the time between `begin` and `end`, in microseconds, during which at least two contenders claimed to lead."""
     edges = []
     for spans in all_spans:
         for first, last in spans:
@@ -128,8 +128,8 @@ class Testbed:
         return run("nsenter", f"--net=/run/netns/{self.space(node)}", *command, text=text, check=check)
 
     def arm_cut(self, node):
-        """Starts nft and writes its input, but does not close it yet, because starting a program takes longer than some of the
-        measured times."""
+        """Starts nft and writes its input, but keeps the input open, so that nft waits. Starting a program at the time of the
+        fault would take longer than some of the measured times."""
         armed = self.spawn(node, "nft", "-f", "-", stdin=subprocess.PIPE)
         armed.stdin.write(CUT.encode())
         armed.stdin.flush()
@@ -147,9 +147,9 @@ class Testbed:
 
     def spawn(self, node, *command, own_run=False, shared=None, log=None, **more):
         """Starts a process on a machine, in the folder of the testbed, as the leader of a process group, so that `kill` ends its
-        children, too. `own_run` gives it a /run of its own, for daemons that keep one file there for the whole machine. `shared` names
-        a folder of the testbed that becomes its /dev/shm and is removed with the testbed. Such a process needs relative paths,
-        because its /dev/shm may hide the folder of the testbed."""
+        children, too. With `own_run`, the process has its own /run, for daemons that keep one file there for the whole machine.
+        `shared` names a folder of the testbed that becomes the /dev/shm of the process and is removed with the testbed. Such a
+        process needs relative paths, because its /dev/shm may hide the folder of the testbed."""
         words = list(map(str, command))
         mounts = ["mount -t tmpfs tmpfs /run"] if own_run else []
         mounts += [f"mount --bind {shared} /dev/shm"] if shared else []
@@ -164,7 +164,7 @@ class Testbed:
         return process
 
     def kill(self, *processes):
-        """Kills these processes with their groups, and reaps them."""
+        """Kills these processes together with their process groups, and waits for their end."""
         for process in processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -192,18 +192,19 @@ class Testbed:
 
 
 class Peer:
-    """A system with one configuration and one kind of fault: a row of the table.
+    """A system with one configuration and one kind of fault. Each peer is a row of the table.
 
-    A lane is an independent election on the same three machines. A slow peer has many lanes, so that its trials wait at the same
-    time. To add a peer, define `boot` (how to start the server of a machine), `contend` (how to start a contender) and `crash`."""
+    A lane is an independent election on the same three machines. A slow peer has many lanes, so that several trials can run at
+    the same time. To add a peer, define `boot` (how to start the server of a machine), `contend` (how to start a contender) and
+    `crash` (how to crash the leader)."""
 
-    name = ""           # one word, for --only
+    name = ""           # the word that selects this peer with --only
     title = ""          # the text in the table
     fault = "crash"     # the method that injects the fault into the leader
     package = None      # the Debian package, for the version
     programs = ()       # programs that must be in the path
     contenders = ()     # contenders that must have been built
-    slow = False        # --slow-trials applies
+    slow = False        # the number of trials is that of --slow-trials
     lanes = 1
     phase = 1.0         # seconds over which the faults are spread: longer than any period of the peer
     rest = 0.5          # seconds for which one contender alone must lead before the fault
@@ -250,7 +251,7 @@ class Peer:
                 self.contend(node, lane)
 
     def prepare(self):
-        """Writes configuration files. Called before any process is started."""
+        """Writes configuration files. This method is called before any process is started."""
 
     def boot(self, node):
         """Starts the server of a machine."""
@@ -266,7 +267,7 @@ class Peer:
         return self.claims[node, lane].path
 
     def settled(self, lane):
-        """Returns the machine of the leader, if all contenders are ready and exactly one leads, else None."""
+        """Returns the machine of the leader if all contenders are ready and exactly one of them leads, and otherwise None."""
         of_lane = {node: self.claims[node, lane].read() for node in NODES}
         leaders = [node for node, one in of_lane.items() if one.leads]
         return leaders[0] if len(leaders) == 1 and all(one.is_ready for one in of_lane.values()) else None
@@ -291,7 +292,7 @@ class Peer:
         self.testbed.heal(node)
 
     def arm(self, node, lane):
-        """Prepares the fault, so that the fault itself takes no time."""
+        """Prepares the fault, so that its injection takes almost no time."""
         getattr(self, f"arm_{self.fault}", lambda *unused: None)(node, lane)
 
     def disarm(self):
@@ -306,7 +307,7 @@ class Peer:
         return at
 
     def since(self, node, lane, struck):
-        """Returns the time from which the time without a leader counts."""
+        """Returns when the time without a leader begins."""
         return struck
 
     def repair(self, node, lane):

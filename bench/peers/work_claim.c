@@ -1,4 +1,5 @@
-/* Work that only a leader does. It claims to lead as long as it runs: work_claim CLAIMS */
+/* This program stands for work that only a leader does. It claims to lead while it runs:
+ *     work_claim CLAIMS */
 #include "claim.h"
 
 #include <signal.h>

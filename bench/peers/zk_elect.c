@@ -20,7 +20,7 @@
 #define RETRY     100000000 /* nanoseconds until a failed call is repeated */
 
 static int bell;                       /* an eventfd: the thread of the client wakes main() */
-static atomic_int state;               /* of the session */
+static atomic_int state;               /* the state of the session */
 static atomic_int watch_fired;         /* the next lower node may be gone */
 static char own[PATH_ROOM], *own_name; /* the node of this contender */
 
@@ -41,7 +41,8 @@ static void on_event(zhandle_t *z, int type, int new_state, const char *path, vo
     ring();
 }
 
-/* Waits for an event of the client, at most `patience` nanoseconds; -1 waits without a limit. */
+/* Waits for an event of the client, for at most `patience` nanoseconds. With -1, the wait has no
+ * limit. */
 static void wait_for_bell(int64_t patience)
 {
     struct pollfd rung = {.fd = bell, .events = POLLIN};
@@ -69,8 +70,8 @@ static const char *next_lower(const struct String_vector *names)
     return best;
 }
 
-/* Looks for the node of this contender. The node may exist even if the answer to its creation was
- * lost, and with a second node the contender would wait for itself. */
+/* Returns true if this contender already has a node. The node may exist even if the answer to its
+ * creation was lost, and with a second node the contender would wait for itself. */
 static bool is_enrolled(zhandle_t *z, const char *election, const char *mark)
 {
     struct String_vector names;
@@ -116,7 +117,7 @@ static int look(zhandle_t *z, const char *election)
     if (other != NULL) {
         snprintf(path, sizeof path, "%s/%s", election, other);
         if (zoo_wexists(z, path, on_event, NULL, &unused) != ZOK)
-            result = -1; /* it has been removed in the meantime */
+            result = -1; /* the node has been removed in the meantime */
     }
     deallocate_String_vector(&names);
     return result;

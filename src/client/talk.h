@@ -78,7 +78,7 @@ enum talk_word {
  *            (--on-lose signal, freeze)
  * CGROUP     HOLD: the work has its own control group, which can be killed at once
  * NAMESPACE  HOLD: the work has its own process namespace, which can be killed at once
- * YIELDS     HOLD: the member hands leadership over if this run ends; EMPTY: it does so now
+ * YIELDS     HOLD: the member hands leadership over if this run is killed; EMPTY: it does so now
  * FAILED     EMPTY: the work failed; `why` contains the reason
  * UNHEALTHY  HOLD: the health check has not passed yet; HEALTH: the health check fails
  * RESTARTS   ASK: the command has failed and will be started again */
