@@ -5,9 +5,9 @@
  *
  *     berkeley SOCKET OFFSET DRIFT PORT OTHER-PORT...     beside each member
  *
- * The clock is simulated. It starts with the time of this machine plus an error of OFFSET
- * milliseconds, and the error grows by DRIFT microseconds per second. Each process prints the error
- * of its clock. The printed errors converge.
+ * The clock is simulated. The simulated clock starts with the time of this machine plus an error of
+ * OFFSET milliseconds, and the error grows by DRIFT microseconds per second. Each process prints
+ * the error of its clock. The printed errors converge.
  *
  * Without Elect, the clocks drift apart again when the master crashes, and two masters would undo
  * each other's corrections. In this program, a slave remembers the largest token that it has seen,

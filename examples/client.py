@@ -80,7 +80,8 @@ class Client:
 
     @property
     def left(self):
-        """The time for which this member still leads, in microseconds, or 0 if it does not lead. Read it before every piece of work."""
+        """The time for which this member still leads, in microseconds, or 0 if it does not lead. Read `left` before every piece
+        of work."""
         return self.library.elect_client_left(self.answer)
 
 

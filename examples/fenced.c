@@ -47,8 +47,8 @@ static uint64_t parse_token(const char *text)
     return errno == 0 && text[strspn(text, "0123456789")] == '\0' ? token : 0;
 }
 
-/* Copies standard input to the draft. This happens before the lock is taken, so that slow input
- * does not delay other writers. */
+/* Copies standard input to the draft. The input is copied before the lock is taken, so that slow
+ * input does not delay other writers. */
 static void write_draft(uint64_t token)
 {
     char text[4096];

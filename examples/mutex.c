@@ -176,7 +176,7 @@ static pid_t start(char **command)
     pid_t child = fork();
     if (child < 0)
         err(1, "cannot fork");
-    /* the parent and the child both call this, because either may run first */
+    /* the parent and the child both call setpgid, because either may run first */
     setpgid(child, child);
     if (child > 0)
         return child;

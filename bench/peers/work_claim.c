@@ -1,4 +1,4 @@
-/* This program stands for work that only a leader does. It claims to lead while it runs:
+/* This program stands for work that only a leader does. The program claims to lead while it runs:
  *     work_claim CLAIMS */
 #include "claim.h"
 

@@ -259,8 +259,9 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
 }
 
 /* Converts an answer. Returns false if a correct daemon would never send it. The remaining time is
- * limited to the lease, because it can be longer if the lease was shortened a moment ago. The
- * remaining time can be negative if the office ended while the daemon was answering. */
+ * limited to the lease, because the daemon may report a longer time just after the lease was
+ * shortened. The remaining time can be negative if the office ended while the daemon was
+ * answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
@@ -290,8 +291,8 @@ static int64_t next_question(const struct talk *told, const struct elect_client_
 }
 
 /* Asks the daemon, with at most one unanswered question at a time. An answer may arrive during a
- * later call. If this answer is a promise that still holds, it is valid. If it is "no", it may be
- * outdated, so the question is repeated if the call may wait. */
+ * later call. If this answer is a promise that still holds, it is valid. If the answer is "no", it
+ * may be outdated, so the question is repeated if the call may wait. */
 static enum elect_client_error converse(struct elect_client *c, int64_t end, bool waits,
                                         struct talk *t, struct elect_client_answer *a)
 {
@@ -414,7 +415,7 @@ static enum elect_client_error find_socket(char *path, size_t room)
     return error;
 }
 
-/* Sets the path to `socket`. If this is the path of a status socket (member-N.status), uses
+/* Sets the path to `socket`. If `socket` is a status socket (member-N.status), the function uses
  * member-N.run in the same folder instead. */
 static bool set_path(struct sockaddr_un *at, const char *socket)
 {

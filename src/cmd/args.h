@@ -8,7 +8,7 @@
 
 struct option_spec {
     const char *name;  /* without the dashes */
-    char letter;       /* of the short form; 0: none */
+    char letter;       /* the letter of the short form; 0: none */
     const char *value; /* placeholder in the help; NULL: a switch */
     const char *help;
 };
@@ -17,7 +17,7 @@ enum { ARGS_END = -1, ARGS_WORD = -2, ARGS_BAD = -3 };
 
 struct args {
     const char *verb; /* for complaints */
-    int argc, at;     /* at: the index of the next argument */
+    int argc, at;     /* `at` is the index of the next argument */
     char **argv;
     bool only_words; /* "--" was found, so all further arguments are words */
 };

@@ -23,7 +23,7 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
-/* milliseconds; the pause before another request to a busy daemon is RETRY to 2 * RETRY */
+/* milliseconds; a client waits for RETRY to 2 * RETRY before it asks a busy daemon again */
 #define RETRY 20
 
 /* If a connection closes without an answer, the daemon has ended or never read the request. */
@@ -401,9 +401,9 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
     return answer;
 }
 
-/* Works like ask_daemon, but writes a complaint about the answer to `why`. If there was no
- * connection, the complaint has been printed already and `why` stays empty. If the daemon has too
- * many clients, the request is repeated until the timeout has passed. */
+/* Works like ask_daemon, but writes a complaint about the answer to `why`. If the connection
+ * failed, the complaint has been printed already and `why` stays empty. If the daemon has too many
+ * clients, the request is repeated until the timeout has passed. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
@@ -497,7 +497,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
         add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
-    /* The next change may come after a long time. */
+    /* There is no timeout any more, because the next change may come after a long time. */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
     FILE *in = fdopen(fd, "r");
     if (in == NULL) {

@@ -13,8 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Complaints contain the command line and the name of the member. They are empty until they are
- * known. */
+/* The command line and the name of the member, which complaints contain. Both are empty until they
+ * are known. */
 static struct asked_for asked;
 static const char *named = "";
 

@@ -30,8 +30,8 @@ static void give_away(const char *path)
     struct stat is;
     if (fd < 0)
         return;
-    /* A file that root has just created has only one link. If there is a second link, another user
-     * may have made it to gain access to the file. */
+    /* A file that root has just created has only one link. If the file has a second link, another
+     * user may have made that link to gain access to the file. */
     if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
         (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
     close(fd);
@@ -51,7 +51,7 @@ static void take_init(void *context, int option, const char *value)
     o->new_cluster = true;
 }
 
-/* Writes the section of a member. The word has the form a=10.0.0.1:7400,10.1.0.1:7400. */
+/* Writes the section of a member. `word` has the form a=10.0.0.1:7400,10.1.0.1:7400. */
 static bool write_member(FILE *out, const struct asked_for *a, const char *word, unsigned id)
 {
     const char *equals = strchr(word, '=');
@@ -120,7 +120,7 @@ static bool is_named_before(const struct asked_for *a, unsigned at)
     return found;
 }
 
-/* Returns true if --id is missing, or if it is the name or number of a member of the new
+/* Returns true if --id is missing, or if --id is the name or number of a member of the new
  * cluster. */
 static bool is_id_named(const struct asked_for *a)
 {
@@ -292,8 +292,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
 }
 
 /* Ends the wait after PROBE_TURNS turns. With a single deadline, a stall of this process could use
- * up the whole time. With turns, the loop reads the answers that arrived during the stall before
- * the wait ends. */
+ * up the whole time. With several turns, the loop first reads the answers that arrived during the
+ * stall. */
 static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
@@ -328,9 +328,9 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
     /* The first question may be lost before there is a session, and the second question follows
-     * within two renewals. The wait must allow for both. The wait of elect init must end before
-     * max-lease has passed, because a readmission would then ask again, and elect init must not
-     * readmit the member. */
+     * within two renewals. The wait of elect init must allow for both questions. The wait must end
+     * before max-lease has passed, because a readmission would then ask again, and elect init must
+     * not readmit the member. */
     uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;

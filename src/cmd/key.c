@@ -109,7 +109,8 @@ static int install(const struct asked_for *a, const struct config *c, const char
     return status;
 }
 
-/* Uses or removes a key. The daemon may refuse, so it is asked before the file is changed. */
+/* Uses or removes a key. The daemon may refuse the change, so it is asked before the file is
+ * changed. */
 static int change(const struct asked_for *a, const struct config *c, const char *number, bool use,
                   bool force)
 {

@@ -249,7 +249,7 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Plays the scenario a second time and prints its trace. The first time prints nothing, so that a
+/* Plays the scenario a second time and prints its trace. The first run prints nothing, so that a
  * scenario that fails halfway prints only the complaint. */
 static int tell(const struct request *r, const struct scenario *s, struct play *p)
 {

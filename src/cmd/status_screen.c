@@ -248,8 +248,8 @@ static const char *vote_of(const json_t *groups, const char *name)
     return votes == 0 ? "no" : votes == json_array_size(groups) ? "yes" : "some";
 }
 
-/* Returns "leader", "aside" or "heir" if the member is one of these, and otherwise "". Returns ""
- * if several groups are shown. */
+/* Returns "leader", "aside" or "heir" if the member is one of these, and otherwise "". The result
+ * is also "" if several groups are shown. */
 static const char *part_of(const json_t *groups, const char *name)
 {
     const json_t *group = json_array_get(groups, 0);

@@ -24,7 +24,7 @@ static bool refuse(struct text *t, const char *option, const char *why)
 
 void verify_mandate_settings(struct setup *s)
 {
-    struct text ignored; /* the complaint is not needed, because these values are valid */
+    struct text ignored; /* there is never a complaint, because these values are valid */
     text_clear(&ignored);
     setup_set(s, SETTING_LEASE, LEASE, &ignored);
     setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);

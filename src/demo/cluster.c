@@ -65,7 +65,7 @@ static bool make_network(struct cluster *g, struct text *complaint)
             fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
         fine = fine && bind_at(host, &g->place[i], &probe);
         if (probe >= 0)
-            close(probe); /* frees the address for the daemon, which will bind it */
+            close(probe); /* frees the address, so that the daemon can bind it */
     }
     return fine || text_complain(complaint, "127.0.0.1", strerror(errno), ": no sockets");
 }

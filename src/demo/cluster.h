@@ -2,11 +2,11 @@
  * The cluster of the demonstration consists of real daemons with temporary state, and of the
  * network between them.
  *
- * The supervisor is a separate process and the parent of the daemons. It relays every packet
- * between them, so that connections can be cut without root privileges. If the process that started
- * the supervisor ends for any reason, the supervisor kills the daemons and removes the folder. If
- * the supervisor ends unexpectedly, the kernel kills the daemons, and the process that started the
- * supervisor removes the folder.
+ * The supervisor is a separate process and the parent of the daemons. The supervisor relays every
+ * packet between the daemons, so that connections can be cut without root privileges. If the
+ * process that started the supervisor ends for any reason, the supervisor kills the daemons and
+ * removes the folder. If the supervisor ends unexpectedly, the kernel kills the daemons, and the
+ * process that started the supervisor removes the folder.
  */
 #ifndef ELECT_DEMO_CLUSTER_H
 #define ELECT_DEMO_CLUSTER_H

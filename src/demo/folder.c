@@ -1,6 +1,6 @@
 /* Makes and removes temporary folders. Other users can write to /tmp and put links there. To be
  * safe, the code that removes a folder opens each subfolder through the descriptor of its parent.
- * It never looks up a path twice and never follows a link. */
+ * This code never looks up a path twice and never follows a link. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -92,8 +92,8 @@ void folder_remove(const char *path)
 }
 
 /* Removes a folder if its lock is free, which means that its demonstration has ended. An empty
- * folder is removed, too. If another demonstration was about to create its lock there, that
- * demonstration makes a new folder. */
+ * folder is removed, too. A demonstration that was about to create its lock in an empty folder
+ * makes a new folder. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);

@@ -10,7 +10,8 @@
 int folder_make(char *path, size_t room, struct text *complaint);
 /* Removes the folder with all its files. */
 void folder_remove(const char *path);
-/* Removes the folders of this user that killed demonstrations left behind. Their locks are free. */
+/* Removes the folders of this user that killed demonstrations left behind. The locks of such
+ * folders are free. */
 void folder_clean_up(void);
 
 #endif

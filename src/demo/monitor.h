@@ -26,7 +26,7 @@ struct conversation {
 
 /* The latest report of a member. */
 struct seen {
-    int64_t at;    /* when the member was last asked; 0: it has not answered yet */
+    int64_t at; /* when the latest answered question was sent; 0: the member has not answered yet */
     int64_t until; /* when its office ends, unless it is renewed */
     bool leads;
     unsigned leader; /* the leader that it follows; CLUSTER_MEMBERS: none */

@@ -52,7 +52,8 @@ void screen_enter(struct cluster *g)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    tcsetattr(g->terminal, TCSANOW, &raw); /* a process in the background is stopped here */
+    /* the terminal stops this process here if it is in the background */
+    tcsetattr(g->terminal, TCSANOW, &raw);
     atomic_store(&g->page->terminal, true);
     say(g, "\x1b[?1049h\x1b[?25l");
 }
@@ -64,7 +65,8 @@ void screen_leave(struct cluster *g)
         return;
     sigemptyset(&set);
     sigaddset(&set, SIGTTOU);
-    sigprocmask(SIG_BLOCK, &set, &before); /* allows a process in the background to write */
+    /* without this, the terminal would stop a process in the background that writes */
+    sigprocmask(SIG_BLOCK, &set, &before);
     say(g, "\x1b[0m\x1b[?25h\x1b[?1049l");
     tcsetattr(g->terminal, TCSANOW, &g->page->before);
     sigprocmask(SIG_SETMASK, &before, NULL);

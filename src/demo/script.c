@@ -183,7 +183,7 @@ static bool recover(struct script *s, int64_t *took, struct text *complaint)
     return true;
 }
 
-/* Repeats the crash until the killed member was still the leader at that moment. */
+/* Repeats the crash until the killed member was the leader when it was killed. */
 static bool crash_and_recover(struct script *s, enum order order, int64_t *crashed,
                               int64_t *recovered, struct text *complaint)
 {

@@ -1,5 +1,5 @@
 /* The supervisor starts the daemons, sends signals to them, and relays packets between them. At the
- * end it removes all files. */
+ * end, the supervisor removes all files. */
 #include "supervisor.h"
 
 #include "../run/tree.h"
@@ -166,8 +166,8 @@ static bool same(const struct sockaddr_in *a, const struct sockaddr_in *b)
     return a->sin_port == b->sin_port && a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* Relays a packet from one member to another. The packet leaves from the socket at which `to`
- * expects `from`. If a cut separates the members, the packet is dropped. */
+/* Relays a packet from one member to another. The supervisor sends the packet from the address that
+ * the receiver has for the sender. If a cut separates the members, the packet is dropped. */
 static void pass_on(const struct cluster *g, unsigned from, unsigned to)
 {
     uint8_t packet[PACKET];

@@ -7,7 +7,7 @@
 /* Carries out orders until the other end of the channel is closed. */
 _Noreturn void supervisor_run(struct cluster *g, int channel);
 
-/* Restores the terminal and removes the folder. Call this after the daemons have ended. */
+/* Restores the terminal, and removes the folder as soon as the daemons have ended. */
 void supervisor_clean_up(const struct cluster *g);
 
 #endif

@@ -64,10 +64,10 @@ static int weight_of(const struct history_step *s)
 
 /* ---- the new leader and the old one ---- */
 
-/* In step `s` a voter repeated a grant, either because a leader renewed or because a candidate
- * repeated its request; the voter cannot distinguish them. Returns true if the recorder of the
- * member that received the grant covers that time, but does not show that the member led in that
- * term. */
+/* In step `s` a voter repeated a grant to a member, either because this member renewed its office
+ * or because it was a candidate and repeated its request. The voter cannot distinguish the two
+ * cases. Returns true if the recorder of the member covers that time, but does not show that the
+ * member led in that term. */
 static bool never_led(const struct history *h, const struct history_step *s)
 {
     bool covered = false;

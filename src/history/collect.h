@@ -44,8 +44,8 @@ struct history {
 };
 
 /* The connection to the local daemon. `ask` takes ownership of the request and returns the answer.
- * Without an answer, `ask` returns NULL and an exit status, and adds the reason to `why` unless it
- * has already reported the reason itself. */
+ * If there is no answer, `ask` returns NULL and an exit status. `ask` then also adds the reason to
+ * `why`, unless it has already printed the reason. */
 struct history_daemon {
     json_t *(*ask)(void *context, json_t *request, int *status, struct text *why);
     void *context;

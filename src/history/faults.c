@@ -41,8 +41,8 @@ static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned 
     add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
 }
 
-/* Adds the resignations of a member that other members recorded. Returns the time of the last one,
- * or 0. */
+/* Adds the resignations of a member that other members recorded. Returns the time of the last
+ * resignation, or 0. */
 static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -93,8 +93,8 @@ static void add_end(struct search *s, unsigned member, int64_t since, int64_t un
         add_of(s, end < until ? end : until - HISTORY_MILLISECOND, FAULT_CRASH, member);
 }
 
-/* Adds the crashes and starts of a member. They come from the records of other members, and from
- * the starts that the member recorded itself. */
+/* Adds the crashes and starts of a member. The evidence comes from the records of other members,
+ * and from the starts that the member recorded itself. */
 static void add_lives(struct search *s, unsigned member)
 {
     const struct history *h = s->h;
@@ -268,8 +268,8 @@ static int64_t told_again(const struct history *h, const struct history_step *r)
     return INT64_MAX;
 }
 
-/* Returns true if a leader was in office for some time before and after `at`. If so, the leader was
- * not cut off, but the member that missed it was. */
+/* Returns true if a leader was in office for some time before and after `at`. In this case, the
+ * leader was not cut off, but the member that missed it was. */
 static bool is_led(const struct search *s, int64_t at)
 {
     const struct history *h = s->h;
@@ -284,8 +284,8 @@ static bool is_led(const struct search *s, int64_t at)
 
 /* Adds the reason why the member of `r` lost its mandate or its leader although its process was
  * running. The member was stalled if it recorded no renewal for much longer than other members need
- * to notice a silent member. Otherwise it was cut off, because a leader that is cut off still
- * receives grants from its own side. */
+ * to notice a silent member. Otherwise the member was cut off: a leader that is cut off, for
+ * example, still receives grants from its own side. */
 static void add_silence(struct search *s, const struct history_step *r)
 {
     const struct history_faults *f = s->f;
@@ -303,8 +303,8 @@ static void add_silence(struct search *s, const struct history_step *r)
 
 /* ---- all together ---- */
 
-/* Returns true if a member repeated a grant to itself. Candidates also do so when they repeat a
- * request, so such a grant does not show that the member led. */
+/* Returns true if a member repeated a grant to itself. Candidates also repeat a grant to themselves
+ * when they repeat a request, so such a grant does not show that the member led. */
 static bool is_own_grant(const struct history *h, const struct history_step *r)
 {
     return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;

@@ -1,5 +1,5 @@
 /* See script.h. The records do not show how the first recorded leader came into office, so the
- * script begins by making it the leader. */
+ * script begins by making this member the leader. */
 #include "script.h"
 
 #include "../base/json.h"

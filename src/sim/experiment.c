@@ -146,7 +146,7 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p)
 }
 
 /*
- * The bound allows for the worst case. The processes may follow a leader that has crashed, and must
+ * This bound covers the worst case. The processes may follow a leader that has crashed, and must
  * first suspect it. Some processes may still wait in an older election until its timers expire. A
  * process that took no part in the new election may challenge the announced leader once.
  */

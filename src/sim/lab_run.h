@@ -54,7 +54,7 @@ struct lab {
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes; /* the most that was allocated */
+    size_t bytes; /* the largest number of bytes that was allocated */
 };
 
 struct lab_result {
@@ -62,7 +62,7 @@ struct lab_result {
     uint32_t leader; /* an id, if agreed */
     uint64_t time, delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     size_t bytes;
-    double seconds; /* of the election alone, without the set-up */
+    double seconds; /* the duration of the election without the set-up */
 };
 
 /* Called from time to time with the number of messages that were delivered. */

@@ -233,7 +233,7 @@ static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 }
 
 /* Drops the moments from `at` up to `end` if the promise is still broken without them. Returns true
- * if they were dropped. */
+ * if the moments were dropped. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
     size_t n = t->trace->count;
@@ -247,8 +247,9 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* Tries to leave out each chunk. The first try also moves all later moments to an earlier time, by
- * the duration of the chunk. The second try keeps their times. */
+/* Tries twice to leave out each chunk of moments. The first try also moves all later moments to an
+ * earlier time, by the duration of the chunk. The second try keeps the times of the later
+ * moments. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
     struct shrink_trace *trace = t->trace;

@@ -66,7 +66,7 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
                     enum storm_beyond beyond)
 {
     if (promise == STORM_P4)
-        return c->stable; /* otherwise a process that cannot win may block all others */
+        return c->stable; /* without stability, a process that cannot win may block all others */
     return beyond == STORM_WITHIN || (beyond == STORM_CLOCKS && promise != STORM_P3);
 }
 
@@ -401,8 +401,8 @@ static bool majority_of(elect_set some, elect_set voters)
     return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
 }
 
-/* Chooses the processes that are up and connected in the calm. Usually these are all processes, and
- * sometimes only a majority. The remaining processes are cut off, and may be down. */
+/* Chooses the processes that are up and connected in the calm. Usually all processes are chosen,
+ * and sometimes only a majority. The remaining processes are cut off, and may be down. */
 static elect_set survivors(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config);
@@ -445,8 +445,8 @@ static void stand_ready(struct storm *s, elect_set chosen)
               &(struct fault){.kind = FAULT_READY, .rank = (uint8_t)__builtin_ctzll(rest)});
 }
 
-/* Ends all faults for the chosen processes. Their clocks may still be wrong, but only within the
- * bound. */
+/* Ends all faults for the chosen processes. The clocks of these processes may still be wrong, but
+ * only within the bound. */
 static void mend(struct storm *s, elect_set chosen)
 {
     fault(s, STORM_HEAL, &(struct fault){.kind = FAULT_HEAL});
@@ -522,8 +522,8 @@ static void lull(struct storm *s)
 
 /*
  * The bound allows for the leases and guards of the voters, which must end first, and then for two
- * rounds and two disk writes of the nominated process. It also allows for a wait of a candidate
- * that was refused, and for other nominations during this wait.
+ * rounds and two disk writes of the nominated process. The bound also allows for the wait of a
+ * candidate that was refused, and for other nominations during this wait.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {

@@ -4,18 +4,19 @@
  *
  * In most worlds every history ends, and ends.c marks these worlds. This file divides the other
  * worlds into strongly connected components, and assumes no further faults or new elections. The
- * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). It
- * completes a component after all components to which it leads. A single walk therefore answers two
- * questions for every world. The world can reach agreement if one of its successors can. Its
- * histories end if the histories of all its successors end.
+ * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). The
+ * algorithm completes a component after all components to which the component leads. A single walk
+ * therefore answers two questions for every world. A world can reach agreement if one of its
+ * successors can. The histories from a world end if the histories from all its successors end.
  *
  * An endless history is a violation only if the history is fair: see struct due. A component with a
  * cycle is a violation if its moves between worlds of the component meet three conditions. First,
- * if all its worlds have messages from one sender to a process, one of these messages is received.
- * Second, if a timer runs in all its worlds and may expire in one of them, the timer expires or is
- * started again. Third, if a cut can heal in one of its worlds, or a leader can be heard or
- * suspected, that move happens. If such a move only leads out of the component, the search avoids
- * the worlds where the move is possible, and divides the rest of the component again.
+ * if all worlds of the component have messages from one sender to a process, one of these messages
+ * is received. Second, if a timer runs in all worlds of the component and may expire in one of
+ * them, the timer expires or is started again. Third, if a cut can heal in one of these worlds, or
+ * a leader can be heard or suspected, that move happens. If such a move only leads out of the
+ * component, the search avoids the worlds where the move is possible, and divides the rest of the
+ * component again.
  */
 #include "explorer.h"
 

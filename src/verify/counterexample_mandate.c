@@ -1,8 +1,8 @@
 /*
  * Writes counterexamples under a mandate. The search guesses some inputs of a process; for example,
- * it assumes that all voters agree to grant, or that a time has come. The scenario forces these
- * inputs. The search also leaves out some events that only make further steps possible, such as the
- * end of a lease. The scenario must contain these events.
+ * it assumes that all voters agree to grant, or that a time has come. The scenario forces the
+ * inputs that the search guessed. The search also leaves out some events that only make further
+ * steps possible, such as the end of a lease, but the scenario must contain them.
  */
 #include "counterexample.h"
 
@@ -82,7 +82,8 @@ static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
     return WORLD_MAX_FLIGHTS;
 }
 
-/* Delivers a copy of the message. The original stays in flight because it may arrive again. */
+/* Delivers a copy of the message. The original message stays in flight because it may arrive
+ * again. */
 static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
                            const struct elect_message *m)
 {

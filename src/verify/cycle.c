@@ -2,13 +2,14 @@
  * Continues the history from a bad world until the violation is visible.
  *
  * If an election never ends, the continuation is a closed walk inside a component that can go on
- * forever. The walk is fair. A timer that may expire does expire on the walk, or is started again,
- * or does not run in one of its worlds. A message from each sender is received, or one of the
- * worlds has no message from that sender. If a cut can heal, or a leader can be heard or suspected,
- * this happens on the walk.
+ * forever. The walk must be fair. A timer that may expire does expire on the walk, or is started
+ * again, or does not run in one of its worlds. A message from each sender is received, or one of
+ * the worlds has no message from that sender. If a cut can heal, or a leader can be heard or
+ * suspected, that move happens on the walk.
  *
- * If no future of the bad world reaches agreement, the continuation is one of these futures. It
- * stops at a world where no more moves are possible, or when it returns to an earlier world.
+ * If no future of the bad world reaches agreement, the continuation is one of these futures. The
+ * continuation stops at a world where no more moves are possible, or when it returns to an earlier
+ * world.
  */
 #include "explorer.h"
 

@@ -98,8 +98,8 @@ bool mark_ends(struct explorer *x, size_t worlds);
  * each world to its component.
  */
 bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint32_t world);
-/* find_dead_end starts at a world that cannot reach agreement. It stops when no more moves are
- * possible or when a world is repeated. */
+/* find_dead_end starts at a world that cannot reach agreement. The function stops when no more
+ * moves are possible or when a world is repeated. */
 bool find_dead_end(struct explorer *x, uint32_t world);
 
 /* The moves that must happen in an endless history; a history without them is unfair and is

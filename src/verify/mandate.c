@@ -1,11 +1,12 @@
 /*
- * How the search models a mandate.
+ * This file describes how the search models a mandate.
  *
- * The network is a set. REQUESTs, GRANTs and RELEASEs that were ever sent may arrive at any time,
- * any number of times, or never. The search guesses all other messages. At any time a process may
- * win an election, or may learn from answers to its PREVOTE that a majority would grant. At any
- * time a process may also receive a REFUSE, because a voter has promised a larger term or because
- * its own term is over. In a restart, a process loses everything that is not on its disk.
+ * The network is modelled as a set of messages. REQUESTs, GRANTs and RELEASEs that were ever sent
+ * may arrive at any time, any number of times, or never. The search guesses all other messages. At
+ * any time a process may win an election, or may learn from answers to its PREVOTE that a majority
+ * would grant. At any time a process may also receive a REFUSE, because a voter has promised a
+ * larger term or because its own term is over. In a restart, a process loses everything that is not
+ * on its disk.
  *
  * The current time is always 0, and all other times are relative to it. If clocks may be
  * arbitrarily wrong, no lease or guard prevents a step, and an office may end at any moment. If
@@ -25,8 +26,8 @@
  *     HAND is treated like a RELEASE.
  *
  * The search does not check the code that these guesses replace: how a voter answers a PREVOTE, how
- * a candidate handles a refusal, and which leader a process follows. It also does not check leases
- * of different lengths, or times between two ticks. Unit tests and storms cover these cases.
+ * a candidate handles a refusal, and which leader a process follows. The search also does not check
+ * leases of different lengths, or times between two ticks. Unit tests and storms cover these cases.
  */
 #include "local.h"
 
@@ -189,7 +190,8 @@ void mandate_settle(const struct question *q, struct local *l)
 /* ---- what happens ---- */
 
 /* Loses the first round of an office, if the membership may change. Any round may be lost in a real
- * network. If the first one is always lost, a later round within the bound can carry the change. */
+ * network. If the first round is always lost, a later round within the bound can carry the
+ * change. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
     unsigned last = --m->leader.rounds % ELECT_ROUNDS;
@@ -273,7 +275,7 @@ static void assent(const struct question *q, struct local *l, struct elect_outpu
                    out);
 }
 
-/* Makes sure that the process has seen a term with this counter. */
+/* Makes the process behave as if it had seen a term with this counter. */
 static void hear_of(struct local *l, unsigned counter)
 {
     elect_term e = elect_term_make(counter, 0);
@@ -369,7 +371,7 @@ static void count_grants(const struct question *q, struct local *l, const struct
 }
 
 /* Advances the clocks. The times of a leader follow a slow clock and those of a voter a fast clock,
- * even in one process. This covers the worst case of clocks that keep their bound. */
+ * even in one process. These rates cover the worst case of clocks that keep their bound. */
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)

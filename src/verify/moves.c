@@ -211,7 +211,7 @@ static void faults(const struct expander *e)
 
 /* ---- all moves ---- */
 
-/* Returns the timers that may expire. If timeouts may come at any moment, these are all timers.
+/* Returns the timers that may expire. If timeouts may come at any moment, all timers may expire.
  * Otherwise, only the shortest running timers may expire, and only if no message is in flight. */
 static unsigned allowed_timers(const struct question *q, unsigned running, bool in_flight)
 {
@@ -221,11 +221,11 @@ static unsigned allowed_timers(const struct question *q, unsigned running, bool 
 }
 
 /*
- * Makes only the moves of one process that has mail. This is enough on a ring without failures,
- * because the order in which processes read their mail does not matter there. The mail of a process
- * comes from one neighbour in a fixed order, and whether the process may begin an election does not
- * depend on other processes. The lowest process with mail is chosen, because this choice gives the
- * fewest worlds.
+ * Makes only the moves of one process that has mail. One process at a time is enough on a ring
+ * without failures, because the order in which processes read their mail has no effect there. The
+ * mail of a process comes from one neighbour in a fixed order, and whether the process may begin an
+ * election does not depend on other processes. The lowest process with mail is chosen, because this
+ * choice gives the fewest worlds.
  */
 static void follow_one(const struct expander *e, unsigned full)
 {

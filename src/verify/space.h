@@ -1,10 +1,10 @@
 /*
- * The space of all histories. A world takes only a few dozen bytes, because it is a row of numbers:
- * one seat number for each process, and the remaining budget for faults. A seat consists of a node,
- * its mailbox, and whether the node is up. Tables hold each distinct local value, mailbox, message
- * and seat once. elect_step is a pure function, so its result for a local value and an input is
- * computed only once. The same is true of the effect of an event on a seat. All threads share these
- * results.
+ * This file describes the space of all histories. A world takes only a few dozen bytes, because it
+ * is a row of numbers: one seat number for each process, and the remaining budget for faults. A
+ * seat consists of a node, its mailbox, and whether the node is up. Tables hold each distinct local
+ * value, mailbox, message and seat once. elect_step is a pure function, so its result for a local
+ * value and an input is computed only once. The effect of an event on a seat is also computed only
+ * once. All threads share these results.
  *
  * Two worlds are equal if all their numbers are equal, so the comparison is exact.
  */
@@ -42,7 +42,7 @@ struct question {
     bool reduce;       /* move only one process at a time if the order has no effect */
     /* The remaining fields are used only under a mandate. */
     enum clocks clocks;
-    uint8_t slow, fast; /* by how much slow and fast clocks advance in one move */
+    uint8_t slow, fast; /* by how many ticks slow and fast clocks advance in one move */
     /* largest counter of a term; number of rounds per term that may arrive */
     uint32_t max_term, max_rounds;
     uint32_t max_changes; /* largest version of the membership */
@@ -187,9 +187,9 @@ enum happening_kind {
 #define HAPPENS_VOTES(message, voters) HAPPENS_WITH(GRANTS, (message) << 8 | (voters))
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
-/* Returns the effects of all messages that can be received now. These are the first message of each
- * sender or, with reordering, every distinct message. Under a mandate, the result contains all
- * events except restarts and ticks. */
+/* Returns the effects of all messages that can be received now. Only the first message of each
+ * sender can be received or, with reordering, every distinct message. Under a mandate, the result
+ * contains all events except restarts and ticks. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
 /* Adds a message after the other messages of its sender, and returns the new seat. */
 uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);

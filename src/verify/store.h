@@ -32,7 +32,7 @@ struct store {
     bool budget;               /* each world contains a budget */
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_OWNERS];
-    _Atomic uint64_t *slot, *old; /* a slot has half of the hash, then the number + 1 */
+    _Atomic uint64_t *slot, *old; /* a slot has half of the hash and the number of a world + 1 */
     uint64_t slots, olds;
     STORE_APART atomic_size_t bytes;
     STORE_APART atomic_uint_fast64_t promised; /* number of slots that are in use or reserved */

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /* Returns `memory`, or ends the program if `memory` is NULL. The exit status is that of a search
- * that has reached a bound. Ending the program is acceptable, because tables are small compared to
- * the worlds, and the memory of worlds is limited. */
+ * that has reached a bound. The program may end here, because tables are small compared to the
+ * worlds, whose memory has a limit. */
 void *table_must(void *memory);
 
 /* Returns zeroed memory, or NULL. The memory uses large pages, because random access would
