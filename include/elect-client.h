@@ -1,7 +1,7 @@
 /*
- * libelect-client: tells a program whether the member on this machine leads. It is for programs
- * that run beside a daemon. (A program that should run only while the member leads is simpler under
- * `elect run`; a program that should itself be a member uses libelect-uv.)
+ * libelect-client tells a program whether the member on this machine leads. Use it in a program
+ * that runs beside a daemon. (A program that should run only while the member leads is simpler to
+ * start with `elect run`; a program that should itself be a member uses libelect-uv.)
  *
  *     struct elect_client *client;
  *     struct elect_client_answer answer = {0};
@@ -13,22 +13,23 @@
  *         poll(elect_client_fd(client), for at most as long as there is no work);
  *     }
  *
- * A positive answer means that this member leads until `deadline`. It is a promise: no other member
- * leads before the deadline, even if the daemon dies. A failed call therefore leaves the previous
- * answer unchanged. If an answer reports that the member does not lead, or no longer leads, stop
- * immediately. The deadline is in microseconds of CLOCK_BOOTTIME as this process reads it. The time
- * is counted from before the question was sent, so a late reply can only shorten it.
+ * A positive answer means that this member leads until `deadline`. Such an answer is a promise: no
+ * other member leads before the deadline, even if the daemon dies. If a later call fails, the
+ * previous answer therefore remains unchanged and valid. If an answer reports that the member does
+ * not lead, or no longer leads, stop immediately. The deadline is in microseconds of CLOCK_BOOTTIME
+ * as this process reads it. The daemon counts the time from before the question was sent, so a late
+ * reply can only leave less time.
  *
  * elect_client_valid() reads the clock when it is called. The process may stall for any length of
  * time between the check and the work; the token protects against such a stall. The token grows
  * with every change of leader. The resource that the work modifies must remember the highest token
- * it has seen, and must reject lower ones.
+ * that it has seen, and must reject lower tokens.
  *
- * A promise outlasts a later negative answer: no other member leads until all deadlines that the
- * daemon has given out have passed, or their clients have reported that the work has stopped. The
- * token belongs to the office, not to the program, so a program that restarts during an office gets
- * the same token. It must then wait until everything that its previous instance promised to others
- * has expired.
+ * A promise remains in force after a later negative answer: no other member leads until every
+ * deadline that the daemon gave to a client has passed, or that client has reported that its work
+ * has stopped. The token belongs to the office, not to the program, so a program that restarts
+ * during an office gets the same token. Such a program must first wait until everything that its
+ * previous instance promised to others has expired.
  *
  * A promise has a cost: after a crash or a hand-over, the successor waits until the latest
  * deadline, which is never more than one lease after the latest question. A program can ask for
@@ -37,10 +38,10 @@
  * of the leader can use `elect leader`, which makes no promise.
  *
  * A client belongs to one thread of the process that opened it. After a fork the child must not use
- * it, but may open its own. Answers are plain values, so they may be copied and checked in any
- * thread. They are valid in a forked child, too, but not in another time namespace or on another
- * machine. Only elect_client_open() allocates memory. No call raises a signal, and no signal
- * interrupts a call.
+ * its parent's client, but may open another client. Answers are plain values, so they may be copied
+ * and checked in any thread. Answers are also valid in a forked child, but not in another time
+ * namespace or on another machine. Only elect_client_open() allocates memory. No call raises a
+ * signal, and no signal interrupts a call.
  */
 #ifndef ELECT_CLIENT_H
 #define ELECT_CLIENT_H
@@ -74,11 +75,12 @@ enum elect_client_error {
         ELECT_CLIENT_ERROR_COUNT
 };
 
-/* An answer whose bytes are all zero means that the member does not lead; it tells nothing else. */
+/* An answer whose bytes are all zero says only that the member does not lead. */
 struct elect_client_answer {
     uint64_t token;   /* the fencing token; 0 if the member does not lead */
-    int64_t deadline; /* end of the lead (CLOCK_BOOTTIME, microseconds); 0 if it does not lead */
-    bool leads;       /* when the daemon answered; elect_client_valid() also checks the deadline */
+    int64_t deadline; /* the member leads until this time (CLOCK_BOOTTIME); 0: it does not lead */
+    /* The member led when the daemon answered. elect_client_valid() also checks the deadline. */
+    bool leads;
     char group[ELECT_CLIENT_NAME];
     char node[ELECT_CLIENT_NAME];   /* the member on this machine */
     char leader[ELECT_CLIENT_NAME]; /* the leader known to this member; empty if there is none */
@@ -88,9 +90,9 @@ struct elect_client;
 
 /*
  * Opens a client for one group; NULL or "" selects the only group. `socket` is the path of
- * member-N.run, or of member-N.status beside it. NULL selects the path in $ELECT_SOCKET, which the
- * elect command also uses, or else the only socket in /run/elect. The function does not connect
- * yet, so if the path is given, the daemon may start later.
+ * member-N.run or of member-N.status, which is in the same folder. If `socket` is NULL, the client
+ * uses $ELECT_SOCKET, as the elect command does, or else the only socket in /run/elect. This
+ * function does not connect, so if `socket` is given, the daemon may start later.
  */
 enum elect_client_error elect_client_open(struct elect_client **client, const char *socket,
                                           const char *group);
@@ -106,15 +108,16 @@ void elect_client_close(struct elect_client *client); /* NULL is allowed */
 enum elect_client_error elect_client_ask(struct elect_client *client, int64_t patience,
                                          struct elect_client_answer *answer);
 
-/* Limits the deadlines of later answers to `span` microseconds after the question. 0, the initial
- * value, allows deadlines as long as the lease. A shorter span requires more frequent questions. */
+/* Limits the deadlines of later answers to `span` microseconds after the question. The initial
+ * span, 0, allows deadlines as long as the lease. A shorter span requires more frequent
+ * questions. */
 void elect_client_span(struct elect_client *client, int64_t span);
 
 /*
  * Reports that the work has stopped, so that a hand-over need not wait for the deadline. All
- * earlier answers become void, including their copies: do not use them again. Never waits. If the
- * report cannot be sent, the deadline stays in force. A later elect_client_ask() asks for a new
- * promise.
+ * earlier answers become void, including their copies: do not use them again. This call never
+ * waits. If the report cannot be sent, the deadline stays in force. A later elect_client_ask() asks
+ * for a new promise.
  */
 void elect_client_stopped(struct elect_client *client);
 
@@ -125,24 +128,25 @@ int64_t elect_client_left(const struct elect_client_answer *answer);
 
 /*
  * Returns a descriptor for poll(), epoll and the like, which stays the same until
- * elect_client_close(). It is readable when the program should call elect_client_ask(): something
- * has changed, the deadline should be renewed, an answer has arrived, or the daemon has gone or may
- * be back. Only elect_client_ask() makes it unreadable again.
+ * elect_client_close(). The descriptor is readable when the program should call elect_client_ask(),
+ * because something has changed, the deadline should be renewed, an answer has arrived, the daemon
+ * has stopped, or the daemon may have started again. Only elect_client_ask() makes the descriptor
+ * unreadable.
  */
 int elect_client_fd(const struct elect_client *client);
 
 /*
  * Asks the daemon to let another member lead, because this program or its machine is unfit. Stop
  * the work and call elect_client_stopped() first. Returns ELECT_CLIENT_FINE if the hand-over is
- * done or under way, and ELECT_CLIENT_LATE if the daemon has not answered in time; to learn the
- * outcome, call the function again.
+ * done or under way, and ELECT_CLIENT_LATE if the daemon has not answered in time; to find out
+ * whether the hand-over succeeded, call this function again.
  */
 enum elect_client_error elect_client_resign(struct elect_client *client, int64_t patience);
 
 /* Returns one line, without a newline, that describes the error. */
 const char *elect_client_text(enum elect_client_error error);
-/* Returns one line, without a newline, about the latest call that failed: the path of the socket
- * and, if the daemon gave a reason, that reason. */
+/* Returns one line, without a newline, about the latest failed call. The line contains the path of
+ * the socket and, if the daemon gave a reason, that reason. */
 const char *elect_client_why(const struct elect_client *client);
 
 #pragma GCC visibility pop

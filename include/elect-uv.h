@@ -1,5 +1,5 @@
 /*
- * libelect-uv: one member of a cluster on a libuv loop. It is for programs that are members
+ * libelect-uv runs one member of a cluster on a libuv loop. Use it in programs that are members
  * themselves; other programs ask a daemon (libelect-client) or run under `elect run`.
  *
  *     struct elect_member_options options = {.loop = loop, .id = 1, .state = "member-1.state",
@@ -11,17 +11,17 @@
  *         do_what_only_a_leader_may(token);
  *
  * The library performs the output of each core step in order: it writes the state, sends the
- * messages, sets the timers, then announces. One write covers all groups that changed in a turn of
- * the loop, and the messages of all groups to a peer share datagrams. If members have several
- * addresses, each address belongs to a redundant network, and every message is sent on all
- * networks.
+ * messages, sets the timers, then announces changes. One write saves all groups that changed in one
+ * iteration of the loop, and one datagram to a peer can carry messages of several groups. If
+ * members have several addresses, each address belongs to a redundant network, and every message is
+ * sent on all networks.
  *
- * elect_member_create() creates the state file, once. A member that has lost its state file must
- * not create another one. Start it with options.lost: it then asks the other members what it had
- * promised.
+ * Call elect_member_create() once, to create the state file of a new member. Do not create another
+ * file for a member that has lost its state file. Start such a member with options.lost: it then
+ * asks the other members what it had promised.
  *
- * Call these functions only from the thread of the loop. Callbacks may call all of them except
- * elect_member_stop().
+ * Call these functions only from the thread of the loop. Callbacks may call all these functions
+ * except elect_member_stop().
  */
 #ifndef ELECT_UV_H
 #define ELECT_UV_H
@@ -36,12 +36,12 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define ELECT_UV_LINKS   4    /* links of a member */
-#define ELECT_UV_GROUPS  64   /* groups; each has its own leader */
+#define ELECT_UV_GROUPS  64   /* the most groups; each group has its own leader */
 #define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
 #define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
 #define ELECT_UV_KEY     32   /* bytes of a key */
-#define ELECT_UV_KEYS    2    /* keys that a member accepts while one replaces the other */
-#define ELECT_UV_NOTE    1120 /* bytes of a note, at most */
+#define ELECT_UV_KEYS    2    /* a member accepts two keys while one replaces the other */
+#define ELECT_UV_NOTE    1120 /* the largest size of a note in bytes */
 
 /* The family AF_UNSPEC means that the address is not known (yet). */
 union elect_address {
@@ -53,13 +53,13 @@ union elect_address {
 struct elect_peer {
     uint16_t id;
     uint8_t links;
-    bool dynamic; /* its address is learned from its packets: see SECURITY.md */
+    bool dynamic; /* the peer's address is learned from its packets: see SECURITY.md */
     union elect_address link[ELECT_UV_LINKS];
 };
 
 struct elect_group {
     char name[ELECT_UV_NAME];
-    struct elect_config config; /* in microseconds; all groups have the same members */
+    struct elect_config config; /* times in microseconds; all groups have the same members */
 };
 
 struct elect_key {
@@ -70,14 +70,15 @@ struct elect_key {
 /* The present leader of a group, as this member knows it. */
 struct elect_news {
     unsigned group;
-    bool known;       /* a leader is known */
-    bool leads;       /* this member leads, up to the time `until` */
-    bool works;       /* its office has ended or is being handed over: stop all work that depends on
-                         it, then tell the member ELECT_STOPPED */
+    bool known; /* a leader is known */
+    bool leads; /* this member leads until the time `until` */
+    /* This member's office has ended or is being handed over. Stop all work that depends on it, then
+     * pass ELECT_STOPPED to elect_member_tell(). */
+    bool works;
     bool renewed;     /* only `until` has changed since the latest announcement */
-    uint16_t leader;  /* its id; 0 if no leader is known */
+    uint16_t leader;  /* the id of the leader; 0 if no leader is known */
     elect_term term;  /* the fencing token; 0: not known yet, or there is no mandate */
-    elect_time until; /* by elect_uv_now(): when this member ceases to lead unless it renews */
+    elect_time until; /* the end of the office by elect_uv_now(), unless it is renewed */
 };
 
 /*
@@ -100,7 +101,7 @@ struct elect_testament {
     struct elect_testament_packet packet[ELECT_MAX];
 };
 
-/* Events of a peer: name, text that follows the name of the peer in the log. */
+/* Events of a peer. Each has a name, and a text that follows the name of the peer in the log. */
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is up")                                                                             \
     X(LOST, "has lost its state, and asks what was promised")                                      \
@@ -121,18 +122,18 @@ struct elect_member_options {
     uv_loop_t *loop;
     uint16_t id;
     uint8_t cluster[ELECT_UV_CLUSTER];
-    unsigned keys; /* how many keys are accepted; packets are sent with the first */
+    unsigned keys; /* the number of accepted keys; the first one encrypts the packets sent */
     struct elect_key key[ELECT_UV_KEYS];
     const char *state; /* the path of the state file */
     bool lost;         /* the state file is lost: recover the promises, then create a new file */
-    unsigned peers;    /* how many members there are, this one included */
+    unsigned peers;    /* the number of members, including this one */
     const struct elect_peer *peer; /* all members, including this one */
-    const int *sockets; /* from elect_member_bind(), or NULL; the member takes ownership */
+    const int *sockets; /* from elect_member_bind(), or NULL; the member then owns them */
     unsigned groups;
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
-    /* The member has failed and does nothing more. If `forbidden`, its state or its options are
-     * wrong: do not start it with them again. */
+    /* Is called when the member has failed and has stopped. If `forbidden` is true, the state or
+     * the options of the member are wrong: do not start it again before they are corrected. */
     void (*fail)(void *context, bool forbidden, const char *why);
 
     /* Each of the following may be NULL. */
@@ -141,67 +142,72 @@ struct elect_member_options {
     void (*step)(void *context, unsigned group, const struct elect_input *in,
                  const struct elect_output *out);
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
-    /* Is called if `lost` was set, when the new state file exists. Stop the member, and restart it
-     * without `lost`. */
+    /* Is called when the new state file exists, if the member was started with `lost`. Stop the
+     * member, and restart it without `lost`. */
     void (*readmitted)(void *context);
-    /* The testament replaces the previous one of its group. The member asks for the term only after
-     * this call. */
+    /* Is called with a testament, which replaces the previous one of its group. The member asks for
+     * the term of the testament only after this call. */
     void (*deposit)(void *context, const struct elect_testament *testament);
-    /* A note has arrived that the host of another member sent with elect_member_note(). */
+    /* Is called when a note arrives that the host of another member sent with
+     * elect_member_note(). */
     void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
     void *context;
 };
 
 struct elect_member;
 
-/* Creates the state file of a member that has never run before. Returns false, with the reason in
- * `why`, if it cannot. */
+/* Creates the state file of a member that has never run before. Returns false on failure, with the
+ * reason in `why`. */
 bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
                          char *why, size_t room);
 
-/* Binds the sockets of member `id`, one for each of its links, for a host that keeps them while it
- * stops and starts members. Returns false, with the reason in `why`, if it cannot. */
+/* Binds the sockets of member `id`, one for each of its links. A host that stops and starts members
+ * can thus keep the sockets open. Returns false on failure, with the reason in `why`. */
 bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
                        int sockets[ELECT_UV_LINKS], char *why, size_t room);
 
-/* Starts a member. Returns NULL, with the reason in `why`, if it cannot start. `forbidden` is true
- * if its state or its options are wrong, so that another attempt would also fail. */
+/* Starts a member. Returns NULL if the member cannot start, with the reason in `why`. Sets
+ * `forbidden` to true if the state or the options of the member are wrong, so that another attempt
+ * would also fail. */
 struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
                                         char *why, size_t room);
-/* Stops the member immediately. It sends nothing; the other members notice its silence. */
+/* Stops the member immediately. The member does not announce that it stops; the other members
+ * notice that it is silent. */
 void elect_member_stop(struct elect_member *m);
 
-/* Returns the time on the clock that measures leases: CLOCK_BOOTTIME in microseconds, which
- * continues while the machine sleeps. */
+/* Reads the clock that measures leases: CLOCK_BOOTTIME, in microseconds, which keeps running while
+ * the machine is suspended. */
 elect_time elect_uv_now(void);
 
-/* Returns who leads the group now, computed at the call. */
+/* Returns which member leads the group at the time of the call. */
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
 /* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
- * READY. Make the event with elect_happens() or a similar function, and with elect_uv_now().
- * Returns the rule of the step, which tells the outcome. */
+ * READY. Make the event with elect_happens() or a similar function, and use elect_uv_now() as its
+ * time. Returns the rule of the step, which describes the outcome. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
 
-/* Sends a note from this host to the host of another member, in a datagram that may be lost.
- * Replaces a note that has not been sent yet. Sends nothing without a session with the member. */
+/* Sends a note from this host to the host of another member, in a datagram that may be lost. A new
+ * note replaces an earlier one that has not been sent yet. The note is dropped if there is no
+ * session with that member. */
 void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length);
 
 /* Deposits the testament of the group again, if there is one. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
-/* Return the core's node and configuration of the group. The caller must not change them. */
+/* These functions return the node and the configuration that the core uses for the group. The
+ * caller must not change them. */
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);
 const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group);
 
 struct elect_link_info {
     union elect_address address;
-    elect_time heard; /* when a packet last arrived on it; ELECT_UNSET: never */
+    elect_time heard; /* when a packet last arrived on this link; ELECT_UNSET: never */
 };
 
-/* Why packets of a peer are rejected: name, text. The reason is a guess, because nothing in such a
- * packet is authentic. */
+/* The reasons for rejecting packets of a peer, each with a name and a text. A reason is a guess,
+ * because nothing in such a packet is authentic. */
 #define ELECT_REJECTIONS(X)                                                                        \
     X(NONE, "")                                                                                    \
     X(KEY, "wrong key or other cluster")                                                           \
@@ -216,11 +222,11 @@ enum elect_rejection {
         ELECT_REJECTION_COUNT
 };
 
-/* Packets of a peer that were rejected since its last authentic one. */
+/* The packets of a peer that were rejected since its last authentic packet. */
 struct elect_rejected {
-    enum elect_rejection reason; /* NONE: no packets, or too few to know the reason */
+    enum elect_rejection reason; /* NONE: too few packets were rejected to know the reason */
     uint32_t count;              /* how many of the sampled packets were rejected */
-    union elect_address from;    /* where the last one came from */
+    union elect_address from;    /* the sender of the last rejected packet */
 };
 
 const char *elect_uv_rejection(enum elect_rejection reason);
@@ -228,12 +234,12 @@ const char *elect_uv_rejection(enum elect_rejection reason);
 struct elect_peer_info {
     uint16_t id;
     uint8_t links;
-    bool session;   /* there is a session between the present lives of both members */
-    bool same;      /* it has the same configuration as this member */
-    bool same_keys; /* it accepts all keys that this member accepts; if not, */
-    uint8_t lacks;  /* the number of a key that it does not accept */
+    bool session;   /* this member and the peer have a session in their present lives */
+    bool same;      /* the peer has the same configuration as this member */
+    bool same_keys; /* the peer accepts all keys that this member accepts */
+    uint8_t lacks;  /* if not `same_keys`: the id of a key that the peer does not accept */
     uint32_t incarnation;
-    elect_time heard; /* when its last packet arrived; ELECT_UNSET: never */
+    elect_time heard; /* when the peer's last packet arrived; ELECT_UNSET: never */
     struct elect_link_info link[ELECT_UV_LINKS];
     struct elect_rejected rejected;
 };
@@ -242,8 +248,9 @@ struct elect_peer_info {
  * fewer other members, or if this member has stopped. */
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
-/* Describes the rejected packets of a process that has the key but is not a member, and stores its
- * id. The tag of these packets is authentic; their content was not read. */
+/* Describes the rejected packets of a process that has the key but is not a member, and stores the
+ * id of that process in `id`. The tag of such packets is authentic, but this member has not read
+ * their content. */
 struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
 
 struct elect_traffic {
@@ -253,14 +260,15 @@ struct elect_traffic {
 };
 struct elect_traffic elect_member_traffic(const struct elect_member *m);
 
-/* How often the state file was synced (fdatasync), and percentiles of the time it took, in
+/* How often the state file was synced (fdatasync), and percentiles of the duration of a sync, in
  * microseconds, rounded down to a power of two. */
 struct elect_disk {
     uint64_t syncs, median, p90, p99;
 };
 struct elect_disk elect_member_disk(const struct elect_member *m);
 
-/* How often this process stalled for longer than a renewal, measured by its timer. */
+/* How often this process stalled for longer than a renewal interval, as a timer of the process
+ * measured it. */
 struct elect_stalls {
     uint64_t count;
     elect_time longest, last; /* the duration of the longest stall; the end of the last one */
@@ -269,29 +277,30 @@ struct elect_stalls elect_member_stalls(const struct elect_member *m);
 
 uint32_t elect_member_incarnation(const struct elect_member *m);
 
-/* Replaces the configuration of all groups: other times or another rule of preemption, but the same
- * members. */
+/* Replaces the configuration of all groups. The durations and the rule of preemption may change;
+ * the members must remain the same. */
 void elect_member_configure(struct elect_member *m, const struct elect_config *config);
 /* Replaces an address of one member. */
 void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
                        const union elect_address *to);
 
 /*
- * Rotate keys without a restart: install the new key on all members, use it on all, then remove the
- * old one on all. Each function returns false, with the reason in `why`, if it cannot: a key can be
- * used once every live peer accepts it, and removed once no peer needs it; `force` removes it
- * regardless.
+ * These functions rotate keys without a restart. Install the new key on all members, then use it on
+ * all members, then remove the old key from all members. Each function returns false on failure,
+ * with the reason in `why`. A key can be used once every live peer accepts it. A key can be removed
+ * once no peer needs it, or at any time with `force`.
  */
 bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
                               size_t room);
 bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room);
 bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why,
                              size_t room);
-/* Stores in `ids` the members that are down and are not known to accept the key, and returns how
- * many. They cannot return once this member accepts only that key. */
+/* Stores in `ids` the members that are down and are not known to accept the key, and returns their
+ * number. Such a member cannot rejoin once this member accepts only that key. */
 unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
                                 unsigned room);
-/* Stores the ids of the keys that this member accepts, the one in use first. Returns how many. */
+/* Stores the ids of the keys that this member accepts, beginning with the key in use. Returns their
+ * number. */
 unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS]);
 
 #pragma GCC visibility pop

@@ -2,9 +2,9 @@
  * libelect: leader election as a pure state machine.
  *
  * The heart of the interface is one call: elect_step() receives one event of a process and returns
- * what the process must do. It performs no I/O, reads no clock, draws no random numbers, allocates
- * no memory and cannot fail. It ignores any input that violates the protocol, and returns a rule
- * that says so.
+ * what the process must do. The function performs no I/O, reads no clock, draws no random numbers,
+ * allocates no memory and cannot fail. If an input violates the protocol, elect_step() ignores it
+ * and returns a rule that says so.
  *
  *     struct elect_config config;
  *     struct elect_node node;
@@ -17,29 +17,30 @@
  *         elect_step(&config, &node, &in, &out);                        perform(&out);
  *     }
  *
- * The host performs the fields of an output in their order. While a write is pending, it also holds
- * back the messages of later steps. A destination may include the sender; the host then delivers
- * the message to the process itself.
+ * The host carries out the fields of an output in their order. While a write is pending, the host
+ * also holds back the messages of later steps. A destination may include the sender; the host then
+ * delivers the message to the process itself.
  *
  * Under a mandate the host reports ALARM at the time that elect_alarm() returns. When an office is
  * over or is being handed over, the work that depends on it must stop (elect_must_stop); the host
- * reports STOPPED when the work has stopped. Until then the process seeks no other office, and no
- * other process takes its place before its lease is over.
+ * reports STOPPED when the work has stopped. Until the host reports STOPPED, the process seeks no
+ * other office, and no other process takes its place before its lease is over.
  *
  * Rules for the host:
  *  - Messages must be authenticated: `from` is the process that sent the message, and the content
  *    is unchanged. P1 to P3 of docs/guarantees.md then hold even if messages are lost, late,
- *    reordered or replayed, so the host need not detect replays. Only P4 can suffer.
+ *    reordered or replayed, so the host need not detect replays. Replays can affect only P4.
  *  - Messages that a process sends to itself may also be late or lost, because its own voter
- *    answers by message like any other voter. If the host loses all of them, the process can never
- *    lead.
- *  - The host may pass in any input while a write is pending. It holds back the sends and the
- *    announcement of that step until the write is done. This includes the first write, which
+ *    answers by message like any other voter. If the host loses all messages of a process to
+ *    itself, that process can never lead.
+ *  - The host may pass in any input while a write is pending. The host holds back the sends and the
+ *    announcement of that step until the write is done. The same applies to the first write, which
  *    elect_init() requests.
  *  - The configuration may change between two steps, except for the members, their numbers and
- *    priorities, the algorithm, and whether there is a mandate. To change those, create new nodes
- *    from the saved state (see elect_saved_translate). Give all members the same configuration.
- *    Grants made under an earlier lease remain valid, so `max_lease` must not be reduced.
+ *    priorities, the algorithm, and whether there is a mandate. To change these properties, create
+ *    new nodes from the saved state (see elect_saved_translate). Give all members the same
+ *    configuration. Grants made under an earlier lease remain valid, so `max_lease` must not be
+ *    reduced.
  *  - After the rule READMITTED the process has a state again, and `persist` asks the host to write
  *    it. The process may continue, or restart from that state; a restart counts as one more start
  *    in its new era.
@@ -70,17 +71,17 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define ELECT_VERSION   "0.1.0"
-#define ELECT_MAX       64        /* processes in a cluster: a set of them is one 64-bit word */
-#define ELECT_MAX_ID    65535     /* the highest number that a process may have */
-#define ELECT_MAX_SENDS 6         /* sends in one output; a destination is a set */
-#define ELECT_MAX_QUEUE 64        /* messages in the queue of a ring link */
-#define ELECT_MAX_BYTES 1024      /* size of an encoded message, at most: elect_encode() */
-#define ELECT_NOBODY    0xff      /* the rank that means no process */
-#define ELECT_UNSET     INT64_MIN /* means that there is no time; earlier than every time */
+#define ELECT_MAX       64    /* the most processes in a cluster: a set of them fits in 64 bits */
+#define ELECT_MAX_ID    65535 /* the highest number that a process may have */
+#define ELECT_MAX_SENDS 6     /* the most sends in one output; each send has a set of receivers */
+#define ELECT_MAX_QUEUE 64    /* the most messages in the queue of a ring link */
+#define ELECT_MAX_BYTES 1024  /* the largest size of an encoded message: elect_encode() */
+#define ELECT_NOBODY    0xff  /* the rank that means no process */
+#define ELECT_UNSET     INT64_MIN /* no time is set; this value is earlier than every time */
 
 typedef uint64_t elect_set;  /* a set of ranks */
 typedef int64_t elect_time;  /* a reading of the process's own clock, in a unit of the host */
-typedef uint64_t elect_term; /* counter * 2^16 + id of its only user; the fencing token */
+typedef uint64_t elect_term; /* counter * 2^16 + id of the owner; also the fencing token */
 
 static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
 static inline uint16_t elect_term_owner(elect_term term) { return (uint16_t)term; } /* its number */
@@ -93,7 +94,7 @@ static inline elect_term elect_term_make(uint64_t counter, uint16_t owner)
 #define ELECT_TERM_TEXT 24
 const char *elect_term_text(elect_term term, char text[ELECT_TERM_TEXT]);
 
-/* name, the word that users write, description */
+/* For each algorithm: its name, the word that users write, and a description. */
 #define ELECT_ALGORITHMS(X)                                                                        \
     X(BULLY, "bully", "Garcia-Molina 1982: the highest process that answers takes over")           \
     X(RING, "ring", "Tanenbaum: a list goes round, the highest on it leads")                       \
@@ -111,7 +112,7 @@ enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST }; /* how the ring announces 
 enum elect_announce {
     ELECT_ANNOUNCE_LOWER,
     ELECT_ANNOUNCE_ALL
-}; /* which processes the winner of a bully election tells */
+}; /* the processes to which the winner of a bully election announces itself */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* which voters confirm a leader */
@@ -122,12 +123,12 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* which voters co
     X(SUSPECT, "SUSPECT") /* host: the leader has failed, or there is none */                      \
     X(STOPPED, "STOPPED") /* host: the work that depended on an ended office has stopped */        \
     X(RESIGN, "RESIGN") /* host: hand the office over: see elect_resigns() and elect_ordered() */  \
-    X(CHANGE, "CHANGE") /* host: change the membership to that of `message` */                     \
+    X(CHANGE, "CHANGE") /* host: change the membership to the one in `message` */                  \
     X(PAUSE, "PAUSE")   /* host: pause elections in the whole cluster */                           \
     X(RESUME, "RESUME") /* host: resume elections */                                               \
     X(ASIDE, "ASIDE")   /* host: stand aside: vote, but seek no office */                          \
     X(READY, "READY")   /* host: stand ready to seek an office again, as after a start */          \
-    X(ALARM, "alarm")   /* host: the time elect_alarm(node) has come */                            \
+    X(ALARM, "alarm")   /* host: the time that elect_alarm() returned has come */                  \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -167,10 +168,10 @@ enum elect_event {
 #define ELECT_TIMER_BIT(timer) (1u << ((timer)-ELECT_FIRST_TIMER))
 
 /*
- * The reasons for a step. Every step has exactly one rule, even a step that did nothing. The core
- * never formats text; a program that prints the text replaces %p (the process), %a and %b (the
- * rule's arguments), %h (the processes higher than %p) and %l (the list in the message). Quiet
- * rules are housekeeping.
+ * The rules, which are the reasons for steps. Every step has exactly one rule, even a step that
+ * does nothing. The core never formats text; a program that prints the text replaces %p (the
+ * process), %a and %b (the rule's arguments), %h (the processes higher than %p) and %l (the list in
+ * the message). Quiet rules are housekeeping, such as the renewal of a lease.
  */
 #define ELECT_LOUD  false
 #define ELECT_QUIET true
@@ -334,9 +335,9 @@ struct elect_rule {
 
 /* Why a voter refuses. */
 #define ELECT_REFUSALS(X)                                                                          \
-    X(CONFIG, "config") /* wrong or old membership of the candidate, a clone, too long a lease */  \
+    X(CONFIG, "config") /* the candidate is a clone, or its membership or lease is wrong */        \
     X(BOOT, "boot")     /* the voter has just started and may have granted another term before */  \
-    X(CLOSED, "closed") /* that term, or a later one of the same owner, is over */                 \
+    X(CLOSED, "closed") /* the term, or a later term of its owner, is over */                      \
     X(STALE, "stale")   /* the voter has promised a larger term */                                 \
     X(HELD, "held")     /* another process holds the voter's grant */
 
@@ -348,13 +349,13 @@ enum elect_refusal {
 };
 
 /*
- * Which processes vote, and which of them may lead. A leader changes the membership by one voter at
- * a time. Until the change is confirmed, every decision needs a majority of the new voters and a
- * majority of the previous ones.
+ * The membership: the processes that vote, and those of them that may lead. A leader changes the
+ * membership by one voter at a time. Until the change is confirmed, every decision needs a majority
+ * of the new voters and a majority of the previous ones.
  */
 struct elect_membership {
-    elect_term stamp; /* the term of the leader that made it; 0: it comes from the configuration */
-    elect_set members, voters; /* the processes that may lead; those that vote */
+    elect_term stamp; /* term of the leader that changed it; 0: it comes from the configuration */
+    elect_set members, voters; /* the processes that may lead; the processes that vote */
     elect_set before; /* the previous voters; equal to `voters` once the change is confirmed */
     uint32_t version;
     uint32_t unused;
@@ -375,26 +376,26 @@ struct elect_config {
     uint8_t place[ELECT_MAX];  /* rank -> place on the ring */
     uint16_t id[ELECT_MAX];    /* rank -> number; ascending unless there are priorities */
     uint8_t mandate;           /* enum elect_mandate_kind */
-    bool stable;               /* an election never disturbs a leader; off: to compare */
-    bool preempt;              /* a fitter follower may take the leader's place ... */
-    uint32_t preempt_after;    /* ... once it has been fitter for this long */
+    bool stable;               /* an election never disturbs a leader; false only for comparisons */
+    bool preempt;              /* a follower that is fitter than its leader claims the office */
+    uint32_t preempt_after;    /* how long a fitter follower waits before it claims the office */
     uint32_t decay;            /* how long until the penalties of a process are halved */
-    uint32_t digest;           /* hash of the fields that must agree on all members */
-    elect_set members;         /* initially: processes that may lead; they also vote */
-    elect_set voters;          /* initially: members and witnesses; others observe */
+    uint32_t digest;           /* hash of the fields that must be equal on all members */
+    elect_set members;         /* the processes that may lead at first; all of them vote */
+    elect_set voters;          /* the processes that vote at first: members and witnesses */
     uint32_t version;          /* version of the initial membership */
-    uint32_t lease, max_lease; /* D; the longest lease that a voter grants */
+    uint32_t lease, max_lease; /* D, the lease; the longest lease that a voter grants */
     uint32_t renewal;          /* R: the interval between two rounds of a leader */
     uint32_t drift;            /* rho, in millionths */
     uint32_t grain;            /* epsilon, at least 1: the resolution of a clock */
     uint32_t processing_bound; /* T_p, which includes a write */
     uint32_t answer_bound;     /* T = 2 T_m + T_p */
-    uint32_t duration[ELECT_TIMER_COUNT]; /* index: timer - ELECT_FIRST_TIMER; in the host's unit */
+    uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER, in the host's unit */
 };
 
 /*
- * A message. A field that the type does not use is 0. A field whose meaning depends on the type has
- * one name for each meaning; the names in a union share one value.
+ * A message. A field is 0 if messages of the type do not use it. A field whose meaning depends on
+ * the type has one name for each meaning; the names in a union share one value.
  */
 struct elect_message {
     union {
@@ -403,11 +404,11 @@ struct elect_message {
         elect_set roll;  /* REQUEST: the processes that the sender has heard lately */
     };
     union {
-        uint32_t round;    /* rings: the election; mandate: the candidate's round; bully: 0 */
+        uint32_t round;    /* rings: number of the election; mandate: of the round; bully: 0 */
         uint32_t question; /* FORGOT, REMEMBERS: the number of the question */
     };
     union {
-        uint32_t seen;  /* ACK: a decided round; begin again in a later one. 0: continue */
+        uint32_t seen;  /* ACK: a decided round, so that the receiver begins a later one */
         uint32_t aside; /* mandate: the sender stands aside */
     };
     uint8_t type;    /* enum elect_event */
@@ -419,7 +420,7 @@ struct elect_message {
     uint8_t penalty; /* mandate: the sender's penalties */
     union {
         uint8_t able;   /* PRESENT: the sender could win an election */
-        uint8_t claims; /* GRANT: the sender would take its leader's place */
+        uint8_t claims; /* GRANT: the sender claims the office of its leader */
     };
     uint32_t pause, digest; /* mandate: the sender's pause count and configuration digest */
     elect_term term;        /* mandate: the term that this message is about */
@@ -428,19 +429,19 @@ struct elect_message {
         elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
     };
     union {
-        uint32_t incarnation; /* of the sender; in an answer, of the process that asked */
+        uint32_t incarnation; /* the sender's; in an answer, that of the process that asked */
         uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
     };
     uint32_t certified_by; /* REQUEST, PREVOTE: the incarnation that released the certificate */
-    struct elect_membership membership; /* the sender's; not in every message */
-    uint32_t lease; /* REQUEST, PREVOTE: requested, repeated in answers; REMEMBERS: the longest */
+    struct elect_membership membership; /* the sender's membership; not in every message */
+    uint32_t lease; /* requested lease, which answers repeat; REMEMBERS: longest lease granted */
     union {
-        uint32_t remaining; /* REFUSE boot, held: how long that reason will last */
-        uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this */
+        uint32_t remaining; /* REFUSE: how long the reason (boot or held) will last */
+        uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this message */
     };
 };
 
-/* A ring message in the queue of a link. Its round is the round of the node. */
+/* A ring message in the queue of a link. The round of the message is the round of the node. */
 struct elect_hop {
     elect_set set;
     uint8_t type, origin;
@@ -462,22 +463,23 @@ struct elect_hop {
  * starts.
  *
  * No counter overflows in practice. Terms count to 2^48. A process that is new or has lost its
- * state accepts any term up to 2^47, because it can only believe the others. One message of a
- * faulty member can therefore raise the terms of such a process beyond those that the others
- * accept; the process must then be readmitted. `pause` counts to 2^32 - 1, which is odd, so
- * elections that were paused so often cannot be resumed. The rounds of a ring, and those of a
- * leader within one start (mandate.leader.rounds), wrap at 2^32: after 27 years at five a second.
+ * state accepts any term up to 2^47, because it cannot check what the others report. One message
+ * from a faulty member can therefore raise the terms of such a process so far that the others
+ * reject them; the process must then be readmitted. `pause` counts pauses and resumptions up to
+ * 2^32 - 1. This number is odd, so elections would then remain paused. The number of a ring round,
+ * and the count of a leader's rounds since its start (mandate.leader.rounds), wrap at 2^32, which
+ * takes 27 years at five rounds a second.
  */
 struct elect_saved {
     elect_term promised;          /* the largest term that this process has granted */
     elect_term used;              /* the largest of its own terms that it has used */
-    elect_term closed[ELECT_MAX]; /* by owner: terms up to this are over; saved by the next write */
+    elect_term closed[ELECT_MAX]; /* by owner: its terms up to this are over; next write saves it */
     struct elect_membership membership;
-    uint32_t met[ELECT_MAX]; /* the latest known incarnation of each; saved by the next write */
+    uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation; next write saves it */
     uint32_t longest;        /* D_max: the longest lease that this process has granted */
     uint32_t incarnation;    /* grows with every start; a loss of the state begins a new era */
     uint32_t round;          /* rings: the latest round known */
-    uint32_t pause;          /* odd: elections are paused; the largest count wins */
+    uint32_t pause;          /* odd while elections are paused; the largest count is the latest */
 };
 
 /* The times of the mandate, in one array so that elect_shift() can move them all. */
@@ -487,11 +489,11 @@ enum elect_time_name {
     ELECT_UNTIL,       /* leader: the end of the office */
     ELECT_RENEW,       /* candidate, leader: when to send the next round */
     ELECT_GIVE_UP,     /* candidate: when the candidacy fails for lack of answers */
-    ELECT_RETRY,       /* nominee: when to try again */
+    ELECT_RETRY,       /* nominee: when to ask for a mandate again */
     ELECT_LOOK,        /* process without a leader: when to send PRESENT again */
     ELECT_BEGIN,       /* process without a leader: when it may begin an election */
     ELECT_CLAIM,       /* process fitter than its leader: when it may claim the office */
-    ELECT_DECAY,       /* when its penalties are halved */
+    ELECT_DECAY,       /* process with penalties: when they are halved */
     ELECT_NEXT_CHANGE, /* leader: when the membership may be changed again */
     ELECT_STANDS,      /* candidate: when it began to wait for answers */
     ELECT_SENT,        /* candidate, leader: when it sent each of the remembered rounds */
@@ -508,8 +510,8 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* Why a process in office hands over. It no longer leads, but it renews its office until its work
- * has stopped. */
+/* The reasons for which a process hands over its office. Such a process no longer leads, but it
+ * renews its office until its work has stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
@@ -526,11 +528,11 @@ struct elect_voter {
 /* A nominated process and its attempt to win a mandate. */
 struct elect_candidate {
     elect_term asked;         /* the term of its PREVOTE or REQUEST */
-    elect_term certificate;   /* a released term, which its requests carry; 0: none */
+    elect_term certificate;   /* the released term that its requests carry; 0: none */
     elect_set ayes, refused;  /* the voters that answered AYE; those that answered REFUSE */
     uint32_t prevote_round;   /* the round of its PREVOTE */
     uint32_t certified_by;    /* the incarnation that released the certificate */
-    uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0: no reason to wait */
+    uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0: no wait is needed */
     uint8_t stage;            /* enum elect_candidacy */
     uint8_t attempts;         /* consecutive candidacies that failed */
     bool nominated;           /* the election chose this process */
@@ -539,36 +541,36 @@ struct elect_candidate {
 
 /* The office, and the rounds that win and renew it. */
 struct elect_leader {
-    elect_term token; /* the term in which it holds office; 0: none */
+    elect_term token; /* the term of its office; 0: it holds no office */
     elect_term term;  /* the term of its rounds; larger than the token during a candidacy */
-    elect_set stale;  /* voters that have promised a larger term of another process */
+    elect_set stale;  /* voters that have promised a larger term to another process */
     struct {
         elect_term term;
         elect_set voters; /* the voters that granted this round */
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
     uint32_t rounds;     /* how many rounds it sent in this incarnation, PREVOTEs included */
-    uint32_t changed_in; /* the first round with the present membership */
-    bool working;        /* the office is over or handed over, and the work has not stopped yet */
+    uint32_t changed_in; /* the first round that carried the present membership */
+    bool working;        /* the office is over or being handed over, but its work goes on */
     uint8_t handing;     /* enum elect_handing */
     uint8_t successor;   /* the process named to take over; ELECT_NOBODY: the heir */
     uint8_t unused[5];
 };
 
-/* The view that a process has of the others: who leads, who is reachable, their penalties. */
+/* A process's view of the others: which process leads, which are reachable, and their penalties. */
 struct elect_presence {
     elect_term followed;            /* the term of the latest office that it followed */
-    elect_set able;                 /* processes that report that they could win an election */
+    elect_set able;                 /* processes that could win an election, as they report */
     elect_set aside;                /* processes that stand aside, this one included */
     elect_set differ;               /* processes with another configuration */
-    elect_time heard[ELECT_MAX];    /* when the last message of each arrived */
-    elect_time heard_me[ELECT_MAX]; /* when each last showed that it hears this process */
-    uint8_t penalty[ELECT_MAX];     /* the penalties that each reports for itself */
-    uint8_t penalties;              /* its own penalties; a member with fewer is fitter */
-    uint8_t follows; /* the leader whose REQUEST it granted, or of which it was told */
-    uint8_t heir;    /* the next leader, named by the present one */
-    bool told;       /* it knows its leader only by hearsay */
-    bool restless;   /* it has looked for a leader long enough, and wants an election */
+    elect_time heard[ELECT_MAX];    /* by process: when its last message arrived */
+    elect_time heard_me[ELECT_MAX]; /* by process: when it last showed that it hears this one */
+    uint8_t penalty[ELECT_MAX];     /* by process: the penalties that it reports for itself */
+    uint8_t penalties; /* this process's penalties; a member with fewer penalties is fitter */
+    uint8_t follows;   /* the leader that it follows, known from a REQUEST or a FOLLOWING */
+    uint8_t heir;      /* the next leader, named by the present one */
+    bool told;         /* it knows its leader only from a FOLLOWING, not from a REQUEST */
+    bool restless;     /* it has looked for a leader for long enough, and wants an election */
     uint8_t unused[3];
 };
 
@@ -593,12 +595,12 @@ struct elect_mandate {
 struct elect_node {
     elect_set active;    /* active-ring: the numbers seen in this round */
     elect_set silent;    /* rings: the processes that did not acknowledge in this round */
-    elect_set passed[2]; /* rings: origins of the elections, and of the announcements, that were
-                            passed on in this round */
-    uint8_t me, state, leader; /* ranks; state: enum elect_state */
+    elect_set passed[2]; /* rings: the origins of elections, and of announcements, whose messages
+                            this process has passed on in this round */
+    uint8_t me, state, leader; /* ranks; `state` is an enum elect_state */
     uint8_t running;           /* the timers that run: a set of ELECT_TIMER_BIT */
-    uint8_t queued, next;      /* messages in queue[]; the process to which queue[0] was sent */
-    bool mandated;             /* only a mandate makes a leader */
+    uint8_t queued, next;      /* number of messages in queue[]; receiver of queue[0] */
+    bool mandated;             /* a process leads only with a mandate */
     uint8_t unused[1];
     struct elect_saved saved;
     struct elect_mandate mandate;
@@ -608,7 +610,7 @@ struct elect_node {
 struct elect_input {
     uint8_t event;  /* enum elect_event */
     uint8_t from;   /* messages: the sender; RESIGN: the successor; else ELECT_NOBODY */
-    elect_time now; /* on the clock of this process */
+    elect_time now; /* the time by the clock of this process */
     struct elect_message message;
 };
 
@@ -625,7 +627,7 @@ struct elect_output {
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
-    bool announced;       /* the leader that it follows, its token or its hand-over has changed */
+    bool announced;       /* the leader, the token or the state of a hand-over has changed */
     struct elect_rule rule;
 };
 
@@ -636,10 +638,10 @@ enum elect_error {
     ELECT_TWICE,
     ELECT_TOO_LONG,
     ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within the lease, or `grain` is 0 */
-    ELECT_RENEWAL_TOO_LONG,  /* more than a third of an office (elect_office_length) */
+    ELECT_RENEWAL_TOO_LONG,  /* the renewal is more than a third of elect_office_length() */
     ELECT_RENEWAL_TOO_SHORT, /* more rounds would be in flight than a leader remembers */
     ELECT_NO_SUCH_ROLE,    /* no process may lead, a member does not vote, or a voter is unknown */
-    ELECT_DRIFT_TOO_LARGE, /* half a second per second, or more */
+    ELECT_DRIFT_TOO_LARGE, /* the drift is half a second per second, or more */
     ELECT_UNKNOWN_ALGORITHM
 };
 
@@ -655,12 +657,12 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 
 /*
  * Requires a mandate: a majority must confirm a leader for one `lease` at a time, and the leader
- * renews it every `renewal`. The rates of the clocks may differ from real time by `drift`
- * millionths, and `grain` is their resolution. If you set roles, `max_lease`, `preempt` or `decay`,
- * do so before this call.
+ * renews the lease every `renewal`. `drift` is the largest error of the rate of a clock, in
+ * millionths, and `grain` is the resolution of the clocks. Set roles, `max_lease`, `preempt` and
+ * `decay` before this call, if at all.
  *
- * If `max_lease` is 0, it becomes 2 `lease`. Do not reduce it while a lease of the old length may
- * be in force: a member that has lost its state waits only for `max_lease`.
+ * If `max_lease` is 0, this call sets it to twice `lease`. Do not reduce `max_lease` while a lease
+ * of the old length may be in force: a member that has lost its state waits only for `max_lease`.
  */
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
@@ -675,7 +677,7 @@ size_t elect_encode(const struct elect_config *config, const struct elect_messag
 bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_t length,
                   struct elect_message *message);
 
-/* Returns the set of the ranks below `n`, which is at least 1. */
+/* Returns the set of the ranks below `n`, where `n` is at least 1. */
 static inline elect_set elect_ranks_below(unsigned n) { return ~(elect_set)0 >> (ELECT_MAX - n); }
 
 /* Returns all processes of the configuration, whatever their roles. */
@@ -684,27 +686,27 @@ static inline elect_set elect_everyone(const struct elect_config *config)
     return elect_ranks_below(config->n);
 }
 
-/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. So even by the
- * slowest clock, the office ends before the lease of any voter ends by the fastest clock. */
+/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. Even by the
+ * slowest clock, the office therefore ends before any voter's lease ends by the fastest clock. */
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
 /* Returns the shortest office that a lease may allow. */
 int64_t elect_shortest_office(const struct elect_config *config);
 
 /*
- * Starts a process that follows `leader`, or no leader if that is ELECT_NOBODY, and takes no part
- * in an election yet. `saved` is the state that the process persisted before it crashed, or NULL if
- * it never ran. With this state, the process keeps its promises and takes part in no round twice.
- * Under a mandate `leader` is ignored. A process that has had its last start (ELECT_LAST_START)
- * must be readmitted instead.
+ * Starts a process that follows `leader`, or no leader if `leader` is ELECT_NOBODY. The process
+ * takes part in no election yet. `saved` is the state that the process persisted before it crashed,
+ * or NULL if it never ran. With this state, the process keeps its promises and takes part in each
+ * round at most once. Under a mandate `leader` is ignored. If the saved incarnation is the last of
+ * its era (ELECT_LAST_START), call elect_readmit() instead.
  */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
                 struct elect_output *out);
 
-/* Starts a process that ran before and has lost its saved state. It asks the others, waits for the
- * longest lease, and only then votes or leads. Do not save anything until `persist` asks for it.
- * `question` identifies its questions and must not have been used before; the date in seconds will
- * do. */
+/* Starts a process that ran before and has lost its saved state. The process asks the others, waits
+ * for the longest lease, and only then votes or leads. Do not save anything until `persist` asks
+ * for it. `question` identifies the questions of this process, which must never have used it
+ * before; the date in seconds is suitable. */
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
                    uint32_t question, elect_time now, struct elect_output *out);
 
@@ -713,39 +715,43 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
 /*
- * Translates saved state to this configuration. The state was saved under a configuration in which
- * the ranks stood for the `n` numbers in `id` (its config.id). Returns false, with the number in
- * `unknown`, if the saved membership contains a number that this configuration does not have;
- * `unknown` is 0 if it contains a rank beyond `n`. Other data about such numbers is dropped. A
- * dropped number must not be used again unless the host keeps its saved.met; otherwise a RELEASE
- * that the member sent before it lost its state would look valid.
+ * Translates saved state to this configuration. `id` and `n` are config.id and config.n of the
+ * configuration under which the state was saved. Returns false if the saved membership contains a
+ * number that this configuration does not have, and stores that number in `unknown`. Also returns
+ * false, with 0 in `unknown`, if the saved membership contains a rank of `n` or more. Other data
+ * about numbers that this configuration does not have is dropped. A dropped number must not be used
+ * again unless the host keeps its saved.met; otherwise a RELEASE that the member sent before it
+ * lost its state would look valid.
  */
 bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
                            struct elect_saved *saved, uint16_t *unknown);
 
-/* Returns the message that a guardian sends in the name of the dead process `rank`, to say that its
- * term is over. `term` is the saved.used of the process at the time of the deposit; `incarnation`
- * is its incarnation. */
+/* Returns the message that a guardian sends in the name of the process `rank` after the process has
+ * died. The message says that the term of that process is over. `term` is the saved.used of the
+ * process at the time of the deposit; `incarnation` is its incarnation. */
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
-/* The following functions make inputs. `now` is read from the process's clock; without a mandate it
- * is ignored. */
+/* The following functions make inputs. `now` is a reading of the process's clock, and is ignored
+ * without a mandate. */
 
-/* An event without arguments: from the host, ALARM, or a timer that has expired. */
+/* Makes an event without arguments: an event from the host, ALARM, or a timer that has expired. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
-/* RESIGN: hand the office over to `successor`, or to the heir if that is ELECT_NOBODY. */
+/* Makes RESIGN: hand the office over to `successor`, or to the heir if `successor` is
+ * ELECT_NOBODY. */
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
-/* RESIGN as an order, which may have been sent from another machine. The process obeys it only in
- * the term that the order names, hence at most once, however late or often the order arrives. */
+/* Makes RESIGN as an order, which may come from another machine. The process obeys the order only
+ * in the term that the order names. Even if the order arrives late or several times, the process
+ * therefore obeys it at most once. */
 struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
-/* CHANGE: change the processes that may lead and those that vote. */
+/* Makes CHANGE: change the processes that may lead and the processes that vote. */
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
-/* A message that arrived from the process `from`. */
+/* Makes the input for a message that arrived from the process `from`. */
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,
                                   elect_time now);
 
-/* Returns true if the process leads. Call it before every use, with the present time. */
+/* Returns true if the process leads. Call this function with the present time, each time before the
+ * process does what only a leader may do. */
 bool elect_leads(const struct elect_node *node, elect_time now);
 /* Returns true if the process holds an office, so that no other process can lead. A process that
  * resigns no longer leads, but holds its office until its work has stopped. */
@@ -753,10 +759,10 @@ bool elect_in_office(const struct elect_node *node, elect_time now);
 /* Returns true if elections are paused. */
 bool elect_paused(const struct elect_node *node);
 /*
- * Returns the processes that stand aside, as far as this process knows, itself included. A process
- * that stands aside votes, and keeps an office that it holds, but seeks and inherits no other. This
- * is not saved, so the host must report ASIDE or READY after every start. Standing aside has an
- * effect only under a mandate with `stable`.
+ * Returns the processes that stand aside, as far as this process knows. The set may include this
+ * process. A process that stands aside votes, and keeps an office that it holds, but seeks and
+ * inherits no other. Standing aside is not saved, so the host must report ASIDE or READY after
+ * every start. Standing aside has an effect only under a mandate with `stable`.
  */
 elect_set elect_aside(const struct elect_node *node);
 /* Returns the process to which a leader would hand over now; ELECT_NOBODY if none could take over,
@@ -765,19 +771,20 @@ uint8_t elect_successor(const struct elect_config *config, const struct elect_no
                         elect_time now);
 /* Returns the term of the office that the process holds, its fencing token; 0 if it holds none. */
 elect_term elect_token(const struct elect_node *node);
-/* Returns when that office ends, by the process's own clock, unless it is renewed; ELECT_UNSET if
- * the process holds no office. */
+/* Returns when the office of the process ends by the process's own clock, unless it is renewed;
+ * ELECT_UNSET if the process holds no office. */
 elect_time elect_until(const struct elect_node *node);
 /* Returns true if work must stop because its office has ended or is being handed over. When the
  * work has stopped, the host reports STOPPED. */
 bool elect_must_stop(const struct elect_node *node);
 /* Returns when the host must report ALARM; INT64_MAX means never. */
 elect_time elect_alarm(const struct elect_node *node);
-/* Adds `by` to all times of the node, for a host whose clock was set and for comparing nodes. */
+/* Adds `by` to all times of the node. Use it after the host's clock was set, or to compare
+ * nodes. */
 void elect_shift(struct elect_node *node, elect_time by);
 /* Returns the rank of the process with this number; ELECT_NOBODY if there is none. */
 uint8_t elect_rank(const struct elect_config *config, uint32_t id);
-/* Returns true if the algorithm, configured in this way, sends messages of that type. */
+/* Returns true if the algorithm sends messages of this type under this configuration. */
 bool elect_sends(const struct elect_config *config, enum elect_event message);
 
 const char *elect_algorithm_name(enum elect_algorithm algorithm);
