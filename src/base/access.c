@@ -1,5 +1,5 @@
-/* See access.h. Reads /etc/passwd and /etc/group itself, because the name services of the C library
- * would take half a megabyte in a daemon that locks its memory. */
+/* See access.h. This file reads /etc/passwd and /etc/group itself, because the name services of the
+ * C library would take half a megabyte of memory in a daemon that locks its memory. */
 #include "access.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static const int modes[] = {[ACCESS_READ] = R_OK,
                             [ACCESS_SEARCH] = X_OK,
                             [ACCESS_MAKE] = W_OK | X_OK};
 
-/* Does not suggest a group whose id is 0, because a user should not join the group of root. */
+/* Never suggests a group whose id is 0, because no user should join the group of root. */
 static void add_help(struct text *t, const struct stat *is, mode_t needed)
 {
     bool owner = (is->st_mode >> 6 & needed) == needed && is->st_uid != geteuid();

@@ -4,19 +4,20 @@
 
 #include "text.h"
 
-/* MAKE: create a file at that path, which requires access to its folder. */
+/* ACCESS_MAKE means to create a file at a path, which requires access to the folder of that
+ * file. */
 enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
 
-/* Returns a text for the error number of a failed access to `path`; the next call overwrites it.
- * For EACCES the text also names the file or folder that denies access, and a user or group that
- * has access. */
+/* Returns a text for the error number of a failed access to `path`. The next call overwrites the
+ * text. For EACCES the text also names the file or folder that denies access, and a user or group
+ * that has access. */
 const char *access_text(int error, const char *path, enum access_wish wish);
 
 /* Returns a text like that of access_text() for a failed connection to the socket of a daemon. */
 const char *access_socket_text(int error, const char *path);
 
-/* Returns false, with a complaint, if this process lacks permission. Other errors count as success:
- * the access itself reports them. */
+/* Returns false, with a complaint, if this process lacks permission. Returns true after any other
+ * error, because the access itself will report that error. */
 bool access_check(const char *path, enum access_wish wish, struct text *complaint);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reads the two clocks, in microseconds. The functions are inline because the client library
- * consists of one source file. */
+/* Reads CLOCK_BOOTTIME and CLOCK_REALTIME, in microseconds. The functions are inline because the
+ * client library consists of one source file. */
 #ifndef ELECT_BASE_CLOCK_H
 #define ELECT_BASE_CLOCK_H
 
@@ -13,8 +13,8 @@ static inline int64_t clock_read(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Returns the clock of leases, which keeps running while the machine is suspended and cannot be
- * set. */
+/* Returns the time by which leases are measured. Its clock keeps running while the machine is
+ * suspended, and cannot be set. */
 static inline int64_t boottime_now(void) { return clock_read(CLOCK_BOOTTIME); }
 
 /* Returns the time since 1970. Use it only for display, because this clock may jump. */

@@ -4,7 +4,7 @@
 
 enum exit_status {
     EXIT_FINE = 0,
-    EXIT_NO = 1,        /* the answer is no; refused, with the reason; an expectation was not met */
+    EXIT_NO = 1,        /* the answer is no, the request is refused, or an expectation is unmet */
     EXIT_NO_LEADER = 2, /* no leader is known */
     EXIT_UNDECIDED = 2, /* sim, verify: no agreement, or the search did not end */
     EXIT_NO_DAEMON = 3, /* no daemon answers */
@@ -18,7 +18,7 @@ enum exit_status {
     EXIT_RUN_FAILED = 125, /* elect run itself failed */
     EXIT_CANNOT_RUN = 126, /* the command cannot be executed */
     EXIT_NOT_FOUND = 127,  /* the command was not found */
-    EXIT_SIGNAL = 128      /* plus the number of the signal that killed the command */
+    EXIT_SIGNAL = 128      /* 128 plus the number of the signal that killed the command */
 };
 
 #endif

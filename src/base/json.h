@@ -1,5 +1,5 @@
 /* Reads the fields of a JSON object. A field that is missing or has another type reads as "", 0 or
- * false. These are inline functions because base/ links no library. */
+ * false. The functions are inline because base/ is linked with no library. */
 #ifndef ELECT_BASE_JSON_H
 #define ELECT_BASE_JSON_H
 

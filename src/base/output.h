@@ -1,5 +1,5 @@
-/* Writes a line to a FILE, which is the context. Code that must not print by itself, such as
- * model/, is passed this function. */
+/* Writes a line to a FILE. Code that must not print by itself, such as model/, receives this
+ * function and the FILE from its caller. */
 #ifndef ELECT_BASE_OUTPUT_H
 #define ELECT_BASE_OUTPUT_H
 

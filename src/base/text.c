@@ -51,7 +51,8 @@ void text_clean(char *s)
         *s = is_printable(*s) ? *s : '?';
 }
 
-/* Returns the length in bytes of the first character of `s`; 0 if it must not be printed. */
+/* Returns the length in bytes of the first character of `s`; 0 if that character must not be
+ * printed. */
 static size_t character_length(const unsigned char *s)
 {
     static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* smaller: overlong, or C1 */

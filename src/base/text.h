@@ -1,10 +1,10 @@
 /*
  * A text buffer of fixed size, filled piece by piece. Text that does not fit is cut off.
  *
- * Libraries also report errors in it: a function that can fail returns false (or NULL, or -1) and
- * adds one line to a `struct text`, which says which object is affected, what is wrong with it and
- * what to do. The command prints that line after "elect VERB: " and exits with a status from
- * exit.h.
+ * Functions also report errors in such a buffer: a function that fails returns false (or NULL, or
+ * -1) and adds one line to a `struct text`. The line says which object is affected, what is wrong
+ * with it and what to do. The command prints that line after "elect VERB: " and exits with a status
+ * from exit.h.
  */
 #ifndef ELECT_BASE_TEXT_H
 #define ELECT_BASE_TEXT_H
@@ -21,15 +21,15 @@ struct text {
 };
 
 void text_clear(struct text *t);
-void text_cut(struct text *t, size_t length); /* shortens it to an earlier length */
+void text_cut(struct text *t, size_t length); /* shortens the text to an earlier length */
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t length);
 void text_add_number(struct text *t, uint64_t value);
 /* Adds a word that a user wrote, in quotes. A question mark replaces each character that is not
  * printable, and a long word is shortened, so that the remedy remains visible. */
 void text_add_quoted(struct text *t, const char *word);
-/* Adds the reason. Returns false, so that a caller can return its result. Inline, so that the
- * compiler knows the result. */
+/* Adds the reason and returns false, so that a caller can return the result of this function. The
+ * function is inline, so that the compiler knows its result. */
 static inline bool text_refuse(struct text *t, const char *why)
 {
     text_add(t, why);
@@ -40,7 +40,8 @@ static inline bool text_refuse_number(struct text *t, uint64_t number, const cha
     text_add_number(t, number);
     return text_refuse(t, why);
 }
-/* Adds "where: what" and a remedy. Returns false, so that a caller can return its result. */
+/* Adds "where: what" and a remedy. Returns false, so that a caller can return the result of this
+ * function. */
 bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
 
 /* Replaces every byte that is not printable ASCII with a question mark. */

@@ -4,18 +4,19 @@
  *     type, which fields are present (a bit each, in the order of FIELDS), those fields
  *
  * Numbers are written in groups of seven bits, the lowest group first. A field that is 0 is not
- * present. Every message therefore has exactly one encoding, and all other bytes are refused.
- * Members are named by their numbers, because their ranks differ between processes with different
- * configurations. A set is encoded as its size, then its lowest number, then the differences
- * between consecutive numbers.
+ * encoded. Every message therefore has exactly one encoding, and the decoder refuses all other
+ * bytes. Members are named by their numbers, because their ranks differ between processes with
+ * different configurations. A set is encoded as its size, then its lowest number, then the
+ * differences between consecutive numbers.
  */
 #include "elect.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* SOME is a set of processes that the sender has heard; the decoder drops those that it does not
- * know. All processes of a SET must be known here. A RANK may be ELECT_NOBODY. */
+/* SOME is a set of processes that the sender has heard; the decoder drops processes that are not in
+ * its configuration. Every process of a SET must be in the configuration. A RANK may be
+ * ELECT_NOBODY. */
 enum kind { NUMBER, RANK, SOME, SET };
 
 #define FIELDS(X)                                                                                  \
@@ -88,7 +89,8 @@ static bool store(struct elect_message *m, const struct field *f, uint64_t value
 }
 
 /* Replaces the voters by their difference from the members, and the previous voters by their
- * difference from the voters. These differences are usually empty, and then take no bytes. */
+ * difference from the voters. These differences are usually empty, and an empty set takes no
+ * bytes. */
 static void tell_apart(struct elect_membership *m)
 {
     m->before ^= m->voters;
@@ -112,8 +114,8 @@ static size_t put(uint8_t *bytes, uint64_t value)
     return length;
 }
 
-/* Returns the process of the set that has the lowest number. With priorities, it need not have the
- * lowest rank. */
+/* Returns the process of the set that has the lowest number. With priorities, this process need not
+ * have the lowest rank. */
 static uint8_t next_in(const struct elect_config *c, elect_set some)
 {
     uint8_t lowest = ELECT_NOBODY;
@@ -138,7 +140,7 @@ static size_t put_set(const struct elect_config *c, uint8_t *bytes, elect_set so
     return length;
 }
 
-/* Returns the number of the process, plus one; 0 stands for ELECT_NOBODY, and is not encoded. */
+/* Returns the number of the process, plus one. A 0 stands for ELECT_NOBODY, and is not encoded. */
 static uint64_t named(const struct elect_config *c, uint64_t rank)
 {
     return rank < c->n ? (uint64_t)c->id[rank] + 1 : 0;
@@ -177,7 +179,7 @@ struct reader {
     bool fine;
 };
 
-/* Reads a number; refuses it if it is not in its shortest form. */
+/* Reads a number. Fails if the number is not encoded in its shortest form. */
 static uint64_t take(struct reader *r)
 {
     uint64_t value = 0;
@@ -222,7 +224,7 @@ static uint64_t take_rank(const struct elect_config *c, struct reader *r)
 static void take_field(const struct elect_config *c, struct reader *r, const struct field *f,
                        struct elect_message *m)
 {
-    bool ring = m->type < ELECT_PREVOTE; /* all processes of a list must be known */
+    bool ring = m->type < ELECT_PREVOTE; /* the configuration must have all processes of a list */
     uint64_t value = f->kind == NUMBER ? take(r)
                      : f->kind == RANK ? take_rank(c, r)
                                        : take_set(c, r, f->kind == SET || ring);

@@ -1,9 +1,9 @@
-/* The configuration: numbers become ranks, bounds become durations. */
+/* Makes a configuration: turns numbers into ranks, and bounds into durations. */
 #include "words.h"
 
 #include <string.h>
 
-/* Small enough that T_ring of 64 processes fits in 32 bits. */
+/* With this limit on the bounds, T_ring of 64 processes fits in 32 bits. */
 #define MAX_BOUND 1000000u
 #define MAX_LEASE 1000000000u
 
@@ -14,8 +14,8 @@ static void set_duration(struct elect_config *c, enum elect_event timer, uint32_
 
 /*
  * A leader sends a heartbeat every T, and three may be lost. On a ring the highest process may be
- * the last to learn that it leads, up to T_ring after the first process learned it. It must not be
- * suspected before then.
+ * the last to receive the outcome, up to T_ring after the first process has received it. The other
+ * processes must not suspect the leader before that.
  */
 static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
@@ -65,8 +65,8 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
 }
 
 /*
- * The answers to a request must arrive before the end of the office that they confirm. This can
- * take two rounds of questions, each of which takes T and begins with a write by the candidate.
+ * The answers to a request must arrive before the end of the office that they confirm. A candidate
+ * may need two rounds of questions, each of which begins with a write and then takes T.
  * (elect_config_mandate() checks two more limits: three renewals must fit into an office, so that
  * two may fail, and a leader must still remember a round when its answers arrive.)
  */
@@ -123,9 +123,9 @@ static uint32_t digest_of(const struct elect_config *c)
 }
 
 /*
- * A member must not be considered absent, nor a leader suspected, as long as two of every three
- * renewals arrive. So this is three intervals of the slowest clock, as the fastest clock counts
- * them, rounded up.
+ * Returns three renewal intervals of the slowest clock, as the fastest clock counts them, rounded
+ * up. As long as two of every three renewals arrive, no member is then considered absent, and no
+ * leader is suspected.
  */
 static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)
 {

@@ -1,7 +1,8 @@
 /*
  * The failure detector. A leader sends HEARTBEAT to all others. A process that hears nothing from
- * its leader for the suspicion time begins an election. A heartbeat also repeats the announcement.
- * It thus makes up for lost announcements, and tells leaders of each other after a partition.
+ * its leader for the suspicion time begins an election. A heartbeat also repeats the announcement
+ * of the leader. Heartbeats thus make up for lost announcements, and after a partition each leader
+ * hears of the other.
  *
  * Heartbeats carry the round, so that on a ring the heartbeat of an earlier leader cannot undo a
  * later election. If two processes lead in one round, the lower one follows the higher, and so does
@@ -18,7 +19,7 @@ void elect__suspect(struct process *p)
 {
     p->about = p->node->leader;
     if (p->node->mandated && presence(p)->follows != me(p))
-        presence(p)->follows = ELECT_NOBODY; /* until the leader is heard again */
+        presence(p)->follows = ELECT_NOBODY; /* until the process hears from a leader again */
     if (!has(members(p), me(p))) {
         p->node->leader = ELECT_NOBODY; /* once it is a member, it must not wait for that leader */
         because(p, NOTHING);

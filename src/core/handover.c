@@ -1,37 +1,38 @@
 /*
  * Hand-over: how a living leader is replaced.
  *
- * A leader that resigns ceases to lead at that moment, but it holds its office, and renews it,
- * until its work has stopped. Then it ends the office and announces the end: it sends RELEASE to
- * all, and HAND to its successor, which asks for a mandate with the released term as its
- * certificate. So the successor cannot begin before the work has stopped, and it need not wait for
- * a lease.
+ * A leader that resigns ceases to lead immediately, but it keeps renewing its office until its work
+ * has stopped. Then the leader ends its office: it sends HAND to its successor, and RELEASE to all
+ * others. The successor asks for a mandate with the released term as its certificate. The successor
+ * thus cannot begin before the work has stopped, and need not wait for a lease.
  *
- * Preemption is an orderly form of the bully's rule. A follower that outranks its leader and sees a
- * majority claims the office in its grants. A leader whose configuration allows preemption resigns
- * in its favour.
+ * Preemption is an orderly form of the bully's rule. If a follower outranks its leader and sees a
+ * majority, its grants say that it claims the office. If the configuration allows preemption, the
+ * leader resigns in favour of that follower.
  *
- * A member that stands aside (presence.c) is neither heir nor successor. If it receives a HAND that
- * was sent before it stood aside, it declines, and the members elect another leader as after a
- * RELEASE.
+ * A member that stands aside (presence.c) is neither heir nor successor. A member that stands aside
+ * declines a HAND that was sent before it stood aside, and the members elect another leader as
+ * after a RELEASE.
  *
- * An operator's order names a term, because it may arrive late, more than once, or from another
- * machine. A term is handed over once and never used again, so the order is carried out at most
- * once.
+ * An operator's order to resign names a term, because the order may arrive late, more than once, or
+ * from another machine. A term is handed over once and never used again, so the leader carries out
+ * the order at most once.
  *
- * Invariants: see office.c, 3. A leader that resigns is never its own successor.
+ * Invariants: see invariant 3 of office.c. A leader that resigns is never its own successor.
  */
 #include "mandate.h"
 
-#define RESIGNATION 8 /* penalties: an operator or a failed check ruled out this member */
+/* The penalties for a resignation: an operator or a failed check has ruled this member out. */
+#define RESIGNATION 8
 
 set elect__roll(const struct process *p)
 {
     return elect__lately(p, presence(p)->heard) & ~only(me(p));
 }
 
-/* Returns the members that could take over: those that granted lately, if any. A member that has
- * just started also sends messages, but its own voter grants nothing until its guard is over. */
+/* Returns the members that could take over. If any members granted lately, the result contains only
+ * these: a member that has just started also sends messages, but its own voter grants nothing until
+ * its guard is over. */
 static set successors(const struct process *p)
 {
     set some = elect__roll(p) & members(p) & ~presence(p)->aside,
@@ -90,8 +91,8 @@ bool elect__claims(const struct process *p)
     return presence(p)->follows != me(p) && due(p, ELECT_CLAIM);
 }
 
-/* Returns the fittest of the members that may displace the leader. If any other member got the
- * office, the fittest would immediately claim it. */
+/* Returns the fittest of the members that may displace the leader. If another member got the
+ * office, the fittest member would immediately claim it. */
 static number first_claimant(const struct process *p)
 {
     set rest = 0;

@@ -46,12 +46,13 @@ static inline bool lost_state(const struct process *p)
 /* ---- sets of processes ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
-static inline set voters(const struct process *p) /* present and previous ones */
+static inline set voters(const struct process *p) /* the present and the previous voters */
 {
     return saved(p)->membership.voters | saved(p)->membership.before;
 }
 unsigned elect__quorum(set electorate);
-/* Returns true if `some` has a majority of both electorates, the present and the previous one. */
+/* Returns true if `some` contains a majority of the present voters and a majority of the previous
+ * voters. */
 bool elect__majority(const struct process *p, set some);
 /* Returns the process that owns the term; ELECT_NOBODY if the configuration does not have it. */
 number elect__owner(const struct process *p, term e);
@@ -91,8 +92,8 @@ void elect__upon_request(struct process *p, number c, const message *m);
 void elect__upon_prevote(struct process *p, number c, const message *m);
 void elect__upon_release(struct process *p, number from, const message *m);
 void elect__upon_hand(struct process *p, number from, const message *m);
-/* Asks this process's own voter for a term, before the other voters are asked; the voter persists
- * the term. Returns false if the voter refuses, and stores in `wait` how long it will refuse. */
+/* Asks this process's own voter for a term, before any other voter is asked; the voter persists the
+ * term. Returns false if the voter refuses, and stores in `wait` how long it will refuse. */
 bool elect__own_vote(struct process *p, const message *request, uint32_t *wait);
 void elect__end_of_guard(struct process *p);
 
@@ -103,10 +104,10 @@ void elect__nominate(struct process *p);
 void elect__inherit(struct process *p, const message *release);
 /* Returns the voters that granted one of the remembered rounds of the current term. */
 set elect__granted_lately(const struct process *p);
-/* Ends the candidacy and releases its term, if the candidate asked for one. */
+/* Ends the candidacy. Releases the term of the candidacy if a REQUEST has named that term. */
 void elect__withdraw(struct process *p);
-/* Shortens the wait of a nominee, because another process has released a term: either the term of
- * an office that this process followed (`office`), or the term of a candidacy. */
+/* Shortens the wait of a nominee after another process has released a term. `office` is true for
+ * the term of an office that this process followed, and false for the term of a candidacy. */
 void elect__may_be_free(struct process *p, bool office);
 void elect__end_office(struct process *p, enum rule why);
 void elect__round(struct process *p); /* sends a round of requests */
@@ -114,17 +115,18 @@ void elect__upon_aye(struct process *p, number from, const message *m);
 void elect__upon_grant(struct process *p, number from, const message *m);
 void elect__upon_refuse(struct process *p, number from, const message *m);
 void elect__alarm(struct process *p);
-/* Ends an office whose time is over, before the step does anything else. Returns true if it ended
- * one. */
+/* Ends the office if its time is over. elect_step() calls this function before it does anything
+ * else. Returns true if an office has ended. */
 bool elect__at_until(struct process *p);
 /* Follows process `c`, which reports that it leads in term `e`. */
 void elect__follow_office(struct process *p, number c, term e);
-/* Steps down, and returns true, if this process leads but `c` leads in a larger term. */
+/* If `c` leads in a larger term than this process, this process steps down. Returns true if it has
+ * stepped down. */
 bool elect__gives_way(struct process *p, number c, const message *m);
 
 /* ---- handover.c ---- */
 
-/* Resigns in favour of `successor`; if `ordered` is not 0, only in that term. */
+/* Resigns in favour of `successor`. If `ordered` is not 0, resigns only in the term `ordered`. */
 void elect__resign(struct process *p, number successor, term ordered);
 void elect__stopped(struct process *p);
 /* Returns the other processes that this process has heard lately. */
@@ -140,13 +142,15 @@ void elect__give_place(struct process *p, number to);
 /* ---- membership.c ---- */
 
 void elect__change(struct process *p, const struct elect_membership *wanted);
-/* Returns true if candidate `c` uses a wrong membership, or one earlier than that known here. */
+/* Returns true if candidate `c` uses a wrong membership, or an earlier membership than this
+ * process. */
 bool elect__counts_wrongly(const struct process *p, number c, const message *m);
-/* Adopts the membership, and persists it, unless it is the present one or an earlier one. */
+/* Adopts and persists the membership `m`, unless it is the present membership or an earlier one. */
 void elect__adopt(struct process *p, const struct elect_membership *m);
-/* Confirms the latest change, if a majority has granted a round that carried it. */
+/* Confirms the latest change of the membership if `round`, which a majority has granted, carried
+ * that change. */
 void elect__confirm_change(struct process *p, uint32_t round);
-/* Gives the membership the term of the new leader. */
+/* Stamps the membership with the term of this process, which has become leader. */
 void elect__take_over_members(struct process *p);
 void elect__learn_members(struct process *p, const struct elect_membership *m);
 /* Returns true if the process `who` has lost its state since its incarnation `life`. */
@@ -155,12 +159,14 @@ bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);
 void elect__upon_forgot(struct process *p, number from, const message *m);
-/* Performs a step of a process that has lost its state; it ignores all other input. */
+/* Performs a step of a process that has lost its state. Until it is readmitted, the process ignores
+ * all input except REMEMBERS, ASIDE, READY and ALARM. */
 void elect__remember(struct process *p, const struct elect_input *in);
 
 /* ---- presence.c ---- */
 
-/* Notes that a message has arrived from another process, and what it reports about its sender. */
+/* Notes that a message from another process has arrived, and notes the facts in it about its
+ * sender. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
 void elect__upon_following(struct process *p, number from, const message *m);
@@ -169,7 +175,8 @@ void elect__pause(struct process *p, bool on);
 /* Performs the host's order to stand aside (vote, but seek no office) or to stand ready. */
 void elect__stand_aside(struct process *p, bool aside);
 bool elect__sees_majority(const struct process *p);
-/* Returns this process and the processes whose times lie within the suspicion time. */
+/* Returns this process and all processes whose entry in `times` is no older than the suspicion
+ * time. */
 set elect__lately(const struct process *p, const elect_time *times);
 /* Returns true if `a` is fitter than `b`: it has fewer penalties, or equally many and a higher
  * rank. */
@@ -182,18 +189,19 @@ void elect__penalize(struct process *p, unsigned penalties);
  * take part, or NULL. */
 bool elect__takes_part(const struct process *p, const message *m);
 void elect__stand_back(struct process *p);
-/* Returns true if this process must not take part in the election to which the message `m` belongs
- * or, if `m` is NULL, a timer. The process then tells the sender which leader it follows, or stands
- * back. */
+/* Returns true if this process must not take part in an election. `m` is the message that asks it
+ * to take part, or NULL if a timer has expired. A process that must not take part tells the sender
+ * which leader it follows, or stands back. */
 bool elect__keeps_out(struct process *p, number from, const message *m);
 /* Looks for a leader, because there seems to be none. */
 void elect__miss(struct process *p);
-/* Gives a candidate that has this voter's grant some time to win, before this process holds an
- * election. */
+/* Delays the next election of this process, so that the candidate with the grant of this voter has
+ * time to win. */
 void elect__be_patient(struct process *p);
-/* Performs the events of presence.c that are due. */
+/* Acts on the times of presence.c that have come: ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN. */
 void elect__look_on_time(struct process *p);
-/* Begins or ends the search for a leader, at the end of every step. */
+/* Begins or ends the search for a leader. elect_step() calls this function near the end of every
+ * step. */
 void elect__keep_watch(struct process *p);
 
 #endif

@@ -1,28 +1,28 @@
 /*
  * Membership: which processes vote and may lead, and how a member that has lost its state returns.
  *
- * A leader changes the membership by one voter at a time. From then on every decision needs two
- * majorities, one of the present voters and one of the previous voters, until both majorities have
- * granted a round that carries the change. The next change must wait for the longest lease.
+ * A leader changes the membership by one voter at a time. From that change on, every decision needs
+ * two majorities, one of the present voters and one of the previous voters, until both majorities
+ * have granted a round that carries the change. The next change must wait for the longest lease.
  *
  * Invariants:
  *  1. Memberships are ordered by (stamp, version), that is, by the term of the leader, then by the
  *     number of changes. A voter refuses a candidate whose membership is earlier than its own. When
- *     a voter grants, it adopts a later membership and persists it. So once both majorities know a
+ *     a voter grants, it adopts a later membership and persists it. Once both majorities know a
  *     membership, a candidate that does not know it cannot win.
- *  2. Only a leader in office makes a membership, and every new leader puts the stamp of its term
- *     on the membership with which it was elected. A change that did not reach both majorities,
- *     because its leader failed, does no harm: the next leader either knows the change and
- *     continues it, or leads with another membership, which is then a later one. Of two changes to
- *     one membership, at most one is ever confirmed.
+ *  2. Only a leader in office changes the membership, and every new leader stamps the membership
+ *     with which it was elected with its own term. A change does no harm if its leader fails before
+ *     the change has reached both majorities: the next leader either knows the change and completes
+ *     it, or leads with another membership, whose stamp is then later. Of two changes to the same
+ *     membership, at most one is ever confirmed.
  *  3. Two memberships that are both in use differ by at most one voter, so that their majorities
  *     intersect. A grant remains valid when the membership changes.
  *
  * A member that has lost its state does not know what it has promised, but the others know every
- * promise that can still matter. If the vote of the member helped to make an office, a majority
- * granted that office, and any n-q+1 other voters include one of that majority. The member asks
- * that many voters, waits until none of its grants can be in force, asks again, and then promises
- * everything that those voters have promised.
+ * promise that can still matter. If the member granted an office, so did the rest of a majority of
+ * q voters, and any n-q+1 other voters include one that granted it. The member therefore asks n-q+1
+ * voters, waits until none of its grants can be in force, asks again, and then promises everything
+ * that those voters have promised.
  */
 #include "mandate.h"
 
@@ -35,7 +35,7 @@ static bool earlier(const struct elect_membership *a, const struct elect_members
     return a->stamp != b->stamp ? a->stamp < b->stamp : a->version < b->version;
 }
 
-/* Returns true if the two memberships are the same, apart from their stamps and whether they are
+/* Returns true if the two memberships are equal, ignoring their stamps and whether they are
  * confirmed. */
 static bool alike(const struct elect_membership *a, const struct elect_membership *b)
 {
@@ -49,7 +49,7 @@ bool elect__counts_wrongly(const struct process *p, number c, const message *m)
         return true;
     if (alike(its, mine))
         return false;
-    return earlier(its, mine) || its->stamp == 0; /* 0: it comes from another configuration */
+    return earlier(its, mine) || its->stamp == 0; /* stamp 0: it comes from another configuration */
 }
 
 void elect__adopt(struct process *p, const struct elect_membership *m)
@@ -62,28 +62,27 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
     p->out->persist = true;
 }
 
-/* Returns the longest lease that may be in force at any voter, as measured by this clock. A voter's
- * clock may be slow. */
+/* Returns the longest time, by the clock of this process, for which a lease may be in force at any
+ * voter. The clock of that voter may be slow. */
 static elect_time longest_lease(const struct process *p)
 {
     const elect_time million = 1000000;
     elect_time longest = saved(p)->longest, left = p->node->mandate.time[ELECT_UNTIL] - p->now;
-    longest = left > longest ? left : longest; /* others may have granted a longer one */
+    longest = left > longest ? left : longest; /* other voters may have granted a longer lease */
     return longest * (million + p->config->drift) / (million - p->config->drift) + 1;
 }
 
 void elect__take_over_members(struct process *p)
 {
     struct elect_membership *m = &saved(p)->membership;
-    m->stamp = leader(p)->token; /* later than every earlier membership that was not confirmed */
+    m->stamp = leader(p)->token; /* this stamp is later than that of any unconfirmed change */
     p->out->persist = true;
     leader(p)->changed_in = leader(p)->rounds + 1;
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
-/* Adopts a later membership, except in office: a membership that a leader does not know is not
- * confirmed.
- */
+/* Adopts a later membership unless this process is in office. A leader need not adopt a membership
+ * that it does not know, because no such membership is confirmed. */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
     if (!in_office(p) && m->stamp != 0 && earlier(&saved(p)->membership, m))
@@ -155,7 +154,7 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
                          .term = p->node->mandate.seen,
                          .last_met = saved(p)->met[from],
                          .membership = saved(p)->membership});
-    if (m->incarnation != 0) /* the sender's new incarnation, which no other life may use */
+    if (m->incarnation != 0) /* the sender's new incarnation, which no other life of it may use */
         p->out->persist = true;
     because(p, REMEMBERS_FOR);
 }
@@ -201,7 +200,7 @@ static void know_enough(struct process *p)
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         because(p, WAITS_IT_OUT);
     } else if (saved(p)->met[me(p)] > saved(p)->incarnation) {
-        ask_again(p); /* another process knows a later incarnation */
+        ask_again(p); /* another process knows a later incarnation of this one */
     } else {
         readmission(p)->stage = ELECT_NOT_LOST;
         saved(p)->promised = saved(p)->used = p->node->mandate.seen;
@@ -221,7 +220,7 @@ static void learn(struct process *p, number from, const message *m)
     saved(p)->pause = m->pause > saved(p)->pause ? m->pause : saved(p)->pause;
     if (earlier(&saved(p)->membership, &m->membership))
         saved(p)->membership = m->membership;
-    if (m->last_met >= saved(p)->incarnation) /* it has persisted the new incarnation */
+    if (m->last_met >= saved(p)->incarnation) /* the sender has persisted the new incarnation */
         readmission(p)->remembering |= only(from);
     because(p, LEARNS);
     if (enough_of(saved(p)->membership.voters, readmission(p)->remembering) &&

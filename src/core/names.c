@@ -1,4 +1,4 @@
-/* Names and texts of algorithms, events and rules, from the lists in elect.h. */
+/* Returns the names and texts of algorithms, events and rules, from the lists in elect.h. */
 #include "elect.h"
 
 #include <assert.h>

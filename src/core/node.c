@@ -1,6 +1,6 @@
 /*
- * A process: elect_step() joins the algorithm, the ring links, the failure detector and the
- * mandate. This file checks every input once; the code that it calls only asserts.
+ * One process: elect_step() combines the algorithm, the ring links, the failure detector and the
+ * mandate. This file checks every input once; the other files only assert that the input is valid.
  */
 #include "detector.h"
 #include "ring_links.h"
@@ -17,10 +17,11 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
 };
 
 /*
- * Limits for counters in messages. A round, a term or a pause that is ahead by more than MAX_LEAP
- * comes from a faulty process. Without this limit, one message could drive a counter to its end,
- * after which no election would be possible. A process that is new or has lost its state cannot
- * tell how far the others have counted, so it accepts up to half of the counter's range.
+ * These are limits for the counters in messages. A round, a term or a pause that is ahead by more
+ * than MAX_LEAP comes from a faulty process. Without this limit, one message could raise a counter
+ * to its maximum, after which no election would be possible. A process that is new or has lost its
+ * state cannot tell how far the others have counted, so it accepts up to half of the counter's
+ * range.
  */
 #define MAX_LEAP   (1u << 28)
 #define MAX_ROUNDS (UINT32_MAX / 2) /* for rounds and pauses */
@@ -41,7 +42,7 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_PREVOTE && ((a->messages >> type) & 1);
 }
 
-/* Returns true for a message of the mandate. These messages come last in ELECT_EVENTS. */
+/* Returns true for a message of the mandate. In ELECT_EVENTS, no other message follows them. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
 static bool tells_members(const message *m)
@@ -138,7 +139,7 @@ static void take_mandate(struct process *p, number from, const message *m)
 static void take(struct process *p, number from, const message *m)
 {
     if (!of_mandate(m->type))
-        p->node->silent &= ~only(from); /* it takes part in elections again */
+        p->node->silent &= ~only(from); /* the sender takes part in elections again */
     if (p->node->mandated && from != me(p))
         elect__hear(p, from, m);
     if (of_mandate(m->type))
@@ -164,7 +165,7 @@ static void expire(struct process *p, unsigned timer)
     }
     p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
     if (timer == ELECT_SUSPICION_TIMER && presence(p)->told)
-        because(p, NOTHING); /* ELECT_LOOK limits how long it relies on hearsay */
+        because(p, NOTHING); /* ELECT_LOOK limits how long the process relies on a FOLLOWING */
     else if (timer == ELECT_SUSPICION_TIMER)
         elect__suspect(p);
     else if (timer == ELECT_HEARTBEAT_TIMER)
@@ -222,7 +223,7 @@ static void react(struct process *p, const struct elect_input *in)
     if (m != NULL && (m->type != in->event || !well_formed(p, in->from, m)))
         because(p, MALFORMED);
     else if (m != NULL && is_answer(m) && m->incarnation != saved(p)->incarnation)
-        because(p, ANSWERED_TOO_LATE); /* an earlier incarnation asked */
+        because(p, ANSWERED_TOO_LATE); /* an earlier incarnation of this process asked */
     else if (m != NULL && ends_a_term(m) && elect__of_a_former_life(p, in->from, m->incarnation))
         because(p, FORMER_LIFE);
     else if (lost_state(p))
@@ -233,7 +234,7 @@ static void react(struct process *p, const struct elect_input *in)
         happen(p, in);
 }
 
-/* Seeks a mandate if this step of the election has chosen this process; a majority must still
+/* Seeks a mandate if the election has chosen this process in this step. A majority must still
  * agree. */
 static void seek_mandate(struct process *p)
 {
@@ -338,7 +339,7 @@ void elect_readmit(const struct elect_config *config, struct elect_node *node, u
 {
     assert(config->mandate == ELECT_MAJORITY);
     elect_init(config, node, me, ELECT_NOBODY, NULL, now, out);
-    node->saved.incarnation = 0; /* until the others have reported the latest one that they know */
+    node->saved.incarnation = 0; /* unknown until the others report it */
     out->persist = false;
     out->start = node->running = 0;
     node->mandate.readmission.stage = ELECT_ASKING;

@@ -8,12 +8,12 @@
  *        +------------------ end_office, then RELEASE once the work has stopped ----------+
  *
  * Invariants:
- *  1. An office is valid until SENT + D_L of a round that a majority has granted. SENT is read
- *     before any voter sees the request. A voter, including the candidate's own, counts only if it
- *     has sent a GRANT for that round.
- *  2. Only one incarnation uses a term, and in one office only. A new term is larger than every
- *     term that this process has used, and is persisted before any message mentions it. No process
- *     leads again in a finished term.
+ *  1. An office is valid until SENT + elect_office_length() of a round that a majority has granted.
+ *     SENT is the time at which the round was sent, read before any voter sees the request. A
+ *     voter, even the candidate's own voter, counts only if it has sent a GRANT for that round.
+ *  2. Only one incarnation of one process uses a term, and only for one office. A new term is
+ *     larger than every term that this process has used, and is persisted before any message
+ *     mentions it. No process leads again in a finished term.
  *  3. A process sends RELEASE(e) only if it does not lead, its work has stopped, and it will not
  *     use any term up to e again.
  */
@@ -66,8 +66,8 @@ static term next_term(const struct process *p)
 }
 
 /* Returns how long a candidate that lost waits before it tries again. The core has no randomness,
- * so the delay is a hash that differs by process and term. Its range doubles with every lost
- * candidacy, up to a lease. */
+ * so the delay is computed from a hash of the term, which differs for each candidate. The range of
+ * the delay doubles with every lost candidacy, up to a lease. */
 static elect_time back_off(const struct process *p)
 {
     uint64_t h = (candidate(p)->asked + candidate(p)->attempts) * 0x9e3779b97f4a7c15u;
@@ -112,7 +112,7 @@ void elect__round(struct process *p)
 
 /* Returns how long a candidate waits for answers. An AYE needs no write, so it arrives within T;
  * the limit of 2T allows for different clocks. The wait doubles with every attempt, because T may
- * be configured too short. */
+ * have been configured too short. */
 static elect_time patience(const struct process *p, unsigned candidacy)
 {
     elect_time longest = p->config->lease / 2, some = 2 * (elect_time)p->config->answer_bound;
@@ -155,7 +155,7 @@ static void confirm(struct process *p, enum rule why)
     message m = request(p, e);
     stand_for(p, ELECT_PREVOTING);
     if (!elect__own_vote(p, &m, &candidate(p)->wait[me(p)])) {
-        lose(p, REFUSED); /* no REQUEST was sent: there is nothing to release */
+        lose(p, REFUSED); /* no REQUEST was sent, so there is no term to release */
         return;
     }
     candidate(p)->stage = ELECT_CONFIRMING;
@@ -179,8 +179,8 @@ void elect__nominate(struct process *p)
     if (in_office(p) || candidate(p)->stage != ELECT_NO_CANDIDATE || leader(p)->working ||
         is_set(p, ELECT_RETRY))
         return;
-    /* If the latest grant of its own voter was released, a PREVOTE would tell the candidate nothing
-     * new. */
+    /* If the certificate ends the latest grant of the candidate's own voter, the candidate can skip
+     * the PREVOTE, which would tell it nothing new. */
     if (candidate(p)->certificate != 0 && candidate(p)->certificate == voter(p)->granted)
         confirm_certified(p);
     else if (candidate(p)->certificate == 0 && !elect__takes_part(p, NULL))
@@ -195,7 +195,7 @@ void elect__inherit(struct process *p, const message *release)
         elect__withdraw(p);
     candidate(p)->certificate = release->term;
     candidate(p)->certified_by = release->incarnation;
-    candidate(p)->nominated = false; /* so that node.c nominates it in this step */
+    candidate(p)->nominated = false; /* so that node.c nominates this process in this step */
     *at(p, ELECT_RETRY) = ELECT_UNSET;
     elect__leave_round(p);
     lead(p);
@@ -212,17 +212,17 @@ set elect__granted_lately(const struct process *p)
     return some;
 }
 
-/* Returns the voters whose answer is known. Voters that have granted, or would grant, name no wait.
- */
+/* Returns the voters whose answer is known. The wait of a voter that has granted, or would grant,
+ * is 0. */
 static set answered(const struct process *p)
 {
-    /* its own voter answers in the same step */
+    /* the candidate's own voter answers in the same step */
     return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);
 }
 
-/* Returns how long it takes until a majority may grant: the q-th smallest of the waits that voters
- * have named, or the largest if fewer than q voters have answered. The majority must include the
- * candidate's own voter. */
+/* Returns how long it takes until a majority of q voters may grant. This is the q-th smallest wait
+ * that voters have reported, or the largest if fewer than q voters have answered. The majority must
+ * include the candidate's own voter. */
 static elect_time majority_waits(const struct process *p)
 {
     const uint32_t *wait = candidate(p)->wait;
@@ -246,8 +246,8 @@ static void forget_refusal(struct process *p, number from)
     candidate(p)->wait[from] = 0;
 }
 
-/* Ends the candidacy. Its term will never be used, and the RELEASE says so. A leader that asked for
- * a larger term releases nothing, because its office continues. */
+/* Ends the candidacy, and sends RELEASE because the term of the candidacy will never be used. A
+ * leader that asked for a larger term releases nothing, because its office continues. */
 void elect__withdraw(struct process *p)
 {
     bool asked = candidate(p)->stage == ELECT_CONFIRMING;
@@ -281,10 +281,11 @@ static void lose(struct process *p, enum rule why)
 }
 
 /*
- * The RELEASE of an office that this process followed ends the wait for its lease. The RELEASE of a
- * candidacy may also free voters, but its owner is about to ask again. So a process that waits for
- * a lease then backs off instead, and a running back-off is never shortened. Otherwise two
- * candidates that release at the same time would collide repeatedly.
+ * The RELEASE of an office that this process followed ends the wait for the lease of that office.
+ * The RELEASE of a candidacy may also free voters, but the process that sent it is about to ask
+ * again. After such a RELEASE, a process that waits for a lease backs off instead, and a process
+ * that is already backing off continues to do so. Otherwise two candidates that release at the same
+ * time would collide repeatedly.
  */
 void elect__may_be_free(struct process *p, bool office)
 {
@@ -386,9 +387,8 @@ void elect__upon_grant(struct process *p, number from, const message *m)
         elect__give_place(p, from);
 }
 
-/* Succeeds itself in a larger term, because a voter has promised a larger term while the present
- * term is in force.
- */
+/* Handles the refusal of a voter that has promised a larger term while this office is in force. The
+ * leader then asks for an even larger term, in which it succeeds itself. */
 static void upon_stale(struct process *p, number from, term x)
 {
     if (elect__owner(p, x) != me(p))
@@ -414,8 +414,9 @@ static void wait_for_grants(struct process *p)
     because(p, COUNTS);
 }
 
-/* CLOSED means that a RELEASE of the term exists, so even a majority of grants would be void. After
- * STALE a PREVOTE cannot win, and the next PREVOTE should ask for a larger term. */
+/* A refusal with CLOSED means that a RELEASE of the term exists, so even a majority of grants would
+ * be void. After a refusal with STALE, a PREVOTE cannot win, and the next PREVOTE should ask for a
+ * larger term. */
 static void upon_refusal(struct process *p, number from, const message *m)
 {
     bool stale = m->reason == ELECT_REFUSED_STALE, asks = candidate(p)->stage == ELECT_CONFIRMING;
@@ -425,7 +426,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     candidate(p)->refused |= only(from);
     candidate(p)->wait[from] =
         (m->remaining < most ? m->remaining : most) +
-        (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* waits count from the question */
+        (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* a wait counts from the question */
     if (misfit)
         elect__learn_members(p, &m->membership); /* the voter may know a later membership */
     if (hopeless || !elect__majority(p, voters(p) & ~candidate(p)->refused))
@@ -480,8 +481,8 @@ void elect__alarm(struct process *p)
 bool elect__gives_way(struct process *p, number c, const message *m)
 {
     term token = leader(p)->token, its = m->leading ? m->membership.stamp : 0;
-    bool gives_way =
-        c != me(p) && token != 0 && its > token; /* compares offices, not candidacies */
+    /* `its` is the term of an office, not of a candidacy. */
+    bool gives_way = c != me(p) && token != 0 && its > token;
     if (gives_way)
         elect__end_office(p, CLOCKS_ARE_WRONG);
     return gives_way;
@@ -491,7 +492,7 @@ void elect__follow_office(struct process *p, number c, term e)
 {
     assert(c == me(p) || !in_office(p));
     if (c == me(p) && !in_office(p))
-        return; /* a late echo of an office that is over */
+        return; /* its own REQUEST arrived after the end of its office */
     presence(p)->follows = c;
     presence(p)->told = false;
     p->node->state = NORMAL;

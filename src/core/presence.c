@@ -1,27 +1,29 @@
 /*
- * Presence: which members are reachable, so that no election disturbs a leader needlessly.
+ * Presence: tracks which members are reachable, so that no election disturbs a leader needlessly.
  *
- * A member that misses its leader sends PRESENT to all voters, every R, with the members that it
- * has heard lately. A member that knows a leader answers FOLLOWING, even to messages of elections;
- * any other member answers PRESENT. A member holds an election, or joins one, only if
- *  1. it has asked for T and has not heard of a leader,
- *  2. it sees a majority, that is, it and each of them have heard each other within the suspicion
- *     time,
+ * A member that no longer hears its leader sends PRESENT to all voters every R, with a list of the
+ * members that it has heard lately. A member that knows a leader answers FOLLOWING, even to
+ * messages of elections; any other member answers PRESENT. A member holds an election, or joins
+ * one, only if
+ *  1. it has asked other members for T and has not heard of a leader,
+ *  2. it sees a majority, that is, it and each member of that majority have heard each other within
+ *     the suspicion time,
  *  3. it sees no member with fewer penalties that also sees a majority and wants an election.
- * So the highest process does not block elections if it is cut off from the majority (2), or if it
- * reaches the majority but cannot win (3). A member that cannot hear the leader does not depose
- * that leader while others hear it (1).
+ * Because of these conditions, the highest process does not block elections if it is cut off from
+ * the majority (2), or if it reaches the majority but cannot win (3). A member that cannot hear the
+ * leader does not depose that leader while others hear it (1).
  *
  * Members are ranked by penalties (fewest first), then by the algorithm: priority, then number. A
  * member gets a penalty with every start and with every candidacy that failed although no lease
- * prevented it, and several with a resignation. Every decay time halves them.
+ * prevented it, and several with a resignation. After every decay time, the penalties are halved.
  *
- * A member stands aside if its host tells it to, because it has no work to do or its health check
- * fails. It votes like any other member, reports in all messages of the mandate that it stands
- * aside, and cannot win: it holds no election, joins none, withdraws its candidacy, claims no
- * office and inherits none. A leader that is told to stand aside keeps its office, even in a larger
- * term (SUCCEEDS_ITSELF), until its host lets it resign: only the host knows when the work can
- * move. After that office it seeks no other office.
+ * A host tells its member to stand aside if there is no work for the member to do or its health
+ * check fails. A member that stands aside votes like any other member, reports in all messages of
+ * the mandate that it stands aside, and cannot win: it holds no election, joins none, withdraws its
+ * candidacy, claims no office and inherits none. A leader that is told to stand aside keeps its
+ * office, even in a larger term (SUCCEEDS_ITSELF), until its host lets it resign, because only the
+ * host knows when the work can move to another member. After that office, the member seeks no other
+ * office.
  *
  * Safety does not depend on anything in this file.
  */
@@ -46,7 +48,7 @@ set elect__lately(const struct process *p, const elect_time *times)
     return some;
 }
 
-/* Returns the members that hear this one and that this one hears. */
+/* Returns the members that hear this process and that this process hears. */
 static set reachable(const struct process *p)
 {
     return elect__lately(p, presence(p)->heard) & elect__lately(p, presence(p)->heard_me);
@@ -71,15 +73,15 @@ static bool hears_me(const struct process *p, const message *m)
     }
 }
 
-/* Returns true if `incarnation` in this message is the sender's. */
+/* Returns true if `incarnation` in this message is the incarnation of the sender. */
 static bool says_who_it_is(const message *m)
 {
     return m->type != ELECT_AYE && m->type != ELECT_GRANT && m->type != ELECT_REFUSE &&
            m->type != ELECT_REMEMBERS;
 }
 
-/* A readmitted member may reuse a term that it requested but never won. Messages about that term
- * that it sent before it lost its state do not count. */
+/* A readmitted member may reuse a term that it requested but never won. Messages about that term do
+ * not count if the member sent them before it lost its state. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
     return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);
@@ -99,11 +101,12 @@ void elect__hear(struct process *p, number from, const message *m)
     presence(p)->heard[from] = p->now;
     if (hears_me(p, m))
         presence(p)->heard_me[from] = p->now;
-    /* Only a process that could win holds an election; a process that merely joins sends ELECT. */
+    /* Only a process that could win sends these two messages with its own number; a process that
+     * merely joins an election sends ELECT. */
     if (m->type == ELECT_ELECTION || m->type == ELECT_NOTICE)
         presence(p)->able |= only(m->origin);
     if (m->type < ELECT_PREVOTE)
-        return; /* messages of the algorithms do not carry the following fields */
+        return; /* messages of the algorithms do not carry the fields below */
     presence(p)->penalty[from] = m->penalty;
     presence(p)->aside =
         m->aside != 0 ? presence(p)->aside | only(from) : presence(p)->aside & ~only(from);
@@ -169,8 +172,8 @@ static bool could_win(const struct process *p)
            elect__sees_majority(p);
 }
 
-/* Returns true if this process has joined the round of a ring. It must then stay until the round is
- * over, because the processes after it on the ring rely on it. */
+/* Returns true if this process has joined a round of the ring. The process must then take part
+ * until the round is over, because the processes after it on the ring rely on it. */
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);
@@ -184,7 +187,7 @@ bool elect__takes_part(const struct process *p, const message *m)
 
 /* ---- messages ---- */
 
-/* Returns true if this process could win, and holds an election or is about to. */
+/* Returns true if this process could win an election, and is holding one or about to hold one. */
 static bool is_able(const struct process *p)
 {
     return could_win(p) && (presence(p)->restless || !is(p, NORMAL) || leads(p));
@@ -206,8 +209,8 @@ static void look(struct process *p)
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
 }
 
-/* Returns true if this process leads, or if its grant to its leader is live. Hearsay does not
- * count. */
+/* Returns true if this process leads, or if its grant to its leader is live. A leader that is known
+ * only from a FOLLOWING does not count. */
 static bool knows_leader(const struct process *p)
 {
     return in_office(p) ||
@@ -237,8 +240,9 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    bool answers = !has(m->heard, me(p)) || p->newcomer || /* both must know that they are heard */
-                   elect__knows_later_members(p, &m->membership);
+    /* Each of the two processes must know that the other hears it. */
+    bool answers =
+        !has(m->heard, me(p)) || p->newcomer || elect__knows_later_members(p, &m->membership);
     if (answers)
         say_present(p, only(from));
     because(p, answers ? SAYS_PRESENT : SEES);
@@ -258,7 +262,7 @@ static void leave_election(struct process *p)
 
 void elect__stand_back(struct process *p)
 {
-    if (!is(p, NORMAL) || leads(p)) { /* it holds an election, or has won one */
+    if (!is(p, NORMAL) || leads(p)) { /* this process holds an election, or has won one */
         leave_election(p);
         presence(p)->restless = true;
         candidate(p)->nominated = false;
@@ -310,7 +314,7 @@ void elect__miss(struct process *p)
     presence(p)->told = false;
     presence(p)->restless = presence(p)->restless || (looks && !is_set(p, ELECT_BEGIN));
     if (!presence(p)->restless && !is_set(p, ELECT_BEGIN)) {
-        *at(p, ELECT_LOOK) = ELECT_UNSET; /* elect__keep_watch() looks in this step */
+        *at(p, ELECT_LOOK) = ELECT_UNSET; /* elect__keep_watch() sends PRESENT in this step */
         *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
     }
     because(p, p->about != ELECT_NOBODY ? MISSES : looks ? STILL_LOOKS : LOOKS_AROUND);
@@ -335,15 +339,15 @@ void elect__look_on_time(struct process *p)
     if (due(p, ELECT_BEGIN)) {
         *at(p, ELECT_BEGIN) = ELECT_UNSET;
         presence(p)->restless = true;
-        if (presence(p)->told) { /* no process has repeated the hearsay in time */
+        if (presence(p)->told) { /* no process has repeated the FOLLOWING in time */
             presence(p)->told = false;
             p->node->leader = presence(p)->follows = ELECT_NOBODY;
         }
     }
 }
 
-/* Returns true if this follower is fitter than its leader. It may claim the office when it has seen
- * a majority for preempt_after. */
+/* Returns true if this follower is fitter than its leader. Such a follower may claim the office
+ * when it has seen a majority for preempt_after. */
 static bool would_take_place(struct process *p)
 {
     bool follows = !in_office(p) && presence(p)->follows != ELECT_NOBODY && !presence(p)->told;
@@ -369,7 +373,7 @@ void elect__keep_watch(struct process *p)
         presence(p)->restless = false;
     }
     if (!member && (leads(p) || !is(p, NORMAL)))
-        leave_election(p); /* it is no longer a member */
+        leave_election(p); /* this process is no longer a member */
     if (!looks || !p->config->stable || !member) {
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         return;

@@ -32,8 +32,8 @@ static void words_prose(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* Adds the list of a ring in the order of the ring, beginning with its head. The head of a
- * malformed message may not be a process. */
+/* Adds the list of a ring in the order of the ring, beginning with its head. In a malformed
+ * message, the head may be a rank that no process has. */
 static void words_list(const struct words *w, uint8_t head, elect_set set, struct text *t)
 {
     const struct elect_config *c = w->config;

@@ -7,7 +7,7 @@
 
 struct words {
     const struct elect_config *config;
-    const char *const *name; /* names by rank; NULL: processes are named by their numbers */
+    const char *const *name; /* the names of the processes, by rank; NULL: use their numbers */
 };
 
 static inline bool words_of_mandate(unsigned type) /* a message of the mandate */
