@@ -1,23 +1,23 @@
 /*
- * The ring links, which implement the verb `forward`: they acknowledge every hop, keep messages in
- * order, skip successors that do not answer, and separate the rounds.
+ * The ring links implement the verb `forward`. They acknowledge every hop, keep messages in order,
+ * skip successors that do not answer, and separate the rounds.
  *
  * Invariants:
- *  1. One message at a time is in flight to the successor; the others wait in queue[], in order. A
- *     link is therefore FIFO whatever the network does. queued == 0 if and only if the hop timer is
- *     stopped.
+ *  1. One message at a time is in flight to the successor; the other messages wait in queue[], in
+ *     order. A link therefore delivers messages in order, even if the network does not. The hop
+ *     timer runs if and only if queued > 0.
  *  2. Within a round a process passes on each (type, origin) at most once. An acknowledgement can
- *     therefore name the message itself instead of a sequence number, and is still true if it
+ *     therefore name the message itself instead of a sequence number, and remains true if it
  *     arrives late or twice.
  *  3. A successor that did not acknowledge within T is `silent`, and is skipped until a message
- *     from it arrives or the next round begins. If all others are silent, the ring is a loop of
- *     one.
- *  4. All of this belongs to the round of the node, which is persisted, so that no process takes
- *     part in a round twice. A message of a higher round opens that round; one of a lower round is
- *     dropped. If the round of the node is decided, the acknowledgement says so, and a process that
- *     missed the outcome while it was down begins again in a later round. If the round is not
- *     decided, its election will reach the sender. If the sender began a later round instead,
- *     elections could chase each other round the ring forever.
+ *     from it arrives or the next round begins. If all other processes are silent, the process is
+ *     its own successor.
+ *  4. The state of the links belongs to the present round of the node. This round is persisted, so
+ *     that no process takes part in a round twice. A message of a higher round opens that round; a
+ *     message of a lower round is dropped. If the present round is decided, the acknowledgement
+ *     says so, and a process that missed the outcome while it was down begins again in a later
+ *     round. If the present round is not decided, its election will reach the sender. If the sender
+ *     began a later round instead, elections could chase each other round the ring forever.
  *  5. If no message is lost and no process fails (config->reliable), messages go to the successor
  *     without a queue or an acknowledgement.
  */
@@ -63,8 +63,8 @@ static void transmit(struct process *p)
     start(p, ELECT_HOP_TIMER);
 }
 
-/* Drops queue[0], because it has arrived or because the queue is full. In the second case the ring
- * timer repairs the loss. */
+/* Drops the message queue[0], because it was acknowledged or because the queue is full. If a full
+ * queue causes a loss, the ring timer begins a new round. */
 static void drop_first(struct process *p)
 {
     struct elect_node *node = p->node;
@@ -143,8 +143,8 @@ void elect__leave_round(struct process *p)
 
 void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
-/* Acknowledges a message. `seen` reports a round that is decided here to a sender that still holds
- * an election in that round or an earlier one; 0 if there is no such round. */
+/* Acknowledges a message. `seen` is a round that this process has decided, if the sender still
+ * holds an election in that round or in an earlier one; otherwise 0. */
 static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
 {
     send(p, ELECT_ACK, only(from));
@@ -157,8 +157,8 @@ static void acknowledge(struct process *p, number from, const message *m, uint32
     };
 }
 
-/* Returns true if a process sends its own number in a round that is decided here. Lists are still
- * accepted then. */
+/* Returns true if a process sends its own number in a round that this process has decided. Lists
+ * are still accepted after the decision. */
 static bool comes_late(const struct process *p, number from, const message *m)
 {
     return m->round == p->node->saved.round && is(p, NORMAL) && m->origin == from &&

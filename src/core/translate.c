@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Translates a set of ranks. Returns false if one of its numbers is not in the configuration. */
+/* Translates a set of ranks. Returns false if the number of one of these processes is not in the
+ * configuration. */
 static bool translate_set(const struct elect_config *config, const uint16_t *id, unsigned n,
                           elect_set *set, uint16_t *unknown)
 {

@@ -24,7 +24,7 @@ void send(struct process *p, unsigned type, set to)
     };
 }
 
-/* If a step calls this more than once for a timer, the last call counts. */
+/* If a step starts and stops a timer more than once, the last call counts. */
 void start(struct process *p, unsigned timer)
 {
     p->node->running |= (uint8_t)ELECT_TIMER_BIT(timer);

@@ -1,7 +1,7 @@
 /*
- * The vocabulary of the algorithm files. Nouns are processes and sets of them; verbs are effects.
- * Every branch ends in because(), which names the rule that the branch obeys, even if the branch
- * does nothing.
+ * The vocabulary of the algorithm files. Its nouns are processes and sets of processes; its verbs
+ * are effects. Every branch ends in because(), which names the rule that the branch obeys, even if
+ * the branch does nothing.
  *
  * src/sim/lab.h implements the same words for millions of processes.
  */
@@ -10,7 +10,7 @@
 
 #include "words.h"
 
-typedef uint8_t number; /* names a process: here, its rank */
+typedef uint8_t number; /* the name of a process, which in the core is its rank */
 typedef elect_set set;
 typedef struct elect_message message;
 
@@ -21,9 +21,9 @@ struct process {
     struct elect_node *node;
     struct elect_output *out;
     elect_time now;
-    number about;  /* the process that concerns this step: the sender, the suspect, the origin */
+    number about;  /* the process that this step is about: the sender, suspect or origin */
     bool opened;   /* this step opened a round that the process did not know */
-    bool newcomer; /* the sender had not been heard lately */
+    bool newcomer; /* the process had not heard the sender lately */
 };
 
 /* A message that has arrived, or a timer that has expired. A timer has only a type. */
@@ -35,8 +35,8 @@ struct event {
 };
 
 struct algorithm {
-    uint32_t messages; /* the types that it sends and accepts: a set of 1 << type */
-    bool ring;         /* its messages go from hop to hop round a ring */
+    uint32_t messages; /* the message types of the algorithm: a set of 1 << type */
+    bool ring;         /* the messages go from process to process round a ring */
     void (*begin)(struct process *p, enum rule why);
     void (*upon)(struct process *p, const struct event *e);
 };
@@ -68,7 +68,8 @@ static inline bool runs(const struct process *p, unsigned timer)
 {
     return (p->node->running & ELECT_TIMER_BIT(timer)) != 0;
 }
-static inline bool leads(const struct process *p) /* according to the election, not a mandate */
+/* Returns true if the election chose this process, whether or not it has a mandate. */
+static inline bool leads(const struct process *p)
 {
     return is(p, NORMAL) && p->node->leader == p->node->me;
 }
@@ -99,7 +100,8 @@ void stop(struct process *p, unsigned timer) PREFIXED(stop);
 void stand(struct process *p, enum state s) PREFIXED(stand); /* without a leader */
 void follow(struct process *p, number j) PREFIXED(follow);
 void lead(struct process *p) PREFIXED(lead);
-void because(struct process *p, enum rule why) PREFIXED(because); /* the last call counts */
+/* Sets the rule of the step. If a step calls this more than once, the last call counts. */
+void because(struct process *p, enum rule why) PREFIXED(because);
 
 /* Verbs of the rings, in ring_links.c. */
 

@@ -2,12 +2,12 @@
  * The voter makes one promise at a time. Each promise is on disk before a message mentions it.
  *
  * Invariants:
- *  1. `promised` never falls, and no term below it is granted.
- *  2. While a grant is live, only its holder, in the same incarnation, gets another one.
- *  3. Only a RELEASE of its own term, or of a later term of its owner, shortens a grant.
- *  4. The grant itself is lost in a crash. So during the guard, which lasts for the longest lease
- *     ever granted, a voter that has started grants only the promised term, because that term may
- *     be in force.
+ *  1. `promised` never falls, and the voter never grants a term below it.
+ *  2. While a grant is live, only its holder, in the same incarnation, gets another grant.
+ *  3. A grant is shortened only by a RELEASE of its term, or of a later term of the same owner.
+ *  4. A crash loses the grant itself, but the promised term may still be in force. After a start,
+ *     the voter therefore grants only that term until the guard is over. The guard lasts for the
+ *     longest lease that this voter has ever granted.
  */
 #include "mandate.h"
 
@@ -34,10 +34,11 @@ static void close_term(struct process *p, term e)
     if (voter(p)->holder == owner && voter(p)->granted <= e)
         *at(p, ELECT_EXPIRES) = ELECT_UNSET;
     if (elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)
-        *at(p, ELECT_GUARD) = ELECT_UNSET; /* it protects a promise that is now void */
+        *at(p, ELECT_GUARD) = ELECT_UNSET; /* the guard protects a promise that is now void */
 }
 
-/* Handles the certificate in a request as if the predecessor's RELEASE had arrived here. */
+/* Handles the certificate in a request as if the predecessor's RELEASE had arrived at this
+ * voter. */
 static void use_certificate(struct process *p, const message *m)
 {
     number owner = m->certificate != 0 ? elect__owner(p, m->certificate) : ELECT_NOBODY;
@@ -61,7 +62,7 @@ static bool is_held(const struct process *p, number c, const message *m)
 /* Returns why this voter cannot grant the term that `c` asks for, or NO_OBJECTION. */
 static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
-    assert(elect__owner(p, m->term) == c); /* node.c has checked it */
+    assert(elect__owner(p, m->term) == c); /* node.c has checked the owner */
     if (elect__counts_wrongly(p, c, m) || m->lease == 0 || m->lease > p->config->max_lease ||
         is_clone(p, m))
         return ELECT_REFUSED_CONFIG;
@@ -95,7 +96,7 @@ static term in_the_way(const struct process *p, enum elect_refusal why)
     return why == ELECT_REFUSED_STALE ? saved(p)->promised : p->node->mandate.seen;
 }
 
-/* Returns an answer, which repeats the fields that identify the question. */
+/* Returns an answer that repeats the fields by which the question is identified. */
 static message answer_to(const message *m, unsigned type)
 {
     return (message){.type = (uint8_t)type,
@@ -120,9 +121,8 @@ static void refuse(struct process *p, number c, const message *m, enum elect_ref
     p->out->rule.b = why == ELECT_REFUSED_HELD ? voter(p)->holder : ELECT_NOBODY;
 }
 
-/* Promises the term. A larger promise, a longer lease and a new incarnation of the holder are
- * persisted. The incarnation is needed by elect__of_a_former_life(), to recognize the holder's old
- * messages. */
+/* Grants the term. Persists a larger promise, a longer lease and a new incarnation of the holder;
+ * elect__of_a_former_life() needs the incarnation to recognize old messages of the holder. */
 static void grant(struct process *p, number c, const message *m)
 {
     elect_time expires = p->now + m->lease;
@@ -152,7 +152,7 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
     return why == NO_OBJECTION;
 }
 
-/* An observer does not vote. It follows the latest office of which it has heard. */
+/* An observer does not vote, but follows the latest office of which it has heard. */
 static void observe(struct process *p, number c, const message *m)
 {
     if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {
@@ -161,7 +161,7 @@ static void observe(struct process *p, number c, const message *m)
     }
     if (m->leading && !in_office(p)) {
         elect__adopt(p, &m->membership);
-        if (!grant_is_live(p)) /* a grant that it made as a voter remains in force */
+        if (!grant_is_live(p)) /* a grant that this process made as a voter remains in force */
             voter(p)->granted = m->term;
         raise_term(&p->node->mandate.seen, m->term);
         presence(p)->heir = m->heir;
@@ -191,8 +191,9 @@ static void answer(struct process *p, number c, const message *m)
     because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
-/* Returns true if this process answers the candidate, because it is a voter in the candidate's
- * membership, or because that membership is wrong, which any process may report. */
+/* Returns true if this process answers the candidate. It does so if it is a voter in the
+ * candidate's membership, or if that membership is wrong, because any process may report a wrong
+ * membership. */
 static bool votes(const struct process *p, number c, const message *m)
 {
     return has(m->membership.voters | m->membership.before, me(p)) ||
@@ -210,7 +211,7 @@ void elect__upon_request(struct process *p, number c, const message *m)
         because(p, CLOCKS_ARE_WRONG);
 }
 
-/* Answers as it would answer a REQUEST, but changes nothing. */
+/* Answers a PREVOTE as this voter would answer a REQUEST, but changes no state. */
 void elect__upon_prevote(struct process *p, number c, const message *m)
 {
     struct elect_node as_it_is = *p->node;
@@ -236,8 +237,8 @@ static bool ends_followed_office(const struct process *p, number from, const mes
 }
 
 /* A RELEASE from a leader names the leader's heir; a RELEASE from its testament names none. After a
- * testament, the heir that the leader named last asks for a mandate, unless elections are paused.
- * The other members first look for a leader, which gives the heir time. */
+ * testament, the heir that the leader named last asks for a mandate, unless elections are paused or
+ * the heir stands aside. The other members first look for a leader, which gives the heir time. */
 void elect__upon_release(struct process *p, number from, const message *m)
 {
     bool followed = presence(p)->follows == from && from != me(p);
@@ -269,7 +270,7 @@ void elect__upon_hand(struct process *p, number from, const message *m)
     if (followed)
         presence(p)->follows = ELECT_NOBODY;
     if (stands_aside(p) && followed)
-        elect__suspect(p); /* it looks for a leader, as after a RELEASE */
+        elect__suspect(p); /* this process looks for a leader, as after a RELEASE */
     else if (!stands_aside(p) && has(members(p), me(p)) && !in_office(p) &&
              m->term >= voter(p)->granted)
         elect__inherit(p, m);

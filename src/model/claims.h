@@ -1,8 +1,8 @@
 /*
  * Records what each process has claimed under a mandate: the largest token with which it led, the
  * largest term that its voter granted, and the largest term that an order ended. The checks of P1,
- * P2, P3 and P5 use this record. It is kept outside the process, so that no crash and no broken
- * disk can change it.
+ * P2, P3 and P5 use this record. The record is kept outside the process, so that no crash and no
+ * broken disk can change it.
  */
 #ifndef ELECT_MODEL_CLAIMS_H
 #define ELECT_MODEL_CLAIMS_H
@@ -18,22 +18,22 @@ struct claims {
 enum {
     CLAIMED_TWICE = 1, /* a process led a second time in a term, in another office or incarnation */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */
-    CLAIMED_LATE = 4,    /* an office began with a token that is not the largest so far */
+    CLAIMED_LATE = 4,    /* an office began with a token no larger than an earlier one */
     CLAIMED_OVER = 8,    /* a process sent a RELEASE while it led or while its work went on */
-    CLAIMED_ORDER = 16   /* an order was obeyed twice, or in a term that it does not name */
+    CLAIMED_ORDER = 16   /* a process obeyed an order twice, or in a term that it does not name */
 };
 
 /*
  * Records the claims of a step and returns the violations, a set of CLAIMED_*. `token` is the token
  * with which the process led before the step, and `latest` the largest token of all processes.
- * `spoken` tells whether the messages of the step have left the process. A grant counts only if
- * they have, because a crash of the voter loses a grant that still waits for the disk.
+ * `spoken` is true if the messages of the step have left the process. Otherwise a grant is not
+ * recorded, because a crash of the voter loses a grant that still waits for the disk.
  */
 unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
                      const struct elect_node *node, const struct elect_output *out, bool spoken);
 
-/* Records a step in which a process that led in `token` received an order for the term `named`.
- * Returns CLAIMED_ORDER if the process was wrong to obey the order, otherwise 0. */
+/* Records a step in which a process that led in `token` received an order to resign in the term
+ * `named`. Returns CLAIMED_ORDER if the process was wrong to obey the order, otherwise 0. */
 unsigned claims_note_order(struct claims *c, elect_term token, elect_term named,
                            const struct elect_output *out);
 

@@ -1,14 +1,14 @@
 /*
- * Random numbers: xoshiro256** (Blackman, Vigna), seeded by splitmix64. They use only integers, so
- * that the results are the same with every compiler. Each kind of choice has its own dice. For
- * example, drawing more delays does not change the crashes.
+ * Random numbers: xoshiro256** (Blackman, Vigna), seeded by splitmix64. The generator uses only
+ * integers, so that its results are the same with every compiler. Each kind of choice has a
+ * separate generator, so that, for example, drawing more delays does not change the crashes.
  */
 #ifndef ELECT_MODEL_DICE_H
 #define ELECT_MODEL_DICE_H
 
 #include "elect.h"
 
-#define DICE_CERTAIN 1000000000u /* the probability 1: other probabilities are fractions of this */
+#define DICE_CERTAIN 1000000000u /* the probability 1; others are fractions of this number */
 
 enum dice_kind { DICE_DELAY, DICE_LOSS, DICE_DUPLICATE, DICE_CRASH, DICE_SHUFFLE, DICE_KINDS };
 

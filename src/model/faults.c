@@ -1,7 +1,7 @@
 /*
  * Faults, and the events that a host reports to its process: crashes, recoveries, cuts, stalls,
  * clocks, disks, clones, changes of the membership. world_fault makes a fault happen now;
- * world_schedule adds a fault to the list from which world_next takes it when its time comes.
+ * world_schedule adds a fault to a list, and world_next makes the fault happen when its time comes.
  */
 #include "world_internal.h"
 
@@ -28,7 +28,7 @@ static void cut_one_way(struct world *w, const struct fault *fault)
 
 /* ---- processes and their disks ---- */
 
-/* Messages that have not left the process are lost in its crash. The dice decide whether a write
+/* A crash loses the messages that have not left the process yet. The dice decide whether a write
  * that was under way has reached the disk. */
 static void crash(struct world *w, uint8_t rank)
 {
@@ -40,8 +40,8 @@ static void crash(struct world *w, uint8_t rank)
     d->done = w->stalled_until[rank] = 0;
 }
 
-/* Sends the testament: the guardian has reaped the process and everything that ran under its
- * mandate. */
+/* Sends the testament, as a guardian does after the process and all work under its mandate have
+ * ended. */
 static void send_testament(struct world *w, uint8_t rank, struct happening *h)
 {
     const struct elect_saved *saved = &w->node[rank].saved;
@@ -88,8 +88,9 @@ static void swap_clone(struct world *w, uint8_t rank)
 
 /* ---- input from the host, and state that is set by hand ---- */
 
-/* Tells the process that the time has come, except for the end of a lease that it granted: a voter
- * compares that time with its clock only when it receives a request. */
+/* Lets one of the process's times come, and reports ALARM to the process. There is no ALARM for the
+ * end of a granted lease, because a voter compares that time with its clock only when it receives a
+ * request. */
 static void come_due(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
@@ -107,8 +108,8 @@ static void hear_of(struct world *w, uint8_t rank, elect_term counter)
     *seen = elect_term_make(counter, 0) > *seen ? elect_term_make(counter, 0) : *seen;
 }
 
-/* Nominates the process as if it had won an election, although there was none. Only a scenario or a
- * test does this. */
+/* Nominates the process as if it had won an election. Only scenarios and tests call this
+ * function. */
 static void win(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_node *node = &w->node[rank];
@@ -146,8 +147,8 @@ static void tell_host(struct world *w, const struct fault *f, struct happening *
     world_step(w, f->rank, &in, h);
 }
 
-/* Delivers an order to resign. It may come late, more than once, or to a process that does not
- * lead. */
+/* Delivers an order to resign. The order may come late, more than once, or to a process that does
+ * not lead. */
 static void give_order(struct world *w, const struct fault *f, struct happening *h)
 {
     elect_term named = elect_term_make((uint64_t)f->amount, w->config.id[f->rank]);
@@ -267,7 +268,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_KINDS: break;
     }
     h->what = HAPPENED_FAULT;
-    if (!world_fault_steps(fault)) /* a step sets the rank itself */
+    if (!world_fault_steps(fault)) /* the step has set the rank already */
         h->rank = fault->rank;
     h->fault = *fault;
 }

@@ -1,7 +1,7 @@
 /*
- * Messages in flight, in a heap ordered by time of arrival, then by order of sending. A message is
- * added when it is sent; later it is delivered, lost, duplicated or delayed. The dice decide
- * whether it will arrive when it is sent.
+ * Keeps the messages in flight in a heap, ordered by time of arrival, then by order of sending. A
+ * message is added when it is sent; later it is delivered, lost, duplicated or delayed. When a
+ * message is sent, the dice decide whether it will arrive.
  */
 #include "world_internal.h"
 
@@ -70,7 +70,7 @@ static struct flight take(struct world *w, uint32_t i)
 
 /* ---- sending ---- */
 
-/* A message leaves its sender when the write that must come before it is done. */
+/* Returns when a message leaves its sender, which is not before the pending write is done. */
 static uint64_t leaves(const struct world *w, uint8_t from)
 {
     return w->disk[from].done > w->now ? w->disk[from].done : w->now;

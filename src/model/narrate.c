@@ -1,6 +1,6 @@
 /*
  * Writes the trace of a world as text: steps, lost messages, faults, and the outcome. Rules and
- * messages use the words of src/words, as do the log and the traces of daemons.
+ * messages are written in the words of src/words, which the log and the traces of daemons also use.
  */
 #include "narrate.h"
 
@@ -133,7 +133,8 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     text_add(t, unit);
 }
 
-/* Returns the words for a fault of a process that has no amount, or NULL for another fault. */
+/* Returns the text for a fault of a process if that kind of fault has no amount; NULL for all other
+ * faults. */
 static const char *what_happens(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS] = {
@@ -158,8 +159,8 @@ static const char *what_happens(enum fault_kind kind)
     return words[kind];
 }
 
-/* Returns the words before and after the amount of a fault of a process; NULLs for a fault without
- * an amount. */
+/* Returns the texts before and after the amount of a fault of a process; two NULLs for a fault
+ * without an amount. */
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {

@@ -1,5 +1,5 @@
-/* Lists of numbers in the form 8, 0..7, 3,32,5 or 0..3 9 12..14. They are kept as ranges, so that a
- * list of a million consecutive numbers takes no more room than a list of one. */
+/* Lists of numbers in the form 8, 0..7, 3,32,5 or 0..3 9 12..14. Lists are stored as ranges, so
+ * that a million consecutive numbers take no more room than one number. */
 #ifndef ELECT_MODEL_NUMBERS_H
 #define ELECT_MODEL_NUMBERS_H
 
@@ -15,13 +15,14 @@ struct numbers {
     } range[NUMBERS_MAX_RANGES];
 };
 
-/* Returns false with a complaint if `s` is not such a list. An empty list is permitted. */
+/* Returns false with a complaint if `s` is not a list of numbers. An empty list is permitted. */
 bool numbers_parse(struct numbers *n, const char *s, struct text *complaint);
 bool numbers_have(const struct numbers *n, uint32_t value);
 /* Returns true if a number occurs twice, and stores the number in `which`. */
 bool numbers_repeat(const struct numbers *n, uint32_t *which);
 
-/* Iterates in the order given: for (i = NUMBERS_START; numbers_next(n, &i, &value);) */
+/* Iterates over the numbers in the order of the list:
+ *     for (i = NUMBERS_START; numbers_next(n, &i, &value);) */
 struct numbers_place {
     unsigned range;
     uint32_t offset;

@@ -1,7 +1,7 @@
 /* See play.h. */
 #include "play.h"
 
-/* number of suspicion timeouts within which a cluster must come to rest */
+/* The number of suspicion timeouts within which a cluster must come to rest. */
 #define PATIENCE 200
 
 void play_tell(struct play *p, const struct happening *h)
@@ -54,8 +54,8 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
-/* An election that returns to the world at the mark can repeat the moves since then forever, so it
- * need not end and need not reach agreement. */
+/* If the world is the same as at the mark, the moves since the mark can be repeated forever, so the
+ * election need not end or reach agreement. */
 static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
     if (!world_same(&p->world, &p->mark))
@@ -67,8 +67,8 @@ static bool back_at_mark(const struct play *p, enum property property, struct vi
     return true;
 }
 
-/* Returns true if the property is broken by the mere passing of time or, after a mark, by repeating
- * the moves since the mark. */
+/* Returns true if the property will be broken when only time passes or, if there is a mark, when
+ * the moves since the mark are repeated forever. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
     enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;

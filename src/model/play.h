@@ -1,4 +1,5 @@
-/* Plays a world: makes its moves, reports them to a listener, and judges the end. */
+/* Plays a world: makes its moves, reports them to a listener, and checks the properties of the
+ * world at rest. */
 #ifndef ELECT_MODEL_PLAY_H
 #define ELECT_MODEL_PLAY_H
 
@@ -12,7 +13,7 @@ struct play {
     void (*tell)(void *listener, const struct world *w,
                  const struct happening *h); /* may be NULL */
     void *listener;
-    struct world mark; /* the world at the mark, if there is one */
+    struct world mark; /* the world at the mark, if `marked` is true */
     bool marked;
     unsigned violations;
     struct violation violation[PLAY_MAX_VIOLATIONS];
@@ -22,10 +23,11 @@ void play_tell(struct play *p, const struct happening *h);
 void play_suspect(struct play *p, uint8_t rank);
 
 /*
- * Lets time pass through `until`. With WORLD_FOREVER, lets time pass until the world is at rest,
- * then judges the world. With the detector, a world is at rest when every part of the cluster has
- * its leader and no election is under way; without the detector, when nothing is left to happen.
- * Gives up after 200 suspicion timeouts.
+ * Lets time pass up to and including `until`. If `until` is WORLD_FOREVER, lets time pass until the
+ * world is at rest, then checks the properties of a world at rest. With the detector, a world is at
+ * rest when every part of the cluster has its leader and no election is under way; without the
+ * detector, when no message, timer or fault is left. Gives up if the world is not at rest after 200
+ * suspicion timeouts.
  */
 void play_run(struct play *p, uint64_t until);
 
@@ -33,10 +35,11 @@ void play_run(struct play *p, uint64_t until);
  * forever. */
 void play_mark(struct play *p);
 
-/* Records a violation if the property does not hold now. To test a property about the future, plays
- * this world on without a listener. If there is a mark, such a property is violated if the world is
- * the same as at the mark (and, for eventually-leader, has no agreement), because the moves in
- * between can be repeated forever. */
+/* Checks a property, and records a violation if it does not hold. To check a property about the
+ * future, plays this world without a listener until the world is at rest. If there is a mark,
+ * compares the world with the mark instead: if both are the same (and, for eventually-leader, there
+ * is no agreement), the property is violated, because the moves in between can be repeated
+ * forever. */
 void play_check(struct play *p, enum property property);
 
 #endif

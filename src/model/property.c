@@ -39,7 +39,7 @@ static bool broken(const struct world *w, enum property p, uint8_t a, const char
     return true;
 }
 
-/* Returns true if this process breaks the property. `top` is the highest live process, and `other`
+/* Returns true if this process breaks the property. `top` is the highest live process. `other` is
  * another process that leads, or ELECT_NOBODY. */
 static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t top, uint8_t other,
                    struct violation *v)

@@ -41,12 +41,13 @@ const char *property_name(enum property p);
 const char *property_text(enum property p);
 
 /* Returns true if this world breaks the property now. Returns false for eventually-leader and
- * termination, which concern its future. */
+ * termination, which concern the future of the world. */
 bool property_broken(const struct world *w, enum property p, struct violation *v);
 
-/* Finds the first property that a world at rest breaks; returns false if it breaks none. Without a
- * mandate, no-stuck-participant is always promised. Agreement and highest-wins are promised only if
- * nothing was lost or duplicated, no process crashed or recovered and no move was made by hand. */
+/* Finds the first property that a world at rest breaks. Returns false if the world breaks none.
+ * Without a mandate, no-stuck-participant is always promised. Agreement and highest-wins are
+ * promised only if nothing was lost or duplicated, no process crashed or recovered and no move was
+ * made by hand. */
 bool property_broken_at_rest(const struct world *w, struct violation *v);
 
 #endif

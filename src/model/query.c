@@ -1,6 +1,6 @@
 /*
  * Queries that do not change a world: which processes are up and which lead, which leader a process
- * follows, whether the cluster has settled, whether two worlds are the same.
+ * follows, whether the cluster has settled, and whether two worlds are the same.
  */
 #include "world_internal.h"
 

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* The first match counts. "duplicate" is both a setting and a verb; the text after it decides. */
+/* Of several equal words, the first one counts. "duplicate" is both a setting and a verb; the text
+ * after the word decides which one is meant. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
     SETUP_SETTINGS(X)
@@ -99,7 +100,7 @@ static bool parse_run(struct reader *r, char *rest, struct step *step)
     return text_refuse(r->complaint, "expected: run, or run until TIME");
 }
 
-/* "4 > 5 ELECTION", with or without the blanks */
+/* Parses "4 > 5 ELECTION", with or without the blanks. */
 static bool parse_message(struct reader *r, char *rest, struct step *step)
 {
     char *arrow = strchr(rest, '>');
@@ -112,7 +113,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
     size_t length = strlen(type), name = strcspn(type, "([");
     if (length >= sizeof step->message)
         return text_refuse(r->complaint, "the message is too long: at most 127 characters");
-    if (type[name] != '\0') /* the content is given */
+    if (type[name] != '\0') /* the step gives the content */
         memcpy(step->message, type, length + 1);
     type[name] = '\0';
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
@@ -120,7 +121,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
                        &step->event);
 }
 
-/* "4 > 5 ELECTION until 90" */
+/* Parses "4 > 5 ELECTION until 90". */
 static bool parse_late(struct reader *r, char *rest, struct step *step)
 {
     char *until = strstr(rest, " until ");
@@ -158,7 +159,7 @@ static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, stru
 {
     if (kind >= FAULT_FIRST_MANDATE && kind <= FAULT_LAST_MANDATE && !needs_mandate(r))
         return false;
-    /* "heal at 5" has nothing before its time */
+    /* In "heal at 5", no argument comes before the time. */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, kind, rest, separator, &step->fault, &step->timed,
                        r->complaint);
@@ -199,7 +200,7 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
     return true;
 }
 
-/* "2 stale 3" */
+/* Parses "2 stale 3". */
 static bool parse_refuse(struct reader *r, char *rest, struct step *step)
 {
     static const char *const names[] = {SCENARIO_REFUSALS};
@@ -236,7 +237,7 @@ static bool parse_suspects(struct reader *r, char *rest)
     return true;
 }
 
-/* Parses a step. `kind` is the fault of a VERB_FAULT. */
+/* Parses a step. `kind` is the kind of fault, if `verb` is VERB_FAULT. */
 static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kind kind, char *rest)
 {
     struct scenario *s = r->scenario;
@@ -297,7 +298,7 @@ static bool parse_line(struct reader *r, char *line)
     return choice_unknown(r->complaint, "unknown word ", line, words, count);
 }
 
-/* Copies a line without its comment and outer blanks. Returns false if it is too long. */
+/* Copies a line without its comment and outer blanks. Returns false if the line is too long. */
 static bool clean_line(const char *from, size_t length, char *to, size_t room)
 {
     const char *comment = memchr(from, '#', length);
@@ -432,7 +433,7 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     return true;
 }
 
-/* Lets one voter after another assent, until the process has enough assents. */
+/* Delivers an AYE from one voter after another, until the process has a majority. */
 static void play_assent(const struct step *step, struct play *p)
 {
     struct happening h;
@@ -450,7 +451,7 @@ static void play_refuse(const struct step *step, struct play *p)
     play_tell(p, &h);
 }
 
-/* Delivers answers that no voter sent. */
+/* Delivers answers that no voter sent, for the steps assent and refuse. */
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;

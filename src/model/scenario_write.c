@@ -1,5 +1,5 @@
-/* See scenario_write.h. Each function is the inverse of the function that reads its line in
- * scenario.c or setup.c. */
+/* See scenario_write.h. For each kind of line, the function here is the inverse of the function in
+ * scenario.c or setup.c that reads such a line. */
 #include "scenario_write.h"
 
 #include "narrate.h"

@@ -1,7 +1,6 @@
 /*
- * Writes scenario files, line by line, in the syntax that scenario.c reads. A storm, the checker
- * and the recorders of a real cluster all use these functions to write the histories that they
- * find.
+ * Writes scenario files line by line, in the syntax that scenario.c reads. Storms, the checker and
+ * the recorders of a real cluster use these functions to write the histories that they find.
  */
 #ifndef ELECT_MODEL_SCENARIO_WRITE_H
 #define ELECT_MODEL_SCENARIO_WRITE_H
@@ -9,8 +8,8 @@
 #include "scenario.h"
 
 struct scenario_writer {
-    const uint16_t *id;                       /* the number of each process, by rank */
-    char separator;                           /* between the processes of a setting: ' ' or ',' */
+    const uint16_t *id; /* the number of each process, by rank */
+    char separator;     /* the character between two processes of a setting: ' ' or ',' */
     void (*put)(void *out, const char *line); /* writes a line, which ends in a newline */
     void *out;
 };
@@ -33,7 +32,7 @@ void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *p
 
 /* ---- steps ---- */
 
-/* Write a fault that happens now, or at its time. */
+/* The first function writes a fault without its time; the second one adds "at TIME". */
 void scenario_write_fault(const struct scenario_writer *w, const struct fault *f);
 void scenario_write_fault_at(const struct scenario_writer *w, const struct fault *f);
 /* Writes a verb with one process: suspect, alarm, stopped or assent. */

@@ -153,7 +153,7 @@ static bool set_processing(struct setup *s, const char *value, struct text *comp
     return fine;
 }
 
-/* "5:2,3:1" */
+/* Parses "5:2,3:1". */
 static bool set_priorities(struct setup *s, const char *value, struct text *complaint)
 {
     uint64_t id, priority;
@@ -299,7 +299,8 @@ static bool add_priorities(const struct setup *s, struct elect_config *c, struct
     return true;
 }
 
-/* Adds a complaint that shows the arithmetic. Returns false. */
+/* Adds a complaint that shows how the limit for the lease or the renewal is computed. Returns
+ * false. */
 static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
                            uint64_t renewal, uint32_t drift, struct text *t)
 {
@@ -412,7 +413,8 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
-    /* The textbook does not promise that a higher process replaces a live leader. */
+    /* The textbook does not promise that a higher process replaces a live leader, so agreement is
+     * not promised either. */
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
@@ -469,7 +471,7 @@ static bool fault_parts(const struct elect_config *c, char *text, struct fault *
     return fault->parts > 1 || text_refuse(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
-/* "2 30", or "2 -30" for a clock. */
+/* Parses "2 30", or "2 -30" for a clock. */
 static bool fault_amount(const struct elect_config *c, char *text, struct fault *fault,
                          struct text *complaint)
 {
@@ -490,7 +492,7 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
-/* "2 1": the first process hands over to the second. */
+/* Parses "2 1", which means that process 2 hands over to process 1. */
 static bool fault_transfer(const struct elect_config *c, char *text, struct fault *fault,
                            struct text *complaint)
 {
@@ -533,7 +535,7 @@ enum setup_form setup_fault_form(enum fault_kind kind)
     return (enum setup_form)forms[kind];
 }
 
-/* The text ends at `separator`, and the time begins there. */
+/* The arguments of the fault end at `separator`, and the time of the fault follows it. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
 {
@@ -559,7 +561,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     case SETUP_PARTS: return fault_parts(c, copy, fault, complaint);
     case SETUP_LEASE: return fault_lease(c, copy, fault, complaint);
     case SETUP_PROCESS:
-    case SETUP_COUNTER: /* scenario.c parses these two itself, because only a scenario has them */
+    case SETUP_COUNTER: /* scenario.c parses this form and the next, which only scenarios have */
     case SETUP_TIME: break;
     }
     return fault_rank(c, copy, &fault->rank, complaint);
@@ -575,8 +577,8 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Returns true if the crashes and recoveries of the process, including scheduled ones, still
- * alternate. */
+/* Returns true if the crashes and recoveries of the process, including scheduled ones, would still
+ * alternate with this fault. */
 static bool keeps_alternating(const struct world *w, const struct fault *fault,
                               struct text *complaint)
 {

@@ -12,9 +12,10 @@
 #define SETUP_MAX_TEXT  512
 #define SETUP_MAX_DELAY 1000000
 #define SETUP_MAX_TIME  10000000
-#define SETUP_MAX_COUNT 16000000 /* processes, in a world or in the lab */
+#define SETUP_MAX_COUNT 16000000 /* the most processes in a setup; a world has at most ELECT_MAX */
 
-/* key, form of the value, meaning; a key without a form is a switch */
+/* For each setting: its key, the form of its value, and its meaning. A setting without a form is a
+ * switch. */
 #define SETUP_SETTINGS(X)                                                                          \
     X(ALGORITHM, "algorithm", "NAME",                                                              \
       "bully, ring, active-ring or chang-roberts (default: bully)")                                \
@@ -73,9 +74,9 @@ struct setup {
     bool preempt, unstable, tell_lower;
     uint64_t preempt_after, decay, stopping;
     uint8_t algorithm, form, announce, mandate;
-    int8_t detector; /* -1: on if a fault is possible */
+    int8_t detector; /* -1: on only if faults are possible */
     bool shuffle, random_faults, reliable;
-    uint32_t given; /* a bit (1 << setting) for each setting that was given */
+    uint32_t given; /* the settings that were given: a set of 1 << setting */
     int64_t leader; /* an id; -1: none */
     uint32_t processing;
     uint64_t lease, renewal; /* 0: computed from T */
@@ -88,13 +89,14 @@ void setup_init(struct setup *s);
 
 /* Each of these functions returns false with a complaint that says what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
-bool setup_check(const struct setup *s, struct text *complaint); /* for a world and for the lab */
-/* Makes the configuration of a cluster that fits into a world (ELECT_MAX). `seed` determines the
- * order of a shuffled ring. */
+/* Checks that the settings fit together, for a world or for the lab. */
+bool setup_check(const struct setup *s, struct text *complaint);
+/* Makes the configuration of a cluster of at most ELECT_MAX processes, the size of a world. `seed`
+ * determines the order of a shuffled ring. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);
-/* Finds the leader that all processes follow at first; returns false if there is none. `top` is the
- * highest process. */
+/* Finds the leader that all processes follow at first. Returns false if there is no such leader.
+ * `top` is the number of the highest process. */
 bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
@@ -112,11 +114,12 @@ enum setup_form {
 };
 enum setup_form setup_fault_form(enum fault_kind kind);
 
-/* Parses "3" or "0,1,2/3,4", and the time after the separator, if there is one. */
+/* Parses the arguments of a fault, such as "3" or "0,1,2/3,4", and its time if the text contains
+ * the separator. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint);
-/* Returns true if the fault is possible: a process crashes only if it is up by then and recovers
- * only if it is down, and the list has room for one more fault. */
+/* Returns true if the fault is possible. A process can crash only if it is up at that time, and
+ * recover only if it is down, and the list of faults must have room for one more. */
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint);
 
 bool setup_probability(const char *value, uint32_t *parts, struct text *complaint);

@@ -1,7 +1,7 @@
 /*
- * The clocks of the processes, each of which runs at its own rate, and the next move in order of
- * time. At equal times faults come first, then messages in the order of sending, then timers in the
- * order in which they were started.
+ * Reads the clocks of the processes, each of which runs at its own rate, and makes the next move in
+ * order of time. At equal times faults come first, then messages in the order of sending, then
+ * timers in the order in which they were started.
  */
 #include "world_internal.h"
 
@@ -16,8 +16,8 @@ elect_time world_clock(const struct world *w, uint8_t rank)
     return c->base + passed + passed / MILLION * c->rate + passed % MILLION * c->rate / MILLION;
 }
 
-/* Returns the time of the world at which the clock of the process shows `says`, or now if that time
- * is past. */
+/* Returns the time of the world at which the clock of the process shows `says`, or the present time
+ * if the clock already shows more. */
 static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
 {
     const struct clock *c = &w->clock[rank];
@@ -25,7 +25,7 @@ static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
     if (says <= world_clock(w, rank))
         return w->now;
     uint64_t time = c->since + (uint64_t)(left / rate * MILLION + left % rate * MILLION / rate);
-    return time > w->now ? time : w->now + 1; /* the clock does not show it yet */
+    return time > w->now ? time : w->now + 1; /* the clock does not show `says` yet */
 }
 
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate)
@@ -35,7 +35,7 @@ void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rat
 
 /* ---- the next move ---- */
 
-/* The next timer, alarm or end of work of any process. */
+/* The timer, alarm or end of work that comes next in the whole cluster. */
 struct alarm {
     uint64_t due;
     uint32_t order;
@@ -52,8 +52,8 @@ static void consider(const struct world *w, struct alarm *first, struct alarm ot
         *first = other;
 }
 
-/* Timers of the mandate are not in `timer`: the node keeps their times, and receives ALARM when the
- * first of them comes. */
+/* The world keeps no timers for the mandate. The node keeps the times of the mandate itself, and
+ * receives ALARM when the earliest of them comes. */
 static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
 {
     elect_time alarm = elect_alarm(&w->node[rank]);

@@ -1,7 +1,7 @@
 /*
  * Performs the steps of processes in a world: calls elect_step, then writes, sends and starts
- * timers, in this order. Also begins a world, and offers moves with which a scenario or a test
- * makes a process take a step that neither a message nor a timer has caused.
+ * timers, in this order. This file also begins a world, and offers moves with which a scenario or a
+ * test makes a process take a step without a message in flight or a running timer.
  */
 #include "world_internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * The world: a cluster as a value. It holds nodes, messages in flight, timers, clocks, disks and
- * cuts, and offers moves that change them. The caller picks the moves: in order of time
+ * A world is a simulated cluster as a value. It holds nodes, messages in flight, timers, clocks,
+ * disks and cuts; the moves below change them. The caller picks the moves: in order of time
  * (world_next), from a scenario, by dice, or one by one in a test.
  *
  * At equal times faults come first, then messages in the order in which they were sent, then timers
@@ -21,7 +21,7 @@ struct weather {
     uint32_t delay_min, delay_max; /* ticks, uniform */
     uint32_t loss, duplicate;      /* probability for each copy, as a fraction of DICE_CERTAIN */
     uint32_t garble;               /* probability of a damaged copy */
-    bool reorder;                  /* otherwise the copies on one link arrive in order */
+    bool reorder;                  /* messages on the same link may overtake each other */
 };
 
 enum fate {
@@ -41,41 +41,42 @@ struct flight {
     uint8_t fate; /* enum fate */
 };
 
-/* name, its word in a scenario; the comments tell what `amount` is */
+/* For each fault: its name and its word in a scenario. The comment describes the fault or its
+ * `amount`. */
 #define WORLD_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVER, "recover")                                                                          \
     X(CUT, "cut")                                                                                  \
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
-    X(ONE_WAY, "one-way") /* the second part does not receive from the first */                    \
-    X(STALL, "pause")     /* ticks for which the process stands still, while its clock runs on */  \
-    X(RATE, "clock")  /* millionths by which its clock is too fast or, if negative, too slow */    \
-    X(DISK, "disk")   /* ticks that each of its writes takes from now on */                        \
-    X(TICK, "tick")   /* ticks by which its clock jumps forward */                                 \
-    X(DUE, "due")     /* the elect_time_name whose time has come, whatever its clock shows */      \
-    X(HEARS, "hears") /* the largest counter of a term that it hears of */                         \
-    /* Only under a mandate. */                                                                    \
-    X(WIN, "wins")            /* it is nominated, even if a higher process is up */                \
-    X(LEASE, "new-lease")     /* ticks of the lease that all processes use from now on */          \
-    X(TESTAMENT, "testament") /* it crashes, and its guardian sends its testament */               \
-    /* A host tells its process. */                                                                \
+    X(ONE_WAY, "one-way") /* the second part receives no message from the first */                 \
+    X(STALL, "pause")     /* ticks for which the process stands still; its clock runs on */        \
+    X(RATE, "clock")      /* millionths by which the clock runs fast or, if negative, slow */      \
+    X(DISK, "disk")       /* ticks that each later write of the process takes */                   \
+    X(TICK, "tick")       /* ticks by which the clock of the process jumps forward */              \
+    X(DUE, "due")         /* the elect_time_name that comes due, whatever the clock shows */       \
+    X(HEARS, "hears")     /* the counter of a term of which the process hears */                   \
+    /* These faults need a mandate. */                                                             \
+    X(WIN, "wins")            /* the process is nominated, even if a higher one is up */           \
+    X(LEASE, "new-lease")     /* the lease in ticks that all processes use from now on */          \
+    X(TESTAMENT, "testament") /* the process crashes, and its guardian sends its testament */      \
+    /* These are orders of a host to its process. */                                               \
     X(RESIGN, "resign")                                                                            \
-    X(TRANSFER, "transfer") /* the number of the process that is to lead next */                   \
-    X(ORDER, "order")       /* counter of the term; an order to resign in that term arrives */     \
-    X(ADD, "add")           /* the leader is told to let this process vote and lead */             \
-    X(REMOVE, "remove")     /* the leader is told to remove this process */                        \
-    X(READMIT, "readmit")   /* a process that is down starts without its state */                  \
+    X(TRANSFER, "transfer") /* the number of the process that should lead next */                  \
+    X(ORDER, "order")     /* counter of the term in which an order tells the process to resign */  \
+    X(ADD, "add")         /* the leader is told to let this process vote and lead */               \
+    X(REMOVE, "remove")   /* the leader is told to remove this process */                          \
+    X(READMIT, "readmit") /* a process that is down starts without its state */                    \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \
     X(RESUME_ELECTIONS, "resume-elections")                                                        \
-    X(ASIDE, "aside") /* it is told to vote without seeking office */                              \
-    X(READY, "ready") /* it is told to seek office again */                                        \
-    /* Faults that a mandate does not assume. */                                                   \
+    X(ASIDE, "aside") /* the process is told to vote without seeking office */                     \
+    X(READY, "ready") /* the process is told to seek office again */                               \
+    /* These faults exceed what a mandate tolerates. */                                            \
     X(FREEZE, "freeze")   /* ticks for which the process and its clock stand still */              \
-    X(BACKUP, "backup")   /* a copy of its disk is kept as its backup */                           \
-    X(RESTORE, "restore") /* it is down, and its disk is replaced by the backup */                 \
-    X(WIPE, "wipe")       /* it is down, and its disk is lost */                                   \
-    X(CLONE, "clone")     /* the process and its disk are copied, as they are now */               \
+    X(BACKUP, "backup")   /* the disk of the process is copied to a backup */                      \
+    X(RESTORE, "restore") /* the disk of a process that is down is replaced by its backup */       \
+    X(WIPE, "wipe")       /* the disk of a process that is down is lost */                         \
+    X(CLONE, "clone")     /* the process and its disk are copied in their present state */         \
     X(SWAP, "swap")       /* the clone and the process change places */
 
 enum fault_kind {
@@ -91,16 +92,16 @@ struct fault {
     uint64_t time;
     int64_t amount;
     uint8_t kind; /* enum fault_kind */
-    uint8_t rank; /* of the process */
+    uint8_t rank; /* the rank of the process */
     uint8_t parts;
     elect_set part[WORLD_MAX_PARTS]; /* FAULT_CUT: no message passes from one part to another */
 };
 
-/* The clock of a process. At the time `since` it shows `base`; from then on it runs at `rate`. */
+/* The clock of a process shows `base` at the time `since`, and runs at `rate` from then on. */
 struct clock {
     elect_time base;
     uint64_t since;
-    int64_t rate; /* how many millionths too fast the clock runs */
+    int64_t rate; /* by how many millionths the clock is too fast */
 };
 
 /* A write takes time. If the process crashes before the write is done, the disk may still hold the
@@ -111,7 +112,7 @@ struct disk {
 };
 
 struct books {
-    uint64_t sent[ELECT_EVENT_COUNT]; /* copies given to a link, by type, without failed hops */
+    uint64_t sent[ELECT_EVENT_COUNT]; /* by type: the copies given to a link, except failed hops */
     uint64_t delivered;               /* copies that a live process received */
     uint64_t failed_hops, acks, heartbeats;
 };
@@ -122,20 +123,20 @@ struct world {
     struct dice dice[DICE_KINDS];
     struct books books;
     uint64_t now;
-    uint64_t changed; /* when a step last changed the election part of a node */
+    uint64_t changed; /* when a step last changed the state of the election in a node */
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stopping;                 /* how long work takes to stop after its office */
-    uint64_t stops[ELECT_MAX];         /* when the work of this process has stopped */
-    uint64_t stalled_until[ELECT_MAX]; /* no message reaches the process before this time */
-    elect_set cut[ELECT_MAX];          /* by sender: the receivers that do not get its messages */
+    uint64_t stopping;                 /* how long work takes to stop after its office has ended */
+    uint64_t stops[ELECT_MAX];         /* by process: when its work will have stopped */
+    uint64_t stalled_until[ELECT_MAX]; /* by process: no message reaches it before this time */
+    elect_set cut[ELECT_MAX]; /* by sender: the processes that do not receive its messages */
     struct claims claims[ELECT_MAX];
     elect_term latest;               /* the largest token of all offices so far */
-    elect_term testament[ELECT_MAX]; /* the term of the testament that its guardian holds */
+    elect_term testament[ELECT_MAX]; /* by process: the term of its guardian's testament */
     unsigned broken;                 /* all violations that claims_note has reported */
-    /* A message was lost, a process crashed, or a move was made by hand, so that agreement is not
-     * promised. */
+    /* True after a message was lost, a process crashed or a move was made by hand: agreement is
+     * then not promised. */
     bool disturbed;
     uint32_t order;
     struct {
@@ -151,7 +152,7 @@ struct world {
         struct elect_node node;
         struct disk disk;
     } clone[ELECT_MAX];
-    uint32_t flights, elections; /* messages in flight; how many of them belong to an election */
+    uint32_t flights, elections; /* messages in flight; those that belong to an election */
     struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
 };
 
@@ -160,9 +161,9 @@ enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING }
 
 struct happening {
     uint8_t what; /* enum happened */
-    uint8_t rank; /* of the process that took the step, or of the receiver of the lost message */
+    uint8_t rank; /* the process that took the step, or the receiver of the lost message */
     uint8_t fate; /* enum fate, of a lost message */
-    struct elect_input input;   /* of a step; of a loss: the lost message */
+    struct elect_input input;   /* the input of the step, or the lost message */
     struct elect_output output; /* of a step */
     struct fault fault;         /* some faults are also a step: see world_fault_steps */
 };
@@ -170,15 +171,15 @@ struct happening {
 /* Begins a world in which all processes are up and follow `leader` (a rank, or ELECT_NOBODY). */
 void world_init(struct world *w, const struct elect_config *config, const struct weather *weather,
                 uint64_t seed, uint8_t leader);
-/* Takes a process down as if it had never started. */
+/* Stops a process as if it had never started. */
 void world_down(struct world *w, uint8_t rank);
 
 /* Moves. */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
-/* Delivers an answer that no voter sent. world_assent: the voter `from` would grant what the
- * process asks for; returns false if the process asks for nothing or `from` does not vote.
- * world_refuse: the process's own voter has promised that term, or knows that the office is
- * over. */
+/* These functions deliver an answer that no voter sent. world_assent() delivers an AYE of the voter
+ * `from`; it returns false if the process has no PREVOTE under way or `from` does not vote.
+ * world_refuse() delivers a refusal of the process's own voter, which has promised the term
+ * `counter` or knows that the office is over. */
 bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h);
 void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
                   struct happening *h);
@@ -198,7 +199,8 @@ const char *world_fault_name(enum fault_kind kind);
 /* Returns true if the fault is also a step of the process. */
 bool world_fault_steps(const struct fault *fault);
 
-/* Makes the next move in order of time, no later than `until`. Returns false if there is none. */
+/* Makes the next move in order of time, but no move after `until`. Returns false if there is no
+ * such move. */
 bool world_next(struct world *w, uint64_t until, struct happening *h);
 void world_schedule(struct world *w, const struct fault *fault);
 
@@ -214,7 +216,8 @@ bool world_leads(const struct world *w, uint8_t rank);
 bool world_in_office(const struct world *w, uint8_t rank);
 uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY during an election */
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
-/* Returns true if its disk is empty: the process has lost its state and has not been readmitted. */
+/* Returns true if the disk of the process is empty, because it has lost its state and has not been
+ * readmitted. */
 bool world_forgot(const struct world *w, uint8_t rank);
 uint8_t world_in_charge(const struct world *w); /* the process in office, or ELECT_NOBODY */
 uint8_t world_leader(const struct world *w);    /* the live leader that all live processes follow */
@@ -224,7 +227,7 @@ bool world_settled(const struct world *w);
 bool world_same(const struct world *a, const struct world *b);
 bool world_at_rest(const struct world *w);   /* no message, timer or fault is left */
 uint64_t world_total(const struct world *w); /* messages that elections have sent */
-/* Returns the live processes that no cut separates from this one, including itself. */
+/* Returns the live processes, including this one, that no cut separates from this one. */
 elect_set world_reach(const struct world *w, uint8_t rank);
 
 #endif

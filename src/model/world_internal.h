@@ -1,7 +1,7 @@
 /*
- * Declarations that the files of the world share with each other and with no other room: world.c
- * performs the steps, flights.c carries the messages, faults.c makes faults happen, time.c picks
- * the next move, query.c answers queries.
+ * Declarations that only the files of the world share. Of these files, world.c performs the steps,
+ * flights.c carries the messages, faults.c makes faults happen, time.c picks the next move, query.c
+ * answers queries.
  */
 #ifndef ELECT_MODEL_WORLD_INTERNAL_H
 #define ELECT_MODEL_WORLD_INTERNAL_H
@@ -11,8 +11,8 @@
 
 static inline elect_set rank_bit(uint8_t rank) { return (elect_set)1 << rank; }
 
-/* Returns true for messages of the election itself. Acknowledgements, heartbeats and messages of
- * the mandate are not part of it. */
+/* Returns true for messages of an election. Acknowledgements, heartbeats and messages of the
+ * mandate are not part of an election. */
 static inline bool is_of_election(unsigned type)
 {
     return type != ELECT_ACK && type != ELECT_HEARTBEAT && !words_of_mandate(type);
@@ -22,7 +22,7 @@ static inline bool is_of_election(unsigned type)
 
 /* Lets the process take a step, and performs its output. */
 void world_step(struct world *w, uint8_t rank, const struct elect_input *in, struct happening *h);
-/* Writes, sends and starts timers as the output demands. */
+/* Writes the state, sends the messages and starts the timers of the output. */
 void world_perform(struct world *w, uint8_t rank, const struct elect_output *out);
 /* Starts the process with the state that is on its disk. */
 void world_restart(struct world *w, uint8_t rank, uint8_t leader);
@@ -33,7 +33,7 @@ void world_restart(struct world *w, uint8_t rank, uint8_t leader);
 void flights_send(struct world *w, uint8_t from, const struct elect_send *s);
 /* Removes the messages that have not left this process yet. */
 void flights_drop_unsent(struct world *w, uint8_t from);
-/* Delays all messages to the process until that time. */
+/* Delays all messages to the process so that none arrives before `until`. */
 void flights_hold(struct world *w, uint8_t rank, uint64_t until);
 
 #endif
