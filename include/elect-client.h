@@ -16,14 +16,14 @@
  * A positive answer means that this member leads until `deadline`. Such an answer is a promise: no
  * other member leads before the deadline, even if the daemon dies. If a later call fails, the
  * previous answer therefore remains unchanged and valid. If an answer reports that the member does
- * not lead, or no longer leads, stop immediately. The deadline is in microseconds of CLOCK_BOOTTIME
- * as this process reads it. The daemon counts the time from before the question was sent, so a late
- * reply can only leave less time.
+ * not lead, or no longer leads, stop immediately. The deadline is a time of CLOCK_BOOTTIME in
+ * microseconds, as this process reads that clock. The daemon counts the time from before the
+ * question was sent, so a late reply can only leave less time.
  *
  * elect_client_valid() reads the clock when it is called. The process may stall for any length of
  * time between the check and the work; the token protects against such a stall. The token grows
- * with every change of leader. The resource that the work modifies must remember the highest token
- * that it has seen, and must reject lower tokens.
+ * with each new office. The resource that the work modifies must remember the highest token that it
+ * has seen, and must reject lower tokens.
  *
  * A promise remains in force after a later negative answer: no other member leads until every
  * deadline that the daemon gave to a client has passed, or that client has reported that its work
@@ -121,9 +121,9 @@ void elect_client_span(struct elect_client *client, int64_t span);
  */
 void elect_client_stopped(struct elect_client *client);
 
-/* Returns true while the member leads. Call it before every use of the token. */
+/* Returns true while the member leads. Call this function before every use of the token. */
 bool elect_client_valid(const struct elect_client_answer *answer);
-/* Returns the microseconds that are left until the deadline; 0 if the member does not lead. */
+/* Returns the number of microseconds until the deadline; 0 if the member does not lead. */
 int64_t elect_client_left(const struct elect_client_answer *answer);
 
 /*

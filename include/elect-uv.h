@@ -63,17 +63,17 @@ struct elect_group {
 };
 
 struct elect_key {
-    uint8_t id; /* identifies the key with which a packet is encrypted */
+    uint8_t id; /* each packet names the id of the key that encrypts it */
     uint8_t key[ELECT_UV_KEY];
 };
 
-/* The present leader of a group, as this member knows it. */
+/* The present leader of a group, as far as this member knows. */
 struct elect_news {
     unsigned group;
     bool known; /* a leader is known */
     bool leads; /* this member leads until the time `until` */
-    /* This member's office has ended or is being handed over. Stop all work that depends on it, then
-     * pass ELECT_STOPPED to elect_member_tell(). */
+    /* The office of this member has ended or is being handed over. Stop all work that depends on
+     * this office, then pass ELECT_STOPPED to elect_member_tell(). */
     bool works;
     bool renewed;     /* only `until` has changed since the latest announcement */
     uint16_t leader;  /* the id of the leader; 0 if no leader is known */
@@ -84,8 +84,9 @@ struct elect_news {
 /*
  * A testament tells the other members, in a packet to each of them, that a term is over. A
  * guardian, which outlives this process, sends the testament after the process has died and all
- * work under its mandate has ended, so that no member waits for the lease. Never send it while the
- * process lives: the voters would elect another leader, and two would lead at the same time.
+ * work under its mandate has ended, so that no member waits for the lease. Never send a testament
+ * while the process is running: the voters would elect another leader, and two would lead at the
+ * same time.
  */
 #define ELECT_UV_TESTAMENT_PACKET 96 /* bytes, at most */
 
@@ -125,7 +126,7 @@ struct elect_member_options {
     unsigned keys; /* the number of accepted keys; the first one encrypts the packets sent */
     struct elect_key key[ELECT_UV_KEYS];
     const char *state; /* the path of the state file */
-    bool lost;         /* the state file is lost: recover the promises, then create a new file */
+    bool lost;         /* the state file is lost: ask the other members, then create a new file */
     unsigned peers;    /* the number of members, including this one */
     const struct elect_peer *peer; /* all members, including this one */
     const int *sockets; /* from elect_member_bind(), or NULL; the member then owns them */
@@ -136,7 +137,7 @@ struct elect_member_options {
      * the options of the member are wrong: do not start it again before they are corrected. */
     void (*fail)(void *context, bool forbidden, const char *why);
 
-    /* Each of the following may be NULL. */
+    /* Each of the following callbacks may be NULL. */
 
     /* Is called after every step. */
     void (*step)(void *context, unsigned group, const struct elect_input *in,
@@ -182,7 +183,7 @@ elect_time elect_uv_now(void);
 /* Returns which member leads the group at the time of the call. */
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
-/* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
+/* Passes an event of the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
  * READY. Make the event with elect_happens() or a similar function, and use elect_uv_now() as its
  * time. Returns the rule of the step, which describes the outcome. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,

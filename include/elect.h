@@ -1,10 +1,10 @@
 /*
  * libelect: leader election as a pure state machine.
  *
- * The heart of the interface is one call: elect_step() receives one event of a process and returns
- * what the process must do. The function performs no I/O, reads no clock, draws no random numbers,
- * allocates no memory and cannot fail. If an input violates the protocol, elect_step() ignores it
- * and returns a rule that says so.
+ * The main function is elect_step(), which receives one event of a process and returns what the
+ * process must do. The function performs no I/O, reads no clock, draws no random numbers, allocates
+ * no memory and cannot fail. If an input violates the protocol, elect_step() ignores it and returns
+ * a rule that says so.
  *
  *     struct elect_config config;
  *     struct elect_node node;
@@ -80,7 +80,7 @@ extern "C" {
 #define ELECT_UNSET     INT64_MIN /* no time is set; this value is earlier than every time */
 
 typedef uint64_t elect_set;  /* a set of ranks */
-typedef int64_t elect_time;  /* a reading of the process's own clock, in a unit of the host */
+typedef int64_t elect_time;  /* a reading of the process's clock, in a unit that the host chooses */
 typedef uint64_t elect_term; /* counter * 2^16 + id of the owner; also the fencing token */
 
 static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
@@ -117,18 +117,18 @@ enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* which voters confirm a leader */
 
-/* Everything that can happen to a process: events from the host, messages, and timers. */
+/* The events that can happen to a process: events from the host, messages, and timers. */
 #define ELECT_EVENTS(X)                                                                            \
     X(START, "START")     /* host: this process has just started, or recovered */                  \
     X(SUSPECT, "SUSPECT") /* host: the leader has failed, or there is none */                      \
     X(STOPPED, "STOPPED") /* host: the work that depended on an ended office has stopped */        \
-    X(RESIGN, "RESIGN") /* host: hand the office over: see elect_resigns() and elect_ordered() */  \
-    X(CHANGE, "CHANGE") /* host: change the membership to the one in `message` */                  \
-    X(PAUSE, "PAUSE")   /* host: pause elections in the whole cluster */                           \
-    X(RESUME, "RESUME") /* host: resume elections */                                               \
-    X(ASIDE, "ASIDE")   /* host: stand aside: vote, but seek no office */                          \
-    X(READY, "READY")   /* host: stand ready to seek an office again, as after a start */          \
-    X(ALARM, "alarm")   /* host: the time that elect_alarm() returned has come */                  \
+    X(RESIGN, "RESIGN")   /* host: hand over the office: see elect_resigns(), elect_ordered() */   \
+    X(CHANGE, "CHANGE")   /* host: change the membership to the one in `message` */                \
+    X(PAUSE, "PAUSE")     /* host: pause elections in the whole cluster */                         \
+    X(RESUME, "RESUME")   /* host: resume elections */                                             \
+    X(ASIDE, "ASIDE")     /* host: stand aside: vote, but seek no office */                        \
+    X(READY, "READY")     /* host: stand ready to seek an office again, as after a start */        \
+    X(ALARM, "alarm")     /* host: the time that elect_alarm() returned has come */                \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -369,8 +369,8 @@ struct elect_config {
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
     bool tell_lower;   /* the bully's initiator sends NOTICE to the lower processes */
-    bool detector;     /* the leader sends heartbeats, and is suspected if they stop */
-    bool reliable;     /* no message is lost, no process fails: ring hops are not acknowledged */
+    bool detector;     /* the leader sends heartbeats; it is suspected if they stop */
+    bool reliable;     /* nothing is lost and no process fails, so ring hops need no acks */
     uint8_t n;
     uint8_t ring[ELECT_MAX];   /* place on the ring -> rank */
     uint8_t place[ELECT_MAX];  /* rank -> place on the ring */
@@ -379,7 +379,7 @@ struct elect_config {
     bool stable;               /* an election never disturbs a leader; false only for comparisons */
     bool preempt;              /* a follower that is fitter than its leader claims the office */
     uint32_t preempt_after;    /* how long a fitter follower waits before it claims the office */
-    uint32_t decay;            /* how long until the penalties of a process are halved */
+    uint32_t decay;            /* the time after which the penalties of a process are halved */
     uint32_t digest;           /* hash of the fields that must be equal on all members */
     elect_set members;         /* the processes that may lead at first; all of them vote */
     elect_set voters;          /* the processes that vote at first: members and witnesses */
@@ -413,7 +413,7 @@ struct elect_message {
     };
     uint8_t type;    /* enum elect_event */
     uint8_t what;    /* ACK, REFUSE: the type of the message that it answers */
-    uint8_t origin;  /* rings: the process whose number or list this is; mandate: the sender */
+    uint8_t origin;  /* rings: the owner of the number or list; mandate: the sender */
     uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
     uint8_t heir; /* REQUEST, FOLLOWING, RELEASE, HAND: the next leader; ELECT_NOBODY: not named */
@@ -449,15 +449,15 @@ struct elect_hop {
 };
 
 /* An incarnation is an era times ELECT_STARTS, plus the number of starts in that era. Each loss of
- * the state begins a new era. A process uses no term twice within an era, so the starts of one era
- * must never run into the next era. At one start a second, an era lasts for 12 days; there are
- * enough eras for 4,094 losses of the state. */
+ * the state begins a new era. A process never uses a term twice within an era, so the starts of one
+ * era must never reach the next era. An era has enough starts for 12 days at one start a second.
+ * There are enough eras for 4,094 losses of the state. */
 #define ELECT_STARTS                  (1u << 20)
 #define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
 #define ELECT_LAST_START(incarnation) ((incarnation) % ELECT_STARTS == ELECT_STARTS - 1)
 
 /*
- * The state that must survive a crash. All its arrays and sets use ranks, so the state is
+ * The state that must survive a crash. The arrays and sets in the state use ranks, so the state is
  * meaningful only with the configuration under which it was saved. A host that may start with other
  * members or other priorities must also save config.id, and call elect_saved_translate() when it
  * starts.
@@ -472,7 +472,7 @@ struct elect_hop {
  */
 struct elect_saved {
     elect_term promised;          /* the largest term that this process has granted */
-    elect_term used;              /* the largest of its own terms that it has used */
+    elect_term used;              /* the largest term that this process has used for itself */
     elect_term closed[ELECT_MAX]; /* by owner: its terms up to this are over; next write saves it */
     struct elect_membership membership;
     uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation; next write saves it */
@@ -482,7 +482,7 @@ struct elect_saved {
     uint32_t pause;          /* odd while elections are paused; the largest count is the latest */
 };
 
-/* The times of the mandate, in one array so that elect_shift() can move them all. */
+/* The times of the mandate. They are in one array, so that elect_shift() can move all of them. */
 enum elect_time_name {
     ELECT_EXPIRES,     /* voter: the end of the latest grant */
     ELECT_GUARD,       /* voter: the end of the guard after a start */
@@ -539,17 +539,17 @@ struct elect_candidate {
     uint8_t unused[5];
 };
 
-/* The office, and the rounds that win and renew it. */
+/* The office of a leader, and the rounds that win and renew the office. */
 struct elect_leader {
     elect_term token; /* the term of its office; 0: it holds no office */
-    elect_term term;  /* the term of its rounds; larger than the token during a candidacy */
+    elect_term term;  /* the term of its rounds; during a candidacy, larger than the token */
     elect_set stale;  /* voters that have promised a larger term to another process */
     struct {
         elect_term term;
         elect_set voters; /* the voters that granted this round */
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
-    uint32_t rounds;     /* how many rounds it sent in this incarnation, PREVOTEs included */
+    uint32_t rounds;     /* the number of rounds sent in this incarnation, with PREVOTEs */
     uint32_t changed_in; /* the first round that carried the present membership */
     bool working;        /* the office is over or being handed over, but its work goes on */
     uint8_t handing;     /* enum elect_handing */
@@ -559,10 +559,10 @@ struct elect_leader {
 
 /* A process's view of the others: which process leads, which are reachable, and their penalties. */
 struct elect_presence {
-    elect_term followed;            /* the term of the latest office that it followed */
+    elect_term followed;            /* the term of the latest office that this process followed */
     elect_set able;                 /* processes that could win an election, as they report */
-    elect_set aside;                /* processes that stand aside, this one included */
-    elect_set differ;               /* processes with another configuration */
+    elect_set aside;                /* processes that stand aside, including this one */
+    elect_set differ;               /* processes with a configuration other than this process's */
     elect_time heard[ELECT_MAX];    /* by process: when its last message arrived */
     elect_time heard_me[ELECT_MAX]; /* by process: when it last showed that it hears this one */
     uint8_t penalty[ELECT_MAX];     /* by process: the penalties that it reports for itself */
@@ -623,7 +623,7 @@ struct elect_send {
  * (again), announce. */
 struct elect_output {
     bool persist; /* write node->saved so that it survives a crash, before anything is sent */
-    bool deposit; /* saved.used is a new term: deposit its testament before anything is sent */
+    bool deposit; /* saved.used is new: deposit its testament before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
     uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
@@ -640,8 +640,8 @@ enum elect_error {
     ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within the lease, or `grain` is 0 */
     ELECT_RENEWAL_TOO_LONG,  /* the renewal is more than a third of elect_office_length() */
     ELECT_RENEWAL_TOO_SHORT, /* more rounds would be in flight than a leader remembers */
-    ELECT_NO_SUCH_ROLE,    /* no process may lead, a member does not vote, or a voter is unknown */
-    ELECT_DRIFT_TOO_LARGE, /* the drift is half a second per second, or more */
+    ELECT_NO_SUCH_ROLE,      /* no process may lead, a member has no vote, or a voter is unknown */
+    ELECT_DRIFT_TOO_LARGE,   /* the drift is half a second per second, or more */
     ELECT_UNKNOWN_ALGORITHM
 };
 
@@ -652,7 +652,7 @@ enum elect_error elect_config_init(struct elect_config *config, enum elect_algor
                                    uint32_t processing_bound);
 
 /* Ranks the processes by priority, then by number. priority[i] is the priority of the process at
- * place i of the ring. Call this before any function that uses a rank. */
+ * place i of the ring. Call this function before any function that uses a rank. */
 void elect_config_priorities(struct elect_config *config, const uint8_t *priority);
 
 /*
@@ -667,8 +667,8 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 
-/* Encodes a message, and returns the number of bytes. The bytes name members by number, not by
- * rank, because two processes may have different configurations. */
+/* Encodes a message, and returns the number of bytes. In the bytes, members have their numbers
+ * instead of their ranks, because two processes may have different configurations. */
 size_t elect_encode(const struct elect_config *config, const struct elect_message *message,
                     uint8_t bytes[ELECT_MAX_BYTES]);
 
@@ -680,7 +680,7 @@ bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_
 /* Returns the set of the ranks below `n`, where `n` is at least 1. */
 static inline elect_set elect_ranks_below(unsigned n) { return ~(elect_set)0 >> (ELECT_MAX - n); }
 
-/* Returns all processes of the configuration, whatever their roles. */
+/* Returns all processes of the configuration, regardless of their roles. */
 static inline elect_set elect_everyone(const struct elect_config *config)
 {
     return elect_ranks_below(config->n);
@@ -695,9 +695,9 @@ int64_t elect_shortest_office(const struct elect_config *config);
 /*
  * Starts a process that follows `leader`, or no leader if `leader` is ELECT_NOBODY. The process
  * takes part in no election yet. `saved` is the state that the process persisted before it crashed,
- * or NULL if it never ran. With this state, the process keeps its promises and takes part in each
- * round at most once. Under a mandate `leader` is ignored. If the saved incarnation is the last of
- * its era (ELECT_LAST_START), call elect_readmit() instead.
+ * or NULL if the process never ran. With this state, the process keeps its promises and takes part
+ * in each round at most once. Under a mandate `leader` is ignored. If the saved incarnation is the
+ * last of its era (ELECT_LAST_START), call elect_readmit() instead.
  */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
@@ -710,7 +710,7 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
                    uint32_t question, elect_time now, struct elect_output *out);
 
-/* Changes `node` by one event, and stores in `out` what the host must do. */
+/* Lets `node` take one step for the event `in`, and stores in `out` what the host must do. */
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
@@ -727,8 +727,8 @@ bool elect_saved_translate(const struct elect_config *config, const uint16_t *id
                            struct elect_saved *saved, uint16_t *unknown);
 
 /* Returns the message that a guardian sends in the name of the process `rank` after the process has
- * died. The message says that the term of that process is over. `term` is the saved.used of the
- * process at the time of the deposit; `incarnation` is its incarnation. */
+ * died. The message says that the term of that process is over. `term` is the value of saved.used
+ * at the time of the deposit; `incarnation` is the incarnation of the process. */
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
@@ -760,16 +760,17 @@ bool elect_in_office(const struct elect_node *node, elect_time now);
 bool elect_paused(const struct elect_node *node);
 /*
  * Returns the processes that stand aside, as far as this process knows. The set may include this
- * process. A process that stands aside votes, and keeps an office that it holds, but seeks and
- * inherits no other. Standing aside is not saved, so the host must report ASIDE or READY after
- * every start. Standing aside has an effect only under a mandate with `stable`.
+ * process. A process that stands aside votes, and keeps an office that it holds, but neither seeks
+ * nor inherits another office. Standing aside is not saved, so the host must report ASIDE or READY
+ * after every start. Standing aside has an effect only under a mandate with `stable`.
  */
 elect_set elect_aside(const struct elect_node *node);
 /* Returns the process to which a leader would hand over now; ELECT_NOBODY if none could take over,
  * or if this process holds no office. */
 uint8_t elect_successor(const struct elect_config *config, const struct elect_node *node,
                         elect_time now);
-/* Returns the term of the office that the process holds, its fencing token; 0 if it holds none. */
+/* Returns the fencing token, which is the term of the office that the process holds; 0 if it holds
+ * no office. */
 elect_term elect_token(const struct elect_node *node);
 /* Returns when the office of the process ends by the process's own clock, unless it is renewed;
  * ELECT_UNSET if the process holds no office. */

@@ -33,7 +33,7 @@ const char *choice_nearest(const char *word, size_t length, const char *const *w
     size_t best = 1 + least((length + 1) / 2, 3);
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, length, words[i]);
-        if (d < best && d < length) { /* a word that has no letter in common is not near */
+        if (d < best && d < length) { /* words without a common letter are not near */
             best = d;
             nearest = words[i];
         }

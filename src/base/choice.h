@@ -1,4 +1,4 @@
-/* Looks up a word in a list of known words, with "did you mean" for a mistyped one. */
+/* Looks up a word in a list of known words, and suggests the nearest word for a mistyped one. */
 #ifndef ELECT_BASE_CHOICE_H
 #define ELECT_BASE_CHOICE_H
 
@@ -16,7 +16,7 @@ bool choice_parse_switch(const char *value, bool *on, struct text *complaint);
 bool choice_unknown(struct text *complaint, const char *what, const char *word,
                     const char *const *words, size_t count);
 
-/* Returns the nearest of `words` to a mistyped one, or NULL if none is near. */
+/* Returns the element of `words` that is nearest to a mistyped word, or NULL if none is near. */
 const char *choice_nearest(const char *word, size_t length, const char *const *words, size_t count);
 
 #endif

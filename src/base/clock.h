@@ -17,7 +17,7 @@ static inline int64_t clock_read(clockid_t id)
  * suspended, and cannot be set. */
 static inline int64_t boottime_now(void) { return clock_read(CLOCK_BOOTTIME); }
 
-/* Returns the time since 1970. Use it only for display, because this clock may jump. */
+/* Returns the time since 1970. Use this time only for display, because its clock may jump. */
 static inline int64_t date_now(void) { return clock_read(CLOCK_REALTIME); }
 
 #endif

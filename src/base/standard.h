@@ -1,4 +1,4 @@
-/* Standard input, output and error. */
+/* Makes sure that standard input, output and error are open. */
 #ifndef ELECT_BASE_STANDARD_H
 #define ELECT_BASE_STANDARD_H
 

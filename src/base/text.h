@@ -26,7 +26,7 @@ void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t length);
 void text_add_number(struct text *t, uint64_t value);
 /* Adds a word that a user wrote, in quotes. A question mark replaces each character that is not
- * printable, and a long word is shortened, so that the remedy remains visible. */
+ * printable, and a long word is shortened, so that the remedy after it remains visible. */
 void text_add_quoted(struct text *t, const char *word);
 /* Adds the reason and returns false, so that a caller can return the result of this function. The
  * function is inline, so that the compiler knows its result. */

@@ -1,7 +1,7 @@
 /*
  * Encodes messages as bytes, and decodes them.
  *
- *     type, which fields are present (a bit each, in the order of FIELDS), those fields
+ *     type, a set of bits for the FIELDS that are present, those fields in their order
  *
  * Numbers are written in groups of seven bits, the lowest group first. A field that is 0 is not
  * encoded. Every message therefore has exactly one encoding, and the decoder refuses all other

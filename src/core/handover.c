@@ -1,5 +1,5 @@
 /*
- * Hand-over: how a living leader is replaced.
+ * Hand-over: replaces a living leader in an orderly way.
  *
  * A leader that resigns ceases to lead immediately, but it keeps renewing its office until its work
  * has stopped. Then the leader ends its office: it sends HAND to its successor, and RELEASE to all

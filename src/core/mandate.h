@@ -8,7 +8,7 @@
  *     presence.c    tracks which processes are reachable, so that no election disturbs a leader
  *     membership.c  changes which processes vote
  *
- * The algorithm files do not know about the mandate.
+ * The algorithm files do not depend on the mandate.
  */
 #ifndef ELECT_CORE_MANDATE_H
 #define ELECT_CORE_MANDATE_H
@@ -100,7 +100,8 @@ void elect__end_of_guard(struct process *p);
 /* ---- office.c ---- */
 
 void elect__nominate(struct process *p);
-/* Nominates the process without an election, because its predecessor has released its term. */
+/* Nominates the process without an election, because its predecessor has released the previous
+ * term. */
 void elect__inherit(struct process *p, const message *release);
 /* Returns the voters that granted one of the remembered rounds of the current term. */
 set elect__granted_lately(const struct process *p);
@@ -193,7 +194,7 @@ void elect__stand_back(struct process *p);
  * to take part, or NULL if a timer has expired. A process that must not take part tells the sender
  * which leader it follows, or stands back. */
 bool elect__keeps_out(struct process *p, number from, const message *m);
-/* Looks for a leader, because there seems to be none. */
+/* Looks for a leader, because this process hears none. */
 void elect__miss(struct process *p);
 /* Delays the next election of this process, so that the candidate with the grant of this voter has
  * time to win. */

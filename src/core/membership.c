@@ -1,5 +1,6 @@
 /*
- * Membership: which processes vote and may lead, and how a member that has lost its state returns.
+ * Membership: changes which processes vote and may lead, and readmits a member that has lost its
+ * state.
  *
  * A leader changes the membership by one voter at a time. From that change on, every decision needs
  * two majorities, one of the present voters and one of the previous voters, until both majorities

@@ -63,14 +63,14 @@ static bool ends_a_term(const message *m)
 }
 
 /* Returns true if a correct process could have sent this message of the mandate. The term in a
- * question belongs to its sender; the term in an answer belongs to this process. */
+ * question belongs to the sender of the question; the term in an answer belongs to this process. */
 static bool well_formed_mandate(const struct process *p, number from, const message *m)
 {
     bool is_new = p->node->mandate.seen == 0 || lost_state(p);
     term last = elect_term_make(
         farthest(elect_term_counter(p->node->mandate.seen), is_new, MAX_TERMS), ELECT_MAX_ID);
     uint64_t last_pause = farthest(saved(p)->pause, is_new, MAX_ROUNDS);
-    /* `certificate` shares its bytes with `in_the_way`, so this checks both */
+    /* `certificate` shares its bytes with `in_the_way`, so the test covers both */
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->certificate > last || m->pause > last_pause)
         return false;
@@ -293,7 +293,7 @@ static void init_mandate(const struct elect_config *config, struct elect_node *n
         m->time[i] = ELECT_UNSET;
     for (unsigned i = 0; i < ELECT_MAX; i++)
         m->presence.heard[i] = m->presence.heard_me[i] = ELECT_UNSET;
-    if (config->stable) { /* a member that has just started ranks behind the others */
+    if (config->stable) { /* a member that has just started ranks below the others */
         m->presence.penalties = 1;
         m->time[ELECT_DECAY] = now + config->decay;
     }

@@ -1,5 +1,5 @@
 /*
- * The office: how a nominee becomes leader, remains leader, and stops.
+ * The office: lets a nominee become leader, remain leader, and step down.
  *
  *              nominated                majority of AYEs           majority of GRANTs
  *   (follower) ---------> PREVOTING ------------------> CONFIRMING ------------------> in office
@@ -404,8 +404,9 @@ static void upon_stale(struct process *p, number from, term x)
     }
 }
 
-/* Gives up the term after a voter has promised a larger one, but not immediately, because a refusal
- * needs no write and can therefore overtake GRANTs that are still in flight. */
+/* Shortens the wait for GRANTs after a voter has promised a larger term. The candidate does not
+ * give up immediately, because a refusal needs no write and can therefore overtake GRANTs that are
+ * still in flight. */
 static void wait_for_grants(struct process *p)
 {
     elect_time end = *at(p, ELECT_STANDS) + elect_shortest_office(p->config);
@@ -422,7 +423,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     bool stale = m->reason == ELECT_REFUSED_STALE, asks = candidate(p)->stage == ELECT_CONFIRMING;
     bool hopeless = m->reason == ELECT_REFUSED_CLOSED || (stale && !asks);
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
-    uint32_t most = 4 * p->config->lease; /* a longer wait can only be a mistake of the voter */
+    uint32_t most = 4 * p->config->lease; /* only a faulty voter reports a longer wait */
     candidate(p)->refused |= only(from);
     candidate(p)->wait[from] =
         (m->remaining < most ? m->remaining : most) +
@@ -436,7 +437,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     else
         because(p, COUNTS);
     if (misfit && candidate(p)->stage == ELECT_NO_CANDIDATE)
-        elect__penalize(p, 1); /* members with the right membership should come first */
+        elect__penalize(p, 1); /* members with the right membership should win first */
 }
 
 void elect__upon_refuse(struct process *p, number from, const message *m)

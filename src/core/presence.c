@@ -14,8 +14,8 @@
  * leader does not depose that leader while others hear it (1).
  *
  * Members are ranked by penalties (fewest first), then by the algorithm: priority, then number. A
- * member gets a penalty with every start and with every candidacy that failed although no lease
- * prevented it, and several with a resignation. After every decay time, the penalties are halved.
+ * member gets one penalty for every start, one for every candidacy that failed although no lease
+ * prevented it, and several for a resignation. After every decay time, the penalties are halved.
  *
  * A host tells its member to stand aside if there is no work for the member to do or its health
  * check fails. A member that stands aside votes like any other member, reports in all messages of

@@ -9,9 +9,9 @@
  *  2. Within a round a process passes on each (type, origin) at most once. An acknowledgement can
  *     therefore name the message itself instead of a sequence number, and remains true if it
  *     arrives late or twice.
- *  3. A successor that did not acknowledge within T is `silent`, and is skipped until a message
- *     from it arrives or the next round begins. If all other processes are silent, the process is
- *     its own successor.
+ *  3. A successor that did not acknowledge within T is `silent`: messages skip that process until a
+ *     message from it arrives or the next round begins. If all other processes are silent, the
+ *     process is its own successor.
  *  4. The state of the links belongs to the present round of the node. This round is persisted, so
  *     that no process takes part in a round twice. A message of a higher round opens that round; a
  *     message of a lower round is dropped. If the present round is decided, the acknowledgement

@@ -1,5 +1,5 @@
-/* The verbs that every algorithm uses. Each verb changes one thing in the node or adds one line to
- * the output. */
+/* Implements the verbs that all algorithms use. Each verb changes one field of the node or adds one
+ * entry to the output. */
 #include "vocabulary.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /*
- * The vocabulary of the algorithm files. Its nouns are processes and sets of processes; its verbs
- * are effects. Every branch ends in because(), which names the rule that the branch obeys, even if
- * the branch does nothing.
+ * Declares the vocabulary of the algorithm files. Its nouns are processes and sets of processes;
+ * its verbs are effects. Every branch ends in because(), which names the rule that the branch
+ * obeys, even if the branch does nothing.
  *
  * src/sim/lab.h implements the same words for millions of processes.
  */
@@ -14,7 +14,7 @@ typedef uint8_t number; /* the name of a process, which in the core is its rank 
 typedef elect_set set;
 typedef struct elect_message message;
 
-/* One process during one step. */
+/* The state of one process during one step. */
 struct process {
     const struct elect_config *config;
     const struct algorithm *algorithm;
@@ -22,7 +22,7 @@ struct process {
     struct elect_output *out;
     elect_time now;
     number about;  /* the process that this step is about: the sender, suspect or origin */
-    bool opened;   /* this step opened a round that the process did not know */
+    bool opened;   /* in this step, the process entered a round that was new to it */
     bool newcomer; /* the process had not heard the sender lately */
 };
 
@@ -30,7 +30,7 @@ struct process {
 struct event {
     unsigned type; /* enum elect_event */
     number from;   /* the sender */
-    number origin; /* rings: the process whose number or list this is */
+    number origin; /* rings: the owner of the number or the list */
     set list;      /* ring with a list: the processes that have joined so far */
 };
 
@@ -75,7 +75,7 @@ static inline bool leads(const struct process *p)
 }
 static inline bool participant(const struct process *p) { return is(p, ELECTING); }
 static inline bool decided(const struct process *p) { return is(p, NORMAL) && !p->opened; }
-/* Returns true if this process already knows of a leader higher than `j` in this round. */
+/* Returns true if this process already follows a leader higher than `j` in this round. */
 static inline bool outranked(const struct process *p, number j)
 {
     return decided(p) && p->node->leader != ELECT_NOBODY && p->node->leader > j;
@@ -91,7 +91,8 @@ static inline bool circulates(const struct process *p)
     return p->config->form == ELECT_CIRCULATE;
 }
 
-/* Verbs. Their symbols have a prefix, because a library must not define, for example, send(). */
+/* Verbs. The symbols of the verbs have a prefix, because a library must not define, for example,
+ * send(). */
 #define PREFIXED(name) __asm__("elect__" #name)
 
 void send(struct process *p, unsigned type, set to) PREFIXED(send);

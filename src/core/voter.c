@@ -59,7 +59,7 @@ static bool is_held(const struct process *p, number c, const message *m)
     return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p) && c != me(p));
 }
 
-/* Returns why this voter cannot grant the term that `c` asks for, or NO_OBJECTION. */
+/* Returns the reason why this voter cannot grant the term that `c` asks for, or NO_OBJECTION. */
 static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
     assert(elect__owner(p, m->term) == c); /* node.c has checked the owner */
@@ -238,7 +238,8 @@ static bool ends_followed_office(const struct process *p, number from, const mes
 
 /* A RELEASE from a leader names the leader's heir; a RELEASE from its testament names none. After a
  * testament, the heir that the leader named last asks for a mandate, unless elections are paused or
- * the heir stands aside. The other members first look for a leader, which gives the heir time. */
+ * the heir stands aside. The other members look for a leader first, so that the heir has time to
+ * win. */
 void elect__upon_release(struct process *p, number from, const message *m)
 {
     bool followed = presence(p)->follows == from && from != me(p);

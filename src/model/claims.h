@@ -1,8 +1,8 @@
 /*
  * Records what each process has claimed under a mandate: the largest token with which it led, the
- * largest term that its voter granted, and the largest term that an order ended. The checks of P1,
- * P2, P3 and P5 use this record. The record is kept outside the process, so that no crash and no
- * broken disk can change it.
+ * largest term that its voter granted, and the largest term in which it obeyed an order to resign.
+ * The checks of P1, P2, P3 and P5 use this record. The record is kept outside the process, so that
+ * no crash and no broken disk can change it.
  */
 #ifndef ELECT_MODEL_CLAIMS_H
 #define ELECT_MODEL_CLAIMS_H
@@ -11,10 +11,10 @@
 
 struct claims {
     elect_term taken, granted;
-    elect_term ordered; /* the largest term that an order ended */
+    elect_term ordered; /* the largest term in which the process obeyed an order */
 };
 
-/* How a claim violates P1, P2, P3 or P5. */
+/* The ways in which a claim can violate P1, P2, P3 or P5. */
 enum {
     CLAIMED_TWICE = 1, /* a process led a second time in a term, in another office or incarnation */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */

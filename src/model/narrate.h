@@ -19,7 +19,7 @@ void narrate_message(const struct world *w, const struct elect_message *m, struc
 /* Appends a message with all its fields, so that any two different messages of a mandate can be
  * distinguished. */
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
-/* Returns the name of a time of the mandate, as traces and scenario files use it. */
+/* Returns the name that traces and scenario files use for a time of the mandate. */
 const char *narrate_time(enum elect_time_name name);
 
 /* Appends the outcome: the leader, its followers and the costs. */

@@ -80,7 +80,7 @@ struct setup {
     int64_t leader; /* an id; -1: none */
     uint32_t processing;
     uint64_t lease, renewal; /* 0: computed from T */
-    uint32_t drift;          /* in parts of DICE_CERTAIN */
+    uint32_t drift;          /* the drift, as a fraction of DICE_CERTAIN */
     uint64_t seed, calm;
     struct weather weather;
 };

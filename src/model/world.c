@@ -10,7 +10,7 @@
 
 /* ---- the output of a step ---- */
 
-/* The process stands still until the write is done. */
+/* Writes the state of the process, which stands still until the write is done. */
 static void write(struct world *w, uint8_t rank)
 {
     struct disk *d = &w->disk[rank];

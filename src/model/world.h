@@ -12,7 +12,7 @@
 #include "claims.h"
 #include "dice.h"
 
-#define WORLD_MAX_FLIGHTS 16384 /* a message that is sent while this many are in flight is lost */
+#define WORLD_MAX_FLIGHTS 16384 /* with so many messages in flight, the next one sent is lost */
 #define WORLD_MAX_FAULTS  512
 #define WORLD_MAX_PARTS   8
 #define WORLD_FOREVER     UINT64_MAX
@@ -30,12 +30,12 @@ enum fate {
     FATE_LOST_IN_CUT,
     FATE_LOST_AT_THE_DEAD,
     FATE_LOST_BY_HAND,
-    FATE_GARBLED /* the receiver drops it, because authentication fails */
+    FATE_GARBLED /* the receiver drops the message: authentication fails */
 };
 
 struct flight {
     struct elect_message message;
-    uint64_t leaves, due; /* a crash of the sender before it leaves loses the message */
+    uint64_t leaves, due; /* a crash before `leaves` loses the message; it arrives at `due` */
     uint32_t order;       /* number of the message, in order of sending */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
@@ -162,7 +162,7 @@ enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING }
 struct happening {
     uint8_t what; /* enum happened */
     uint8_t rank; /* the process that took the step, or the receiver of the lost message */
-    uint8_t fate; /* enum fate, of a lost message */
+    uint8_t fate; /* the enum fate of a lost message */
     struct elect_input input;   /* the input of the step, or the lost message */
     struct elect_output output; /* of a step */
     struct fault fault;         /* some faults are also a step: see world_fault_steps */
@@ -220,7 +220,8 @@ bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event time
  * readmitted. */
 bool world_forgot(const struct world *w, uint8_t rank);
 uint8_t world_in_charge(const struct world *w); /* the process in office, or ELECT_NOBODY */
-uint8_t world_leader(const struct world *w);    /* the live leader that all live processes follow */
+/* Returns the live leader that all live processes follow, or ELECT_NOBODY. */
+uint8_t world_leader(const struct world *w);
 /* Returns true if each part of the cluster has one leader and no election is under way. */
 bool world_settled(const struct world *w);
 /* Returns true if the worlds are equal, apart from the time and the counts in `books`. */

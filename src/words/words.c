@@ -97,7 +97,7 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
     text_add(t, ")");
 }
 
-/* Returns false for the messages that are not about a term. */
+/* Returns false for messages that are not about a term. */
 static bool has_term(const struct elect_message *m)
 {
     return m->type != ELECT_PRESENT && m->type != ELECT_FORGOT && m->type != ELECT_REMEMBERS;
@@ -148,7 +148,7 @@ void words_message(const struct words *w, const struct elect_message *m, struct 
     text_add(t, ")");
 }
 
-/* Under a mandate an election only nominates, so its outcome makes no process a leader. */
+/* Returns the text of a rule. Under a mandate an election only nominates, so some texts differ. */
 static const char *rule_text(const struct words *w, enum elect_rule_number rule)
 {
     static const struct {
